@@ -1,0 +1,15 @@
+"""One Reshape for ONNX, OpenVINO and oneDNN Graph: exactly right in all of them.
+
+>>> import onereshape as orx
+>>> orx.resolve([2, 3, 4], [0, -1], "onnx-14")
+(2, 12)
+"""
+
+from onereshape.errors import ReshapeError
+from onereshape.operator import Reshape, reshape
+from onereshape.semantics import resolve
+from onereshape.specs import spec
+
+__version__ = "0.1.0"
+
+__all__ = ["Reshape", "ReshapeError", "__version__", "reshape", "resolve", "spec"]

@@ -1,0 +1,1 @@
+"""reshape() on arrays: one module per array library, each a function of (array, output dims, copy)."""

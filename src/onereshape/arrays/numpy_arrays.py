@@ -1,0 +1,46 @@
+"""NumPy arrays: a view whenever the strides allow one, a copy in C order otherwise."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from onereshape.errors import INT64_MAX, ReshapeError
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+MAX_RANK = 64
+"""NumPy's own limit on the number of dims."""
+
+
+def reshape_numpy(array: Array, output: tuple[int, ...], copy: bool | None) -> Array:
+    """`array` with the dims `output`, which hold as many elements.
+
+    `copy` has the array API's meaning: None copies only if it must, False refuses instead, True always copies.
+    """
+    try:
+        result = array.reshape(output, copy=copy)
+    except (ValueError, TypeError) as error:
+        raise _refusal(array, output, copy, error) from None
+    except MemoryError:
+        raise _limit(output, f"not enough memory for {array.nbytes} bytes") from None
+    if result.shape != output:  # np.matrix is always 2-D
+        raise _limit(output, f"{type(array).__name__} made it {list(result.shape)}")
+    return result
+
+
+def _refusal(array: Array, output: tuple[int, ...], copy: bool | None, error: Exception) -> ReshapeError:
+    if len(output) > MAX_RANK:
+        return _limit(output, f"{len(output)} dims are more than its {MAX_RANK}")
+    if prod(dim for dim in output if dim) * array.itemsize > INT64_MAX:
+        return _limit(output, "the dims other than 0 span more bytes than int64 can count")
+    if copy is False:
+        return ReshapeError("needs-copy", strides=list(array.strides), output=list(output))
+    return _limit(output, f"{type(array).__name__} says {error}")  # a subclass with rules of its own
+
+
+def _limit(output: tuple[int, ...], why: str) -> ReshapeError:
+    shown = list(output) if len(output) <= MAX_RANK else f"[{output[0]}, {output[1]}, ...]"
+    return ReshapeError("array-limit", library="NumPy", output=shown, why=why)

@@ -1,0 +1,182 @@
+"""What can go wrong with a Reshape, and how it is said.
+
+Every message of onereshape is built here, from one table and the fields that the exception also carries: a sentence
+with the numbers, the data, the target with a caret under the culprit, and the rule.  It imports nothing of ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+INT64_MAX = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One way to be refused: the sentence, the rule behind it, and where the caret points."""
+
+    sentence: str
+    rule: str | None = None
+    caret: Literal["target", "data"] | None = None
+    usage: bool = False
+    """True where the call itself is wrong (exit code 2), False where the operator refuses (exit code 1)."""
+
+
+_SAME_VOLUME = "input and output must have the same number of elements"
+
+CODES: dict[str, Code] = {
+    # The call itself
+    "unknown-spec": Code("{name!r} is not a specification{nearest}; the names are {names}", usage=True),
+    "unknown-attribute": Code("{spec} has no attribute {attribute!r}{hint}", usage=True),
+    "missing-attribute": Code("{spec} requires the attribute {attribute!r}, which has no default", usage=True),
+    "bad-attribute": Code("{attribute} is {value}, but it takes only {allowed}", usage=True),
+    "target-twice": Code("the target is given twice: as the attribute 'shape' and beside it", usage=True),
+    "target-missing": Code("{spec} takes its target as {place}, and none was given", usage=True),
+    "not-a-list": Code("{what} is {value}, not a list of integers", usage=True),
+    "not-an-integer": Code("{what}[{axis}] is {value}, not an integer", usage=True),
+    "negative-dim": Code("data[{axis}] is {value}: a dimension cannot be negative", caret="data", usage=True),
+    "not-an-array": Code("{what} is of type {type}, not {wanted}", usage=True),
+    # The rule of Reshape
+    "below-minus-one": Code(
+        "target[{axis}] is {value}: only -1, 0 and positive sizes have a meaning",
+        "-1 is the only negative value of a target",
+        "target",
+    ),
+    "two-inferred": Code(
+        "target[{axis}] is a second -1, after target[{first}]",
+        "at most one dimension may be -1",
+        "target",
+    ),
+    "copy-beyond-rank": Code(
+        "target[{axis}] is 0 and copies data[{axis}], but data has {rank} dim(s)",
+        "a 0 copies the dimension of data at its own index",
+        "target",
+    ),
+    "zero-with-inferred": Code(
+        "target[{axis}] cannot be inferred beside the literal 0 at target[{zero}]: every size would fit",
+        "a literal 0 and -1 must not be in the same target",
+        "target",
+    ),
+    "empty-copy-with-inferred": Code(
+        "target[{axis}] cannot be inferred: target[{zero}] copies a dim of size 0, so every size would fit",
+        "the size of -1 must be determined by the other dimensions",
+        "target",
+    ),
+    "indivisible": Code(
+        "target[{axis}] cannot be inferred: {volume} {counted} do not divide by {divisor} (remainder {remainder})",
+        _SAME_VOLUME,
+        "target",
+    ),
+    "volume": Code("data has {volume} element(s), but the target asks for {asked}", _SAME_VOLUME),
+    "overflow": Code(
+        "{what} is {value}, beyond the largest int64 ({limit})",
+        "sizes and numbers of elements are int64",
+    ),
+    # Types and tensors
+    "data-type": Code("data of type {type} is refused{allowed}", "data is one of {types}"),
+    "shape-type": Code("the shape tensor has type {type}", "the shape tensor is one of {types}"),
+    "shape-value": Code("target[{axis}] is {value}, which does not fit the shape tensor's type {type}", None, "target"),
+    "shape-rank": Code("the shape tensor has {rank} dims", "the shape tensor has exactly 1 dim"),
+    # Arrays
+    "array-limit": Code("{library} cannot hold an array of dims {output}: {why}"),
+    "needs-copy": Code("copy=False, but the strides {strides} allow no view of dims {output}"),
+    # Files and models
+    "unreadable": Code("{path}: {why}", usage=True),
+    "unwritable": Code("{path}: {why}", usage=True),
+    "unsupported-model": Code("{why}", usage=True),
+    "bad-usage": Code("{why}", usage=True),
+}
+
+
+class ReshapeError(ValueError):
+    """A Reshape, or a call of onereshape, that is refused.
+
+    `code` names the reason (see docs/semantics.md); `axis`, `data`, `target` and `spec` are what the message shows,
+    None where the reason has no such thing; `fields` holds every number of the sentence.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        *,
+        data: tuple[Any, ...] | None = None,
+        target: tuple[Any, ...] | None = None,
+        spec: Any = None,
+        axis: int | None = None,
+        **fields: Any,
+    ) -> None:
+        self.code = code
+        self.data = data
+        self.target = target
+        self.spec = spec
+        self.axis = axis
+        self.fields = fields
+        super().__init__(_message(self))
+
+    @property
+    def sentence(self) -> str:
+        """The first line alone."""
+        return str(self).partition("\n")[0]
+
+    @property
+    def usage(self) -> bool:
+        """Whether the call is at fault rather than the operator."""
+        return CODES[self.code].usage
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields, for machines."""
+        known = {"code": self.code, "message": self.sentence, "axis": self.axis}
+        shown = {"data": self.data, "target": self.target, "spec": None if self.spec is None else self.spec.name}
+        return known | {key: list(value) if isinstance(value, tuple) else value for key, value in shown.items()}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exceptions pickle through their args; ours are keywords.
+        state = {"data": self.data, "target": self.target, "spec": self.spec, "axis": self.axis, **self.fields}
+        return _rebuild, (type(self), self.code, state)
+
+
+class FormatError(ReshapeError):
+    """A file that cannot be read or written."""
+
+
+def _rebuild(cls: type[ReshapeError], code: str, state: dict[str, Any]) -> ReshapeError:
+    return cls(code, **state)
+
+
+def _message(error: ReshapeError) -> str:
+    code = CODES[error.code]
+    fields = {"axis": error.axis, "spec": error.spec, **error.fields}
+    lines = [code.sentence.format(**fields)]
+    if error.data is not None:
+        cells, mark = _cells(error.data, error.axis if code.caret == "data" else None)
+        lines.append(f"  data    {cells}{_elements(error.data)}")
+        lines.extend(mark)
+    if error.target is not None:
+        cells, mark = _cells(error.target, error.axis if code.caret == "target" else None)
+        lines.append(f"  target  {cells}")
+        lines.extend(mark)
+    if code.rule is not None:
+        lines.append(f"  rule    {error.spec}: {code.rule.format(**fields)}  [{error.code}]")
+    else:
+        lines[0] += f"  [{error.code}]"
+    return "\n".join(lines)
+
+
+def _cells(entries: tuple[Any, ...], axis: int | None) -> tuple[str, list[str]]:
+    """The list as it is printed, and the line with the caret under entry `axis`."""
+    texts = [str(entry) for entry in entries]
+    cells = "[" + ", ".join(texts) + "]"
+    if axis is None:
+        return cells, []
+    before = len("  target  [") + sum(len(text) + 2 for text in texts[:axis])
+    return cells, [" " * before + "^" * len(texts[axis])]
+
+
+def _elements(data: tuple[Any, ...]) -> str:
+    if not all(isinstance(dim, int) for dim in data):
+        return ""
+    volume = 1
+    for dim in data:
+        volume *= dim
+    return f"  ({volume} element{'' if volume == 1 else 's'})"

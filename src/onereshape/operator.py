@@ -1,0 +1,174 @@
+"""Reshape: a specification with its attributes, called on arrays.
+
+Here a specification's checks on tensors are made: the types of data and of the shape tensor, its rank, and where the
+target is given.  What the target means is in `semantics`; how elements move is in `arrays`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from onereshape import dtypes
+from onereshape.arrays.numpy_arrays import Array, reshape_numpy
+from onereshape.errors import ReshapeError
+from onereshape.semantics import output_dims
+from onereshape.specs import SPECS, Spec, spec as find_spec
+from onereshape.target import read_flag, read_integers, read_target
+
+_PLANS = 256
+"""How many results of `output_dims` one operator remembers."""
+
+
+class Reshape:
+    """The operator of one specification, for repeated calls.
+
+    >>> x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    >>> Reshape("onednn-static", shape=(0, -1), special_zero=True)(x).shape
+    (2, 12)
+    >>> Reshape("onnx-24", allowzero=1)(x, np.array([4, 6])).shape
+    (4, 6)
+    """
+
+    __slots__ = ("_plans", "_zero_copies", "attributes", "spec", "target")
+
+    def __init__(self, spec: str | Spec, **attributes: Any) -> None:
+        self.spec = find_spec(spec)
+        self.attributes = dict(attributes)
+        given = dict(attributes)
+        self.target: tuple[int, ...] | None = None
+        """The target, where the specification keeps it as an attribute."""
+        if self.spec.target_in == "attribute":
+            if given.get("shape") is None:
+                raise ReshapeError("target-missing", spec=self.spec, place="the attribute 'shape'")
+            self.target = read_integers(given.pop("shape"), "shape")
+        self._zero_copies = read_flag(self.spec, given)
+        if self.target is not None:
+            read_target(self.target, self.spec, zero_copies=self._zero_copies)  # refuse now what no data can mend
+        self._plans: dict[Any, tuple[int, ...]] = {}
+
+    def __repr__(self) -> str:
+        attributes = "".join(f", {name}={value!r}" for name, value in self.attributes.items())
+        return f"Reshape({self.spec.name!r}{attributes})"
+
+    def __call__(self, data: Array, shape: Any = None, *, copy: bool | None = None) -> Array:
+        """`data` in its new dims: a view wherever the strides allow it; `copy` as in the array API.
+
+        `shape` is the second input: a 1-D array of the type that the specification asks for, or a list of integers.
+        """
+        if type(data) is np.ndarray:
+            if shape is None:
+                key: Any = (data.shape, data.dtype)
+            elif type(shape) is np.ndarray:
+                key = (data.shape, data.dtype, shape.dtype, shape.shape, shape.tobytes())
+            else:
+                key = None
+            output = self._plans.get(key)
+            if output is not None and copy is None:
+                try:
+                    return data.reshape(output)
+                except MemoryError:
+                    pass  # said below in our words
+        else:
+            key = None
+            data = _read_array(data)
+        output = self._output(data, shape)
+        result = reshape_numpy(data, output, copy)
+        if key is not None and not data.dtype.hasobject:  # objects must be looked at each time
+            if len(self._plans) >= _PLANS:
+                self._plans.clear()
+            self._plans[key] = output
+        return result
+
+    def _output(self, data: Array, shape: Any) -> tuple[int, ...]:
+        check_data_type(data, self.spec)
+        words = self._words(shape)
+        target = read_target(words, self.spec, zero_copies=self._zero_copies, data=data.shape)
+        return output_dims(data.shape, target)
+
+    def _words(self, shape: Any) -> tuple[int, ...]:
+        """The integers of the target, from wherever the specification keeps them."""
+        if self.target is not None:
+            if shape is not None:
+                raise ReshapeError("target-twice")
+            return self.target
+        if shape is None:
+            raise ReshapeError("target-missing", spec=self.spec, place="a second input")
+        if isinstance(shape, np.ndarray):
+            _check_shape_tensor(shape, self.spec)
+            return tuple(shape.tolist())
+        words = read_integers(shape, "target")
+        _check_fits(words, self.spec)
+        return words
+
+
+def reshape(array: Array, target: Any, spec: str | Spec, *, copy: bool | None = None, **attributes: Any) -> Array:
+    """`array` reshaped to `target` under a specification: one call of its operator.
+
+    >>> reshape(np.zeros((2, 3, 4), np.float32), [0, -1], "onnx").shape
+    (2, 12)
+    """
+    row = find_spec(spec)
+    if row.target_in == "input":
+        return Reshape(row, **attributes)(array, target, copy=copy)
+    if "shape" in attributes:
+        raise ReshapeError("target-twice")
+    return Reshape(row, shape=target, **attributes)(array, copy=copy)
+
+
+def check_data_type(data: Array, spec: Spec) -> None:
+    """Refuses data of a type that the specification does not list, and says which version lists it first."""
+    element_type = dtypes.of_dtype(data.dtype)
+    name = None if element_type is None else element_type.named_in(spec.dialect)
+    if name in spec.data_types:
+        if data.dtype == np.object_:
+            _check_strings(data, spec)
+        return
+    if name is None:
+        allowed = f": {spec.dialect} has no such type"
+    else:
+        first = next((row for row in SPECS if row.dialect == spec.dialect and name in row.data_types), None)
+        allowed = f": no Reshape of {spec.dialect} takes it" if first is None else f": allowed by {first}"
+        if first is not None and first.operator == spec.operator:
+            allowed = f": allowed since {first}"
+    raise _type_refusal("data-type", name or str(data.dtype), spec, spec.data_types, allowed=allowed)
+
+
+def _check_strings(data: Array, spec: Spec) -> None:
+    for element in data.flat:
+        if not isinstance(element, str | bytes):
+            allowed = ": an array of objects must hold only str or bytes"
+            raise _type_refusal("data-type", type(element).__name__, spec, spec.data_types, allowed=allowed)
+
+
+def _check_shape_tensor(shape: Array, spec: Spec) -> None:
+    element_type = dtypes.of_dtype(shape.dtype)
+    name = None if element_type is None else element_type.named_in(spec.dialect)
+    if name not in spec.shape_types:
+        raise _type_refusal("shape-type", name or str(shape.dtype), spec, spec.shape_types)
+    if shape.ndim != 1:
+        raise ReshapeError("shape-rank", spec=spec, rank=shape.ndim)
+
+
+def _check_fits(words: tuple[int, ...], spec: Spec) -> None:
+    """Refuses integers that no shape tensor of the specification could hold."""
+    widest = dtypes.named(spec.shape_types[0])
+    assert widest is not None and widest.numpy is not None  # noqa: PT018, S101 - a row of our own tables
+    limits = np.iinfo(widest.numpy)
+    for axis, word in enumerate(words):
+        if not limits.min <= word <= limits.max:
+            kind = spec.shape_types[0]
+            raise ReshapeError("shape-value", target=words, spec=spec, axis=axis, value=word, type=kind)
+
+
+def _type_refusal(code: str, name: str, spec: Spec, types: tuple[str, ...], **fields: Any) -> ReshapeError:
+    return ReshapeError(code, spec=spec, type=name, types=" ".join(types), **fields)
+
+
+def _read_array(data: Any) -> Array:
+    if isinstance(data, np.ndarray):
+        return data
+    if isinstance(data, np.generic):
+        return np.asarray(data)
+    raise ReshapeError("not-an-array", what="data", type=type(data).__name__, wanted="a NumPy array")

@@ -1,0 +1,148 @@
+"""The table of specifications: every Reshape that exists, one row each.
+
+A row holds what the specifications disagree on; nothing else in onereshape asks for a dialect by name.
+The ONNX rows are held against `onnx.defs` by a test, docs/dialects.md is written from this table.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import Literal
+
+from onereshape.errors import ReshapeError
+
+NEWEST_OPSET = 28
+"""The newest ONNX opset whose operators were compared with this table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """The attribute that says what a 0 in the target means."""
+
+    name: str
+    copies: bool
+    """The value under which a 0 copies the dim of data at its index; under the other one it is literal."""
+    default: bool | None
+    """None: the attribute is required."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """One version of one dialect's Reshape."""
+
+    dialect: Literal["onnx", "openvino", "onednn"]
+    operator: str
+    version: int
+    name: str
+    target_in: Literal["attribute", "input"]
+    flag: Flag | None
+    """None: a 0 always copies."""
+    empty_copy_beside_inferred: bool
+    """Whether -1 may stand beside a 0 that copies a dim of size 0 (copied dims then take no part in the division)."""
+    shape_types: tuple[str, ...]
+    """Types of the shape tensor, or of the attribute, in the dialect's own names."""
+    data_types: tuple[str, ...]
+    """Types of data, in the dialect's own names."""
+    ignored_attributes: tuple[str, ...] = ()
+    """Attributes that the specification lists and that change nothing."""
+
+    def __str__(self) -> str:
+        return f"{self.dialect} {self.operator}-{self.version}"
+
+
+_COMMON = "uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 float double string bool complex64 complex128"
+_ONNX_TYPES = {  # what each version adds
+    1: "float16 float double",
+    5: _COMMON,
+    13: "bfloat16",
+    14: "",
+    19: "float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz",
+    21: "uint4 int4",
+    23: "float4e2m1",
+    24: "float8e8m0",
+    25: "uint2 int2",
+}
+_ALLOWZERO = Flag("allowzero", copies=False, default=False)
+_SPECIAL_ZERO = Flag("special_zero", copies=True, default=None)
+
+
+def _onnx(version: int) -> Spec:
+    added = [names.split() for since, names in _ONNX_TYPES.items() if since <= version]
+    return Spec(
+        dialect="onnx",
+        operator="Reshape",
+        version=version,
+        name=f"onnx-{version}",
+        target_in="attribute" if version < 5 else "input",
+        flag=_ALLOWZERO if version >= 14 else None,
+        empty_copy_beside_inferred=False,
+        shape_types=("int64",),
+        data_types=tuple(dict.fromkeys(name for names in added for name in names)),
+        ignored_attributes=("consumed_inputs",) if version < 5 else (),
+    )
+
+
+def _onednn(name: str, operator: str, target_in: Literal["attribute", "input"], shape: str, data: str) -> Spec:
+    return Spec(
+        dialect="onednn",
+        operator=operator,
+        version=1,
+        name=name,
+        target_in=target_in,
+        flag=_SPECIAL_ZERO,
+        empty_copy_beside_inferred=False,
+        shape_types=tuple(shape.split()),
+        data_types=tuple(data.split()),
+    )
+
+
+SPECS: tuple[Spec, ...] = (
+    *(_onnx(version) for version in _ONNX_TYPES),
+    Spec(
+        dialect="openvino",
+        operator="Reshape",
+        version=1,
+        name="openvino",
+        target_in="input",
+        flag=_SPECIAL_ZERO,
+        empty_copy_beside_inferred=True,
+        shape_types=tuple("i64 i32 i16 i8 i4 u64 u32 u16 u8 u6 u4 u3 u2 u1".split()),
+        data_types=tuple(
+            "f32 f16 bf16 f64 f8e4m3 f8e5m2 f8e8m0 f4e2m1 nf4 "
+            "i64 i32 i16 i8 i4 u64 u32 u16 u8 u6 u4 u3 u2 u1 boolean".split()
+        ),
+    ),
+    _onednn("onednn-reshape", "Reshape", "input", "s64 s32", "f32 f16 bf16 s32 s8 u8"),
+    _onednn("onednn-static", "StaticReshape", "attribute", "s64", "f32 f16 bf16"),
+    _onednn("onednn-dynamic", "DynamicReshape", "input", "s32", "f32 f16 bf16"),
+)
+"""Oldest first within a dialect."""
+
+_BY_NAME: dict[str, Spec] = {row.name: row for row in SPECS}
+_ONNX = [row for row in SPECS if row.dialect == "onnx"]
+for _opset in range(1, NEWEST_OPSET + 1):
+    _BY_NAME[f"onnx-{_opset}"] = next(row for row in reversed(_ONNX) if row.version <= _opset)
+_BY_NAME["onnx"] = _ONNX[-1]
+
+
+def spec(name: str | Spec) -> Spec:
+    """The specification of that name; an ONNX opset number means the newest Reshape not above it.
+
+    >>> spec("onnx-17").name
+    'onnx-14'
+    >>> str(spec("onednn-static"))
+    'onednn StaticReshape-1'
+    """
+    if isinstance(name, Spec):
+        return name
+    row = _BY_NAME.get(name) if isinstance(name, str) else None
+    if row is None:
+        near = difflib.get_close_matches(str(name), _BY_NAME, n=1)
+        raise ReshapeError(
+            "unknown-spec",
+            name=name,
+            nearest=f" (did you mean {near[0]!r}?)" if near else "",
+            names=f"onnx, onnx-1 to onnx-{NEWEST_OPSET}, openvino, onednn-reshape, onednn-static, onednn-dynamic",
+        )
+    return row

@@ -1,0 +1,140 @@
+"""Target: what a Reshape asks for, in one form for every dialect.
+
+The integers of a dialect and its flag become a tuple of entries, each *fixed* to a size, *copied* from an axis of data,
+or *inferred* from the number of elements.  Reading checks what can be said without the data; the rest is in `semantics`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from onereshape.errors import INT64_MAX, ReshapeError
+from onereshape.specs import Spec
+
+
+class Fixed(NamedTuple):
+    """The output dim is this size."""
+
+    size: int
+
+
+class Copied(NamedTuple):
+    """The output dim is data's dim at this axis."""
+
+    axis: int
+
+
+class Inferred(NamedTuple):
+    """The output dim is what keeps the number of elements."""
+
+
+Entry = Fixed | Copied | Inferred
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A target that every dialect can be read into, with the words it was read from."""
+
+    entries: tuple[Entry, ...]
+    words: tuple[int, ...]
+    """The integers as the user gave them, for messages."""
+    spec: Spec
+
+    @property
+    def inferred(self) -> int | None:
+        """The index of the inferred entry."""
+        return next((axis for axis, entry in enumerate(self.entries) if isinstance(entry, Inferred)), None)
+
+
+def read_target(words: Iterable[Any], spec: Spec, *, zero_copies: bool, data: tuple[int, ...] | None = None) -> Target:
+    """The integers of a target, as a `Target`; `data` is only for the messages.
+
+    >>> from onereshape.specs import spec
+    >>> read_target([0, 4, -1], spec("onnx"), zero_copies=True).entries
+    (Copied(axis=0), Fixed(size=4), Inferred())
+    """
+    numbers = read_integers(words, "target")
+    shown: dict[str, Any] = {"data": data, "target": numbers, "spec": spec}
+    entries: list[Entry] = []
+    inferred = zero = None
+    for axis, number in enumerate(numbers):
+        if number > 0:
+            if number > INT64_MAX:
+                raise ReshapeError("overflow", **shown, what=f"target[{axis}]", value=number, limit=INT64_MAX)
+            entries.append(Fixed(number))
+        elif number == -1:
+            if inferred is not None:
+                raise ReshapeError("two-inferred", **shown, axis=axis, first=inferred)
+            inferred = axis
+            entries.append(Inferred())
+        elif number < -1:
+            raise ReshapeError("below-minus-one", **shown, axis=axis, value=number)
+        elif zero_copies:
+            entries.append(Copied(axis))
+        else:
+            zero = axis
+            entries.append(Fixed(0))
+    if inferred is not None and zero is not None:
+        raise ReshapeError("zero-with-inferred", **shown, axis=inferred, zero=zero)
+    return Target(tuple(entries), numbers, spec)
+
+
+def read_integers(values: Iterable[Any], what: str) -> tuple[int, ...]:
+    """Exact Python integers out of a list, a tuple or a 1-D array of them; nothing is rounded or parsed."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise ReshapeError("not-a-list", what=what, value=repr(values))
+    try:
+        entries = list(values)
+    except TypeError:  # a 0-d array says that it can be iterated, and then refuses
+        raise ReshapeError("not-a-list", what=what, value=repr(values)) from None
+    for axis, entry in enumerate(entries):
+        if type(entry) is not int:
+            entries[axis] = _read_integer(entry, what, axis)
+    return tuple(entries)
+
+
+def _read_integer(entry: Any, what: str, axis: int) -> int:
+    if isinstance(entry, bool):
+        raise ReshapeError("not-an-integer", what=what, axis=axis, value=repr(entry))
+    try:
+        return operator.index(entry)
+    except TypeError:
+        raise ReshapeError("not-an-integer", what=what, axis=axis, value=repr(entry)) from None
+
+
+def read_flag(spec: Spec, attributes: Mapping[str, Any]) -> bool:
+    """Whether a 0 copies, from the attributes as the user gave them; refuses every other attribute."""
+    flag = spec.flag
+    for name in attributes:
+        if name == "shape" and spec.target_in == "attribute":
+            raise ReshapeError("target-twice")
+        if (flag is None or name != flag.name) and name not in spec.ignored_attributes:
+            raise ReshapeError("unknown-attribute", spec=spec, attribute=name, hint=_hint(spec, name))
+    if flag is None:
+        return True
+    if flag.name not in attributes:
+        if flag.default is None:
+            raise ReshapeError("missing-attribute", spec=spec, attribute=flag.name)
+        return flag.default == flag.copies
+    value = attributes[flag.name]
+    try:
+        number = operator.index(value)  # 0, 1, False, True and NumPy's integers
+    except TypeError:
+        number = int(value) if type(value).__name__ in {"bool", "bool_"} else -1  # NumPy's bool is no index
+    if number not in {0, 1}:
+        allowed = "0 or 1" if spec.dialect == "onnx" else "true or false"
+        raise ReshapeError("bad-attribute", attribute=flag.name, value=repr(value), allowed=allowed)
+    return (number == 1) == flag.copies
+
+
+def _hint(spec: Spec, name: str) -> str:
+    if name == "allowzero" and spec.dialect == "onnx":
+        return " (since onnx Reshape-14)"
+    if name in {"allowzero", "special_zero"} and spec.flag is not None:
+        return f"; what a 0 means is said by {spec.flag.name!r}, with the opposite value"
+    if name == "shape" and spec.target_in == "input":
+        return "; its target is an input"
+    return ""

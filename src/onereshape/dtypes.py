@@ -1,7 +1,7 @@
 """Element types: each dialect's name for them, and NumPy's dtype.
 
-Names are spelled as in the specifications: ONNX's `tensor(float)` is `float`, OpenVINO's and oneDNN's is `f32`.  A dtype
-of None means that the type exists in a dialect but NumPy (with ml_dtypes) has nothing to hold it.
+Names are spelled as in the specifications: ONNX's `tensor(float)` is `float`, OpenVINO's and oneDNN's is `f32`.  A
+dtype of None means that the type exists in a dialect but NumPy (with ml_dtypes) has nothing to hold it.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ with the numbers, the data, the target with a caret under the culprit, and the r
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any, Literal
 
 INT64_MAX = 2**63 - 1
@@ -49,7 +50,7 @@ CODES: dict[str, Code] = {
         "target",
     ),
     "copy-beyond-rank": Code(
-        "target[{axis}] is 0 and copies data[{axis}], but data has {rank} dim(s)",
+        "target[{axis}] is 0 and copies data[{axis}], but data has {rank:dim}",
         "a 0 copies the dimension of data at its own index",
         "target",
     ),
@@ -64,11 +65,11 @@ CODES: dict[str, Code] = {
         "target",
     ),
     "indivisible": Code(
-        "target[{axis}] cannot be inferred: {volume} {counted} do not divide by {divisor} (remainder {remainder})",
+        "target[{axis}] cannot be inferred: {volume:element}{counted} do not divide by {divisor} (remainder {remainder})",
         _SAME_VOLUME,
         "target",
     ),
-    "volume": Code("data has {volume} element(s), but the target asks for {asked}", _SAME_VOLUME),
+    "volume": Code("data has {volume:element}, but the target asks for {asked}", _SAME_VOLUME),
     "overflow": Code(
         "{what} is {value}, beyond the largest int64 ({limit})",
         "sizes and numbers of elements are int64",
@@ -77,7 +78,7 @@ CODES: dict[str, Code] = {
     "data-type": Code("data of type {type} is refused{allowed}", "data is one of {types}"),
     "shape-type": Code("the shape tensor has type {type}", "the shape tensor is one of {types}"),
     "shape-value": Code("target[{axis}] is {value}, which does not fit the shape tensor's type {type}", None, "target"),
-    "shape-rank": Code("the shape tensor has {rank} dims", "the shape tensor has exactly 1 dim"),
+    "shape-rank": Code("the shape tensor has {rank:dim}", "the shape tensor has exactly 1 dim"),
     # Arrays
     "array-limit": Code("{library} cannot hold an array of dims {output}: {why}"),
     "needs-copy": Code("copy=False, but the strides {strides} allow no view of dims {output}"),
@@ -112,7 +113,11 @@ class ReshapeError(ValueError):
         self.spec = spec
         self.axis = axis
         self.fields = fields
-        super().__init__(_message(self))
+        super().__init__(code)
+
+    def __str__(self) -> str:
+        # Built when read: whole worlds of refusals are made and only counted.
+        return _message(self)
 
     @property
     def sentence(self) -> str:
@@ -147,6 +152,7 @@ def _rebuild(cls: type[ReshapeError], code: str, state: dict[str, Any]) -> Resha
 def _message(error: ReshapeError) -> str:
     code = CODES[error.code]
     fields = {"axis": error.axis, "spec": error.spec, **error.fields}
+    fields = {name: _Count(value) if type(value) is int else value for name, value in fields.items()}
     lines = [code.sentence.format(**fields)]
     if error.data is not None:
         cells, mark = _cells(error.data, error.axis if code.caret == "data" else None)
@@ -163,6 +169,13 @@ def _message(error: ReshapeError) -> str:
     return "\n".join(lines)
 
 
+class _Count(int):
+    """An integer that a sentence may follow with a noun: `{volume:element}` is "1 element" or "6 elements"."""
+
+    def __format__(self, noun: str) -> str:
+        return f"{int(self)} {noun}{'' if self == 1 else 's'}" if noun else str(int(self))
+
+
 def _cells(entries: tuple[Any, ...], axis: int | None) -> tuple[str, list[str]]:
     """The list as it is printed, and the line with the caret under entry `axis`."""
     texts = [str(entry) for entry in entries]
@@ -174,9 +187,6 @@ def _cells(entries: tuple[Any, ...], axis: int | None) -> tuple[str, list[str]]:
 
 
 def _elements(data: tuple[Any, ...]) -> str:
-    if not all(isinstance(dim, int) for dim in data):
+    if not all(isinstance(dim, int) and dim >= 0 for dim in data):
         return ""
-    volume = 1
-    for dim in data:
-        volume *= dim
-    return f"  ({volume} element{'' if volume == 1 else 's'})"
+    return f"  ({_Count(prod(data)):element})"

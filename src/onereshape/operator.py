@@ -17,6 +17,8 @@ from onereshape.semantics import output_dims
 from onereshape.specs import SPECS, Spec, spec as find_spec
 from onereshape.target import read_flag, read_integers, read_target
 
+_ndarray = np.ndarray  # one look-up less in every call
+
 _PLANS = 256
 """How many results of `output_dims` one operator remembers."""
 
@@ -57,22 +59,25 @@ class Reshape:
 
         `shape` is the second input: a 1-D array of the type that the specification asks for, or a list of integers.
         """
-        if type(data) is np.ndarray:
+        key: Any = None
+        if copy is None and type(data) is _ndarray:
             if shape is None:
-                key: Any = (data.shape, data.dtype)
-            elif type(shape) is np.ndarray:
+                key = (data.shape, data.dtype)
+            elif type(shape) is _ndarray:
                 key = (data.shape, data.dtype, shape.dtype, shape.shape, shape.tobytes())
-            else:
-                key = None
             output = self._plans.get(key)
-            if output is not None and copy is None:
+            if output is not None:
                 try:
                     return data.reshape(output)
                 except MemoryError:
                     pass  # said below in our words
-        else:
-            key = None
-            data = _read_array(data)
+        return self._reshape(data, shape, copy, key)
+
+    def _reshape(self, data: Any, shape: Any, copy: Any, key: Any) -> Array:
+        """A call whose answer was not remembered."""
+        data = _read_array(data)
+        if copy is not None and not isinstance(copy, bool | np.bool):
+            raise ReshapeError("bad-attribute", attribute="copy", value=repr(copy), allowed="None, True or False")
         output = self._output(data, shape)
         result = reshape_numpy(data, output, copy)
         if key is not None and not data.dtype.hasobject:  # objects must be looked at each time

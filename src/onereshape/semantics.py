@@ -31,9 +31,9 @@ def resolve(data: Iterable[int], target: Iterable[int], spec: str | Spec, **attr
 def read_data(data: Iterable[Any]) -> tuple[int, ...]:
     """The dims of data, each within int64 and not negative."""
     dims = read_integers(data, "data")
-    for axis, dim in enumerate(dims):
-        if dim < 0:
-            raise ReshapeError("negative-dim", data=dims, axis=axis, value=dim)
+    if dims and min(dims) < 0:
+        axis = next(axis for axis, dim in enumerate(dims) if dim < 0)
+        raise ReshapeError("negative-dim", data=dims, axis=axis, value=dims[axis])
     return dims
 
 
@@ -69,7 +69,7 @@ def output_dims(data: tuple[int, ...], target: Target) -> tuple[int, ...]:
 
 def _quotient(data: tuple[int, ...], volume: int, others: int, target: Target, axis: int) -> int:
     """The size of the inferred entry, where `others` is the product of all the other output dims."""
-    counted = "elements"
+    counted = ""
     if others == 0:  # a copied dim is 0: literal zeros beside -1 were refused when the target was read
         if not target.spec.empty_copy_beside_inferred:
             zero = next(i for i, entry in enumerate(target.entries) if isinstance(entry, Copied) and data[i] == 0)
@@ -77,7 +77,7 @@ def _quotient(data: tuple[int, ...], volume: int, others: int, target: Target, a
         copied = {entry.axis for entry in target.entries if isinstance(entry, Copied)}
         volume = prod(dim for i, dim in enumerate(data) if i not in copied)
         others = prod(entry.size for entry in target.entries if isinstance(entry, Fixed))
-        counted = "elements of the dims that are not copied"
+        counted = " of the dims that are not copied"
     size, remainder = divmod(volume, others)
     if remainder:
         numbers = {"volume": volume, "divisor": others, "remainder": remainder, "counted": counted}

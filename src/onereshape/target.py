@@ -1,14 +1,13 @@
 """Target: what a Reshape asks for, in one form for every dialect.
 
 The integers of a dialect and its flag become a tuple of entries, each *fixed* to a size, *copied* from an axis of data,
-or *inferred* from the number of elements.  Reading checks what can be said without the data; the rest is in `semantics`.
+or *inferred* from the number of elements.  Reading checks what can be said without data; the rest is in `semantics`.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from onereshape.errors import INT64_MAX, ReshapeError
@@ -34,8 +33,7 @@ class Inferred(NamedTuple):
 Entry = Fixed | Copied | Inferred
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """A target that every dialect can be read into, with the words it was read from."""
 
     entries: tuple[Entry, ...]
@@ -49,6 +47,9 @@ class Target:
         return next((axis for axis, entry in enumerate(self.entries) if isinstance(entry, Inferred)), None)
 
 
+_INFERRED = Inferred()
+
+
 def read_target(words: Iterable[Any], spec: Spec, *, zero_copies: bool, data: tuple[int, ...] | None = None) -> Target:
     """The integers of a target, as a `Target`; `data` is only for the messages.
 
@@ -57,47 +58,54 @@ def read_target(words: Iterable[Any], spec: Spec, *, zero_copies: bool, data: tu
     (Copied(axis=0), Fixed(size=4), Inferred())
     """
     numbers = read_integers(words, "target")
-    shown: dict[str, Any] = {"data": data, "target": numbers, "spec": spec}
     entries: list[Entry] = []
     inferred = zero = None
     for axis, number in enumerate(numbers):
-        if number > 0:
-            if number > INT64_MAX:
-                raise ReshapeError("overflow", **shown, what=f"target[{axis}]", value=number, limit=INT64_MAX)
+        if 0 < number <= INT64_MAX:
             entries.append(Fixed(number))
-        elif number == -1:
-            if inferred is not None:
-                raise ReshapeError("two-inferred", **shown, axis=axis, first=inferred)
+        elif number == 0:
+            if zero_copies:
+                entries.append(Copied(axis))
+            else:
+                zero = axis
+                entries.append(Fixed(0))
+        elif number == -1 and inferred is None:
             inferred = axis
-            entries.append(Inferred())
-        elif number < -1:
-            raise ReshapeError("below-minus-one", **shown, axis=axis, value=number)
-        elif zero_copies:
-            entries.append(Copied(axis))
+            entries.append(_INFERRED)
         else:
-            zero = axis
-            entries.append(Fixed(0))
+            raise _bad_entry(numbers, axis, inferred, data=data, spec=spec)
     if inferred is not None and zero is not None:
-        raise ReshapeError("zero-with-inferred", **shown, axis=inferred, zero=zero)
+        raise ReshapeError("zero-with-inferred", data=data, target=numbers, spec=spec, axis=inferred, zero=zero)
     return Target(tuple(entries), numbers, spec)
+
+
+def _bad_entry(numbers: tuple[int, ...], axis: int, inferred: int | None, **shown: Any) -> ReshapeError:
+    number = numbers[axis]
+    if number > INT64_MAX:
+        fields = {"what": f"target[{axis}]", "value": number, "limit": INT64_MAX}
+        return ReshapeError("overflow", target=numbers, **shown, **fields)
+    if number == -1:
+        return ReshapeError("two-inferred", target=numbers, axis=axis, first=inferred, **shown)
+    return ReshapeError("below-minus-one", target=numbers, axis=axis, value=number, **shown)
 
 
 def read_integers(values: Iterable[Any], what: str) -> tuple[int, ...]:
     """Exact Python integers out of a list, a tuple or a 1-D array of them; nothing is rounded or parsed."""
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise ReshapeError("not-a-list", what=what, value=repr(values))
-    try:
-        entries = list(values)
-    except TypeError:  # a 0-d array says that it can be iterated, and then refuses
-        raise ReshapeError("not-a-list", what=what, value=repr(values)) from None
-    for axis, entry in enumerate(entries):
+    if type(values) is not tuple:
+        if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+            raise ReshapeError("not-a-list", what=what, value=repr(values))
+        try:
+            values = tuple(values)
+        except TypeError:  # a 0-d array says that it can be iterated, and then refuses
+            raise ReshapeError("not-a-list", what=what, value=repr(values)) from None
+    for entry in values:
         if type(entry) is not int:
-            entries[axis] = _read_integer(entry, what, axis)
-    return tuple(entries)
+            return tuple(_read_integer(entry, what, axis) for axis, entry in enumerate(values))
+    return values
 
 
 def _read_integer(entry: Any, what: str, axis: int) -> int:
-    if isinstance(entry, bool):
+    if isinstance(entry, bool):  # an index to Python, a mistake here
         raise ReshapeError("not-an-integer", what=what, axis=axis, value=repr(entry))
     try:
         return operator.index(entry)
@@ -108,11 +116,8 @@ def _read_integer(entry: Any, what: str, axis: int) -> int:
 def read_flag(spec: Spec, attributes: Mapping[str, Any]) -> bool:
     """Whether a 0 copies, from the attributes as the user gave them; refuses every other attribute."""
     flag = spec.flag
-    for name in attributes:
-        if name == "shape" and spec.target_in == "attribute":
-            raise ReshapeError("target-twice")
-        if (flag is None or name != flag.name) and name not in spec.ignored_attributes:
-            raise ReshapeError("unknown-attribute", spec=spec, attribute=name, hint=_hint(spec, name))
+    if attributes:
+        _check_names(spec, attributes)
     if flag is None:
         return True
     if flag.name not in attributes:
@@ -128,6 +133,14 @@ def read_flag(spec: Spec, attributes: Mapping[str, Any]) -> bool:
         allowed = "0 or 1" if spec.dialect == "onnx" else "true or false"
         raise ReshapeError("bad-attribute", attribute=flag.name, value=repr(value), allowed=allowed)
     return (number == 1) == flag.copies
+
+
+def _check_names(spec: Spec, attributes: Mapping[str, Any]) -> None:
+    for name in attributes:
+        if name == "shape" and spec.target_in == "attribute":
+            raise ReshapeError("target-twice")
+        if (spec.flag is None or name != spec.flag.name) and name not in spec.ignored_attributes:
+            raise ReshapeError("unknown-attribute", spec=spec, attribute=name, hint=_hint(spec, name))
 
 
 def _hint(spec: Spec, name: str) -> str:

@@ -1,0 +1,126 @@
+"""Law 1: over the small world `resolve` is the one shape that fits the written definition, or its refusal."""
+
+from __future__ import annotations
+
+import random
+import sys
+import types
+from collections.abc import Callable
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import onereshape as orx
+from tests.laws.definition import FAMILIES, WORLD, Dims, Family, defined
+
+WHOLE_WORLD = {"onnx-1", "onnx-13", "onnx-25", "openvino", "onednn-static", "onednn-reshape"}
+
+Resolve = Callable[..., Dims]
+
+
+def answer(resolve: Resolve, data: Dims, target: Dims, family: Family) -> Dims | str:
+    try:
+        return resolve(data, target, family.spec, **family.attributes)
+    except Exception as refusal:  # noqa: BLE001 - a mutant may also crash
+        return str(getattr(refusal, "code", repr(refusal)))
+
+
+def first_difference(resolve: Resolve, family: Family, world: list[tuple[Dims, Dims]]) -> str | None:
+    for data, target in world:
+        ours = answer(resolve, data, target, family)
+        theirs = defined(data, target, family.zero_copies, family.empty_copies_leave_the_division)
+        if ours != theirs:
+            return f"{data} by {target}: resolve gives {ours}, the definition {theirs}"
+    return None
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=str)
+def test_resolve_is_the_definition(family: Family) -> None:
+    """On all of the world for one version of each dialect family, on its lists of up to two for the others."""
+    world = WORLD if family.spec in WHOLE_WORLD else [case for case in WORLD if max(map(len, case)) <= 2]
+
+    assert first_difference(orx.resolve, family, world) is None
+
+
+def test_every_specification_is_a_family() -> None:
+    from onereshape.specs import SPECS
+
+    assert {family.spec for family in FAMILIES} == {row.name for row in SPECS}
+
+
+def test_the_definition_refuses_and_answers() -> None:
+    """Guards the definition itself: each kind of answer occurs in the small world."""
+    kinds = {type(kind) if isinstance(kind, tuple) else kind for kind in map(lambda case: defined(*case, True, False), WORLD)}
+    kinds |= {kind for kind in map(lambda case: defined(*case, False, False), WORLD) if isinstance(kind, str)}
+
+    assert kinds == {
+        tuple,
+        "below-minus-one",
+        "two-inferred",
+        "copy-beyond-rank",
+        "zero-with-inferred",
+        "empty-copy-with-inferred",
+        "indivisible",
+        "volume",
+    }
+
+
+# Each row breaks one line of the implementation: (module, the line, what it becomes).
+MUTANTS = [
+    ("target", "elif number == -1 and inferred", "elif number in (-1, -2) and inferred"),
+    ("target", "            if zero_copies:", "            if not zero_copies:"),
+    ("target", "if inferred is not None and zero is not None:", "if False:"),
+    ("target", "elif number == -1 and inferred is None:", "elif number == -1:"),
+    ("target", "entries.append(Copied(axis))", "entries.append(Copied(max(axis - 1, 0)))"),
+    ("target", "entries.append(Fixed(number))", "entries.append(Fixed(max(number, 2)))"),
+    ("target", "return flag.default == flag.copies", "return flag.default != flag.copies"),
+    ("target", "return (number == 1) == flag.copies", "return number == 1"),
+    ("semantics", "if axis >= len(data):", "if axis > len(data):"),
+    ("semantics", "elif asked != volume:", "elif asked > volume:"),
+    ("semantics", "elif asked != volume:", "elif asked < volume:"),
+    ("semantics", "elif asked != volume:", "elif volume and asked != volume:"),
+    ("semantics", "output.append(1)", "output.append(2)"),
+    ("semantics", "if others == 0:", "if others == 0 and volume:"),
+    ("semantics", "if not target.spec.empty_copy_beside_inferred:", "if target.spec.empty_copy_beside_inferred:"),
+    ("semantics", "if i not in copied", "if i in copied"),
+    ("semantics", "    if remainder:", "    if remainder > 1:"),
+    ("semantics", "divmod(volume, others)", "divmod(volume + others - 1, others)"),
+    ("specs", "empty_copy_beside_inferred=True", "empty_copy_beside_inferred=False"),
+    ("specs", 'Flag("special_zero", copies=True', 'Flag("special_zero", copies=False'),
+    ("specs", 'Flag("allowzero", copies=False, default=False)', 'Flag("allowzero", copies=False, default=True)'),
+    ("specs", "_ALLOWZERO if version >= 14", "_ALLOWZERO if version > 14"),
+]
+
+
+def mutated(module: str, line: str, becomes: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """`semantics` as it would be with that line changed in that module, on fresh copies of the three modules."""
+    for name in ("specs", "target", "semantics"):
+        found = find_spec(f"onereshape.{name}")
+        assert found is not None and found.origin is not None
+        source = Path(found.origin).read_text(encoding="utf-8")
+        if name == module:
+            assert line in source, f"{module}.py no longer has the line {line!r}"
+            source = source.replace(line, becomes)
+        copy = types.ModuleType(f"onereshape.{name}")
+        monkeypatch.setitem(sys.modules, copy.__name__, copy)
+        exec(compile(source, found.origin, "exec"), copy.__dict__)  # noqa: S102 - our own source
+    return copy
+
+
+@pytest.mark.parametrize(("module", "line", "becomes"), MUTANTS)
+def test_a_planted_bug_is_found(module: str, line: str, becomes: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    resolve = mutated(module, line, becomes, monkeypatch).resolve
+    world = random.Random(1).sample(WORLD, len(WORLD))  # noqa: S311 - a fixed order in which bugs show early
+
+    assert any(first_difference(resolve, family, world) for family in FAMILIES)
+
+
+def test_without_a_bug_the_copies_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mutants are killed for their bug, not for being copies."""
+    resolve = mutated("semantics", "", "", monkeypatch).resolve
+    world = list(islice(WORLD, 0, None, 97))
+
+    assert not any(first_difference(resolve, family, world) for family in FAMILIES)

@@ -1,0 +1,217 @@
+"""Each way to be refused, with its whole message."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import onereshape as orx
+from onereshape.errors import CODES, FormatError, ReshapeError
+
+X = np.zeros((2, 3), np.float32)
+
+# code: (a call that is refused, its message).
+MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
+    "unknown-spec": (
+        lambda: orx.spec("onx-14"),
+        "'onx-14' is not a specification (did you mean 'onnx-14'?); the names are onnx, onnx-1 to onnx-28, openvino, "
+        "onednn-reshape, onednn-static, onednn-dynamic  [unknown-spec]",
+    ),
+    "unknown-attribute": (
+        lambda: orx.resolve([2, 3], [6], "onnx-13", allowzero=1),
+        "onnx Reshape-13 has no attribute 'allowzero' (since onnx Reshape-14)  [unknown-attribute]",
+    ),
+    "missing-attribute": (
+        lambda: orx.resolve([2, 3], [6], "openvino"),
+        "openvino Reshape-1 requires the attribute 'special_zero', which has no default  [missing-attribute]",
+    ),
+    "bad-attribute": (
+        lambda: orx.resolve([2, 3], [6], "onnx", allowzero=2),
+        "allowzero is 2, but it takes only 0 or 1  [bad-attribute]",
+    ),
+    "target-twice": (
+        lambda: orx.Reshape("onnx-1", shape=[6])(X, np.array([6])),
+        "the target is given twice: as the attribute 'shape' and beside it  [target-twice]",
+    ),
+    "target-missing": (
+        lambda: orx.Reshape("onnx")(X),
+        "onnx Reshape-25 takes its target as a second input, and none was given  [target-missing]",
+    ),
+    "not-a-list": (lambda: orx.resolve([2, 3], 6, "onnx"), "target is 6, not a list of integers  [not-a-list]"),  # type: ignore[arg-type]
+    "not-an-integer": (
+        lambda: orx.resolve([2, 3], [2, 3.0], "onnx"),  # type: ignore[list-item]
+        "target[1] is 3.0, not an integer  [not-an-integer]",
+    ),
+    "negative-dim": (
+        lambda: orx.resolve([2, -3], [6], "onnx"),
+        "data[1] is -3: a dimension cannot be negative  [negative-dim]\n"
+        "  data    [2, -3]\n"
+        "              ^^",
+    ),
+    "not-an-array": (
+        lambda: orx.reshape([[1, 2]], [2], "onnx"),  # type: ignore[arg-type]
+        "data is of type list, not a NumPy array  [not-an-array]",
+    ),
+    "below-minus-one": (
+        lambda: orx.resolve([2, 3], [2, -2], "onnx"),
+        "target[1] is -2: only -1, 0 and positive sizes have a meaning\n"
+        "  data    [2, 3]  (6 elements)\n"
+        "  target  [2, -2]\n"
+        "              ^^\n"
+        "  rule    onnx Reshape-25: -1 is the only negative value of a target  [below-minus-one]",
+    ),
+    "two-inferred": (
+        lambda: orx.resolve([2, 3], [-1, 1, -1], "openvino", special_zero=True),
+        "target[2] is a second -1, after target[0]\n"
+        "  data    [2, 3]  (6 elements)\n"
+        "  target  [-1, 1, -1]\n"
+        "                  ^^\n"
+        "  rule    openvino Reshape-1: at most one dimension may be -1  [two-inferred]",
+    ),
+    "copy-beyond-rank": (
+        lambda: orx.resolve([2, 3], [2, 3, 0], "onnx-13"),
+        "target[2] is 0 and copies data[2], but data has 2 dims\n"
+        "  data    [2, 3]  (6 elements)\n"
+        "  target  [2, 3, 0]\n"
+        "                 ^\n"
+        "  rule    onnx Reshape-13: a 0 copies the dimension of data at its own index  [copy-beyond-rank]",
+    ),
+    "zero-with-inferred": (
+        lambda: orx.resolve([0, 3], [0, -1], "onnx-14", allowzero=1),
+        "target[1] cannot be inferred beside the literal 0 at target[0]: every size would fit\n"
+        "  data    [0, 3]  (0 elements)\n"
+        "  target  [0, -1]\n"
+        "              ^^\n"
+        "  rule    onnx Reshape-14: a literal 0 and -1 must not be in the same target  [zero-with-inferred]",
+    ),
+    "empty-copy-with-inferred": (
+        lambda: orx.resolve([0, 3], [0, -1], "onednn-static", special_zero=True),
+        "target[1] cannot be inferred: target[0] copies a dim of size 0, so every size would fit\n"
+        "  data    [0, 3]  (0 elements)\n"
+        "  target  [0, -1]\n"
+        "              ^^\n"
+        "  rule    onednn StaticReshape-1: the size of -1 must be determined by the other dimensions"
+        "  [empty-copy-with-inferred]",
+    ),
+    "indivisible": (
+        lambda: orx.resolve([2, 3, 4], [5, -1], "onnx-14"),
+        "target[1] cannot be inferred: 24 elements do not divide by 5 (remainder 4)\n"
+        "  data    [2, 3, 4]  (24 elements)\n"
+        "  target  [5, -1]\n"
+        "              ^^\n"
+        "  rule    onnx Reshape-14: input and output must have the same number of elements  [indivisible]",
+    ),
+    "volume": (
+        lambda: orx.resolve([2, 3], [7], "onnx"),
+        "data has 6 elements, but the target asks for 7\n"
+        "  data    [2, 3]  (6 elements)\n"
+        "  target  [7]\n"
+        "  rule    onnx Reshape-25: input and output must have the same number of elements  [volume]",
+    ),
+    "overflow": (
+        lambda: orx.resolve([2**32, 2**32], [-1], "onnx"),
+        "the number of elements is 18446744073709551616, beyond the largest int64 (9223372036854775807)\n"
+        "  data    [4294967296, 4294967296]  (18446744073709551616 elements)\n"
+        "  target  [-1]\n"
+        "  rule    onnx Reshape-25: sizes and numbers of elements are int64  [overflow]",
+    ),
+    "data-type": (
+        lambda: orx.reshape(X.astype(np.int8), [6], "onnx-1"),
+        "data of type int8 is refused: allowed since onnx Reshape-5\n"
+        "  rule    onnx Reshape-1: data is one of float16 float double  [data-type]",
+    ),
+    "shape-type": (
+        lambda: orx.reshape(X, np.array([6], np.int32), "onnx"),
+        "the shape tensor has type int32\n"
+        "  rule    onnx Reshape-25: the shape tensor is one of int64  [shape-type]",
+    ),
+    "shape-value": (
+        lambda: orx.reshape(X, [6, 2**31], "onednn-dynamic", special_zero=True),
+        "target[1] is 2147483648, which does not fit the shape tensor's type s32  [shape-value]\n"
+        "  target  [6, 2147483648]\n"
+        "              ^^^^^^^^^^",
+    ),
+    "shape-rank": (
+        lambda: orx.reshape(X, np.array([[6]]), "onnx"),
+        "the shape tensor has 2 dims\n  rule    onnx Reshape-25: the shape tensor has exactly 1 dim  [shape-rank]",
+    ),
+    "array-limit": (
+        lambda: orx.reshape(X[:1, :1], [1] * 65, "onnx"),
+        "NumPy cannot hold an array of dims [1, 1, ...]: 65 dims are more than its 64  [array-limit]",
+    ),
+    "needs-copy": (
+        lambda: orx.reshape(X.T, [6], "onnx", copy=False),
+        "copy=False, but the strides [4, 12] allow no view of dims [6]  [needs-copy]",
+    ),
+    "unreadable": (
+        lambda: _fail(FormatError("unreadable", path="x.npy", why="it is a folder")),
+        "x.npy: it is a folder  [unreadable]",
+    ),
+    "unwritable": (
+        lambda: _fail(FormatError("unwritable", path="y.npy", why="no space left")),
+        "y.npy: no space left  [unwritable]",
+    ),
+    "unsupported-model": (
+        lambda: _fail(ReshapeError("unsupported-model", why="the node 'a' is a Conv")),
+        "the node 'a' is a Conv  [unsupported-model]",
+    ),
+    "bad-usage": (lambda: _fail(ReshapeError("bad-usage", why="no --target")), "no --target  [bad-usage]"),
+}
+
+
+def _fail(error: Exception) -> None:
+    raise error
+
+
+def test_every_code_has_its_message() -> None:
+    assert set(MESSAGES) == set(CODES)
+
+
+@pytest.mark.parametrize("code", MESSAGES)
+def test_the_whole_message(code: str) -> None:
+    call, message = MESSAGES[code]
+    with pytest.raises(orx.ReshapeError) as refusal:
+        call()
+
+    assert str(refusal.value) == message
+    assert refusal.value.code == code
+
+
+@pytest.mark.parametrize("code", MESSAGES)
+def test_a_refusal_can_cross_processes(code: str) -> None:
+    with pytest.raises(orx.ReshapeError) as refusal:
+        MESSAGES[code][0]()
+    back = pickle.loads(pickle.dumps(refusal.value))  # noqa: S301 - our own bytes
+
+    assert type(back) is type(refusal.value)
+    assert str(back) == str(refusal.value)
+
+
+def test_every_code_has_a_heading_in_the_documentation() -> None:
+    text = (Path(__file__).parent.parent / "docs" / "semantics.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^### `([a-z-]+)`$", text, re.MULTILINE)
+
+    assert sorted(headings) == sorted(CODES)
+
+
+def test_the_fields_are_on_the_exception() -> None:
+    with pytest.raises(orx.ReshapeError) as refusal:
+        orx.resolve([2, 3, 4], [5, -1], "onnx-14")
+    error = refusal.value
+
+    assert (error.code, error.axis, error.data, error.target) == ("indivisible", 1, (2, 3, 4), (5, -1))
+    assert error.spec.name == "onnx-14"
+    assert error.to_json() == {
+        "code": "indivisible",
+        "message": "target[1] cannot be inferred: 24 elements do not divide by 5 (remainder 4)",
+        "axis": 1,
+        "data": [2, 3, 4],
+        "target": [5, -1],
+        "spec": "onnx-14",
+    }

@@ -26,7 +26,8 @@ def layouts(draw: st.DrawFn) -> Array:
     if draw(st.booleans()):
         array = array.transpose(draw(st.permutations(range(len(base)))))
     steps = draw(st.tuples(*(st.sampled_from([1, 2, -1, -2]) for _ in base)))
-    array = array[(*(slice(None, None, step) for step in steps), ...)]
+    sliced: Any = (*(slice(None, None, step) for step in steps), ...)
+    array = array[sliced]
     if draw(st.booleans()):
         array = np.broadcast_to(array, (draw(st.integers(0, 3)), *array.shape))
     if draw(st.booleans()):

@@ -119,7 +119,7 @@ class TestONNX:
     def test_an_empty_shape_converts_to_a_scalar(self) -> None:
         assert orx.resolve([1, 1], [], "onnx") == ()
         assert refused([2], [], "onnx") == "volume"
-        assert orx.reshape(np.float32([[5]]), np.array([], np.int64), "onnx").shape == ()
+        assert orx.reshape(np.array([[5]], np.float32), np.array([], np.int64), "onnx").shape == ()
 
     def test_the_same_number_of_elements_is_required(self) -> None:
         assert refused([2, 3, 4], [5, 5], "onnx") == "volume"

@@ -48,11 +48,13 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: orx.resolve([2, 3], [2, 3.0], "onnx"),  # type: ignore[list-item]
         "target[1] is 3.0, not an integer  [not-an-integer]",
     ),
+    "bad-dim": (
+        lambda: orx.infer(["N", 2.5], [-1], "onnx"),  # type: ignore[list-item]
+        "data[1] is 2.5, but a dim is an integer, None, a name or a pair  [bad-dim]",
+    ),
     "negative-dim": (
         lambda: orx.resolve([2, -3], [6], "onnx"),
-        "data[1] is -3: a dimension cannot be negative  [negative-dim]\n"
-        "  data    [2, -3]\n"
-        "              ^^",
+        "data[1] is -3: a dimension cannot be negative  [negative-dim]\n  data    [2, -3]\n              ^^",
     ),
     "not-an-array": (
         lambda: orx.reshape([[1, 2]], [2], "onnx"),  # type: ignore[arg-type]
@@ -114,6 +116,13 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
         "  target  [7]\n"
         "  rule    onnx Reshape-25: input and output must have the same number of elements  [volume]",
     ),
+    "impossible-volume": (
+        lambda: orx.infer(["N", 7], [4, 9], "onnx"),
+        "no sizes of these dims fit the target: 7*N elements cannot be 36\n"
+        "  data    [N, 7]\n"
+        "  target  [4, 9]\n"
+        "  rule    onnx Reshape-25: input and output must have the same number of elements  [impossible-volume]",
+    ),
     "overflow": (
         lambda: orx.resolve([2**32, 2**32], [-1], "onnx"),
         "the number of elements is 18446744073709551616, beyond the largest int64 (9223372036854775807)\n"
@@ -128,8 +137,7 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "shape-type": (
         lambda: orx.reshape(X, np.array([6], np.int32), "onnx"),
-        "the shape tensor has type int32\n"
-        "  rule    onnx Reshape-25: the shape tensor is one of int64  [shape-type]",
+        "the shape tensor has type int32\n  rule    onnx Reshape-25: the shape tensor is one of int64  [shape-type]",
     ),
     "shape-value": (
         lambda: orx.reshape(X, [6, 2**31], "onednn-dynamic", special_zero=True),
@@ -198,6 +206,11 @@ def test_every_code_has_a_heading_in_the_documentation() -> None:
     headings = re.findall(r"^### `([a-z-]+)`$", text, re.MULTILINE)
 
     assert sorted(headings) == sorted(CODES)
+
+
+def test_a_number_too_long_to_print() -> None:
+    with pytest.raises(orx.ReshapeError, match=r"the number of elements is 2\^18600 or more, beyond the largest int64"):
+        orx.resolve([2**62] * 300, [-1], "onnx")
 
 
 def test_the_fields_are_on_the_exception() -> None:

@@ -102,7 +102,9 @@ def test_integers_of_every_kind(integers: Any) -> None:
     assert orx.resolve([2, 3], integers, "onnx") == (2, 3)
 
 
-@pytest.mark.parametrize("bad", [[2, True], [2, "3"], [2, None], [[2, 3]], np.array([[2, 3]]), [2.0, 3], np.array([6.0])])
+@pytest.mark.parametrize(
+    "bad", [[2, True], [2, "3"], [2, None], [[2, 3]], np.array([[2, 3]]), [2.0, 3], np.array([6.0])]
+)
 def test_what_is_no_integer(bad: Any) -> None:
     with pytest.raises(orx.ReshapeError) as refusal:
         orx.resolve([2, 3], bad, "onnx")

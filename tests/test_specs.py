@@ -54,8 +54,10 @@ def test_the_number_of_types_per_version() -> None:
 
 @pytest.mark.parametrize(
     ("opset", "version"),
-    [(1, 1), (4, 1), (5, 5), (12, 5), (13, 13), (14, 14), (17, 14), (18, 14), (19, 19), (20, 19), (21, 21), (22, 21)]
-    + [(23, 23), (24, 24), (25, 25), (26, 25), (28, 25)],
+    [
+        *[(1, 1), (4, 1), (5, 5), (12, 5), (13, 13), (14, 14), (17, 14), (18, 14), (19, 19), (20, 19), (21, 21)],
+        *[(22, 21), (23, 23), (24, 24), (25, 25), (26, 25), (28, 25)],
+    ],
 )
 def test_an_opset_names_the_newest_version_not_above_it(opset: int, version: int) -> None:
     assert orx.spec(f"onnx-{opset}").version == version

@@ -6,10 +6,11 @@
 """
 
 from onereshape.errors import ReshapeError
+from onereshape.inference import infer
 from onereshape.operator import Reshape, reshape
 from onereshape.semantics import resolve
 from onereshape.specs import spec
 
 __version__ = "0.1.0"
 
-__all__ = ["Reshape", "ReshapeError", "__version__", "reshape", "resolve", "spec"]
+__all__ = ["Reshape", "ReshapeError", "__version__", "infer", "reshape", "resolve", "spec"]

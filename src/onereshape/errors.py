@@ -12,6 +12,9 @@ from typing import Any, Literal
 
 INT64_MAX = 2**63 - 1
 
+_LONGEST = 32
+"""The longest list that a message shows whole."""
+
 
 @dataclass(frozen=True, slots=True)
 class Code:
@@ -36,6 +39,7 @@ CODES: dict[str, Code] = {
     "target-missing": Code("{spec} takes its target as {place}, and none was given", usage=True),
     "not-a-list": Code("{what} is {value}, not a list of integers", usage=True),
     "not-an-integer": Code("{what}[{axis}] is {value}, not an integer", usage=True),
+    "bad-dim": Code("{what}[{axis}] is {value}, but a dim is {wanted}", usage=True),
     "negative-dim": Code("data[{axis}] is {value}: a dimension cannot be negative", caret="data", usage=True),
     "not-an-array": Code("{what} is of type {type}, not {wanted}", usage=True),
     # The rule of Reshape
@@ -65,11 +69,13 @@ CODES: dict[str, Code] = {
         "target",
     ),
     "indivisible": Code(
-        "target[{axis}] cannot be inferred: {volume:element}{counted} do not divide by {divisor} (remainder {remainder})",
+        "target[{axis}] cannot be inferred: {volume:element}{counted} do not divide by {divisor} "
+        "(remainder {remainder})",
         _SAME_VOLUME,
         "target",
     ),
     "volume": Code("data has {volume:element}, but the target asks for {asked}", _SAME_VOLUME),
+    "impossible-volume": Code("no sizes of these dims fit the target: {why}", _SAME_VOLUME),
     "overflow": Code(
         "{what} is {value}, beyond the largest int64 ({limit})",
         "sizes and numbers of elements are int64",
@@ -77,7 +83,10 @@ CODES: dict[str, Code] = {
     # Types and tensors
     "data-type": Code("data of type {type} is refused{allowed}", "data is one of {types}"),
     "shape-type": Code("the shape tensor has type {type}", "the shape tensor is one of {types}"),
-    "shape-value": Code("target[{axis}] is {value}, which does not fit the shape tensor's type {type}", None, "target"),
+    "shape-value": Code(
+        "target[{axis}] is {value}, which does not fit the shape tensor's type {type}",
+        caret="target",
+    ),
     "shape-rank": Code("the shape tensor has {rank:dim}", "the shape tensor has exactly 1 dim"),
     # Arrays
     "array-limit": Code("{library} cannot hold an array of dims {output}: {why}"),
@@ -121,8 +130,8 @@ class ReshapeError(ValueError):
 
     @property
     def sentence(self) -> str:
-        """The first line alone."""
-        return str(self).partition("\n")[0]
+        """The first line alone, without the code."""
+        return CODES[self.code].sentence.format(**_fields(self))
 
     @property
     def usage(self) -> bool:
@@ -151,9 +160,7 @@ def _rebuild(cls: type[ReshapeError], code: str, state: dict[str, Any]) -> Resha
 
 def _message(error: ReshapeError) -> str:
     code = CODES[error.code]
-    fields = {"axis": error.axis, "spec": error.spec, **error.fields}
-    fields = {name: _Count(value) if type(value) is int else value for name, value in fields.items()}
-    lines = [code.sentence.format(**fields)]
+    lines = [error.sentence]
     if error.data is not None:
         cells, mark = _cells(error.data, error.axis if code.caret == "data" else None)
         lines.append(f"  data    {cells}{_elements(error.data)}")
@@ -163,22 +170,33 @@ def _message(error: ReshapeError) -> str:
         lines.append(f"  target  {cells}")
         lines.extend(mark)
     if code.rule is not None:
-        lines.append(f"  rule    {error.spec}: {code.rule.format(**fields)}  [{error.code}]")
+        lines.append(f"  rule    {error.spec}: {code.rule.format(**_fields(error))}  [{error.code}]")
     else:
         lines[0] += f"  [{error.code}]"
     return "\n".join(lines)
+
+
+def _fields(error: ReshapeError) -> dict[str, Any]:
+    fields = {"axis": error.axis, "spec": error.spec, **error.fields}
+    return {name: _Count(value) if type(value) is int else value for name, value in fields.items()}
 
 
 class _Count(int):
     """An integer that a sentence may follow with a noun: `{volume:element}` is "1 element" or "6 elements"."""
 
     def __format__(self, noun: str) -> str:
-        return f"{int(self)} {noun}{'' if self == 1 else 's'}" if noun else str(int(self))
+        return f"{self} {noun}{'' if self == 1 else 's'}" if noun else str(self)
+
+    def __str__(self) -> str:
+        bits = self.bit_length()
+        return repr(int(self)) if bits <= 1024 else f"2^{bits - 1} or more"  # Python refuses to print the longest
 
 
 def _cells(entries: tuple[Any, ...], axis: int | None) -> tuple[str, list[str]]:
     """The list as it is printed, and the line with the caret under entry `axis`."""
-    texts = [str(entry) for entry in entries]
+    texts = [str(_Count(entry)) if type(entry) is int else str(entry) for entry in entries]
+    if len(texts) > _LONGEST:  # the ends of a long list, and the culprit only by its number
+        return "[" + ", ".join([*texts[:4], "...", *texts[-4:]]) + "]", []
     cells = "[" + ", ".join(texts) + "]"
     if axis is None:
         return cells, []

@@ -76,7 +76,7 @@ class Reshape:
     def _reshape(self, data: Any, shape: Any, copy: Any, key: Any) -> Array:
         """A call whose answer was not remembered."""
         data = _read_array(data)
-        if copy is not None and not isinstance(copy, bool | np.bool):
+        if copy is not None and not isinstance(copy, bool):
             raise ReshapeError("bad-attribute", attribute="copy", value=repr(copy), allowed="None, True or False")
         output = self._output(data, shape)
         result = reshape_numpy(data, output, copy)
@@ -130,13 +130,11 @@ def check_data_type(data: Array, spec: Spec) -> None:
         if data.dtype == np.object_:
             _check_strings(data, spec)
         return
-    if name is None:
-        allowed = f": {spec.dialect} has no such type"
+    first = next((row for row in SPECS if row.dialect == spec.dialect and name in row.data_types), None)
+    if first is None:
+        allowed = f": no Reshape of {spec.dialect} takes it"
     else:
-        first = next((row for row in SPECS if row.dialect == spec.dialect and name in row.data_types), None)
-        allowed = f": no Reshape of {spec.dialect} takes it" if first is None else f": allowed by {first}"
-        if first is not None and first.operator == spec.operator:
-            allowed = f": allowed since {first}"
+        allowed = f": allowed {'since' if first.operator == spec.operator else 'by'} {first}"
     raise _type_refusal("data-type", name or str(data.dtype), spec, spec.data_types, allowed=allowed)
 
 

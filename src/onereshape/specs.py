@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from onereshape.errors import ReshapeError
 
@@ -27,9 +27,9 @@ class Flag:
     """None: the attribute is required."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Spec:
-    """One version of one dialect's Reshape."""
+    """One version of one dialect's Reshape; a row of the table, equal only to itself."""
 
     dialect: Literal["onnx", "openvino", "onednn"]
     operator: str
@@ -49,6 +49,9 @@ class Spec:
 
     def __str__(self) -> str:
         return f"{self.dialect} {self.operator}-{self.version}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return spec, (self.name,)  # the same row, in whatever process
 
 
 _COMMON = "uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 float double string bool complex64 complex128"

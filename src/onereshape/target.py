@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from onereshape.errors import INT64_MAX, ReshapeError
@@ -47,9 +48,6 @@ class Target(NamedTuple):
         return next((axis for axis, entry in enumerate(self.entries) if isinstance(entry, Inferred)), None)
 
 
-_INFERRED = Inferred()
-
-
 def read_target(words: Iterable[Any], spec: Spec, *, zero_copies: bool, data: tuple[int, ...] | None = None) -> Target:
     """The integers of a target, as a `Target`; `data` is only for the messages.
 
@@ -57,7 +55,16 @@ def read_target(words: Iterable[Any], spec: Spec, *, zero_copies: bool, data: tu
     >>> read_target([0, 4, -1], spec("onnx"), zero_copies=True).entries
     (Copied(axis=0), Fixed(size=4), Inferred())
     """
-    numbers = read_integers(words, "target")
+    try:
+        return read_numbers(read_integers(words, "target"), spec, zero_copies)
+    except ReshapeError as error:
+        error.data = data
+        raise
+
+
+@lru_cache(maxsize=1024)
+def read_numbers(numbers: tuple[int, ...], spec: Spec, zero_copies: bool) -> Target:
+    """`read_target` for integers that were read before."""
     entries: list[Entry] = []
     inferred = zero = None
     for axis, number in enumerate(numbers):
@@ -71,22 +78,22 @@ def read_target(words: Iterable[Any], spec: Spec, *, zero_copies: bool, data: tu
                 entries.append(Fixed(0))
         elif number == -1 and inferred is None:
             inferred = axis
-            entries.append(_INFERRED)
+            entries.append(Inferred())
         else:
-            raise _bad_entry(numbers, axis, inferred, data=data, spec=spec)
+            raise _bad_entry(numbers, axis, inferred, spec)
     if inferred is not None and zero is not None:
-        raise ReshapeError("zero-with-inferred", data=data, target=numbers, spec=spec, axis=inferred, zero=zero)
+        raise ReshapeError("zero-with-inferred", target=numbers, spec=spec, axis=inferred, zero=zero)
     return Target(tuple(entries), numbers, spec)
 
 
-def _bad_entry(numbers: tuple[int, ...], axis: int, inferred: int | None, **shown: Any) -> ReshapeError:
+def _bad_entry(numbers: tuple[int, ...], axis: int, inferred: int | None, spec: Spec) -> ReshapeError:
     number = numbers[axis]
     if number > INT64_MAX:
-        fields = {"what": f"target[{axis}]", "value": number, "limit": INT64_MAX}
-        return ReshapeError("overflow", target=numbers, **shown, **fields)
+        what = f"target[{axis}]"
+        return ReshapeError("overflow", target=numbers, spec=spec, what=what, value=number, limit=INT64_MAX)
     if number == -1:
-        return ReshapeError("two-inferred", target=numbers, axis=axis, first=inferred, **shown)
-    return ReshapeError("below-minus-one", target=numbers, axis=axis, value=number, **shown)
+        return ReshapeError("two-inferred", target=numbers, spec=spec, axis=axis, first=inferred)
+    return ReshapeError("below-minus-one", target=numbers, spec=spec, axis=axis, value=number)
 
 
 def read_integers(values: Iterable[Any], what: str) -> tuple[int, ...]:

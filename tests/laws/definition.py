@@ -71,7 +71,7 @@ def defined(data: Dims, target: Dims, zero_copies: bool, empty_copies_leave_the_
     if -1 not in target:
         return tuple(output) if prod(output) == elements else "volume"
     axis = target.index(-1)
-    tried = [tuple(output[:axis] + [size] + output[axis + 1 :]) for size in range(65)]
+    tried = [(*output[:axis], size, *output[axis + 1 :]) for size in range(prod(dim for dim in data if dim) + 2)]
     fitting = [shape for shape in tried if prod(shape) == elements]
     if len(fitting) > 1 and empty_copies_leave_the_division:
         left = [dim for i, dim in enumerate(data) if i not in copied]

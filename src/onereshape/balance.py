@@ -1,0 +1,442 @@
+"""Balance: data and output have the same number of elements, with symbols in place of numbers.
+
+Every dialect keeps this one equation, and all of inference follows from it:
+
+- No dim of the output is open: the equation becomes a condition, is settled by one value of its one symbol, or has no
+  solution.
+- One is open (a -1, or an entry known only at run time): it is the exact quotient, with divisibility as a condition.
+- Several are open: each is narrowed to what the others leave of the number of elements.
+
+A symbol that is 0 changes most rules.  Here every symbol is at least 1 wherever its being 0 would change the answer,
+and "N >= 1" is then a condition; `inference` tries 0 where that has no solution.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from onereshape.dims import (
+    ANY_SIZE,
+    ONE,
+    UNBOUNDED,
+    Dim,
+    Product,
+    Quotient,
+    Size,
+    Symbols,
+    divide,
+    integer_root,
+    interval,
+    multiply,
+)
+from onereshape.errors import INT64_MAX, ReshapeError
+from onereshape.narrowing import divisors, leave
+from onereshape.shape import Shape
+from onereshape.specs import Spec
+
+FITS = "the entries known only at run time fit"
+"""The condition on a target whose unknown entries could take several values."""
+
+WORTH_A_CONDITION = 2**31
+"""Sizes that only int64 forbids are a condition below this limit, and understood above it."""
+
+
+class Open(NamedTuple):
+    """An entry of the target known only at run time: -1, 0 or a size within limits, each if it is possible."""
+
+    minus_one: bool
+    zero: bool
+    low: int
+    high: int
+
+
+Word = Size | Open
+
+
+class Question(NamedTuple):
+    """A Reshape with dims or entries missing; its integers are no mistakes by themselves."""
+
+    spec: Spec
+    copies: bool
+    """Whether a 0 copies."""
+    dims: tuple[Size, ...] | None
+    """None for an unknown rank."""
+    words: tuple[Word, ...]
+
+    def at(self, name: str, value: int) -> Question:
+        """The question with a value for a symbol."""
+        dims = self.dims
+        if dims is not None:
+            dims = tuple(dim.at(name, value) if isinstance(dim, Product) else dim for dim in dims)
+        words = tuple(word.at(name, value) if isinstance(word, Product) else word for word in self.words)
+        return Question(self.spec, self.copies, dims, words)
+
+
+class Never(Exception):  # noqa: N818 - a finding, which becomes an error only if 0 does not help
+    """No sizes from 1 on can work."""
+
+
+class Settled(Exception):  # noqa: N818 - a finding
+    """A symbol has one possible value."""
+
+    def __init__(self, name: str, value: int) -> None:
+        super().__init__(name, value)
+        self.name = name
+        self.value = value
+
+
+class Balance:
+    """One question while it is answered, with the limits of its symbols."""
+
+    __slots__ = (
+        *("conditions", "copied", "copies", "dims", "given", "inferred"),
+        *("open", "outputs", "spec", "symbols", "words"),
+    )
+
+    def __init__(self, question: Question, symbols: Symbols) -> None:
+        self.spec, self.copies, self.dims, self.words = question
+        self.given = symbols
+        self.symbols = symbols
+        """A copy once it is narrowed to what the conditions leave."""
+        self.conditions: list[str] = []
+        self.inferred = self.words.index(-1) if -1 in self.words else None
+        self.open: dict[int, Open] = {}
+        self.copied: set[int] = set()
+        self.outputs: list[Size | None] = []
+        """Each output dim, None if it is open."""
+
+    def answer(self) -> Shape:
+        """The shape with its conditions, or `Never`, or `Settled`."""
+        free = []
+        asked = 1
+        names: tuple[str, ...] = ()
+        for axis, word in enumerate(self.words):
+            if type(word) is int and (word > 0 or (word == 0 and not self.copies)):
+                output: Size | None = word
+            else:
+                output = self._output(axis, word)
+            self.outputs.append(output)
+            if output is None:
+                free.append(axis)
+            elif isinstance(output, int):
+                asked *= output
+            else:
+                asked *= output[0]
+                names += output[1]
+        volume = self._volume()
+        fixed = Product(asked, tuple(sorted(names)) if asked else ())
+        if not free:
+            self._balance(volume, fixed)
+            return self._shape({})
+        if len(free) > 1:
+            return self._narrow(volume, fixed, free)
+        if free[0] == self.inferred:
+            return self._infer(volume, fixed, free[0])
+        return self._complete(volume, fixed, free[0])
+
+    # Each entry of the target
+
+    def _output(self, axis: int, word: Word) -> Size | None:
+        if isinstance(word, Product):
+            return self._symbolic(axis, word)
+        if isinstance(word, Open):
+            return self._run_time(axis, word)
+        if word:
+            return None  # -1
+        self.copied.add(axis)
+        if self.dims is not None:
+            if axis >= len(self.dims):
+                raise ReshapeError("copy-beyond-rank", axis=axis, rank=len(self.dims))
+            return self.dims[axis]
+        self._require(f"rank(data) >= {axis + 1}")
+        return self._unknown(f"data[{axis}]")
+
+    def _symbolic(self, axis: int, word: Product) -> Product:
+        """An entry that is a symbol: where a 0 copies, its being 0 may change the answer."""
+        here = self._dim(axis)
+        if word == here:
+            self.copied.add(axis)  # at 0 it copies a 0: the same at every size
+        elif self.copies:
+            same = isinstance(here, Product) and set(word[1]) <= set(here[1])  # at 0 it copies a 0 here too
+            if not same:
+                self._positive(word)
+        return word
+
+    def _run_time(self, axis: int, word: Open) -> int | None:
+        literal = not self.copies and 0 in self.words
+        minus_one = word.minus_one and self.inferred is None and not literal
+        zero = word.zero and ((self.dims is None or axis < len(self.dims)) if self.copies else self.inferred is None)
+        if not minus_one and not zero and word.low >= word.high:
+            if word.low > word.high:
+                raise Never(f"target[{axis}] can be neither -1 nor 0 here")
+            self._require(f"target[{axis}] = {word.low}")
+            return word.low
+        self.open[axis] = Open(minus_one, zero, word.low, word.high)
+        return None
+
+    def _dim(self, axis: int) -> Size | None:
+        return self.dims[axis] if self.dims is not None and axis < len(self.dims) else None
+
+    # The number of elements of data
+
+    def _volume(self) -> Product:
+        """Of an unknown rank, the copied dims times the rest."""
+        if self.dims is None:
+            return multiply([*(Product(1, (f"data[{axis}]",)) for axis in self.copied), self._rest()])
+        volume = multiply(self.dims)
+        coefficient, names = volume
+        if coefficient > INT64_MAX:
+            raise Never(f"{volume} elements are more than int64 can count")
+        if coefficient and names and INT64_MAX // coefficient < WORTH_A_CONDITION:
+            self._at_most(Product(1, names), INT64_MAX // coefficient)
+        return volume
+
+    def _rest(self) -> Product:
+        """The product of the dims of data that are not copied."""
+        if self.dims is not None:
+            return multiply(dim for axis, dim in enumerate(self.dims) if axis not in self.copied)
+        name = "size(data)" + "".join(f"/data[{axis}]" for axis in sorted(self.copied))
+        return self._unknown(name)
+
+    def _unknown(self, name: str) -> Product:
+        self._limit(name, *self.symbols.of(name))
+        self.symbols.unnamed.add(name)
+        return Product(1, (name,))
+
+    # The three cases
+
+    def _balance(self, volume: Product, fixed: Product) -> None:
+        """No output dim is open: the numbers of elements must agree."""
+        if not volume[0]:
+            self._vanish(fixed)
+        elif not fixed[0]:
+            self._vanish(volume)
+        else:
+            left, right = divide(volume, fixed)
+            if left != right:
+                self._equal(left, right, f"{volume} elements cannot be {fixed}")
+
+    def _infer(self, volume: Product, fixed: Product, axis: int) -> Shape:
+        """A -1 alone: the exact quotient."""
+        if self.spec.empty_copy_beside_inferred and self.copies:
+            asked = (out for index, out in enumerate(self.outputs) if out is not None and index not in self.copied)
+            volume, fixed = self._rest(), multiply(asked)
+        elif not fixed[0]:
+            zero = next(index for index in sorted(self.copied) if self.outputs[index] == 0)
+            raise ReshapeError("empty-copy-with-inferred", axis=axis, zero=zero)
+        self._positive(fixed)
+        return self._quotient(volume, fixed, axis)
+
+    def _complete(self, volume: Product, fixed: Product, axis: int) -> Shape:
+        """One entry known only at run time, and no -1: whatever it is, it completes the number of elements."""
+        if not fixed[0]:  # nothing to complete: any size of it will do
+            self._vanish(volume)
+            self._require(FITS)
+            return self._shape({axis: interval(*self._sizes(axis))})
+        self._positive(fixed)
+        return self._quotient(volume, fixed, axis)
+
+    def _narrow(self, volume: Product, fixed: Product, free: list[int]) -> Shape:
+        """Several output dims are open: each is what the others leave of the number of elements."""
+        sizes = {axis: self._sizes(axis) for axis in free}
+        if self.inferred is not None and not self.spec.empty_copy_beside_inferred:  # no 0 beside a -1
+            self._positive(fixed)
+            sizes = {axis: at if axis == self.inferred else (max(at[0], 1), at[1]) for axis, at in sizes.items()}
+            if not volume[0]:
+                sizes[self.inferred] = (0, 0)
+        least, most = self.symbols.range(volume)
+        low, high = self.symbols.range(fixed)
+        if least > 0:  # then nothing is 0
+            if not fixed[0]:
+                raise Never(f"{volume} elements, and the target asks for none")
+            known, divisor = divide(volume, fixed)
+            if known[1] or divisor[1]:
+                sizes = leave(least, most, (max(low, 1), high), sizes)
+            elif divisor[0] > 1:
+                raise Never(f"{volume} elements do not divide by {fixed}")
+            else:
+                sizes = divisors(known[0], sizes)
+        for axis, (smallest, largest) in sizes.items():
+            if smallest > largest:
+                raise Never(f"target[{axis}] has no size left")
+        self._require(FITS)
+        return self._shape({axis: interval(*at) for axis, at in sizes.items()})
+
+    def _sizes(self, axis: int) -> tuple[int, int]:
+        """The sizes that an open output dim may take, before the number of elements is looked at."""
+        options = self.open.get(axis)
+        if options is None or options.minus_one:
+            return ANY_SIZE
+        low, high = options.low, options.high
+        if options.zero:
+            here = self._dim(axis)
+            zero = (0, 0) if not self.copies else ANY_SIZE if here is None else self.symbols.range(_product(here))
+            low, high = (min(low, zero[0]), max(high, zero[1])) if low <= high else zero
+        return low, high
+
+    # The one open dim as a quotient
+
+    def _quotient(self, volume: Product, fixed: Product, axis: int) -> Shape:
+        quotient = divide(volume, fixed)
+        top, bottom = quotient
+        if bottom[1]:
+            self._require(f"{top} is divisible by {bottom}")
+        elif bottom[0] > 1:
+            self._divisible(top, bottom[0])
+        options = self.open.get(axis)
+        if options is None and top[1] and not self.given.limits and not self.symbols.unnamed:  # only free names
+            return self._shape({axis: str(quotient)})
+        low, high = self._quotient_sizes(quotient)
+        if options is not None:
+            self._possible(quotient, low, high, axis, options)
+            low, high = self._quotient_sizes(quotient)
+        return self._shape({axis: self.symbols.quotient_dim(quotient, low, high)})
+
+    def _quotient_sizes(self, quotient: Quotient) -> tuple[int, int]:
+        (factor, names), bottom = quotient
+        least, most = self.symbols.range(Product(1, names))
+        if not bottom[1]:  # the names are a multiple of the divisor
+            steps = -(-least // bottom[0]), most if most >= UNBOUNDED else most // bottom[0]
+            return factor * steps[0], min(factor * steps[1], UNBOUNDED)
+        low, high = self.symbols.range(bottom)
+        most = min(most * factor, UNBOUNDED)
+        smallest = -(-least * factor // high) if high < UNBOUNDED else min(least * factor, 1)
+        return smallest, most if most >= UNBOUNDED else most // max(low, 1)
+
+    def _divisible(self, top: Product, divisor: int) -> None:
+        """Asks that a product divides, and narrows its one symbol to multiples."""
+        names = Product(1, top[1])
+        if not names[1]:
+            raise Never(f"{top[0]} does not divide by {divisor}")
+        least, most = self.symbols.range(names)
+        low = -(-least // divisor) * divisor
+        high = most if most >= UNBOUNDED >= divisor else most // divisor * divisor
+        if low > high:
+            raise Never(f"no {names} from {least} to {most} divides by {divisor}")
+        if len(names[1]) == 1:
+            if low == high:
+                self._settle(names[1][0], low)
+            self._limit(names[1][0], low, high)
+        self._require(f"{names} is divisible by {divisor}")
+
+    def _possible(self, quotient: Quotient, low: int, high: int, axis: int, options: Open) -> None:
+        """Asks that an entry known only at run time can mean the quotient."""
+        here = self._dim(axis)
+        copies = options.zero and self.copies
+        if low == high:
+            values = [low] if options.low <= low <= options.high else []
+            values += [-1] if options.minus_one else []
+            if options.zero and (here == low if copies else low == 0):
+                values.append(0)
+            if not values and not (copies and not isinstance(here, int)):
+                raise Never(f"target[{axis}] would have to be {low}")
+            known = values and here is not None
+            self._require(f"target[{axis}] = {' or '.join(map(str, values))}" if known else FITS)
+            return
+        self._require(FITS)
+        if options.minus_one or copies:
+            return
+        least = 0 if options.zero else options.low
+        top, bottom = quotient
+        if bottom == ONE and len(top[1]) == 1:
+            self._within(top[0], top[1][0], least, options.high)
+        elif high < least or low > options.high:
+            raise Never(f"target[{axis}] is out of reach")
+
+    def _within(self, coefficient: int, name: str, least: int, most: int) -> None:
+        """Limits one symbol so that its multiple lies between two sizes."""
+        low, high = self.symbols.of(name)
+        smallest = max(low, -(-least // coefficient))
+        largest = high if most >= UNBOUNDED else min(high, most // coefficient)
+        if smallest > largest:
+            raise Never(f"{name} would have to be at least {smallest} and at most {largest}")
+        if smallest == largest and low < high:
+            self._settle(name, smallest)
+        if smallest > low:
+            self._require(f"{name} >= {smallest}")
+        if largest < high:
+            self._require(f"{name} <= {largest}")
+        self._limit(name, smallest, largest)
+
+    # Conditions
+
+    def _require(self, condition: str) -> None:
+        if condition not in self.conditions:
+            self.conditions.append(condition)
+
+    def _limit(self, name: str, low: int, high: int) -> None:
+        if self.symbols is self.given:
+            self.symbols = self.given.copy()
+        self.symbols.limits[name] = (low, high)
+
+    def _equal(self, left: Product, right: Product, otherwise: str) -> None:
+        """Asks that two products without a common factor are equal; settles a symbol that stands alone."""
+        if left[1] and right[1]:
+            (low, high), (least, most) = self.symbols.range(left), self.symbols.range(right)
+            if high < least or most < low:
+                raise Never(otherwise)
+            self._require(f"{left} = {right}")
+            return
+        unknown, number = (left, right[0]) if left[1] else (right, left[0])
+        names = set(unknown[1])
+        root = integer_root(number, len(unknown[1])) if len(names) == 1 else number
+        low, high = self.symbols.range(unknown)
+        if unknown[0] != 1 or not names or root is None or not low <= number <= high:
+            raise Never(otherwise)
+        if len(names) == 1:
+            self._settle(unknown[1][0], root)
+        else:
+            self._require(f"{unknown} = {number}")
+
+    def _vanish(self, product: Product) -> None:
+        """Asks that a product is 0."""
+        names = [name for name in dict.fromkeys(product[1]) if self.symbols.of(name)[0] == 0]
+        if not product[0]:
+            return
+        if not names:
+            raise Never(f"{product} elements cannot be 0")
+        if len(names) == 1:
+            self._settle(names[0], 0)
+        else:
+            self._require(f"{Product(1, tuple(names))} = 0")
+
+    def _settle(self, name: str, value: int) -> None:
+        """Gives a symbol its value: the question is asked again, unless data has no dims to put it into."""
+        if self.dims is not None or name not in self.symbols.unnamed:
+            raise Settled(name, value)
+        self._require(f"{name} = {value}")
+        self._limit(name, value, value)
+
+    def _positive(self, product: Product) -> None:
+        """Asks that every symbol of a product is at least 1."""
+        for name in product[1]:
+            low, high = self.symbols.limits.get(name, ANY_SIZE)
+            if low < 1:
+                if high < 1:
+                    raise Never(f"{name} is 0")
+                self._limit(name, 1, high)
+                self.conditions.append(f"{name} >= 1")
+
+    def _at_most(self, product: Product, most: int) -> None:
+        least, high = self.symbols.range(product)
+        if least > most:
+            raise Never(f"{product} is at least {least}, and int64 allows {most}")
+        if high > most:
+            self._require(f"{product} <= {most}")
+            if len(product[1]) == 1:
+                self._limit(product[1][0], least, most)
+
+    def _shape(self, found: dict[int, Dim]) -> Shape:
+        """The answer: dims that were found, and those that were never open."""
+        dim = self.symbols.dim
+        return Shape(
+            [
+                size if type(size) is int else found[axis] if size is None else dim(size)
+                for axis, size in enumerate(self.outputs)
+            ],
+            self.conditions,
+        )
+
+
+def _product(size: Size) -> Product:
+    return Product(size) if isinstance(size, int) else size

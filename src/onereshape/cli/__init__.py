@@ -1,0 +1,143 @@
+"""The command line: what is typed, what is answered, and the exit code.
+
+Each command is a module with its options and a function from them to an answer, once for people and once for machines.
+Exit codes: 0 answered, 1 the operator refuses, 2 could not run (bad usage, unreadable file).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn, TextIO
+
+import onereshape
+from onereshape.cli import infer, run
+from onereshape.cli.typed import join_negative_shapes
+from onereshape.errors import ReshapeError
+
+_COMMANDS = {"infer": infer, "run": run}
+_INTERRUPTED = 130
+_BROKEN_PIPE = 141
+_HINTS = {
+    "missing-attribute": "--special-zero true (a 0 in the target copies) or --special-zero false (a 0 is a 0)",
+}
+"""How to say on the command line what a message asks for in the specifications' words."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit code; no traceback is ever shown for what a user or a file did."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        code = _run(words)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:  # whoever read our output has read enough
+        _silence(sys.stdout)
+        return _BROKEN_PIPE
+    except OSError as error:  # of standard output: those of files are ReshapeErrors by now
+        _silence(sys.stdout)
+        _print(f"onereshape: standard output: {error.strerror or error}", sys.stderr)
+        return 2
+    return code
+
+
+def _run(words: list[str]) -> int:
+    as_json = "--json" in words
+    try:
+        parser = _parser()
+        args = parser.parse_args(join_negative_shapes(words))
+        if args.command is None:
+            parser.error(f"a command is missing: {' or '.join(_COMMANDS)}")
+        text, machine = _COMMANDS[args.command].answer(args)
+    except SystemExit as stop:  # --help and --version
+        return 0 if stop.code is None else int(stop.code)
+    except ReshapeError as error:
+        _report(error, as_json=as_json)
+        return 2 if error.usage else 1
+    except MemoryError:
+        _report(ReshapeError("bad-usage", why="there is not enough memory for this"), as_json=as_json)
+        return 2
+    _print(json.dumps(machine) if args.json else text, sys.stdout)
+    return 0
+
+
+def _report(error: ReshapeError, *, as_json: bool) -> None:
+    if as_json:
+        _print(json.dumps({"error": error.to_json()}), sys.stdout)
+        return
+    hint = _HINTS.get(error.code)
+    _print(f"onereshape: {error}" + (f"\n  hint    {hint}" if hint else ""), sys.stderr)
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse, with its errors as ours."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ReshapeError("bad-usage", why=f"{message} (see {self.prog} --help)")
+
+
+class _Version(argparse.Action):
+    """Prints our version and those that matter in a bug report; looked up without importing anything."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
+        parts = [f"{name} {_installed(name)}" for name in ("numpy", "ml_dtypes", "onnx")]
+        _print(f"onereshape {onereshape.__version__}", sys.stdout)
+        _print(f"{', '.join(parts)}, Python {platform.python_version()}", sys.stdout)
+        parser.exit()
+
+
+def _installed(name: str) -> str:
+    from importlib import metadata  # noqa: PLC0415 - takes long
+
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="onereshape",
+        description="One Reshape for ONNX, OpenVINO and oneDNN Graph: exact in every dialect and version.",
+        epilog="Exit codes: 0 answered, 1 the operator refuses, 2 could not run (bad usage, unreadable file).",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the versions and exit")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    for name, command in _COMMANDS.items():
+        added = commands.add_parser(
+            name,
+            help=command.HELP,
+            description=f"{command.HELP[0].upper()}{command.HELP[1:]}.",
+            epilog=command.EXAMPLE,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        command.add_options(added)
+    return parser
+
+
+def _print(text: str, stream: TextIO | None) -> None:
+    """Prints what the stream's encoding can hold, and the rest as escapes: a file name can be any bytes."""
+    if stream is None:  # closed before we began
+        return
+    encoding = stream.encoding or "utf-8"
+    print(text.encode(encoding, "backslashreplace").decode(encoding), file=stream)
+
+
+def _silence(stream: TextIO | None) -> None:
+    """Sends the rest of a stream that failed to nowhere, so that Python does not complain of it at exit."""
+    if stream is None:
+        return
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+    except (OSError, ValueError):
+        return

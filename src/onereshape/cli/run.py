@@ -1,0 +1,104 @@
+"""`onereshape run`: a tensor file reshaped into another one."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from onereshape import dtypes
+from onereshape.arrays.numpy_arrays import Array
+from onereshape.cli.typed import add_spec_options, read_attributes, read_element_type, read_shape
+from onereshape.errors import FormatError, ReshapeError
+from onereshape.formats.tensor import candidates
+from onereshape.formats.tensor_files import check_suffix, read_tensor, write_tensor
+from onereshape.operator import reshape
+from onereshape.specs import Spec, spec
+
+HELP = "reshape a tensor file (.npy, .npz or ONNX .pb)"
+EXAMPLE = """\
+Without -o nothing is written: the types and dims are checked and the result is said.
+
+example:
+  $ onereshape run x.npy --target 0,-1 --spec onnx -o y.npy
+  x.npy: float32 [2, 3, 4] -> [2, 12]
+  written to y.npy
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of this command."""
+    parser.add_argument("input", metavar="IN", help="the tensor file to read: .npy, .npz or .pb")
+    add_spec_options(parser)
+    parser.add_argument("-o", "--output", metavar="OUT", help="the tensor file to write: .npy, .npz or .pb")
+    parser.add_argument("--array", metavar="NAME", help="which array of an .npz that holds several")
+    parser.add_argument(
+        "--dtype",
+        metavar="NAME",
+        help="what the items are, where the file does not say: NumPy's files have no names for int4, float8e4m3fn and "
+        "the like (the names of NumPy and of every dialect are known)",
+    )
+
+
+def answer(args: argparse.Namespace) -> tuple[str, dict[str, Any]]:
+    """The answer for people and the answer for machines; writes the output where one is asked for."""
+    row = spec(args.spec)
+    target = read_shape(args.target, "target")
+    attributes = read_attributes(args)
+    element_type = read_element_type(args.dtype)
+    if args.output is not None:
+        _check_output(args.input, args.output)
+    tensor = read_tensor(args.input, array=args.array, element_type=element_type)
+    array = _known(tensor.array, row, args.input)
+    output = reshape(array, target, row, **attributes).view(tensor.array.dtype)
+    if args.output is not None:
+        write_tensor(args.output, dataclasses.replace(tensor, array=output))
+    name = _type_name(tensor.array)
+    text = f"{args.input}: {name} {list(array.shape)} -> {list(output.shape)}"
+    return text if args.output is None else f"{text}\nwritten to {args.output}", {
+        "input": args.input,
+        "array": tensor.name or None,
+        "dtype": name,
+        "data": list(array.shape),
+        "output": list(output.shape),
+        "spec": row.name,
+        "written": args.output,
+    }
+
+
+def _check_output(read: str, written: str) -> None:
+    """Refuses an output that cannot be one, before anything is read."""
+    check_suffix(written, "unwritable")
+    try:
+        same = Path(read).samefile(written)
+    except OSError:  # one of them is not there
+        same = False
+    if same:
+        raise ReshapeError("bad-usage", why=f"{written} is the input itself, which is never changed: name another OUT")
+
+
+def _known(array: Array, row: Spec, path: str) -> Array:
+    """The array in a type that the operator knows: nameless items as one of their types, if every one is allowed."""
+    possible = candidates(array.dtype)
+    taken = [known for known in possible if known.named_in(row.dialect) in row.data_types]
+    names = ", ".join(known.name for known in possible)
+    if not possible:
+        return array
+    if not taken:
+        stands = f": it stands for one of {names}"
+        raise ReshapeError(
+            "data-type", spec=row, type=_type_name(array), allowed=stands, types=" ".join(row.data_types)
+        )
+    if len(taken) < len(possible):
+        why = f"does not say which type its {array.dtype.itemsize}-byte items are, and {row} does not take all of"
+        raise FormatError("unreadable", path=path, why=f"{why} {names}: give --dtype")
+    return array.view(np.dtype(taken[0].numpy))
+
+
+def _type_name(array: Array) -> str:
+    """NumPy's or ml_dtypes' name, whatever the specification."""
+    element_type = dtypes.of_dtype(array.dtype)
+    return str(array.dtype).lstrip("|") if element_type is None else element_type.name

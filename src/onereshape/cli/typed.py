@@ -1,0 +1,168 @@
+"""What people type: shapes, flags and types, read in one place."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from onereshape.dims import Dim
+from onereshape.dtypes import ELEMENT_TYPES, ElementType, named
+from onereshape.errors import ReshapeError
+from onereshape.specs import NEWEST_OPSET
+
+_SHAPE_OPTIONS = {"--data", "--target"}
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_INTERVAL = re.compile(r"(-?[0-9]{1,19})\s*\.\.\s*(-?[0-9]{1,19})?")
+_MOST_DIGITS = 1000
+"""Far beyond int64, and short enough for Python to print."""
+
+
+def read_shape(text: str, what: str) -> tuple[int, ...]:
+    """The integers of a shape as it is typed or pasted, after a name or without one.
+
+    >>> read_shape("2,3,4", "data") == read_shape("x:[2, 3, 4]", "data") == read_shape("2x3x4", "data") == (2, 3, 4)
+    True
+    >>> read_shape("[]", "target")
+    ()
+    """
+    return tuple(_read_integer(word, what, axis) for axis, word in enumerate(_words(text, what)))
+
+
+def read_dims(text: str, what: str) -> tuple[Dim, ...] | None:
+    """The dims of a shape that may be partly unknown; None for `...`, where not even their number is known.
+
+    >>> read_dims("N,3,?,1..8", "data")
+    ('N', 3, None, (1, 8))
+    """
+    if text.strip().rpartition(":")[2].strip() in {"...", "[...]"}:
+        return None
+    return tuple(_read_dim(word, what, axis) for axis, word in enumerate(_words(text, what)))
+
+
+def read_bounds(texts: Iterable[str]) -> dict[str, Any]:
+    """The limits of names, from `N=1..8`."""
+    bounds: dict[str, Any] = {}
+    for text in texts:
+        name, _, limits = text.partition("=")
+        pair = _INTERVAL.fullmatch(limits.strip())
+        if not name.strip() or pair is None:
+            raise ReshapeError("bad-usage", why=f"{text!r} does not limit a name: write --bounds N=1..8 or N=1..")
+        bounds[name.strip()] = _pair(pair)
+    return bounds
+
+
+def _words(text: str, what: str) -> list[str]:
+    body = _body(text.strip())
+    if body is None:
+        raise ReshapeError("not-a-list", what=what, value=repr(text))
+    if not body:
+        return []
+    separator = r",(?![^(]*\))" if "," in body else r"(?<=[\d?])\s*x(?=\s*[-\d?])"
+    words = [word.strip() for word in re.split(separator, body, flags=re.IGNORECASE)]
+    if words[-1] == "" and len(words) > 1:  # Python writes (3,)
+        words.pop()
+    return words
+
+
+def _body(text: str) -> str | None:
+    """The shape without its name and its brackets, or None where the brackets do not match."""
+    name, opened, body = text.partition("[")
+    if opened or text.endswith("]"):
+        return body[:-1].strip() if body.endswith("]") and not set("[]") & set(name + body[:-1]) else None
+    plain = text.rpartition(":")[2].strip()
+    if plain.count("(") != plain.count(")"):
+        return None
+    if plain.startswith("(") and plain.endswith(")") and ")" not in plain[1:-1]:
+        return plain[1:-1].strip()
+    return plain
+
+
+def _read_dim(word: str, what: str, axis: int) -> Dim:
+    if word == "?":
+        return None
+    if pair := _INTERVAL.fullmatch(word):
+        return _pair(pair)
+    if word[:1].isalpha() or word[:1] in {"_", "("} or re.match(r"\d+\s*\*", word):
+        return word
+    return _read_integer(word, what, axis)
+
+
+def _pair(found: re.Match[str]) -> tuple[int, int | None]:
+    low, high = found.groups()
+    return int(low), int(high) if high else None
+
+
+def _read_integer(word: str, what: str, axis: int) -> int:
+    if not _INTEGER.fullmatch(word):
+        raise ReshapeError("not-an-integer", what=what, axis=axis, value=repr(word))
+    if len(word) > _MOST_DIGITS:
+        raise ReshapeError("bad-usage", why=f"{what}[{axis}] has {len(word)} digits, far beyond int64")
+    return int(word)
+
+
+def read_element_type(name: str | None) -> ElementType | None:
+    """The element type of that name in any dialect."""
+    if name is None:
+        return None
+    found = named(name)
+    if found is None:
+        known = [row.name for row in ELEMENT_TYPES]
+        near = difflib.get_close_matches(name, known, n=1)
+        nearest = f" (did you mean {near[0]!r}?)" if near else ""
+        raise ReshapeError("bad-usage", why=f"{name!r} is not an element type{nearest}; they are {', '.join(known)}")
+    return found
+
+
+def add_spec_options(parser: argparse.ArgumentParser) -> None:
+    """The options that say which Reshape is meant."""
+    parser.add_argument(
+        "--target", metavar="SHAPE", required=True, help="what is asked for, such as 0,-1 or [2,-1] or 2x-1"
+    )
+    parser.add_argument(
+        "--spec",
+        default="onnx",
+        metavar="NAME",
+        help=f"onnx (the newest, and the default), onnx-1 to onnx-{NEWEST_OPSET}, openvino, "
+        "onednn-reshape, onednn-static or onednn-dynamic",
+    )
+    parser.add_argument("--allowzero", metavar="0|1", help="ONNX since 14: with 1 a 0 in the target is a 0, not a copy")
+    parser.add_argument(
+        "--special-zero", metavar="true|false", help="OpenVINO and oneDNN, required: with true a 0 in the target copies"
+    )
+    parser.add_argument("--json", action="store_true", help="answer, and report errors, as one JSON object on stdout")
+
+
+def read_attributes(args: argparse.Namespace) -> dict[str, Any]:
+    """The attributes that were given, by the specifications' names."""
+    attributes: dict[str, Any] = {}
+    if args.allowzero is not None:
+        attributes["allowzero"] = _read_flag("allowzero", args.allowzero, {"0": 0, "1": 1})
+    if args.special_zero is not None:
+        attributes["special_zero"] = _read_flag("special_zero", args.special_zero, {"true": True, "false": False})
+    return attributes
+
+
+def _read_flag(attribute: str, text: str, values: dict[str, Any]) -> Any:
+    try:
+        return values[text.strip().lower()]
+    except KeyError:
+        allowed = " or ".join(values)
+        raise ReshapeError("bad-attribute", attribute=attribute, value=repr(text), allowed=allowed) from None
+
+
+def join_negative_shapes(words: Iterable[str]) -> list[str]:
+    """The command line with `--target -1,3` as `--target=-1,3`: argparse takes what begins with - for an option.
+
+    >>> join_negative_shapes(["--target", "-1,3", "--json"])
+    ['--target=-1,3', '--json']
+    """
+    joined: list[str] = []
+    for word in words:
+        if joined and joined[-1] in _SHAPE_OPTIONS and re.match(r"\s*-\s*[0-9]", word):
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    return joined

@@ -1,0 +1,274 @@
+"""Dims that may be unknown: a number, a product of symbols, or an interval.
+
+In and out they are written as an int, `None`, a string (`"N"`, `"2*N*S"`; any other expression is one opaque symbol) or
+a pair `(low, high)` with `high` None for unbounded.  Inside, a dim is an int or a `Product` over symbols; an unknown
+dim or an interval is a product of one symbol that has no name of the user's, only limits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from functools import lru_cache
+from math import gcd
+from operator import index
+from typing import Any, NamedTuple
+
+from onereshape.errors import INT64_MAX, ReshapeError
+
+Dim = int | None | str | tuple[int, int | None]
+
+UNBOUNDED = INT64_MAX
+"""As the high end of an interval: no limit other than int64's."""
+
+ANY_SIZE = (0, UNBOUNDED)
+
+_FACTOR = re.compile(r"\s*(?:(\d+)|([A-Za-z_][\w.]*)|\(((?:[^()]|\([^()]*\))*)\))\s*(?:\*\*\s*(\d+)\s*)?")
+_OURS = re.compile(r"(data|target)\[\d+\]|(size|rank)\(data\).*")
+_ATOM = re.compile(r"[A-Za-z_][\w.]*|(data|target)\[\d+\]|size\(data\).*")
+
+
+class Product(NamedTuple):
+    """A coefficient times symbols, sorted and repeated for powers; two equal dims have equal products."""
+
+    coefficient: int
+    symbols: tuple[str, ...] = ()
+
+    def at(self, symbol: str, value: int) -> Size:
+        """The same product with a value in place of a symbol."""
+        left = tuple(other for other in self.symbols if other != symbol)
+        coefficient = self.coefficient * value ** (len(self.symbols) - len(left))
+        return Product(coefficient, left) if left and coefficient else coefficient
+
+    def __str__(self) -> str:
+        if self.coefficient == 1 and len(self.symbols) == 1:
+            return self.symbols[0]
+        factors = [symbol if _ATOM.fullmatch(symbol) else f"({symbol})" for symbol in self.symbols]
+        if self.coefficient != 1 or not factors:
+            factors.insert(0, str(self.coefficient))
+        return "*".join(factors)
+
+
+Size = int | Product
+"""A dim of which a formula is known."""
+
+ONE = Product(1)
+
+
+def parse(text: str) -> Product:
+    """A product of integers and names; anything else is one opaque symbol.
+
+    >>> parse("2*S*N")
+    Product(coefficient=2, symbols=('N', 'S'))
+    >>> parse("past + 1").symbols, parse("2*(past + 1)").symbols
+    (('past + 1',), ('past + 1',))
+    """
+    coefficient, symbols, position = 1, Counter[str](), 0
+    while found := _FACTOR.match(text, position):
+        number, name, opaque, power = found.groups()
+        if number is not None:
+            coefficient *= int(number) ** int(power or 1)
+        else:
+            symbols[name or " ".join(opaque.split())] += int(power or 1)
+        position = found.end()
+        if position == len(text):
+            return Product(coefficient, tuple(sorted(symbols.elements())) if coefficient else ())
+        if text[position] != "*":
+            break
+        position += 1
+    return Product(1, (" ".join(text.split()),))
+
+
+class Quotient(NamedTuple):
+    """A product over a product, with everything cancelled that can be."""
+
+    top: Product
+    bottom: Product
+
+    def __str__(self) -> str:
+        if self.bottom == ONE:
+            return str(self.top)
+        below = str(self.bottom)
+        return f"{self.top}/({below})" if "*" in below else f"{self.top}/{below}"
+
+
+def multiply(sizes: Iterable[Size]) -> Product:
+    """The product of sizes."""
+    coefficient = 1
+    symbols: list[str] = []
+    for size in sizes:
+        if isinstance(size, int):
+            coefficient *= size
+        else:
+            coefficient *= size[0]
+            symbols += size[1]
+    if not coefficient:
+        return Product(0)
+    if len(symbols) > 1:
+        symbols.sort()
+    return Product(coefficient, tuple(symbols))
+
+
+def divide(top: Product, bottom: Product) -> Quotient:
+    """The quotient with common factors cancelled; the bottom is not 0."""
+    number, divisor = top[0], bottom[0]
+    if number == 0:
+        return Quotient(Product(0), ONE)
+    common = gcd(number, divisor)
+    if divisor == common and not bottom[1]:
+        return Quotient(Product(number // common, top[1]), ONE)
+    if not bottom[1]:
+        return Quotient(Product(number // common, top[1]), Product(divisor // common))
+    left, under = list(top[1]), []
+    for symbol in bottom[1]:
+        if symbol in left:
+            left.remove(symbol)
+        else:
+            under.append(symbol)
+    return Quotient(Product(number // common, tuple(left)), Product(divisor // common, tuple(under)))
+
+
+class Symbols:
+    """What is known of the symbols of one question: their limits, and which of them only we have named."""
+
+    __slots__ = ("limits", "unnamed")
+
+    def __init__(self) -> None:
+        self.limits: dict[str, tuple[int, int]] = {}
+        self.unnamed: set[str] = set()
+
+    def copy(self) -> Symbols:
+        """A copy that can be narrowed."""
+        other = Symbols()
+        other.limits = dict(self.limits)
+        other.unnamed = self.unnamed
+        return other
+
+    def of(self, symbol: str) -> tuple[int, int]:
+        """The limits of a symbol: a size, unless more is known."""
+        return self.limits.get(symbol, ANY_SIZE)
+
+    def unknown(self, name: str, limits: tuple[int, int]) -> Product:
+        """A dim that has only limits."""
+        self.unnamed.add(name)
+        self.limits[name] = limits
+        return Product(1, (name,))
+
+    def range(self, product: Product) -> tuple[int, int]:
+        """The limits of a product."""
+        low = high = product[0]
+        for symbol in product[1]:
+            least, most = self.limits.get(symbol, ANY_SIZE)
+            low *= least
+            high = UNBOUNDED if most == UNBOUNDED and high else high * most
+        return low, min(high, UNBOUNDED)
+
+    def dim(self, size: Size) -> Dim:
+        """A size in the notation of dims."""
+        if isinstance(size, int):
+            return size
+        if self.unnamed and not self.unnamed.isdisjoint(size[1]):
+            return interval(*self.range(size))
+        return str(size)
+
+    def quotient_dim(self, quotient: Quotient, low: int, high: int) -> Dim:
+        """A quotient within limits, in the notation of dims."""
+        if low == high:
+            return low
+        if self.unnamed.isdisjoint(quotient[0][1]) and self.unnamed.isdisjoint(quotient[1][1]):
+            return str(quotient)
+        return interval(low, high)
+
+
+def interval(low: int, high: int) -> Dim:
+    """An interval in the notation of dims."""
+    if low == high:
+        return low
+    if high >= UNBOUNDED:
+        return None if low == 0 else (low, None)
+    return (low, high)
+
+
+class Interval(NamedTuple):
+    """The limits of a dim; `high` may be `UNBOUNDED`."""
+
+    low: int
+    high: int
+
+
+def read_dim(dim: Any, what: str, axis: int, least: int) -> Size | Interval:
+    """One dim of the user's: an int, a product of symbols, or the limits of an interval, none below `least`."""
+    if isinstance(dim, str):
+        product = _parse_size(dim)
+        if product is None:
+            raise _bad(dim, what, axis, "a name of its own")
+        return product
+    if dim is None:
+        return Interval(least, UNBOUNDED)
+    if isinstance(dim, tuple | list):
+        return _read_pair(dim, what, axis, least)
+    if isinstance(dim, bool):
+        raise _bad(dim, what, axis, _WANTED)
+    try:
+        return index(dim)
+    except TypeError:
+        raise _bad(dim, what, axis, _WANTED) from None
+
+
+_WANTED = "an integer, None, a name or a pair"
+
+
+@lru_cache(maxsize=4096)
+def _parse_size(text: str) -> Size | None:
+    """None for the empty name, and for the names that conditions give to what has none."""
+    if not text.strip() or _OURS.fullmatch(text.strip()):
+        return None
+    product = parse(text)
+    return product if product[1] else product[0]
+
+
+def _read_pair(pair: Any, what: str, axis: int, least: int) -> int | Interval:
+    wanted = "a pair (low, high) of integers with low <= high, or high None"
+    if len(pair) != 2:
+        raise _bad(pair, what, axis, wanted)
+    low, high = pair
+    for end in (low, high):
+        if type(end) is not int and not (end is None and high is None):
+            raise _bad(pair, what, axis, wanted)
+    if low is None or (high is not None and low > high):
+        raise _bad(pair, what, axis, wanted)
+    low, high = max(low, least), UNBOUNDED if high is None else min(high, UNBOUNDED)
+    return low if low >= high else Interval(low, high)
+
+
+def _bad(dim: Any, what: str, axis: int, wanted: str) -> ReshapeError:
+    return ReshapeError("bad-dim", what=what, axis=axis, value=repr(dim), wanted=wanted)
+
+
+def shown(dims: Iterable[Any]) -> tuple[Any, ...]:
+    """Dims as a message prints them: `?` for unknown, `1..8` for an interval."""
+    return tuple(show(dim) for dim in dims)
+
+
+def show(dim: Any) -> Any:
+    """One dim as a person reads it."""
+    if dim is None:
+        return "?"
+    if isinstance(dim, tuple | list) and len(dim) == 2:
+        return f"{dim[0]}..{'' if dim[1] is None else dim[1]}"
+    return dim
+
+
+def integer_root(value: int, power: int) -> int | None:
+    """The exact root of an integer, if it is one."""
+    if power == 1 or value < 2:
+        return value
+    low, high = 1, 1 << (value.bit_length() // power + 1)
+    while low < high:
+        middle = (low + high) // 2
+        if middle**power < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low**power == value else None

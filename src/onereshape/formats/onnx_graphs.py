@@ -1,0 +1,158 @@
+"""The graphs of an ONNX model: how to walk them, and what must hold before anything is said of them."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import onnx_ir as ir
+
+from onereshape.formats.model import cycle, unreadable, unwritable
+
+_SHOWN = 8
+"""Names of a circle that a message shows."""
+
+
+def roots(model: ir.Model) -> Iterator[tuple[Any, str]]:
+    """The graph and the functions of a model, each with the start of its nodes' places."""
+    yield model.graph, "graph"
+    for function in model.functions.values():
+        overload = f":{function.overload}" if function.overload else ""
+        yield function, f"{function.domain}::{function.name}{overload}"
+
+
+def nodes(graph: Any, start: str) -> Iterator[tuple[ir.Node, str]]:
+    """Every node of a graph and, after it, of the subgraphs in it, with its place."""
+    counts: Counter[str] = Counter()
+    for node in graph:
+        place = f"{start}/{node.op_type}#{counts[node.op_type]}"
+        counts[node.op_type] += 1
+        yield node, place
+        for label, subgraph in subgraphs(node):
+            yield from nodes(subgraph, f"{place}/{label}")
+
+
+def subgraphs(node: ir.Node) -> Iterator[tuple[str, ir.Graph]]:
+    """The branches and bodies of a node, by the names of its attributes."""
+    for attribute in node.attributes.values():
+        if attribute.is_ref():
+            continue
+        if attribute.type == ir.AttributeType.GRAPH:
+            yield attribute.name, attribute.as_graph()
+        elif attribute.type == ir.AttributeType.GRAPHS:
+            for index, graph in enumerate(attribute.as_graphs()):
+                yield f"{attribute.name}[{index}]", graph
+
+
+def external_file(tensor: ir.ExternalTensor, path: str) -> Path:
+    """The file of a tensor's data; refuses one outside the folder of the model, by a link too."""
+    location = str(tensor.location)
+    folder = Path(path).absolute().parent
+    parts = location.replace("\\", "/").split("/")
+    try:
+        inside = (folder / location).resolve().is_relative_to(folder.resolve())
+    except (OSError, ValueError, RuntimeError):  # names too long, NUL bytes, loops of links
+        inside = False
+    # A drive's letter is what makes a Windows path absolute.
+    if not inside or not location or ".." in parts or not parts[0] or ":" in parts[0]:
+        raise unreadable(path, f"the data of {tensor.name!r} are in {location!r}, outside its own folder")
+    return folder / location
+
+
+def check_names(model: ir.Model, path: str) -> None:
+    """Refuses names that are not UTF-8, which protobuf hands out as bytes."""
+    for graph, start in roots(model):
+        for node, _place in nodes(graph, start):
+            values = [*node.inputs, *node.outputs]
+            texts = [node.op_type, node.domain, node.name or "", *(value.name or "" for value in values if value)]
+            if not all(isinstance(text, str) for text in texts):
+                raise unreadable(path, "has a name that is not UTF-8")
+
+
+def check_order(model: ir.Model, path: str) -> None:
+    """Refuses nodes that wait for one another, and functions that call themselves."""
+    for graph, start in roots(model):
+        if not _in_order(graph, set()):
+            for part in (graph, *(sub for node, _ in nodes(graph, start) for _, sub in subgraphs(node))):
+                _check_circle(part, path)
+    calls: dict[Any, list[Any]] = {
+        key: [call for node, _ in nodes(function, "") if (call := node.op_identifier()) in model.functions]
+        for key, function in model.functions.items()
+    }
+    if (found := cycle(calls)) is not None:
+        names = " -> ".join(key[1] for key in found[:_SHOWN])
+        raise unreadable(path, f"its functions call one another in a circle: {names}")
+
+
+def _check_circle(graph: Any, path: str) -> None:
+    members = set(graph)
+    needs: dict[Any, list[Any]] = {node: [need for need in _needs(node) if need in members] for node in graph}
+    if (found := cycle(needs)) is not None:
+        names = " -> ".join(str(node.name or node.op_type) for node in found[:_SHOWN])
+        raise unreadable(path, f"its nodes are in a circle: {names}")
+
+
+def _in_order(graph: Any, seen: set[ir.Node]) -> bool:
+    """Whether every node comes after those that it needs, as the specification asks; then there is no circle."""
+    for node in graph:
+        for value in node.inputs:
+            if value is not None and (producer := value.producer()) is not None and producer not in seen:
+                return False
+        if not all(_in_order(subgraph, seen) for _, subgraph in subgraphs(node)):
+            return False
+        seen.add(node)
+    return True
+
+
+def _needs(node: ir.Node) -> Iterator[ir.Node]:
+    for value in node.inputs:
+        if value is not None and (producer := value.producer()) is not None:
+            yield producer
+    for _, subgraph in subgraphs(node):
+        for inner in subgraph:
+            yield from _needs(inner)
+
+
+def external_tensors(model: ir.Model) -> Iterator[ir.ExternalTensor]:
+    for graph, start in roots(model):
+        parts = [graph, *(sub for node, _ in nodes(graph, start) for _, sub in subgraphs(node))]
+        for part in parts:
+            for value in getattr(part, "initializers", {}).values():  # a function has none
+                if isinstance(value.const_value, ir.ExternalTensor):
+                    yield value.const_value
+        for node, _ in nodes(graph, start):
+            for attribute in node.attributes.values():
+                values = attribute.value if isinstance(attribute.value, list | tuple) else [attribute.value]
+                yield from (value for value in values if isinstance(value, ir.ExternalTensor))
+
+
+def check_external(model: ir.Model, path: str) -> None:
+    """Ties external data to the folder of the model; those that are there must hold what is said of them."""
+    folder = Path(path).absolute().parent
+    sizes: dict[Path, int | None] = {}
+    for tensor in external_tensors(model):
+        tensor.base_dir = folder  # without a folder onnx-ir would check nothing
+        file = external_file(tensor, path)
+        if file not in sizes:
+            if file.exists() and not file.is_file():
+                raise unreadable(path, f"the data of {tensor.name!r} are in {str(tensor.location)!r}, which is no file")
+            sizes[file] = file.stat().st_size if file.exists() else None
+        start, length, size = tensor.offset or 0, tensor.length or 0, sizes[file]
+        if start < 0 or length < 0 or (size is not None and start + length > size):
+            where = f"at bytes {start} to {start + length} of {str(tensor.location)!r}"
+            raise unreadable(path, f"the data of {tensor.name!r} are {where}, which has {size} bytes")
+
+
+def check_weights(model: ir.Model, path: str) -> None:
+    """Refuses a folder from which the external data would not be found, and a path that is their own."""
+    final = Path(os.path.realpath(path))
+    for tensor in external_tensors(model):
+        there = Path(os.path.realpath(tensor.path))
+        if Path(os.path.realpath(Path(path).absolute().parent / str(tensor.location))) != there:
+            why = f"its weights are in {str(tensor.location)!r} beside the model that was read; save it in that folder"
+            raise unwritable(path, why)
+        if there == final:
+            raise unwritable(path, "holds the weights of this very model")

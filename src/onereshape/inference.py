@@ -1,0 +1,188 @@
+"""infer(): the rule of Reshape when dims of data, or entries of the target, are missing.
+
+The answer is sound: whatever sizes the symbols take, if they satisfy the conditions then the Reshape succeeds and its
+output is among the shapes that the answer admits; an error is raised only if no sizes work.  `balance` finds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from onereshape.balance import Balance, Never, Open, Question, Settled, Word
+from onereshape.dims import Dim, Interval, Product, Size, Symbols, read_dim, shown
+from onereshape.errors import INT64_MAX, ReshapeError
+from onereshape.semantics import output_dims, read_data
+from onereshape.shape import Shape
+from onereshape.specs import Spec, spec as find_spec
+from onereshape.target import read_flag, read_numbers
+
+AGREES = "data and output have the same number of elements"
+"""The condition where no more can be said."""
+
+_FEW = 4
+"""From how many symbols on none of them is tried as 0."""
+
+
+def infer(
+    data: Iterable[Dim] | None,
+    target: Iterable[Dim] | None,
+    spec: str | Spec,
+    *,
+    bounds: Mapping[str, tuple[int, int | None]] | None = None,
+    **attributes: Any,
+) -> Shape:
+    """The output dims as far as they are known, with the conditions under which they are right.
+
+    `data` is None for an unknown rank, `target` is None if nothing of it is known; `bounds` limits symbols.
+
+    >>> infer(["N", 6], [-1, 3], "onnx")
+    Shape [2*N, 3]
+    >>> infer(["N"], [4, -1], "onnx")
+    Shape [4, N/4] if N is divisible by 4
+    >>> infer([None, (1, 8), 6], [0, -1, 3], "openvino", special_zero=True)
+    Shape [?, 2..16, 3]
+    """
+    row = find_spec(spec)
+    copies = read_flag(row, attributes)
+    dims, entries = _read_list(data, "data"), _read_list(target, "target")
+    if dims is not None and entries is not None and _all_int(dims) and _all_int(entries):
+        dims = read_data(dims)
+        try:
+            return Shape(output_dims(dims, read_numbers(entries, row, copies)))
+        except ReshapeError as error:
+            error.data = dims
+            raise
+    symbols = Symbols()
+    if bounds is not None:
+        _read_bounds(bounds, symbols)
+    sizes = None if dims is None else _read_dims(dims, symbols)
+    if entries is None:
+        return Shape(None, (AGREES,))
+    try:
+        question = Question(row, copies, sizes, _read_words(entries))
+        return _answer(question, tuple(symbols.limits.items()), frozenset(symbols.unnamed))
+    except Never as never:
+        code, axis, fields = "impossible-volume", None, {"why": str(never)}
+    except ReshapeError as error:
+        code, axis, fields = error.code, error.axis, error.fields
+    data_shown = None if dims is None else shown(dims)
+    raise ReshapeError(code, data=data_shown, target=shown(entries), spec=row, axis=axis, **fields)
+
+
+def _all_int(dims: tuple[Any, ...]) -> bool:
+    return not any([type(dim) is not int for dim in dims])  # noqa: C419 - a list is twice as fast
+
+
+def _read_list(dims: Iterable[Any] | None, what: str) -> tuple[Any, ...] | None:
+    if dims is None or type(dims) is tuple:
+        return dims
+    if isinstance(dims, str | bytes) or not isinstance(dims, Iterable):
+        raise ReshapeError("not-a-list", what=what, value=repr(dims))
+    try:
+        return tuple(dims)
+    except TypeError:  # a 0-d array
+        raise ReshapeError("not-a-list", what=what, value=repr(dims)) from None
+
+
+def _read_bounds(bounds: Mapping[str, Any], symbols: Symbols) -> None:
+    for name, pair in bounds.items():
+        limits = read_dim(pair, f"bounds of {name}", 0, 0)
+        if isinstance(limits, Product):
+            raise ReshapeError("bad-dim", what="bounds", axis=0, value=repr(pair), wanted="here a pair (low, high)")
+        symbols.limits[name] = limits if isinstance(limits, Interval) else Interval(limits, limits)
+
+
+def _read_dims(dims: tuple[Any, ...], symbols: Symbols) -> tuple[Size, ...]:
+    sizes: list[Size] = []
+    for axis, dim in enumerate(dims):
+        size = dim if type(dim) is int else read_dim(dim, "data", axis, 0)
+        if isinstance(size, Interval):
+            size = symbols.unknown(f"data[{axis}]", size)
+        elif type(size) is int and not 0 <= size <= INT64_MAX:
+            _refuse_dim(dims, axis, size)
+        sizes.append(size)
+    return tuple(sizes)
+
+
+def _refuse_dim(dims: tuple[Any, ...], axis: int, size: int) -> None:
+    if size < 0:
+        raise ReshapeError("negative-dim", data=shown(dims), axis=axis, value=size)
+    raise ReshapeError("overflow", data=shown(dims), what=f"data[{axis}]", value=size, limit=INT64_MAX)
+
+
+def _read_words(entries: tuple[Any, ...]) -> tuple[Word, ...]:
+    words: list[Word] = []
+    for axis, entry in enumerate(entries):
+        size = entry if type(entry) is int else read_dim(entry, "target", axis, -1)
+        if isinstance(size, Interval):
+            low, high = size
+            words.append(Open(minus_one=low == -1, zero=low <= 0 <= high, low=max(low, 1), high=high))
+        else:
+            words.append(size)
+    return tuple(words)
+
+
+@lru_cache(maxsize=4096)
+def _answer(question: Question, limits: tuple[tuple[str, tuple[int, int]], ...], unnamed: frozenset[str]) -> Shape:
+    """Remembered, because the layers of a model ask the same question again and again."""
+    symbols = Symbols()
+    symbols.limits.update(limits)
+    symbols.unnamed.update(unnamed)
+    return _solve(question, symbols)
+
+
+def _solve(question: Question, symbols: Symbols) -> Shape:
+    """The answer, also where only a symbol that is 0 can give one."""
+    spec, copies, dims, words = question
+    numbers = tuple([word if type(word) is int else 1 for word in words])
+    target = read_numbers(numbers, spec, copies)  # refuses what no data can mend
+    if dims is not None and numbers == words and _all_int(dims):
+        return Shape(output_dims(dims, target))  # type: ignore[arg-type]
+    try:
+        return Balance(question, symbols).answer()
+    except Settled as settled:
+        return _given(question, symbols, settled.name, settled.value)
+    except Never as never:
+        return _with_a_zero(question, symbols, never)
+
+
+def _given(question: Question, symbols: Symbols, name: str, value: int) -> Shape:
+    """The answer with a value for a symbol, which becomes a condition."""
+    low, high = symbols.of(name)
+    if not low <= value <= high:
+        raise Never(f"{name} would have to be {value}")
+    shape = _solve(question.at(name, value), symbols)
+    return Shape(shape.dims, (f"{name} = {value}", *shape.conditions))
+
+
+def _with_a_zero(question: Question, symbols: Symbols, never: Never) -> Shape:
+    """The answer where sizes from 1 on have none: a symbol must be 0."""
+    products = [size for size in (*(question.dims or ()), *question.words) if isinstance(size, Product)]
+    names = dict.fromkeys(name for product in products for name in product[1] if symbols.of(name)[0] == 0)
+    if len(names) > _FEW:
+        return _weakest(question, symbols)
+    found = []
+    for name in names:
+        try:
+            found.append(_given(question, symbols, name, 0))
+        except (Never, ReshapeError):
+            continue
+    if not found:
+        raise never
+    return found[0] if len(found) == 1 else _weakest(question, symbols)
+
+
+def _weakest(question: Question, symbols: Symbols) -> Shape:
+    """What holds whenever the Reshape succeeds: each dim on its own."""
+    output: list[Dim] = []
+    for axis, word in enumerate(question.words):
+        here = question.dims[axis] if question.dims is not None and axis < len(question.dims) else None
+        if isinstance(word, int) and word >= 0:
+            output.append(word if word or not question.copies else None if here is None else symbols.dim(here))
+        elif isinstance(word, Product) and (not question.copies or symbols.range(word)[0] > 0):
+            output.append(symbols.dim(word))
+        else:
+            output.append(None)
+    return Shape(output, (AGREES,))

@@ -1,0 +1,270 @@
+"""Our Reshape inside onnx-shape-inference: the symbolic shapes of a whole model, its Reshapes answered by `infer`.
+
+This is the one module that knows sympy.  The symbols of that engine are positive, so a Reshape that only empty tensors
+could satisfy is refused here; what else a size of 0 would break is among the conditions that the rule keeps.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from math import lcm
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import onnx_ir as ir
+import onnx_shape_inference as engine  # type: ignore[import-untyped]
+import sympy  # type: ignore[import-untyped]
+from onnx_shape_inference._symbolic_shapes import dim_to_expr, expr_to_dim  # type: ignore[import-untyped]
+
+from onereshape.dims import Dim, parse
+from onereshape.errors import ReshapeError
+from onereshape.inference import infer
+from onereshape.specs import NEWEST_OPSET, Spec, spec as find_spec
+from onereshape.target import read_integers
+
+TheirDim = int | ir.SymbolicDim
+Rule = Callable[[engine.ShapeInferenceContext, ir.Node], None]
+
+MOST_UNKNOWN_DIMS = 1024
+"""The longest target of unknown values that still gives a rank; onnx's own inference stops there too."""
+
+
+class ReshapeRule:
+    """The rule for Reshape of every version, in the form that the engine calls.
+
+    It keeps what it found, by node, for as long as the node lives: the conditions under which its answers are right (in
+    the body of a function, those of all calls), and what it refused.
+    """
+
+    def __init__(self) -> None:
+        self.conditions: WeakKeyDictionary[ir.Node, tuple[str, ...]] = WeakKeyDictionary()
+        self.errors: WeakKeyDictionary[ir.Node, ReshapeError] = WeakKeyDictionary()
+
+    def __call__(self, ctx: engine.ShapeInferenceContext, node: ir.Node) -> None:
+        """Sets the shape, type and value of the output; a refusal is an error of the engine, with our text."""
+        opset = ctx.get_opset_version("" if "" in ctx.opset_imports else "ai.onnx")
+        row = find_spec(f"onnx-{min(opset, NEWEST_OPSET)}")
+        data, *_ = engine.check_inputs(node, "data", *(["shape"] if row.target_in == "input" else []))
+        output = node.outputs[0]
+        ctx.set_shape_and_dtype(output, None, data.dtype)
+        try:
+            dims, conditions = _answer(ctx, node, row)
+        except ReshapeError as error:
+            self.errors[node] = error
+            ctx.record_error(node, str(error))
+            return
+        if conditions:
+            self.conditions[node] = tuple(dict.fromkeys((*self.conditions.get(node, ()), *conditions)))
+        if dims is not None:
+            ctx.set_shape(output, ir.Shape(dims))
+            values = _values(ctx, data)
+            if values is not None and (dims or [1]) == [
+                len(values)
+            ]:  # flat lists, which some rules misread in a matrix
+                ctx.set_symbolic_value(output, values)
+
+
+def register(registry: engine.OpShapeInferenceRegistry = engine.registry) -> ReshapeRule:
+    """Puts a rule in the place of the registry's own for Reshape, for good, and returns it."""
+    rule = ReshapeRule()
+    for version in {1, *registry.version_boundaries("", "Reshape")}:  # of equal versions, the last to come answers
+        registry.register("", "Reshape", since_version=version)(rule)
+    return rule
+
+
+def infer_model(model: ir.Model, **options: Any) -> ReshapeRule:
+    """The engine's `infer_symbolic_shapes` with our Reshape, for this call only; returns the rule that answered.
+
+    Shapes are written into the model.  The first refusal is raised as the engine's `ShapeInferenceError`; with
+    policy="skip" inference goes on, and the refusals are in the rule's `errors`.
+    """
+    for version in {1, *engine.registry.version_boundaries("", "Reshape")}:
+        before = engine.registry.get("", "Reshape", version)
+        if not isinstance(before, _Scoped):
+            engine.registry.register("", "Reshape", since_version=version)(_Scoped(before))
+    rule = ReshapeRule()
+    token = _active.set(rule)
+    try:
+        engine.infer_symbolic_shapes(model, **options)
+    finally:
+        _active.reset(token)
+    return rule
+
+
+_active: ContextVar[ReshapeRule | None] = ContextVar("_active", default=None)
+
+
+class _Scoped(NamedTuple):
+    """The rule of the running `infer_model`, else what answered before: the engine takes no registry of one's own."""
+
+    before: Rule | None
+
+    def __call__(self, ctx: engine.ShapeInferenceContext, node: ir.Node) -> None:
+        rule = _active.get() or self.before
+        if rule is not None:
+            rule(ctx, node)
+
+
+def _answer(ctx: engine.ShapeInferenceContext, node: ir.Node, row: Spec) -> tuple[list[TheirDim] | None, list[str]]:
+    """The output dims, None for an unknown rank, and the conditions."""
+    attributes = {name: attribute.value for name, attribute in node.attributes.items()}
+    if None in attributes.values():  # an attribute of the function around, of which the engine lost the value
+        return None, []
+    target, conditions = _read_target(ctx, node, row, attributes)
+    shape = node.inputs[0].shape  # type: ignore[union-attr]
+    bridge = _Bridge(ctx, () if shape is None else shape.dims, target or ())
+    data = None if shape is None else [bridge.write(dim) for dim in shape.dims]
+    sizes = _sizes_read(node)
+    words = None if target is None else [bridge.write_entry(entry, sizes, conditions) for entry in target]
+    try:
+        infer(data, words, row, bounds=bridge.limits(least=1), **attributes)  # refuses what needs an empty tensor
+        answer = infer(data, words, row, bounds=bridge.limits(least=0), **attributes)
+    except ReshapeError as error:
+        error.data, error.target, error.fields = map(bridge.plain, (error.data, error.target, error.fields))
+        raise
+    dims = None if answer.dims is None else [bridge.read(dim) for dim in answer.dims]
+    return dims, conditions + [bridge.plain(condition) for condition in answer.conditions]
+
+
+def _read_target(
+    ctx: engine.ShapeInferenceContext, node: ir.Node, row: Spec, attributes: dict[str, Any]
+) -> tuple[Sequence[TheirDim | None] | None, list[str]]:
+    """The entries of the target as far as they are known, None for an unknown length, and what that rests on."""
+    if row.target_in == "attribute":
+        if "shape" not in attributes:
+            raise ReshapeError("target-missing", spec=row, place="the attribute 'shape'")
+        return read_integers(attributes.pop("shape"), "target"), []
+    value: Any = node.inputs[1]
+    tensor = ir.convenience.get_const_tensor(value)
+    shape = value.shape if tensor is None else tensor.shape
+    if shape is not None and len(shape) != 1:
+        raise ReshapeError("shape-rank", spec=row, rank=len(shape))
+    kind = "int64" if tensor is None else tensor.dtype.name.lower()
+    if kind not in row.shape_types:
+        raise ReshapeError("shape-type", spec=row, type=kind, types=" ".join(row.shape_types))
+    known = ctx.get_symbolic_value(value)
+    if known is None and tensor is not None:
+        known = tensor.numpy().tolist()
+    elif known is None and shape is not None and isinstance(shape[0], int) and shape[0] <= MOST_UNKNOWN_DIMS:
+        known = [None] * shape[0]
+    overridable = tensor is not None and value.is_graph_input()
+    return known, [f"the input {value.name} has its default value"] if overridable else []
+
+
+def _values(ctx: engine.ShapeInferenceContext, value: ir.Value | None) -> list[TheirDim] | None:
+    """The elements of a tensor as far as the engine knows them; none changes on the way through other Reshapes."""
+    known: list[TheirDim] | None = None
+    while value is not None and (known := ctx.get_symbolic_value(value)) is None:
+        maker = value.producer()
+        value = None if maker is None or maker.op_type != "Reshape" else maker.inputs[0]
+    return known
+
+
+def _sizes_read(node: ir.Node) -> set[sympy.Expr]:
+    """The dims of data, and of all tensors whose Shape the target is computed from."""
+    sources, pending, seen = [node.inputs[0]], list(node.inputs[1:]), set()
+    while pending:
+        value = pending.pop()
+        maker = None if value is None else value.producer()
+        if maker is not None and maker not in seen:
+            seen.add(maker)
+            (sources if maker.op_type in {"Shape", "Size"} else pending).extend(maker.inputs)
+    shapes = [value.shape for value in sources if value is not None and value.shape is not None]
+    return {dim_to_expr(dim) for shape in shapes for dim in shape.dims}
+
+
+def _from_zero(expr: sympy.Expr) -> sympy.Expr:
+    """The expression with symbols that may be 0."""
+    return expr.xreplace({s: sympy.Symbol(s.name, integer=True, nonnegative=True) for s in expr.free_symbols})
+
+
+class _Bridge:
+    """The dims of one Reshape in our notation, and the way back.
+
+    Every factor of a dim (a symbol, or whatever else sympy has there: `past + 1`, `floor(N/2)`) gets a name of ours.  A
+    quotient of ours becomes an exact one, where the engine's own rule takes the floor: they agree if it divides, as our
+    condition says, and 4*(N/4) is N again.  Where N and N/4 meet, the factor is N/4, and N is 4 of it.
+    """
+
+    def __init__(
+        self, ctx: engine.ShapeInferenceContext, data: Sequence[TheirDim], target: Sequence[TheirDim | None]
+    ) -> None:
+        self._ctx = ctx
+        self._factors: list[sympy.Expr] = []
+        self._spelling: dict[sympy.Expr, TheirDim] = {}
+        """The dims as the model writes them: to the engine, `past+1` and `past + 1` differ."""
+        self._divisors: dict[sympy.Expr, int] = {}
+        for dim in (*data, *target):
+            expr = None if dim is None else dim_to_expr(dim)
+            if dim is not None and expr is not None:
+                self._spelling.setdefault(expr, dim)
+                content, rest = expr.primitive()
+                self._divisors[rest] = lcm(self._divisors.get(rest, 1), int(content.q))
+
+    def write(self, dim: TheirDim) -> Dim:
+        """A dim as an integer times named factors; what is no such product is one factor."""
+        expr = dim_to_expr(dim)
+        if expr is None or expr.is_Integer:
+            return None if expr is None else int(expr)
+        number, rest = expr.primitive()
+        names: list[str] = []
+        for base, power in rest.as_powers_dict().items():
+            inner, factor = base.primitive()
+            divisor = self._divisors.get(factor, 1)
+            number *= (inner * divisor) ** power
+            if factor.is_number or power != int(power) or power < 0:
+                return self._name(expr)
+            names += [self._name(factor / divisor)] * int(power)
+        if not number.is_Integer:
+            return self._name(expr)
+        return "*".join(names if number == 1 else (str(number), *names))
+
+    def write_entry(self, entry: TheirDim | None, sizes: set[sympy.Expr], conditions: list[str]) -> Dim:
+        """An entry of the target: a size, unless it is computed from a value that the engine does not know."""
+        expr = None if entry is None else dim_to_expr(entry)
+        if entry is None or expr is None:
+            return None
+        if expr.free_symbols and expr not in sizes:
+            if any(self._ctx.is_generated_symbol(symbol.name) for symbol in expr.free_symbols - sizes):
+                return None  # at run time it may be -1 or 0
+            if not _from_zero(expr).is_nonnegative:
+                conditions.append(f"{expr} >= 0")
+        return self.write(entry)
+
+    def read(self, dim: Dim) -> TheirDim:
+        """A dim of an answer; an interval is only an unknown dim to the engine."""
+        if isinstance(dim, int):
+            return dim
+        if not isinstance(dim, str):
+            return self._ctx.new_symbolic_dim()  # type: ignore[no-any-return]
+        top, _, bottom = dim.partition("/")
+        expr = self._expr(top) / self._expr(bottom.strip("()") or "1")
+        return self._spelling[expr] if expr in self._spelling else expr_to_dim(expr)
+
+    def limits(self, *, least: int) -> dict[str, tuple[int, None]]:
+        """The factors that are at least 1 if all symbols are at least `least`."""
+        factors = self._factors if least else [_from_zero(factor) for factor in self._factors]
+        return {f"_.{index}": (1, None) for index, factor in enumerate(factors) if factor.is_positive}
+
+    def plain(self, said: Any) -> Any:
+        """What `infer` said, in the model's names."""
+        if isinstance(said, dict):
+            return {key: self.plain(value) for key, value in said.items()}
+        if isinstance(said, tuple):
+            return tuple(self.plain(value) for value in said)
+        return re.sub(r"_\.(\d+)", self._called, said) if isinstance(said, str) else said
+
+    def _called(self, name: re.Match[str]) -> str:
+        factor = self._factors[int(name[1])]
+        return str(factor) if factor.is_Symbol or factor.is_Function else f"({factor})"
+
+    def _name(self, factor: sympy.Expr) -> str:
+        if factor not in self._factors:
+            self._factors.append(factor)
+        return f"_.{self._factors.index(factor)}"
+
+    def _expr(self, text: str) -> sympy.Expr:
+        number, names = parse(text)
+        return sympy.Mul(number, *(self._factors[int(name[2:])] for name in names))

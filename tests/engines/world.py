@@ -1,0 +1,74 @@
+"""The small world, and how much of it each engine is asked.
+
+All data of rank 0 to 3 with dims 0 to 4 and all targets of length 0 to 3 with entries -2 to 4: 62,400 pairs for each
+meaning of 0.  An engine that takes longer gets a part of it that holds at least every pair of rank and length 0 to 2.
+Beside it a far world: a few sizes beyond what int32, floating point and int64 can tell apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from itertools import product
+
+from tests.engines.answers import Dims
+from tests.engines.engines import Engine
+
+Pair = tuple[Dims, Dims]
+
+
+@cache
+def _tuples(longest: int, smallest: int, largest: int) -> tuple[Dims, ...]:
+    return tuple(dims for length in range(longest + 1) for dims in product(range(smallest, largest + 1), repeat=length))
+
+
+def _pairs(longest: int, largest: int) -> Iterable[Pair]:
+    return product(_tuples(longest, 0, largest), _tuples(longest, -2, largest))
+
+
+def whole() -> Iterable[Pair]:
+    return _pairs(3, 4)
+
+
+def near() -> Iterator[Pair]:
+    """All pairs of rank and length 0 to 2; those with a 3 only for dims and entries up to 2."""
+    yield from flat()
+    yield from ((data, target) for data, target in _pairs(3, 2) if 3 in {len(data), len(target)})
+
+
+def flat() -> Iterable[Pair]:
+    """All pairs of rank and length 0 to 2."""
+    return _pairs(2, 4)
+
+
+WORLDS: dict[str, Callable[[], Iterable[Pair]]] = {
+    "onnx-reference-24": whole,
+    "onnx-reference-13": near,
+    "onnx-inference-24": whole,
+    "onnx-inference-13": near,
+    "onnx-inference-1": flat,
+    "onnxruntime-24": whole,
+    "onnxruntime-24-constant": flat,  # a session for each pair
+    "onnxruntime-13": near,  # a refusal takes onnxruntime a quarter of a millisecond
+    "onnxruntime-1": near,
+    "openvino-inference": whole,
+    "openvino-evaluate": near,  # it infers with the code of openvino-inference
+    "openvino-cpu": near,  # half a millisecond a refusal
+    "numpy": whole,
+}
+"""Not the two engines that compile a model for each pair, which takes 20 ms: for them there are the recorded cases."""
+
+_SIZES = (-1, 0, 1, 3, 2**32, 2**53 + 1, 2**61)
+_FAR_TARGETS = tuple(target for length in (1, 2, 3) for target in product(_SIZES, repeat=length) if max(target) > 3)
+_FAR_DATA = ((), (1,), (6,), (0,), (2, 3), (0, 3))
+_HUGE_DATA = ((2**53 + 1,), (3 * (2**53 + 1),), (2**61, 3))
+
+
+def far(engine: Engine) -> Iterable[Pair]:
+    """Sizes where int32, floating point and int64 end; huge data only for an engine that needs no elements."""
+    return product(_FAR_DATA + _HUGE_DATA if "inference" in engine.name else _FAR_DATA, _FAR_TARGETS)
+
+
+def world_of(engine: Engine) -> Iterator[Pair]:
+    yield from WORLDS[engine.name]()
+    yield from far(engine)

@@ -42,7 +42,8 @@ READERS = {
     ),
     "openvino, .xml": (
         "import openvino as ov",
-        "model = ov.Core().read_model('model.xml')\nfound = sum(n.get_type_name() == 'Reshape' for n in model.get_ops())",
+        "model = ov.Core().read_model('model.xml')"
+        "\nfound = sum(n.get_type_name() == 'Reshape' for n in model.get_ops())",
         "ov.save_model(model, 'again.xml', compress_to_fp16=False)",
     ),
 }

@@ -437,7 +437,6 @@ class TestMissingDims:
             (["--data", "8..1", "--target", "-1"], 2, "data[0] is (8, 1), but a dim is a pair (low, high)"),
             (["--data", "N", "--target", "-1", "--bounds", "N"], 2, "'N' does not limit a name: write --bounds N=1..8"),
             (["--data", "N,,3", "--target", "-1"], 2, "data[1] is '', not an integer"),
-            (["--data", "data[0]", "--target", "-1"], 2, "data[0] is "),
         ],
     )
     def test_refused(self, words: list[str], code: int, sentence: str, capsys: Captured) -> None:

@@ -272,7 +272,7 @@ class TestPackedAndTextual:
         "text",
         [
             "g (" + "seq(" * 200_000 + "float" + ")" * 200_000 + " x) => (y) { y = Relu(x) }",
-            'g (seq("))" # ' + "\n" + "seq(" * 100 + " x)",
+            "g (" + 'seq(")"' * 100 + " x)",
             "g (float x) => (y) {" + " y = If <a = g () => (float t) {" * 1000,
         ],
         ids=["types", "hidden", "graphs"],

@@ -25,6 +25,7 @@ FLOORS = [
     {"inference", "explain"},
     {"arrays"},
     {"operator"},
+    {"translate"},
     {"formats", "onnx_backend", "shape_rule"},
     {"cli"},
     {"__init__", "__main__"},
@@ -76,7 +77,7 @@ def test_importing_is_light() -> None:
 
 
 def test_the_public_names() -> None:
-    assert sorted(orx.__all__) == ["Reshape", "ReshapeError", "__version__", "infer", "reshape", "resolve", "spec"]
+    assert sorted(orx.__all__) == ["Reshape", "ReshapeError", "__version__", "infer", "reshape", "resolve", "spec", "translate"]
 
 
 def test_the_map_in_the_readme_names_every_room() -> None:

@@ -149,13 +149,6 @@ ROWS = [
     Row(["N", 3], [0, 3], "copied", (["N", 3],), "ONNX", ["N", 3], dict.fromkeys(LITERAL, ([0, 3], "N = 0"))),
 ]
 
-UNSOUND_PEERS = [
-    # ORT's symbolic inference reads a literal 0 as a copy.
-    (["N", 3], [0, 3], "onnx literal", ["N", 3], (0, 3)),
-    # OpenVINO's -1 on data of unknown rank is at least 1.
-    (None, [-1, 4], "openvino literal", [(1, None), 4], (0, 4)),
-]
-
 
 def test_every_row_is_here() -> None:
     """SEMANTICS 7.6 has 33 rows."""
@@ -185,13 +178,12 @@ def test_at_least_as_tight_as_the_best_sound_peer(row: Row) -> None:
             assert contained(answer, row.theirs), answer
 
 
-@pytest.mark.parametrize(("data", "target", "column", "theirs", "output"), UNSOUND_PEERS)
-def test_an_unsound_peer_is_not_followed(data: Any, target: Any, column: str, theirs: Any, output: Dims) -> None:
-    name, attributes = COLUMNS[column]
-    answer = orx.infer(data, target, name, **attributes)
+def test_an_unsound_peer_is_not_followed() -> None:
+    """OpenVINO: [1.., 4], though data may be empty."""
+    answer = orx.infer(None, [-1, 4], "openvino", special_zero=False)
 
-    assert admits(answer, output, {"N": 0})
-    assert not contained(answer, theirs)
+    assert admits(answer, (0, 4), {})
+    assert not contained(answer, [(1, None), 4])
 
 
 WORLD = [dict(zip("NMK", sizes, strict=True)) for sizes in product(range(13), repeat=3)]
@@ -514,34 +506,33 @@ def test_a_coefficient_too_long_to_print(text: str) -> None:
 # Each dialect's own rule
 
 
-ZEROS: list[tuple[Any, Any, Answer, Answer, Answer]] = [
-    # data, target, ONNX and oneDNN copied, OpenVINO copied, literal in all
-    (["N"], [0], (["N"],), (["N"],), ([0], "N = 0")),
-    (["N", 3], [0, 0], (["N", 3],), (["N", 3],), ([0, 0], "N = 0")),
-    (["N"], [0, 0], "copy-beyond-rank", "copy-beyond-rank", ([0, 0], "N = 0")),
-    (["N", "M"], [0, "M"], (["N", "M"],), (["N", "M"],), ([0, "M"], "M*N = 0")),
-    (["N", 3], [0, -1], (["N", 3], N1), (["N", 3],), "zero-with-inferred"),
-    (["N", 0], [0, -1], (["N", 0], N1), (["N", 0],), "zero-with-inferred"),
-    ([0, "N"], [0, -1], "empty-copy-with-inferred", ([0, "N"],), "zero-with-inferred"),
-    ([2, 0, "N"], [0, 0, -1], "empty-copy-with-inferred", ([2, 0, "N"],), "zero-with-inferred"),
-    ([4, 0, "N"], [-1, 0], "empty-copy-with-inferred", (["4*N", 0],), "zero-with-inferred"),
-    ([0, "N"], [0, 5, -1], "empty-copy-with-inferred", ([0, 5, "N/5"], "N is divisible by 5"), "zero-with-inferred"),
-    ([None, 3], [0, -1], ([(1, None), 3], "data[0] >= 1"), ([None, 3],), "zero-with-inferred"),
-    ([(0, 4), 3], [0, -1], ([(1, 4), 3], "data[0] >= 1"), ([(0, 4), 3],), "zero-with-inferred"),
-    ([0, "N"], [-1], ([0],), ([0],), ([0],)),
-    ([0, "N"], [3, -1], ([3, 0],), ([3, 0],), ([3, 0],)),
+BESIDE, EMPTY = "zero-with-inferred", "empty-copy-with-inferred"
+ZEROS: list[tuple[Any, Any, tuple[Answer, Answer, Answer]]] = [
+    # data, target, and the answers: ONNX and oneDNN copied, OpenVINO copied, all of them literal
+    (["N"], [0], ((["N"],), (["N"],), ([0], "N = 0"))),
+    (["N", 3], [0, 0], ((["N", 3],), (["N", 3],), ([0, 0], "N = 0"))),
+    (["N"], [0, 0], ("copy-beyond-rank", "copy-beyond-rank", ([0, 0], "N = 0"))),
+    (["N", "M"], [0, "M"], ((["N", "M"],), (["N", "M"],), ([0, "M"], "M*N = 0"))),
+    (["N", 3], [0, -1], ((["N", 3], N1), (["N", 3],), BESIDE)),
+    (["N", 0], [0, -1], ((["N", 0], N1), (["N", 0],), BESIDE)),
+    ([0, "N"], [0, -1], (EMPTY, ([0, "N"],), BESIDE)),
+    ([2, 0, "N"], [0, 0, -1], (EMPTY, ([2, 0, "N"],), BESIDE)),
+    ([4, 0, "N"], [-1, 0], (EMPTY, (["4*N", 0],), BESIDE)),
+    ([0, "N"], [0, 5, -1], (EMPTY, ([0, 5, "N/5"], "N is divisible by 5"), BESIDE)),
+    ([None, 3], [0, -1], (([(1, None), 3], "data[0] >= 1"), ([None, 3],), BESIDE)),
+    ([(0, 4), 3], [0, -1], (([(1, 4), 3], "data[0] >= 1"), ([(0, 4), 3],), BESIDE)),
+    ([0, "N"], [-1], (([0],), ([0],), ([0],))),
+    ([0, "N"], [3, -1], (([3, 0],), ([3, 0],), ([3, 0],))),
 ]
 
 
 @pytest.mark.parametrize("dialect", ["onnx", "openvino", "onednn-reshape", "onednn-static", "onednn-dynamic"])
-@pytest.mark.parametrize(("data", "target", "copied", "openvino", "literal"), ZEROS)
-def test_zeros(dialect: str, data: Any, target: Any, copied: Answer, openvino: Answer, literal: Answer) -> None:
-    flag = "allowzero" if dialect == "onnx" else "special_zero"
+@pytest.mark.parametrize(("data", "target", "answers"), ZEROS)
+def test_zeros(dialect: str, data: Any, target: Any, answers: tuple[Answer, Answer, Answer]) -> None:
+    flag, copies = ("allowzero", False) if dialect == "onnx" else ("special_zero", True)
 
-    assert answered(data, target, dialect, **{flag: dialect != "onnx"}) == (
-        openvino if dialect == "openvino" else copied
-    )
-    assert answered(data, target, dialect, **{flag: dialect == "onnx"}) == literal
+    assert answered(data, target, dialect, **{flag: copies}) == answers[dialect == "openvino"]
+    assert answered(data, target, dialect, **{flag: not copies}) == answers[2]
 
 
 @pytest.mark.parametrize("opset", [1, 4, 5, 13, 14, 19, 28])
@@ -573,7 +564,7 @@ def test_a_shape_equals_its_dims() -> None:
     assert SHAPE != ["N", (1, 8), None]
     assert SHAPE != ["M", (1, 8), None, 1]
     assert SHAPE != "N"
-    assert SHAPE == Shape(["N", (1, 8), None, 1])
+    assert Shape(["N", (1, 8), None, 1]) == SHAPE
     assert Shape([2], ["N = 1"]) != Shape([2])  # as answers they differ
     assert Shape([2], ["N = 1"]) == [2]
     assert Shape(None) != []
@@ -602,7 +593,7 @@ def test_a_shape_of_unknown_rank() -> None:
     assert (shape.rank, shape.dims, shape.to_json(), bool(shape)) == (None, None, None, True)
     for use in (len, list, lambda unknown: unknown[0], lambda unknown: 1 in unknown):
         with pytest.raises(TypeError, match="unknown rank"):
-            use(shape)  # type: ignore[operator]
+            use(shape)
 
 
 def test_a_shape_is_true_even_if_it_is_a_scalar() -> None:
@@ -618,7 +609,8 @@ def test_known_dims_come_back_as_plain_ints() -> None:
     shape = orx.infer(np.array([2, 3]), np.array([-1]), "onnx")
 
     assert (shape.dims, shape.conditions) == ((6,), ())
-    assert [type(dim) for dim in orx.infer([np.int64(2), "N"], [np.int8(2), -1], "onnx")] == [int, str]
+    mixed: list[Any] = [np.int64(2), "N"]
+    assert [type(dim) for dim in orx.infer(mixed, np.array([2, -1], np.int8), "onnx")] == [int, str]
 
 
 @pytest.mark.parametrize("target", [[-1, 3], [4, -1], [0, 3, -1], [None, 2], [-1], ["N", -1], [(2, 4), 3, None]])
@@ -666,7 +658,7 @@ def test_a_bad_dim(dim: Any, wanted: str) -> None:
         with pytest.raises(orx.ReshapeError) as refusal:
             orx.infer(data, target, "onnx")
 
-        assert str(refusal.value) == f"{what}[1] is {dim!r}, but a dim is {wanted}  [bad-dim]"
+        assert refusal.value.sentence == f"{what}[1] is {dim!r}, but a dim is {wanted}"
         assert refusal.value.usage
 
 
@@ -746,8 +738,8 @@ NAMES = ["K", "M", "N", "past + 1"]
 SIZES = [0, 1, 2, 3, 4, 5, 6, 8, 12]
 FLAGS = st.sampled_from(list(COLUMNS.values()))
 
-PAIRS = st.tuples(st.integers(0, 6), st.none() | st.integers(0, 6)).map(
-    lambda pair: (pair[0], None if pair[1] is None else sum(pair))
+PAIRS: st.SearchStrategy[tuple[int, int | None]] = st.builds(
+    lambda low, more: (low, None if more is None else low + more), st.integers(0, 6), st.none() | st.integers(0, 6)
 )
 EXPRESSIONS = st.sampled_from(["N", "M", "K", "2*N", "6*M", "M*N", "K*K", "past + 1", "2*(past + 1)", "N*(past + 1)"])
 DATA = st.lists(st.sampled_from(SIZES) | EXPRESSIONS | EXPRESSIONS | st.none() | PAIRS, max_size=5)
@@ -866,23 +858,17 @@ def in_order(dim: Any) -> Any:
 @settings(deadline=None, max_examples=300)
 @given(st.data(), st.lists(st.sampled_from([1, 2, 3, 4, 6, "N", "M", "K", "2*N", "6*M", "M*N"]), max_size=5), FLAGS)
 def test_a_reshape_on_the_way_to_a_flat_one_changes_nothing(draws: Any, data: list[Any], flag: Any) -> None:
-    """By way of any target, the flat dim is the same expression; what the target asks of the symbols it keeps asking."""
+    """By way of any target the flat dim is the same expression, or the same size wherever the target fits."""
     spec, attributes = flag
     target = [entry for entry in draws.draw(targets(data)) if isinstance(entry, int | str)]
     assume(not isinstance(answered(data, target, spec, **attributes), str))
     between = orx.infer(data, target, spec, **attributes)
     assume(AGREES not in between.conditions)
-    through = orx.infer(between.to_json(), [-1], spec, **attributes)
-    direct = orx.infer(data, [-1], spec, **attributes)
+    (direct,) = orx.infer(data, [-1], spec, **attributes)
     if all(condition.endswith(" >= 1") for condition in between.conditions):
-        assert through == direct
-        return
+        assert orx.infer(between.to_json(), [-1], spec, **attributes) == [direct]
     for sizes in product(SIZES, repeat=len(names_of(data, target))):
         names = dict(zip(names_of(data, target), sizes, strict=True))
         if all(holds(condition, names, ()) for condition in between.conditions):
-            assert flat(through, names) == flat(direct, names)
-
-
-def flat(answer: Shape, names: dict[str, int]) -> Any:
-    (dim,) = answer
-    return evaluate(str(dim), names)
+            known = [int(evaluate(str(dim), names) or 0) for dim in between]
+            assert orx.infer(known, [-1], spec, **attributes) == [evaluate(str(direct), names)]

@@ -130,6 +130,15 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
         "  target  [-1]\n"
         "  rule    onnx Reshape-25: sizes and numbers of elements are int64  [overflow]",
     ),
+    "untranslatable": (
+        lambda: orx.translate(orx.Reshape("onnx", allowzero=1), "onnx-13", target=[3, 0, 0], data=[0, 3]),
+        "target[1] = 0 cannot be said in onnx Reshape-13: it is a literal 0, and there a 0 always copies; it can be "
+        "said in onnx-14, onnx-19, onnx-21, onnx-23, onnx-24, onnx-25, openvino, onednn-reshape, onednn-static, "
+        "onednn-dynamic  [untranslatable]\n"
+        "  data    [0, 3]  (0 elements)\n"
+        "  target  [3, 0, 0]\n"
+        "              ^",
+    ),
     "data-type": (
         lambda: orx.reshape(X.astype(np.int8), [6], "onnx-1"),
         "data of type int8 is refused: allowed since onnx Reshape-5\n"

@@ -70,8 +70,10 @@ class TestRoundTrip:
         assert (tmp_path / "model.onnx").read_bytes() == (tmp_path / "again.onnx").read_bytes()
 
         found.ir.graph.initializers["shape"].const_value = ir.tensor(np.array([3, -1]), name="shape")
+        found.ir.graph.outputs[1].doc_string = "a list of maps"
         save(found, tmp_path / "again.onnx")
 
+        proto.graph.output[1].doc_string = "a list of maps"
         proto.graph.initializer[0].CopyFrom(numpy_helper.from_array(np.array([3, -1]), "shape"))
         assert proto == saved(tmp_path / "again.onnx")
 
@@ -93,6 +95,18 @@ class TestRoundTrip:
         again = saved(tmp_path / "again.onnx")
         assert list(proto.graph.node) == list(again.graph.node)
         assert list(proto.training_info) == list(again.training_info)
+
+    def test_a_new_node_is_where_it_was_put(self, tmp_path: Path) -> None:
+        found = load(write(small(), tmp_path / "model.onnx"))
+        reshape = found.reshapes[0].node
+        new = ir.Node("", "Relu", [reshape.inputs[0]], name="new")
+        new.outputs[0].name = "relu"
+        found.ir.graph.insert_before(reshape, new)
+        reshape.replace_input_with(0, new.outputs[0])
+        save(found, tmp_path / "again.onnx")
+
+        assert [node.op_type for node in saved(tmp_path / "again.onnx").graph.node] == ["Relu", "Reshape"]
+        onnx.checker.check_model(saved(tmp_path / "again.onnx"))
 
     def test_a_change_in_a_branch_or_a_function_stays_there(self, tmp_path: Path) -> None:
         proto = nested()
@@ -200,6 +214,10 @@ class TestView:
         assert found[3].attributes == {"allowzero": None}
         assert (found[3].data, found[3].output, found[3].element_type) == (None, None, None)
 
+    def test_nodes_without_names_are_counted(self, tmp_path: Path) -> None:
+        body = "g (float[6] x, int64[1] s) => (y) { a = Reshape(x, s) b = Relu(a) y = Reshape(b, s) }"
+        assert [entry.place for entry in reshapes(model(body), tmp_path)] == ["graph/Reshape#0", "graph/Reshape#1"]
+
     def test_loop_and_scan(self, tmp_path: Path) -> None:
         body = """
         agraph (float[2, 6] x, int64[1] n, bool c) => (float[2, 6] y, float[2, 6] z)
@@ -244,6 +262,7 @@ class TestView:
                 (2, -1, None, 2, -1),
                 "Concat s",
             ),
+            ("k = Constant <value_int = 5> () s = Concat <axis = 0> (k, one)", None, "computed by Concat s"),
             ("s = Concat <axis = 0> (one, free)", None, "computed by Concat s"),
             ("s = local.Constant <value_ints = [2, -1]> ()", None, "computed by Constant s"),
         ],

@@ -219,7 +219,7 @@ class TestView:
             "b": (None, None, None),
             "c": (1, 1),
             "d": (),
-            "e": (None,) if found["e"].target else None,
+            "e": None,
         }
         assert {name: entry.output for name, entry in found.items()} == {
             "a": (None, None, 4),
@@ -245,6 +245,13 @@ class TestView:
 
         assert (entry.data, entry.target, entry.output) == ((2, 3, 4), (0, -1), (2, 12))
         assert (entry.element_type, entry.target_type, entry.attributes) == ("f16", "i32", {"special_zero": True})
+
+    def test_version_10_after_any_other_layer(self, tmp_path: Path) -> None:
+        (entry,) = load(by_hand(tmp_path, 'type="Parameter"', 'type="Relu"')).reshapes
+        assert (entry.data, entry.element_type) == ((2, 3, 4), "f16")
+
+    def test_many_elements_beside_one_another(self, tmp_path: Path) -> None:
+        assert load(by_hand(tmp_path, "<meta_data>", "<meta_data>" + "<a/>" * 1000)).reshapes
 
     @pytest.mark.parametrize(
         ("data", "attributes"),

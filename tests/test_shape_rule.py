@@ -149,6 +149,13 @@ def test_a_literal_zero_empties_only_what_can_be_empty() -> None:
     assert "cannot be 0" in refusal(by(0, 3, flag=LITERAL), "float[N, 3] x")
 
 
+def test_what_a_size_of_zero_would_break_is_a_condition() -> None:
+    body = "{ t = Constant<value_ints = [0, -1]>() c = Concat<axis = 0>(x, w) y = Reshape(c, t) }"
+
+    assert answer(by(0, -1), "float[N, 3, 4] x") == (["N", 12], ["N >= 1"])
+    assert answer(body, "float[past, 6] x, float[1, 6] w") == (["past + 1", 6], [])
+
+
 # Whole models
 
 
@@ -362,6 +369,12 @@ def test_a_difference_may_be_negative() -> None:
     assert conditions == ["N - 5 >= 0", "(N - 5) >= 1", "N*M is divisible by (N - 5)"]
 
 
+def test_an_opposite_is_negative() -> None:
+    body = "{ q = Shape(x) n = Neg(q) y = Reshape(x, n) }"
+
+    assert "-N >= 0" in answer(body, "float[N] x")[1]
+
+
 def test_a_difference_that_is_a_dim_is_not_negative() -> None:
     body = """{
         one = Constant<value_ints = [1]>() far = Constant<value_ints = [9223372036854775807]>()
@@ -543,7 +556,9 @@ def test_registering_elsewhere() -> None:
 
 # Soundness
 
-SIZES = "N; M; 2*N; M*N; past + 1; 2*past + 2; N/4; N/6; M*N/4; floor(M/2); Max(M, past); N**2; N - 13".split("; ")
+SIZES = "N; M; 2*N; M*N; past + 1; 2*past + 2; N/4; N/6; M*N/4; floor(M/2); Max(M, past); N**2; N/past; N - 13; M*(2*past + 2)".split(
+    "; "
+)
 BINDINGS = tuple(itertools.product([12, 24], [1, 2, 3, 4, 6], [1, 2, 3, 5]))
 entries = st.one_of(st.sampled_from([1, 2, 3, 4, 6, 8, 12]), st.sampled_from(SIZES))
 words = st.one_of(entries, st.sampled_from([-1, -1, 0]))

@@ -10,7 +10,8 @@ from onereshape.inference import infer
 from onereshape.operator import Reshape, reshape
 from onereshape.semantics import resolve
 from onereshape.specs import spec
+from onereshape.translate import translate
 
 __version__ = "0.1.0"
 
-__all__ = ["Reshape", "ReshapeError", "__version__", "infer", "reshape", "resolve", "spec"]
+__all__ = ["Reshape", "ReshapeError", "__version__", "infer", "reshape", "resolve", "spec", "translate"]

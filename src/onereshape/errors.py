@@ -80,6 +80,7 @@ CODES: dict[str, Code] = {
         "{what} is {value}, beyond the largest int64 ({limit})",
         "sizes and numbers of elements are int64",
     ),
+    "untranslatable": Code("{what} cannot be said in {to}: {why}{could}", caret="target"),
     # Types and tensors
     "data-type": Code("data of type {type} is refused{allowed}", "data is one of {types}"),
     "shape-type": Code("the shape tensor has type {type}", "the shape tensor is one of {types}"),
@@ -152,6 +153,10 @@ class ReshapeError(ValueError):
 
 class FormatError(ReshapeError):
     """A file that cannot be read or written."""
+
+
+class TranslateError(ReshapeError):
+    """A Reshape that has no words in another dialect."""
 
 
 def _rebuild(cls: type[ReshapeError], code: str, state: dict[str, Any]) -> ReshapeError:

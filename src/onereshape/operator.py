@@ -40,7 +40,7 @@ class Reshape:
         self.attributes = dict(attributes)
         given = dict(attributes)
         self.target: tuple[int, ...] | None = None
-        """The target, where the specification keeps it as an attribute."""
+        """The target, where it is an attribute of the specification or was bound."""
         if self.spec.target_in == "attribute":
             if given.get("shape") is None:
                 raise ReshapeError("target-missing", spec=self.spec, place="the attribute 'shape'")
@@ -52,7 +52,25 @@ class Reshape:
 
     def __repr__(self) -> str:
         attributes = "".join(f", {name}={value!r}" for name, value in self.attributes.items())
-        return f"Reshape({self.spec.name!r}{attributes})"
+        bound = f".bind({list(self.target)})" if self.target is not None and "shape" not in self.attributes else ""
+        return f"Reshape({self.spec.name!r}{attributes}){bound}"
+
+    @property
+    def zero_copies(self) -> bool:
+        """Whether a 0 in the target copies a dim of data."""
+        return self._zero_copies
+
+    def bind(self, target: Any) -> Reshape:
+        """The same operator with a constant second input, which a call may leave out.
+
+        >>> Reshape("onnx").bind([0, -1])(np.zeros((2, 3, 4))).shape
+        (2, 12)
+        """
+        if self.spec.target_in == "attribute":
+            raise ReshapeError("target-twice")
+        bound = Reshape(self.spec, **self.attributes)
+        bound.target = self._words(target)
+        return bound
 
     def __call__(self, data: Array, shape: Any = None, *, copy: bool | None = None) -> Array:
         """`data` in its new dims: a view wherever the strides allow it; `copy` as in the array API.
@@ -94,12 +112,12 @@ class Reshape:
 
     def _words(self, shape: Any) -> tuple[int, ...]:
         """The integers of the target, from wherever the specification keeps them."""
-        if self.target is not None:
-            if shape is not None:
-                raise ReshapeError("target-twice")
-            return self.target
         if shape is None:
-            raise ReshapeError("target-missing", spec=self.spec, place="a second input")
+            if self.target is None:
+                raise ReshapeError("target-missing", spec=self.spec, place="a second input")
+            return self.target
+        if self.spec.target_in == "attribute":
+            raise ReshapeError("target-twice")
         if isinstance(shape, np.ndarray):
             _check_shape_tensor(shape, self.spec)
             return tuple(shape.tolist())

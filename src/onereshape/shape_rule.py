@@ -59,10 +59,8 @@ class ReshapeRule:
             self.conditions[node] = tuple(dict.fromkeys((*self.conditions.get(node, ()), *conditions)))
         if dims is not None:
             ctx.set_shape(output, ir.Shape(dims))
-            values = _values(ctx, data)
-            if values is not None and (dims or [1]) == [
-                len(values)
-            ]:  # flat lists, which some rules misread in a matrix
+            values = _values(ctx, data)  # a flat list, which other rules misread in a matrix
+            if values is not None and (dims or [1]) == [len(values)]:
                 ctx.set_symbolic_value(output, values)
 
 

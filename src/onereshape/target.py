@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -15,19 +16,22 @@ from onereshape.errors import INT64_MAX, ReshapeError
 from onereshape.specs import Spec
 
 
-class Fixed(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Fixed:
     """The output dim is this size."""
 
     size: int
 
 
-class Copied(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Copied:
     """The output dim is data's dim at this axis."""
 
     axis: int
 
 
-class Inferred(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Inferred:
     """The output dim is what keeps the number of elements."""
 
 
@@ -55,8 +59,9 @@ def read_target(words: Iterable[Any], spec: Spec, *, zero_copies: bool, data: tu
     >>> read_target([0, 4, -1], spec("onnx"), zero_copies=True).entries
     (Copied(axis=0), Fixed(size=4), Inferred())
     """
+    numbers = read_integers(words, "target")
     try:
-        return read_numbers(read_integers(words, "target"), spec, zero_copies)
+        return read_numbers(numbers, spec, zero_copies)
     except ReshapeError as error:
         error.data = data
         raise

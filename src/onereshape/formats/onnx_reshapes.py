@@ -88,9 +88,7 @@ def _spec(graph: Any, model: ir.Model, place: str, path: str) -> Spec:
 
 
 def _value(attribute: ir.Attr) -> Any:
-    if attribute.is_ref():
-        return None
-    value = attribute.value
+    value = attribute.value  # None where the caller of a function gives it
     return list(value) if isinstance(value, tuple) else value
 
 

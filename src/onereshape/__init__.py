@@ -6,6 +6,7 @@
 """
 
 from onereshape.errors import ReshapeError
+from onereshape.formats.model_files import load, save
 from onereshape.inference import infer
 from onereshape.operator import Reshape, reshape
 from onereshape.semantics import resolve
@@ -14,4 +15,7 @@ from onereshape.translate import translate
 
 __version__ = "0.1.0"
 
-__all__ = ["Reshape", "ReshapeError", "__version__", "infer", "reshape", "resolve", "spec", "translate"]
+__all__ = [
+    *("Reshape", "ReshapeError", "__version__", "infer", "load"),
+    *("reshape", "resolve", "save", "spec", "translate"),
+]

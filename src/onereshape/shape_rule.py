@@ -142,10 +142,8 @@ def _read_target(
     kind = "int64" if tensor is None else tensor.dtype.name.lower()
     if kind not in row.shape_types:
         raise ReshapeError("shape-type", spec=row, type=kind, types=" ".join(row.shape_types))
-    known = ctx.get_symbolic_value(value)
-    if known is None and tensor is not None:
-        known = tensor.numpy().tolist()
-    elif known is None and shape is not None and isinstance(shape[0], int) and shape[0] <= MOST_UNKNOWN_DIMS:
+    known = ctx.get_symbolic_value(value)  # of a constant, its integers
+    if known is None and shape is not None and isinstance(shape[0], int) and shape[0] <= MOST_UNKNOWN_DIMS:
         known = [None] * shape[0]
     overridable = tensor is not None and value.is_graph_input()
     return known, [f"the input {value.name} has its default value"] if overridable else []
@@ -161,8 +159,10 @@ def _values(ctx: engine.ShapeInferenceContext, value: ir.Value | None) -> list[T
 
 
 def _sizes_read(node: ir.Node) -> set[sympy.Expr]:
-    """The dims of data, and of all tensors whose Shape the target is computed from."""
-    sources, pending, seen = [node.inputs[0]], list(node.inputs[1:]), set()
+    """The dims of all tensors whose Shape the target is computed from."""
+    seen: set[ir.Node] = set()
+    sources: list[ir.Value | None] = []
+    pending = list(node.inputs[1:])
     while pending:
         value = pending.pop()
         maker = None if value is None else value.producer()

@@ -7,7 +7,7 @@ with intervals.  A question is asked for the first time (all are different) or a
 OpenVINO builds a parameter, a constant and the node; for the other two the model is there before the clock starts, and
 of onnx-shape-inference only the rule for Reshape is called.  Both know no intervals and get unknown dims instead.
 
-All take turns, a part of the stream each; the median of the parts counts, in CPU time, as all use one thread.  Below it:
+All take turns, a part of the stream each; the median of the parts counts, in CPU time, as all use one thread.  Below:
 growth with the rank.
 """
 

@@ -391,10 +391,16 @@ def test_bounds(data: Any, target: Any, bounds: Any, expected: Answer) -> None:
 def test_bounds_that_leave_one_size_are_that_size(data: Any, target: Any, bounds: Any, expected: Answer) -> None:
     answer = each(data, target, **bounds)
 
-    if isinstance(expected, str):
-        assert isinstance(answer, str)
-    else:
-        assert answer == expected
+    assert answer == expected or isinstance(answer, str) is isinstance(expected, str) is True
+
+
+@pytest.mark.parametrize(
+    ("data", "target"),
+    [([3, 8], [(2, 4), -1, "N"]), ([], [(-1, 0), "N", (0, 2)]), ([(1, 3)], [(0, 6), "N", (1, None)])],
+)
+def test_a_symbol_that_is_0_asks_for_no_elements(data: Any, target: Any) -> None:
+    """A literal 0, or a copy beyond the rank."""
+    assert {isinstance(ask(column, data, target, N=(0, 0)), str) for column in COLUMNS} == {True}
 
 
 @pytest.mark.parametrize(
@@ -408,7 +414,7 @@ def test_bounds_that_leave_one_size_are_that_size(data: Any, target: Any, bounds
         (["past + 1"], [7], ([7], "past + 1 = 7")),
         (["past + 1"], ["past + 1"], (["past + 1"],)),
         (["past + 1", "N"], ["N", -1], (["N", "past + 1"], N1)),
-        (["past + 1", 4], ["past + 1", 2, -1], (["past + 1", 2, 2], "past + 1 >= 1")),
+        ([4, "past + 1"], ["past + 1", 2, -1], (["past + 1", 2, 2], "past + 1 >= 1")),
         (["past + 1"], [2, -1], ([2, "(past + 1)/2"], "past + 1 is divisible by 2")),
         (["6*(past + 1)"], [4, -1], ([4, "3*(past + 1)/2"], "past + 1 is divisible by 2")),
         (["N"], ["past + 1", -1], (["past + 1", "N/(past + 1)"], "past + 1 >= 1", "N is divisible by past + 1")),
@@ -420,10 +426,7 @@ def test_bounds_that_leave_one_size_are_that_size(data: Any, target: Any, bounds
 )
 def test_expressions(data: Any, target: Any, expected: Answer) -> None:
     """Products are understood; anything else is one symbol, also inside a product, and as it comes back from us."""
-    if target == ["past + 1", 2, -1]:
-        assert ask("onnx copied", data, target) == expected
-    else:
-        assert each(data, target) == expected
+    assert each(data, target) == expected
 
 
 def test_the_names_that_conditions_use_cannot_be_taken() -> None:
@@ -735,6 +738,7 @@ def test_a_refusal_shows_the_question() -> None:
 
 
 NAMES = ["K", "M", "N", "past + 1"]
+OPAQUE = r"\(past \+ 1\)|past \+ 1"
 SIZES = [0, 1, 2, 3, 4, 5, 6, 8, 12]
 FLAGS = st.sampled_from(list(COLUMNS.values()))
 
@@ -784,6 +788,7 @@ def sampled(data: Any, target: Any, bounds: Any, rng: Random) -> Iterator[tuple[
         for name in names_of(dims_given, target):
             low, high = bounds.get(name, (0, 6))
             names[name] = rng.randint(low, low + 6 if high is None else high)
+        names["P"] = names.get("past + 1", 0)
         dims = filled(dims_given, 0, names, rng)
         asked = list(filled(target, -1, names, rng))
         opened = [axis for axis, entry in enumerate(target) if entry is None or isinstance(entry, tuple)]
@@ -796,6 +801,13 @@ def sampled(data: Any, target: Any, bounds: Any, rng: Random) -> Iterator[tuple[
         more = {f"data[{axis}]": dim for axis, dim in enumerate(dims)}
         more |= {f"target[{axis}]": entry for axis, entry in enumerate(asked)}
         yield dims, tuple(asked), names | more | {"rank(data)": len(dims), "size(data)": prod(dims)}
+
+
+def plain(answer: Shape) -> Shape:
+    """The opaque symbol under a letter, because the reader of conditions takes no parentheses within parentheses."""
+    assert answer.dims is not None
+    dims = [re.sub(OPAQUE, "P", dim) if isinstance(dim, str) else dim for dim in answer.dims]
+    return Shape(dims, [re.sub(OPAQUE, "P", condition) for condition in answer.conditions])
 
 
 def resolved(data: Dims, target: Dims, spec: str, attributes: Any) -> Dims | str:
@@ -816,6 +828,7 @@ def test_an_answer_is_right_at_every_size(draws: Any, data: Any, bounds: Any, fl
         answer = orx.infer(data, target, spec, bounds=bounds, **attributes)
     except orx.ReshapeError as refusal:
         assert not refusal.usage  # noqa: PT017 - the refusal is only half of the test
+    answer = None if answer is None else plain(answer)
     for dims, asked, names in sampled(data, target, bounds, rng):
         output = resolved(dims, asked, spec, attributes)
         if answer is None:

@@ -334,6 +334,17 @@ def test_a_run_time_target_that_is_no_shape_tensor() -> None:
     assert "the shape tensor has 0 dims" in refusal("{ y = Reshape(x, s) }", "float[6] x, int64 s")
 
 
+def test_a_freed_batch_is_not_read_from_an_earlier_inference() -> None:
+    """The engine leaves the values it found in the model as constants, which its own rule takes for true."""
+    model = model_of(by("dim0", -1), "float[2, 3, 4] x")
+    infer_model(model)
+    assert dims_of(model) == [2, 12]
+    model.graph.inputs[0].shape = ir.Shape(["N", 3, 4])
+    infer_model(model, policy="override")
+
+    assert dims_of(model) == ["N", 12]
+
+
 # What an entry of the target may be at run time
 
 
@@ -489,8 +500,9 @@ def test_ours_answers_only_inside_infer_model() -> None:
     assert before == theirs(body, inputs) == [4, 4]
 
 
-def test_importing_and_running_leave_the_other_threads_alone() -> None:
+def test_every_thread_has_the_rule_it_asked_for() -> None:
     body, inputs = by(4, 4), "float[2, 3] x"
+    assert "asks for 16" in refusal(body, inputs)
     with ThreadPoolExecutor(8) as pool:
         runs = [pool.submit(refusal if turn % 2 else theirs, body, inputs) for turn in range(64)]
 

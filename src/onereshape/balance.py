@@ -112,9 +112,10 @@ class Balance:
         names: tuple[str, ...] = ()
         for axis, word in enumerate(self.words):
             if type(word) is int and (word > 0 or (word == 0 and not self.copies)):
-                output: Size | None = word
-            else:
-                output = self._output(axis, word)
+                self.outputs.append(word)
+                asked *= word
+                continue
+            output = self._output(axis, word)
             self.outputs.append(output)
             if output is None:
                 free.append(axis)
@@ -124,7 +125,7 @@ class Balance:
                 asked *= output[0]
                 names += output[1]
         volume = self._volume()
-        fixed = Product(asked, tuple(sorted(names)) if asked else ())
+        fixed = Product(asked, tuple(sorted(names)) if asked and len(names) > 1 else names if asked else ())
         if not free:
             self._balance(volume, fixed)
             return self._shape({})
@@ -283,9 +284,12 @@ class Balance:
             self._require(f"{top} is divisible by {bottom}")
         elif bottom[0] > 1:
             self._divisible(top, bottom[0])
-        options = self.open.get(axis)
-        if options is None and top[1] and not self.given.limits and not self.symbols.unnamed:  # only free names
-            return self._shape({axis: str(quotient)})
+        options = self.open.get(axis) if self.open else None
+        if options is None and not bottom[1]:
+            if not top[1]:
+                return self._shape({axis: top[0]})
+            if not self.given.limits and not self.symbols.unnamed:  # only names, of any size
+                return self._shape({axis: str(quotient)})
         low, high = self._quotient_sizes(quotient)
         if options is not None:
             self._possible(quotient, low, high, axis, options)

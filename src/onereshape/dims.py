@@ -24,7 +24,7 @@ UNBOUNDED = INT64_MAX
 
 ANY_SIZE = (0, UNBOUNDED)
 
-_FACTOR = re.compile(r"\s*(?:(\d+)|([A-Za-z_][\w.]*)|\(((?:[^()]|\([^()]*\))*)\))\s*(?:\*\*\s*(\d+)\s*)?")
+_FACTOR = re.compile(r"\s*(?:(\d+)|([A-Za-z_][\w.]*|\(.*\)))\s*(?:\*\*\s*(\d+)\s*)?", re.DOTALL)
 _OURS = re.compile(r"(data|target)\[\d+\]|(size|rank)\(data\).*")
 _ATOM = re.compile(r"[A-Za-z_][\w.]*|(data|target)\[\d+\]|size\(data\).*")
 
@@ -42,8 +42,10 @@ class Product(NamedTuple):
         return Product(coefficient, left) if left and coefficient else coefficient
 
     def __str__(self) -> str:
-        if self.coefficient == 1 and len(self.symbols) == 1:
-            return self.symbols[0]
+        return self.symbols[0] if self.coefficient == 1 and len(self.symbols) == 1 else self.factors()
+
+    def factors(self) -> str:
+        """The product as a part of a larger formula: an opaque symbol in parentheses."""
         factors = [symbol if _ATOM.fullmatch(symbol) else f"({symbol})" for symbol in self.symbols]
         if self.coefficient != 1 or not factors:
             factors.insert(0, str(self.coefficient))
@@ -57,27 +59,48 @@ ONE = Product(1)
 
 
 def parse(text: str) -> Product:
-    """A product of integers and names; anything else is one opaque symbol.
+    """A product of integers and names; anything else is one opaque symbol, alone or in parentheses.
 
     >>> parse("2*S*N")
     Product(coefficient=2, symbols=('N', 'S'))
     >>> parse("past + 1").symbols, parse("2*(past + 1)").symbols
     (('past + 1',), ('past + 1',))
     """
-    coefficient, symbols, position = 1, Counter[str](), 0
-    while found := _FACTOR.match(text, position):
-        number, name, opaque, power = found.groups()
+    coefficient, symbols = 1, Counter[str]()
+    for factor in _split(text):
+        found = _FACTOR.fullmatch(factor)
+        if found is None or (found[2] and not _one_group(found[2])):
+            return Product(1, (" ".join(text.split()),))
+        number, name, power = found.groups()
         if number is not None:
             coefficient *= int(number) ** int(power or 1)
         else:
-            symbols[name or " ".join(opaque.split())] += int(power or 1)
-        position = found.end()
-        if position == len(text):
-            return Product(coefficient, tuple(sorted(symbols.elements())) if coefficient else ())
-        if text[position] != "*":
-            break
-        position += 1
-    return Product(1, (" ".join(text.split()),))
+            inner = name
+            while inner.startswith("(") and _one_group(inner):
+                inner = inner[1:-1].strip()
+            symbols[" ".join(inner.split())] += int(power or 1)
+    return Product(coefficient, tuple(sorted(symbols.elements())) if coefficient else ())
+
+
+def _one_group(name: str) -> bool:
+    """Whether the parenthesis that opens a name closes at its end: `(a) + (b)` is no factor."""
+    depth = 0
+    for position, sign in enumerate(name):
+        depth += (sign == "(") - (sign == ")")
+        if depth == 0 and name[0] == "(" and position < len(name) - 1:
+            return False
+    return depth == 0
+
+
+def _split(text: str) -> list[str]:
+    """The text cut at each * that is not inside parentheses; ** is a power and no cut."""
+    parts, depth, start = [], 0, 0
+    for position, sign in enumerate(text):
+        depth += (sign == "(") - (sign == ")")
+        if sign == "*" and depth == 0 and "*" not in (text[position - 1 : position], text[position + 1 : position + 2]):
+            parts.append(text[start:position])
+            start = position + 1
+    return [*parts, text[start:]]
 
 
 class Quotient(NamedTuple):
@@ -89,8 +112,9 @@ class Quotient(NamedTuple):
     def __str__(self) -> str:
         if self.bottom == ONE:
             return str(self.top)
-        below = str(self.bottom)
-        return f"{self.top}/({below})" if "*" in below else f"{self.top}/{below}"
+        below = self.bottom.factors()
+        several = bool(self.bottom.symbols) and (self.bottom.coefficient != 1 or len(self.bottom.symbols) > 1)
+        return f"{self.top.factors()}/({below})" if several else f"{self.top.factors()}/{below}"
 
 
 def multiply(sizes: Iterable[Size]) -> Product:
@@ -149,12 +173,6 @@ class Symbols:
         """The limits of a symbol: a size, unless more is known."""
         return self.limits.get(symbol, ANY_SIZE)
 
-    def unknown(self, name: str, limits: tuple[int, int]) -> Product:
-        """A dim that has only limits."""
-        self.unnamed.add(name)
-        self.limits[name] = limits
-        return Product(1, (name,))
-
     def range(self, product: Product) -> tuple[int, int]:
         """The limits of a product."""
         low = high = product[0]
@@ -199,11 +217,11 @@ class Interval(NamedTuple):
 
 def read_dim(dim: Any, what: str, axis: int, least: int) -> Size | Interval:
     """One dim of the user's: an int, a product of symbols, or the limits of an interval, none below `least`."""
-    if isinstance(dim, str):
-        product = _parse_size(dim)
-        if product is None:
+    if type(dim) is str:
+        size = _parse_size(dim)
+        if size is None:
             raise _bad(dim, what, axis, "a name of its own")
-        return product
+        return size
     if dim is None:
         return Interval(least, UNBOUNDED)
     if isinstance(dim, tuple | list):

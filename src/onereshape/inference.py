@@ -54,15 +54,12 @@ def infer(
         except ReshapeError as error:
             error.data = dims
             raise
-    symbols = Symbols()
-    if bounds is not None:
-        _read_bounds(bounds, symbols)
-    sizes = None if dims is None else _read_dims(dims, symbols)
+    limits = {} if bounds is None else _read_bounds(bounds)
+    sizes = None if dims is None else _read_dims(dims, limits)
     if entries is None:
         return Shape(None, (AGREES,))
     try:
-        question = Question(row, copies, sizes, _read_words(entries))
-        return _answer(question, tuple(symbols.limits.items()), frozenset(symbols.unnamed))
+        return _answer(Question(row, copies, sizes, _read_words(entries)), tuple(limits.items()))
     except Never as never:
         code, axis, fields = "impossible-volume", None, {"why": str(never)}
     except ReshapeError as error:
@@ -86,22 +83,28 @@ def _read_list(dims: Iterable[Any] | None, what: str) -> tuple[Any, ...] | None:
         raise ReshapeError("not-a-list", what=what, value=repr(dims)) from None
 
 
-def _read_bounds(bounds: Mapping[str, Any], symbols: Symbols) -> None:
+def _read_bounds(bounds: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+    limits: dict[str, tuple[int, int]] = {}
     for name, pair in bounds.items():
-        limits = read_dim(pair, f"bounds of {name}", 0, 0)
-        if isinstance(limits, Product):
+        read = read_dim(pair, "bounds", 0, 0)
+        if isinstance(read, Product):
             raise ReshapeError("bad-dim", what="bounds", axis=0, value=repr(pair), wanted="here a pair (low, high)")
-        symbols.limits[name] = limits if isinstance(limits, Interval) else Interval(limits, limits)
+        limits[name] = read if isinstance(read, Interval) else (read, read)
+    return limits
 
 
-def _read_dims(dims: tuple[Any, ...], symbols: Symbols) -> tuple[Size, ...]:
+def _read_dims(dims: tuple[Any, ...], limits: dict[str, tuple[int, int]]) -> tuple[Size, ...]:
+    """The sizes of data; an unknown dim gets a name of ours, and its limits are noted."""
     sizes: list[Size] = []
     for axis, dim in enumerate(dims):
         size = dim if type(dim) is int else read_dim(dim, "data", axis, 0)
-        if isinstance(size, Interval):
-            size = symbols.unknown(f"data[{axis}]", size)
-        elif type(size) is int and not 0 <= size <= INT64_MAX:
-            _refuse_dim(dims, axis, size)
+        if type(size) is int:
+            if not 0 <= size <= INT64_MAX:
+                _refuse_dim(dims, axis, size)
+        elif isinstance(size, Interval):
+            name = f"data[{axis}]"
+            limits[name] = size
+            size = Product(1, (name,))
         sizes.append(size)
     return tuple(sizes)
 
@@ -125,11 +128,12 @@ def _read_words(entries: tuple[Any, ...]) -> tuple[Word, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _answer(question: Question, limits: tuple[tuple[str, tuple[int, int]], ...], unnamed: frozenset[str]) -> Shape:
+def _answer(question: Question, limits: tuple[tuple[str, tuple[int, int]], ...]) -> Shape:
     """Remembered, because the layers of a model ask the same question again and again."""
     symbols = Symbols()
-    symbols.limits.update(limits)
-    symbols.unnamed.update(unnamed)
+    if limits:
+        symbols.limits.update(limits)
+        symbols.unnamed.update(name for name, _ in limits if name.startswith("data["))
     return _solve(question, symbols)
 
 
@@ -138,7 +142,7 @@ def _solve(question: Question, symbols: Symbols) -> Shape:
     spec, copies, dims, words = question
     numbers = tuple([word if type(word) is int else 1 for word in words])
     target = read_numbers(numbers, spec, copies)  # refuses what no data can mend
-    if dims is not None and numbers == words and _all_int(dims):
+    if numbers == words and dims is not None and _all_int(dims):
         return Shape(output_dims(dims, target))  # type: ignore[arg-type]
     try:
         return Balance(question, symbols).answer()

@@ -75,8 +75,8 @@ def register(registry: engine.OpShapeInferenceRegistry = engine.registry) -> Res
 def infer_model(model: ir.Model, **options: Any) -> ReshapeRule:
     """The engine's `infer_symbolic_shapes` with our Reshape, for this call only; returns the rule that answered.
 
-    Shapes are written into the model.  The first refusal is raised as the engine's `ShapeInferenceError`; with
-    policy="skip" inference goes on, and the refusals are in the rule's `errors`.
+    Shapes, and the values that the engine found, are written into the model.  The first refusal is raised as its
+    `ShapeInferenceError`; with policy="skip" inference goes on, and the refusals are in the rule's `errors`.
     """
     for version in {1, *engine.registry.version_boundaries("", "Reshape")}:
         before = engine.registry.get("", "Reshape", version)
@@ -114,7 +114,8 @@ def _answer(ctx: engine.ShapeInferenceContext, node: ir.Node, row: Spec) -> tupl
     shape = node.inputs[0].shape  # type: ignore[union-attr]
     bridge = _Bridge(ctx, () if shape is None else shape.dims, target or ())
     data = None if shape is None else [bridge.write(dim) for dim in shape.dims]
-    sizes = _sizes_read(node)
+    symbolic = any(isinstance(entry, ir.SymbolicDim) for entry in target or ())
+    sizes = _sizes_read(node) if symbolic else set()
     words = None if target is None else [bridge.write_entry(entry, sizes, conditions) for entry in target]
     try:
         infer(data, words, row, bounds=bridge.limits(least=1), **attributes)  # refuses what needs an empty tensor

@@ -1,0 +1,132 @@
+"""A question as an engine is asked it, and an answer as it comes back: the words of parent and child."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from math import prod
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Dims = tuple[int, ...]
+Interval = tuple[int, int | None]
+Kind = Literal["dims", "wrong elements", "refused", "failed", "crash", "hang"]
+_POWERS = {2**power: power for power in range(31, 65)}
+_LONG = 8
+"""Lists of equal dims that are longer are shown as a product."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """One Reshape, with all that an engine must know to build it."""
+
+    data: Dims
+    target: Dims
+    spec: str
+    attributes: dict[str, Any] = field(default_factory=dict)
+    data_type: str = "float32"
+    shape_type: str = "int64"
+    shape_rank: int = 1
+
+    @property
+    def zero_copies(self) -> bool:
+        """The meaning of 0, where the flag is one that has a meaning."""
+        return bool(self.attributes.get("special_zero", not self.attributes.get("allowzero", 0)))
+
+    @property
+    def opset(self) -> int:
+        """The number of an ONNX specification."""
+        return int(self.spec.removeprefix("onnx-"))
+
+    @cached_property
+    def elements(self) -> Array:
+        """Data whose elements are their own positions in C order."""
+        positions = np.arange(prod(self.data))
+        if self.data_type == "string":
+            return positions.astype(np.str_).reshape(self.data)
+        return (positions % 2 if self.data_type == "bool" else positions).astype(self.data_type).reshape(self.data)
+
+    @cached_property
+    def shape_tensor(self) -> Array:
+        """The target as the second input."""
+        tensor = np.array(self.target, dtype=self.shape_type)
+        return tensor if self.shape_rank == 1 else tensor.reshape((1,) * (self.shape_rank - 1) + (-1,) * (tensor.ndim))
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, fields: dict[str, Any]) -> Question:
+        return cls(**fields | {"data": tuple(fields["data"]), "target": tuple(fields["target"])})
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What an engine put out: dims, and the elements in C order where it executes and holds as many as data."""
+
+    dims: tuple[int | Interval, ...]
+    elements: Array | None = None
+    executed: bool = True
+
+
+class Refused(Exception):  # noqa: N818 - an answer, not a mistake
+    """The engine refuses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back: dims, a refusal, or how it went wrong."""
+
+    kind: Kind
+    dims: tuple[int | Interval, ...] | None = None
+    why: str = ""
+    """The code of our refusal, the first line of an engine's, or what is known of a crash."""
+
+    def agrees(self, other: Answer) -> bool:
+        return self.kind in {"dims", "refused"} and (self.kind, self.dims) == (other.kind, other.dims)
+
+    def to_json(self) -> dict[str, Any]:
+        shown: dict[str, Any] = {"kind": self.kind}
+        if self.dims is not None:
+            shown["dims"] = [list(dim) if isinstance(dim, tuple) else dim for dim in self.dims]
+        return shown | ({"why": self.why} if self.why else {})
+
+    @classmethod
+    def from_json(cls, fields: dict[str, Any]) -> Answer:
+        dims = fields.get("dims")
+        read = None if dims is None else tuple(tuple(dim) if isinstance(dim, list) else dim for dim in dims)
+        return cls(fields["kind"], read, fields.get("why", ""))
+
+    def __str__(self) -> str:
+        if self.kind == "dims" and self.dims is not None:
+            return show_dims(self.dims)
+        if self.kind == "wrong elements" and self.dims is not None:
+            return f"{show_dims(self.dims)} with wrong elements"
+        return self.kind
+
+
+def show_dims(dims: tuple[int | Interval, ...]) -> str:
+    """Dims as they are read best.
+
+    >>> show_dims((2, 2**32, -(2**63), 2**62 + 1, (1, None)))
+    '[2, 2^32, -2^63, 2^62+1, 1..]'
+    >>> show_dims((1,) * 33)
+    '[1]*33'
+    """
+    if len(dims) > _LONG and len(set(dims)) == 1:
+        return f"[{_show_dim(dims[0])}]*{len(dims)}"
+    return f"[{', '.join(map(_show_dim, dims))}]"
+
+
+def _show_dim(dim: int | Interval) -> str:
+    if isinstance(dim, tuple):
+        low, high = dim
+        return f"{_show_dim(low)}..{'' if high is None else _show_dim(high)}"
+    for step in (0, 1, -1):
+        power = _POWERS.get(abs(dim) - step)
+        if power is not None:
+            return f"{'-' if dim < 0 else ''}2^{power}{f'{step:+d}' if step else ''}"
+    return str(dim)

@@ -13,6 +13,7 @@ and "N >= 1" is then a condition; `inference` tries 0 where that has no solution
 
 from __future__ import annotations
 
+from math import prod
 from typing import NamedTuple
 
 from onereshape.dims import (
@@ -30,7 +31,7 @@ from onereshape.dims import (
     multiply,
 )
 from onereshape.errors import INT64_MAX, ReshapeError
-from onereshape.narrowing import divisors, leave
+from onereshape.narrowing import Sizes, divisors, leave
 from onereshape.shape import Shape
 from onereshape.specs import Spec
 
@@ -186,7 +187,7 @@ class Balance:
             return multiply([*(Product(1, (f"data[{axis}]",)) for axis in self.copied), self._rest()])
         volume = multiply(self.dims)
         coefficient, names = volume
-        if coefficient > INT64_MAX:
+        if coefficient > INT64_MAX or (self.given.limits and self.symbols.range(volume)[0] > INT64_MAX):
             raise Never(f"{volume} elements are more than int64 can count")
         if coefficient and names and INT64_MAX // coefficient < WORTH_A_CONDITION:
             self._at_most(Product(1, names), INT64_MAX // coefficient)
@@ -219,32 +220,53 @@ class Balance:
 
     def _infer(self, volume: Product, fixed: Product, axis: int) -> Shape:
         """A -1 alone: the exact quotient."""
-        if self.spec.empty_copy_beside_inferred and self.copies:
-            asked = (out for index, out in enumerate(self.outputs) if out is not None and index not in self.copied)
-            volume, fixed = self._rest(), multiply(asked)
-        elif not fixed[0]:
+        volume, fixed = self._division(volume, fixed)
+        if not fixed[0]:
             zero = next(index for index in sorted(self.copied) if self.outputs[index] == 0)
             raise ReshapeError("empty-copy-with-inferred", axis=axis, zero=zero)
         self._positive(fixed)
         return self._quotient(volume, fixed, axis)
+
+    def _division(self, volume: Product, fixed: Product) -> tuple[Product, Product]:
+        """What is divided by what for a -1; where an empty copied dim may stand beside it, without the copied dims."""
+        if not self.spec.empty_copy_beside_inferred or not self.copies:
+            return volume, fixed
+        asked = (out for axis, out in enumerate(self.outputs) if out is not None and axis not in self.copied)
+        return self._rest(), multiply(asked)
 
     def _complete(self, volume: Product, fixed: Product, axis: int) -> Shape:
         """One entry known only at run time, and no -1: whatever it is, it completes the number of elements."""
         if not fixed[0]:  # nothing to complete: any size of it will do
             self._vanish(volume)
             self._require(FITS)
-            return self._shape({axis: interval(*self._sizes(axis))})
+            return self._shape({axis: interval(*self._sizes(axis, volume))})
         self._positive(fixed)
         return self._quotient(volume, fixed, axis)
 
     def _narrow(self, volume: Product, fixed: Product, free: list[int]) -> Shape:
         """Several output dims are open: each is what the others leave of the number of elements."""
-        sizes = {axis: self._sizes(axis) for axis in free}
-        if self.inferred is not None and not self.spec.empty_copy_beside_inferred:  # no 0 beside a -1
+        strict = False
+        if self.inferred is not None and not self._may_copy_empty():  # no 0 beside the -1
+            strict = True
+            volume, fixed = self._division(volume, fixed)
             self._positive(fixed)
+        sizes = {axis: self._sizes(axis, volume) for axis in free}
+        if strict:
             sizes = {axis: at if axis == self.inferred else (max(at[0], 1), at[1]) for axis, at in sizes.items()}
-            if not volume[0]:
-                sizes[self.inferred] = (0, 0)
+        sizes = self._left(volume, fixed, sizes)
+        for axis, (smallest, largest) in sizes.items():
+            if smallest > largest:
+                raise Never(f"target[{axis}] has no size left")
+        self._require(FITS)
+        return self._shape({axis: interval(*at) for axis, at in sizes.items()})
+
+    def _may_copy_empty(self) -> bool:
+        """Whether an entry known only at run time may copy an empty dim beside a -1."""
+        takes = self.spec.empty_copy_beside_inferred and self.copies
+        return takes and any(options.zero for options in self.open.values())
+
+    def _left(self, volume: Product, fixed: Product, sizes: Sizes) -> Sizes:
+        """The sizes of open dims after a look at the number of elements."""
         least, most = self.symbols.range(volume)
         low, high = self.symbols.range(fixed)
         if least > 0:  # then nothing is 0
@@ -252,28 +274,49 @@ class Balance:
                 raise Never(f"{volume} elements, and the target asks for none")
             known, divisor = divide(volume, fixed)
             if known[1] or divisor[1]:
-                sizes = leave(least, most, (max(low, 1), high), sizes)
-            elif divisor[0] > 1:
+                return leave(least, most, (max(low, 1), high), sizes)
+            if divisor[0] > 1:
                 raise Never(f"{volume} elements do not divide by {fixed}")
-            else:
-                sizes = divisors(known[0], sizes)
-        for axis, (smallest, largest) in sizes.items():
-            if smallest > largest:
-                raise Never(f"target[{axis}] has no size left")
-        self._require(FITS)
-        return self._shape({axis: interval(*at) for axis, at in sizes.items()})
+            return divisors(known[0], sizes)
+        if self.inferred is not None and most < UNBOUNDED:
+            others = low * prod(at[0] for axis, at in sizes.items() if axis != self.inferred)
+            if others:  # only the -1 can be 0
+                at = sizes[self.inferred]
+                return sizes | {self.inferred: (at[0], min(at[1], most // others))}
+        return sizes
 
-    def _sizes(self, axis: int) -> tuple[int, int]:
-        """The sizes that an open output dim may take, before the number of elements is looked at."""
+    def _sizes(self, axis: int, volume: Product) -> tuple[int, int]:
+        """The sizes that an open output dim may take, by what its entry may be."""
         options = self.open.get(axis)
-        if options is None or options.minus_one:
+        if options is None:
             return ANY_SIZE
-        low, high = options.low, options.high
+        ranges = [(options.low, options.high)] if options.low <= options.high else []
+        if options.minus_one:
+            empty = self.spec.empty_copy_beside_inferred and self.copies
+            ranges.append(ANY_SIZE if empty else (0, self.symbols.range(volume)[1]))
         if options.zero:
-            here = self._dim(axis)
-            zero = (0, 0) if not self.copies else ANY_SIZE if here is None else self.symbols.range(_product(here))
-            low, high = (min(low, zero[0]), max(high, zero[1])) if low <= high else zero
-        return low, high
+            ranges.append(self._copied_sizes(axis, volume) if self.copies else (0, 0))
+        return min(low for low, _ in ranges), max(high for _, high in ranges)
+
+    def _copied_sizes(self, axis: int, volume: Product) -> tuple[int, int]:
+        """The sizes of a dim of data that an open entry may copy."""
+        here = self._dim(axis)
+        if here is None:
+            return ANY_SIZE
+        if len(self.open) == 1 and self.inferred is None and here != 0:
+            others = [output for output in self.outputs if output is not None]
+            left, right = divide(volume, multiply([here, *others])) if 0 not in others else (ONE, ONE)
+            if not self._may_equal(left, right):  # only an empty dim could be copied
+                return (0, 0)
+        return self.symbols.range(_product(here))
+
+    def _may_equal(self, left: Product, right: Product) -> bool:
+        """Whether two products without a common factor can be equal, as far as their limits and numbers say."""
+        if not left[0]:  # the right side has no 0
+            return False
+        (low, high), (least, most) = self.symbols.range(left), self.symbols.range(right)
+        divides = (right[1] or right[0] % left[0] == 0) and (left[1] or left[0] % right[0] == 0)
+        return bool(divides) and high >= least and most >= low
 
     # The one open dim as a quotient
 
@@ -293,7 +336,11 @@ class Balance:
         low, high = self._quotient_sizes(quotient)
         if options is not None:
             self._possible(quotient, low, high, axis, options)
+            least, most = self._sizes(axis, volume)
             low, high = self._quotient_sizes(quotient)
+            low, high = max(low, least), min(high, most)
+            if low > high:
+                raise Never(f"target[{axis}] is out of reach")
         return self._shape({axis: self.symbols.quotient_dim(quotient, low, high)})
 
     def _quotient_sizes(self, quotient: Quotient) -> tuple[int, int]:
@@ -344,8 +391,6 @@ class Balance:
         top, bottom = quotient
         if bottom == ONE and len(top[1]) == 1:
             self._within(top[0], top[1][0], least, options.high)
-        elif high < least or low > options.high:
-            raise Never(f"target[{axis}] is out of reach")
 
     def _within(self, coefficient: int, name: str, least: int, most: int) -> None:
         """Limits one symbol so that its multiple lies between two sizes."""
@@ -375,17 +420,15 @@ class Balance:
 
     def _equal(self, left: Product, right: Product, otherwise: str) -> None:
         """Asks that two products without a common factor are equal; settles a symbol that stands alone."""
+        if not self._may_equal(left, right):
+            raise Never(otherwise)
         if left[1] and right[1]:
-            (low, high), (least, most) = self.symbols.range(left), self.symbols.range(right)
-            if high < least or most < low:
-                raise Never(otherwise)
             self._require(f"{left} = {right}")
             return
         unknown, number = (left, right[0]) if left[1] else (right, left[0])
         names = set(unknown[1])
         root = integer_root(number, len(unknown[1])) if len(names) == 1 else number
-        low, high = self.symbols.range(unknown)
-        if unknown[0] != 1 or not names or root is None or not low <= number <= high:
+        if root is None:
             raise Never(otherwise)
         if len(names) == 1:
             self._settle(unknown[1][0], root)

@@ -25,6 +25,9 @@ UNBOUNDED = INT64_MAX
 ANY_SIZE = (0, UNBOUNDED)
 
 _FACTOR = re.compile(r"\s*(?:(\d+)|([A-Za-z_][\w.]*|\(.*\)))\s*(?:\*\*\s*(\d+)\s*)?", re.DOTALL)
+_MOST_DIGITS = 40
+"""Of a coefficient: beyond int64, and short enough to calculate with."""
+
 _OURS = re.compile(r"(data|target)\[\d+\]|(size|rank)\(data\).*")
 _ATOM = re.compile(r"[A-Za-z_][\w.]*|(data|target)\[\d+\]|size\(data\).*")
 
@@ -72,6 +75,8 @@ def parse(text: str) -> Product:
         if found is None or (found[2] and not _one_group(found[2])):
             return Product(1, (" ".join(text.split()),))
         number, name, power = found.groups()
+        if len(number or "") > _MOST_DIGITS or len(power or "") > 2:
+            raise OverflowError
         if number is not None:
             coefficient *= int(number) ** int(power or 1)
         else:
@@ -218,7 +223,11 @@ class Interval(NamedTuple):
 def read_dim(dim: Any, what: str, axis: int, least: int) -> Size | Interval:
     """One dim of the user's: an int, a product of symbols, or the limits of an interval, none below `least`."""
     if type(dim) is str:
-        size = _parse_size(dim)
+        try:
+            size = _parse_size(dim)
+        except OverflowError:
+            value = f"a number with {len(dim)} characters"
+            raise ReshapeError("overflow", what=f"{what}[{axis}]", value=value, limit=INT64_MAX) from None
         if size is None:
             raise _bad(dim, what, axis, "a name of its own")
         return size
@@ -240,9 +249,9 @@ _WANTED = "an integer, None, a name or a pair"
 @lru_cache(maxsize=4096)
 def _parse_size(text: str) -> Size | None:
     """None for the empty name, and for the names that conditions give to what has none."""
-    if not text.strip() or _OURS.fullmatch(text.strip()):
-        return None
     product = parse(text)
+    if any(not symbol or _OURS.fullmatch(symbol) for symbol in product[1]):
+        return None
     return product if product[1] else product[0]
 
 
@@ -254,8 +263,8 @@ def _read_pair(pair: Any, what: str, axis: int, least: int) -> int | Interval:
     for end in (low, high):
         if type(end) is not int and not (end is None and high is None):
             raise _bad(pair, what, axis, wanted)
-    if low is None or (high is not None and low > high):
-        raise _bad(pair, what, axis, wanted)
+    if low is None or (high is not None and (low > high or high < least)):
+        raise _bad(pair, what, axis, wanted if high is None or low > high else f"a pair of sizes from {least} on")
     low, high = max(low, least), UNBOUNDED if high is None else min(high, UNBOUNDED)
     return low if low >= high else Interval(low, high)
 

@@ -84,11 +84,15 @@ def _read_list(dims: Iterable[Any] | None, what: str) -> tuple[Any, ...] | None:
 
 
 def _read_bounds(bounds: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+    if not isinstance(bounds, Mapping):
+        raise ReshapeError(
+            "not-an-array", what="bounds", type=type(bounds).__name__, wanted="a mapping of names to pairs"
+        )
     limits: dict[str, tuple[int, int]] = {}
-    for name, pair in bounds.items():
-        read = read_dim(pair, "bounds", 0, 0)
-        if isinstance(read, Product):
-            raise ReshapeError("bad-dim", what="bounds", axis=0, value=repr(pair), wanted="here a pair (low, high)")
+    for axis, (name, pair) in enumerate(bounds.items()):
+        read = read_dim(pair, "bounds", axis, 0)
+        if isinstance(read, Product) or (isinstance(read, int) and read < 0):
+            raise ReshapeError("bad-dim", what="bounds", axis=axis, value=repr(pair), wanted="here a pair of sizes")
         limits[name] = read if isinstance(read, Interval) else (read, read)
     return limits
 
@@ -131,9 +135,13 @@ def _read_words(entries: tuple[Any, ...]) -> tuple[Word, ...]:
 def _answer(question: Question, limits: tuple[tuple[str, tuple[int, int]], ...]) -> Shape:
     """Remembered, because the layers of a model ask the same question again and again."""
     symbols = Symbols()
-    if limits:
-        symbols.limits.update(limits)
-        symbols.unnamed.update(name for name, _ in limits if name.startswith("data["))
+    for name, (low, high) in limits:
+        if low == high:
+            question = question.at(name, low)
+            continue
+        symbols.limits[name] = (low, high)
+        if name.startswith("data["):
+            symbols.unnamed.add(name)
     return _solve(question, symbols)
 
 
@@ -162,20 +170,17 @@ def _given(question: Question, symbols: Symbols, name: str, value: int) -> Shape
 
 
 def _with_a_zero(question: Question, symbols: Symbols, never: Never) -> Shape:
-    """The answer where sizes from 1 on have none: a symbol must be 0."""
+    """The answer where sizes from 1 on have none: for the first symbol that can be 0."""
     products = [size for size in (*(question.dims or ()), *question.words) if isinstance(size, Product)]
     names = dict.fromkeys(name for product in products for name in product[1] if symbols.of(name)[0] == 0)
     if len(names) > _FEW:
         return _weakest(question, symbols)
-    found = []
     for name in names:
         try:
-            found.append(_given(question, symbols, name, 0))
+            return _given(question, symbols, name, 0)
         except (Never, ReshapeError):
             continue
-    if not found:
-        raise never
-    return found[0] if len(found) == 1 else _weakest(question, symbols)
+    raise never
 
 
 def _weakest(question: Question, symbols: Symbols) -> Shape:

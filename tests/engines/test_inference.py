@@ -24,7 +24,7 @@ import onereshape as orx
 from onereshape.dims import Dim
 from onereshape.shape import Shape
 from tests.engines.unsound import UNSOUND, Answer, Dims, Partial, Question, Witness
-from tests.laws.test_inference import evaluate, holds
+from tests.laws.test_inference import admits, evaluate, holds
 
 QUESTIONS = 3000
 OPEN = 4
@@ -281,34 +281,37 @@ def _admits(dim: Any, size: int, names: Any) -> bool:
 
 
 def complaint(ours: Shape, theirs: Answer, found: list[Witness]) -> str | None:
-    """What is wrong with our answer beside a sound one: an axis of which theirs says more, or which ours gets wrong."""
+    """What is wrong with our answer beside a sound one: it is wrong itself, or an axis of which theirs says more."""
+    for witness in found:
+        names = everything(witness)
+        asked = all(holds(text, names, witness.output) for text in ours.conditions)
+        if asked and not admits(ours, witness.output, names):
+            return f"wrong for {witness}"
     if theirs is None or theirs == "unknown":
         return None
     if ours.dims is None or len(ours.dims) != len(theirs):
         return "another rank"
-    about_names = [
-        text for text in ours.conditions if re.fullmatch(r"[A-Z*\d]+ (=|>=|<=|is divisible by) [A-Z*\d]+", text)
-    ]
-    kept = [witness for witness in found if all(holds(text, dict(witness.names), ()) for text in about_names)]
-    for axis, (dim, wider) in enumerate(zip(ours.dims, theirs, strict=True)):
-        if isinstance(dim, int | str):
-            if not ours.conditions and any(not _admits(dim, witness.output[axis], witness.names) for witness in kept):
-                return f"axis {axis} is wrong"
-        elif not _is_within(dim, wider):
-            return f"axis {axis} is wider"
-    return None
+    pairs = zip(ours.dims, theirs, strict=True)
+    return next(
+        (f"axis {axis} is wider" for axis, (dim, wider) in enumerate(pairs) if not _is_within(dim, wider)), None
+    )
+
+
+def everything(witness: Witness) -> dict[str, int]:
+    """All that a condition may speak of."""
+    names = dict(witness.names) | {"rank(data)": len(witness.data), "size(data)": prod(witness.data)}
+    names |= {f"data[{axis}]": size for axis, size in enumerate(witness.data)}
+    return names | {f"target[{axis}]": entry for axis, entry in enumerate(witness.target)}
 
 
 def _is_within(dim: Dim, wider: Dim) -> bool:
-    """An interval of ours inside of theirs."""
+    """An interval of ours inside of theirs; a number or an expression that is right lies in whatever is right."""
     if wider is None or isinstance(dim, int | str):
-        return wider is None
+        return True
     low, high = dim or (0, None)
-    return (
-        isinstance(wider, tuple)
-        and _admits(wider, low, {})
-        and (wider[1] is None or (high or wider[1] + 1) <= wider[1])
-    )
+    if not isinstance(wider, tuple) or low < wider[0]:
+        return False
+    return wider[1] is None or (high is not None and high <= wider[1])
 
 
 def ask_ours(question: Question, spec: str, attributes: dict[str, Any]) -> Shape | None:

@@ -52,8 +52,8 @@ class Question:
     @cached_property
     def shape_tensor(self) -> Array:
         """The target as the second input."""
-        tensor = np.array(self.target, dtype=self.shape_type)
-        return tensor if self.shape_rank == 1 else tensor.reshape((1,) * (self.shape_rank - 1) + (-1,) * (tensor.ndim))
+        layout: dict[int, tuple[int, ...]] = {0: (), 1: (-1,), 2: (1, -1)}
+        return np.array(self.target, dtype=self.shape_type).reshape(layout[self.shape_rank])
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -105,28 +105,35 @@ class Answer:
             return show_dims(self.dims)
         if self.kind == "wrong elements" and self.dims is not None:
             return f"{show_dims(self.dims)} with wrong elements"
-        return self.kind
+        how = self.why.partition(":")[0]
+        return self.kind if self.kind == "refused" or not how else f"{self.kind} ({how})"
 
 
 def show_dims(dims: tuple[int | Interval, ...]) -> str:
     """Dims as they are read best.
 
-    >>> show_dims((2, 2**32, -(2**63), 2**62 + 1, (1, None)))
-    '[2, 2^32, -2^63, 2^62+1, 1..]'
+    >>> show_dims((2, 2**32, -(2**63), 3 * (2**53 + 1), (1, None)))
+    '[2,2^32,-2^63,3*(2^53+1),1..]'
     >>> show_dims((1,) * 33)
     '[1]*33'
     """
     if len(dims) > _LONG and len(set(dims)) == 1:
         return f"[{_show_dim(dims[0])}]*{len(dims)}"
-    return f"[{', '.join(map(_show_dim, dims))}]"
+    return f"[{','.join(map(_show_dim, dims))}]"
 
 
 def _show_dim(dim: int | Interval) -> str:
     if isinstance(dim, tuple):
         low, high = dim
         return f"{_show_dim(low)}..{'' if high is None else _show_dim(high)}"
-    for step in (0, 1, -1):
-        power = _POWERS.get(abs(dim) - step)
-        if power is not None:
-            return f"{'-' if dim < 0 else ''}2^{power}{f'{step:+d}' if step else ''}"
-    return str(dim)
+    third = "" if dim % 3 else _near_power(dim // 3)
+    return _near_power(dim) or (f"3*({third})" if third else str(dim))
+
+
+def _near_power(number: int) -> str:
+    """The number as a large power of 2 and a small step, or nothing."""
+    for step in (0, 1, -1, 2, -2):
+        power = _POWERS.get(abs(number) - step)
+        if power is not None and (number > 0 or step == 0):
+            return f"{'-' if number < 0 else ''}2^{power}{f'{step:+d}' if step else ''}"
+    return ""

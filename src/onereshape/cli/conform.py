@@ -1,0 +1,110 @@
+"""`onereshape conform`: the case table against the engines installed here."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from onereshape.conformance.cases import CASES
+from onereshape.conformance.engines import ENGINES, Engine, find_cases, find_engines
+from onereshape.conformance.page import as_markdown
+from onereshape.conformance.record import write_record
+from onereshape.conformance.report import as_text
+from onereshape.conformance.result import Result, run
+from onereshape.conformance.runner import SECONDS
+from onereshape.errors import ReshapeError
+from onereshape.formats.atomic import replacing
+
+HELP = "put the case table to the engines installed here, and say where they differ from the specifications"
+EXAMPLE = f"""\
+examples:
+  $ onereshape conform --engine onnxruntime
+  $ onereshape conform --engine openvino-evaluate --case zero_and_neg1 --case vol_mismatch_with_0
+  $ onereshape conform --engine my_backend:reshape --spec openvino
+
+The last asks a function of your own, called as reshape(data, target, special_zero=True) with NumPy arrays and the flag
+that the specification has; it returns an array, or refuses by raising anything. Every engine runs in processes of its
+own: a crash or a hang is an answer. Exit code 1: an engine differs from its specification; array libraries (numpy,
+torch, jax) follow none, are compared with ONNX's literal 0, and change no exit code.
+
+engines: {", ".join(engine.name for engine in ENGINES)}
+"""
+
+_CLEAR = "\r\x1b[K"
+"""Empties a terminal's line."""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of this command."""
+    parser.add_argument(
+        "--engine",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="ask only this engine, all of this package, or a function MODULE:FUNCTION; may be repeated",
+    )
+    parser.add_argument(
+        "--case", metavar="NAME", action="append", default=[], help="put only this case; may be repeated"
+    )
+    parser.add_argument(
+        "--spec", metavar="NAME", help="what a MODULE:FUNCTION is held against (default: onnx, the newest)"
+    )
+    parser.add_argument(
+        "--timeout", metavar="SECONDS", type=float, default=SECONDS, help="how long one answer may take (default: 60)"
+    )
+    parser.add_argument(
+        "--markdown",
+        metavar="FILE",
+        help="write the result as a page to FILE.md, and the answers beside it as FILE.json",
+    )
+    parser.add_argument("--json", action="store_true", help="answer, and report errors, as one JSON object on stdout")
+
+
+def answer(args: argparse.Namespace) -> tuple[str, dict[str, Any], int]:
+    """The answer for people, the answer for machines, and the exit code."""
+    engines = find_engines(args.engine, args.spec or "onnx") if args.engine else ENGINES
+    cases = find_cases(args.case, CASES) if args.case else CASES
+    _check(args, engines)
+    shows = sys.stderr is not None and sys.stderr.isatty()
+    result = run(engines, cases, seconds=args.timeout, progress=_progress if shows else None)
+    if shows:
+        sys.stderr.write(_CLEAR)
+    for column in result.columns:
+        if column.engine.kind == "own" and not column.is_asked:
+            raise ReshapeError("bad-usage", why=f"{column.engine.name} cannot be asked: {column.state}")
+    text = as_text(result)
+    if args.markdown is not None:
+        text += f"\n{_write(result, args.markdown)}"
+    return text, result.to_json(), int(result.differs)
+
+
+def _check(args: argparse.Namespace, engines: tuple[Engine, ...]) -> None:
+    """Refuses what cannot be done, before anything is run."""
+    if args.engine and not any(engine.is_installed for engine in engines):
+        names = ", ".join(dict.fromkeys(engine.package for engine in engines))
+        raise ReshapeError("bad-usage", why=f"{names} cannot be asked: not installed here")
+    if args.spec is not None and not any(engine.kind == "own" for engine in engines):
+        raise ReshapeError("bad-usage", why="--spec says what a MODULE:FUNCTION is held against, and none is asked")
+    if not args.timeout > 0:
+        raise ReshapeError("bad-usage", why=f"--timeout is {args.timeout:g}, but it takes seconds above 0")
+    if args.markdown is None:
+        return
+    if not args.markdown.endswith(".md"):
+        raise ReshapeError("bad-usage", why=f"{args.markdown} does not end in .md")
+    if args.case or any(engine.kind == "own" for engine in engines):
+        raise ReshapeError("bad-usage", why="--markdown writes the whole table: leave out --case and MODULE:FUNCTION")
+
+
+def _write(result: Result, path: str) -> str:
+    record = Path(path).with_suffix(".json")
+    for name, content in ((path, as_markdown(result, record.name)), (str(record), write_record(result))):
+        with replacing(name) as file:
+            file.write(content.encode())
+    return f"written to {path} and {record}"
+
+
+def _progress(engine: str, done: int, total: int) -> None:
+    sys.stderr.write(f"{_CLEAR}{engine}: {done} of {total}")
+    sys.stderr.flush()

@@ -1,0 +1,90 @@
+"""`onereshape convert`: Reshapes of a model file in another dialect, or an ONNX model in another opset."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from onereshape.convert.extract import extract
+from onereshape.convert.files import check_output, check_weights, write
+from onereshape.convert.plan import attributes_of, opset_of
+from onereshape.formats.model_files import load
+from onereshape.operator import Reshape
+from onereshape.specs import NEWEST_OPSET, spec
+
+HELP = "write the Reshapes of a model in another dialect or opset"
+EXAMPLE = """\
+examples:
+  $ onereshape convert model.onnx --node decoder/Reshape_3 --to openvino -o reshape.xml
+  decoder/Reshape_3: onnx Reshape-14 [0, -1] -> openvino Reshape-1 [0, -1] special_zero=true, written to reshape.xml
+
+  $ onereshape convert model.onnx --to onnx-13 -o older.onnx
+  decoder/Reshape_3: onnx Reshape-14 [0, -1] -> onnx Reshape-13 [0, -1], written to older.onnx
+
+With --node one Reshape becomes a model of its own, which runs.  Without it a file of nothing but Reshapes converts
+whole, and an ONNX model of any operators changes its opset: its Reshapes by our rules, the others by onnx's.
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of this command."""
+    parser.add_argument("model", metavar="MODEL", help="an ONNX .onnx, an OpenVINO .xml or a oneDNN graph .json")
+    parser.add_argument("--node", metavar="NAME", help="only this Reshape, by its name or its place")
+    parser.add_argument(
+        "--to",
+        metavar="SPEC",
+        required=True,
+        help=f"onnx (the newest), onnx-1 to onnx-{NEWEST_OPSET} (the opset that is written), openvino, "
+        "onednn-reshape, onednn-static or onednn-dynamic",
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="OUT", required=True, help=".onnx or .onnxtxt, .xml (with its .bin), or .json"
+    )
+    parser.add_argument("--json", action="store_true", help="answer, and report errors, as one JSON object on stdout")
+
+
+def answer(args: argparse.Namespace) -> tuple[str, dict[str, Any]]:
+    """The answer for people and the answer for machines."""
+    row = spec(args.to)
+    check_output(args.model, args.output, row)
+    model = load(args.model)
+    check_weights(model, args.output, row)
+    if args.node is None and model.format == row.dialect == "onnx":
+        from onereshape.convert.opset import change_opset  # noqa: PLC0415 - onnx takes long
+
+        changed = change_opset(model, opset_of(args.to) or row.version, args.output)
+        found = [(node.name, node.before, node.after, False) for node in changed]
+    else:
+        if args.node is not None:
+            plan = extract(model, args.node, args.to)
+        else:
+            from onereshape.convert.whole import whole  # noqa: PLC0415 - onnx takes long
+
+            plan = whole(model, args.to)
+        write(plan, args.output)
+        found = [(step.name, step.before, step.after, step.assumed) for step in plan.steps]
+    lines = []
+    for name, before, after, assumed in found:
+        note = " (its type is not in the file: float32)" if assumed else ""
+        lines.append(f"{name}: {_shown(before)} -> {_shown(after)}, written to {args.output}{note}")
+    machine = {
+        "input": args.model,
+        "written": args.output,
+        "opset": opset_of(args.to),
+        "nodes": [
+            {"name": name, "before": _json(before), "after": _json(after), "type_assumed": assumed}
+            for name, before, after, assumed in found
+        ],
+    }
+    return "\n".join(lines) or f"no Reshape, written to {args.output}", machine
+
+
+def _shown(op: Reshape) -> str:
+    target = "with its target at run time" if op.target is None else str(list(op.target))
+    flags = [f"{name}={str(value).lower()}" for name, value in attributes_of(op).items()]
+    return " ".join([str(op.spec), target, *flags])
+
+
+def _json(op: Reshape) -> dict[str, Any]:
+    target = None if op.target is None else list(op.target)
+    return {"spec": op.spec.name, "target": target, "attributes": attributes_of(op)}

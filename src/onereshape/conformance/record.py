@@ -1,0 +1,56 @@
+"""A result in a small file: every answer, a line of JSON to a row of the table, a letter to an engine."""
+
+from __future__ import annotations
+
+import json
+import string
+from typing import Any
+
+from onereshape.conformance.cases import CASES, says
+from onereshape.conformance.engines import ENGINES
+from onereshape.conformance.questions import Answer
+from onereshape.conformance.result import Column, Key, Result, Verdict, rows_of
+
+
+def write_record(result: Result) -> str:
+    """The result as text; the messages of refusals are left out, since they change with every release."""
+    letters = dict(zip(string.ascii_letters, result.asked, strict=False))
+    engines = {letter: [column.engine.name, column.version] for letter, column in letters.items()}
+    head = {"machine": result.machine, "engines": engines}
+    lines = [json.dumps(_row(letters, row.key)) for row in result.rows]
+    return "{\n" + f'"of": {json.dumps(head)},\n"rows": [\n' + ",\n".join(lines) + "\n]\n}\n"
+
+
+def _row(letters: dict[str, Column], key: Key) -> dict[str, Any]:
+    grouped: dict[str, str] = {}
+    for letter, column in letters.items():
+        if key in column.verdicts:
+            given = column.verdicts[key].given
+            kept = Answer(given.kind, given.dims, given.why if given.kind in {"crash", "hang", "failed"} else "")
+            answer = json.dumps(kept.to_json())
+            grouped[answer] = grouped.get(answer, "") + letter
+    answers = [json.loads(answer) | {"engines": engines} for answer, engines in grouped.items()]
+    return {"case": key[0], "zero": key[1], "answers": answers}
+
+
+def read_record(text: str) -> Result:
+    """The result that was written, held against what the specifications say now."""
+    recorded = json.loads(text)
+    rows = rows_of(CASES)
+    letters: dict[str, tuple[str, str]] = recorded["of"]["engines"]
+    versions = dict(letters.values())
+    given: dict[tuple[str, Key], Answer] = {
+        (letters[letter][0], (row["case"], row["zero"])): Answer.from_json(answer)
+        for row in recorded["rows"]
+        for answer in row["answers"]
+        for letter in answer["engines"]
+    }
+    columns = []
+    for engine in ENGINES:
+        put = {row.key: asked for row in rows if (asked := engine.question(row.case, row.zero)) is not None}
+        if engine.name not in versions:
+            columns.append(Column(engine, "not installed"))
+            continue
+        verdicts = {key: Verdict(says(asked), given[engine.name, key]) for key, asked in put.items()}
+        columns.append(Column(engine, "asked", versions[engine.name], verdicts))
+    return Result(rows, tuple(columns), recorded["of"]["machine"])

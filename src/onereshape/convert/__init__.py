@@ -1,0 +1,1 @@
+"""Converting: a Reshape, a file of Reshapes or the opset of an ONNX model, written in another dialect's words."""

@@ -1,0 +1,244 @@
+"""The opset of a whole ONNX model: Reshapes by `translate`, the other nodes as they stand or by onnx's converter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import onnx
+import onnx_ir as ir
+from onnx import checker
+
+from onereshape.convert.converter import CannotConvertError, Converter, input_names
+from onereshape.convert.plan import attributes_of, operator_of
+from onereshape.convert.unchanged import schema, spread_types, unchanged
+from onereshape.convert.write_onnx import fresh, ir_version
+from onereshape.errors import ReshapeError
+from onereshape.formats.model import Model, ReshapeNode, cause
+from onereshape.formats.model_files import save
+from onereshape.formats.onnx_graphs import nodes, roots
+from onereshape.formats.onnx_reshapes import reshapes as find_reshapes
+from onereshape.operator import Reshape
+from onereshape.shape_rule import infer_model
+from onereshape.translate import translate
+
+_ONNX = ("", "ai.onnx")
+_LARGEST_CHECKED = 1024
+"""Elements of a constant that the checker is shown."""
+
+
+class Changed(NamedTuple):
+    """A Reshape before and after."""
+
+    name: str
+    before: Reshape
+    after: Reshape
+    node: ir.Node
+
+
+def change_opset(model: Model, opset: int, path: str) -> list[Changed]:
+    """Writes the model with another opset, or refuses and names the first node that has no words there."""
+    sound = _complaint(model.ir) is None
+    changed = [_changed(node, opset) for node in _described(model)]
+    work = _Work(model, opset)
+    for graph, start in roots(model.ir):
+        for old in _versions(graph, model.ir, opset):
+            new = old + (1 if opset > old else -1)
+            for node, place in list(nodes(graph, start)):
+                if node.domain in _ONNX and node.op_identifier() not in model.ir.functions:
+                    work.step(node, place, old, new)
+        _set_version(graph, model.ir, opset)
+    for each in changed:
+        work.rewrite(each)
+    model.ir.ir_version = max(model.ir.ir_version, ir_version(opset))
+    if sound and (complaint := _complaint(model.ir)) is not None:
+        raise ReshapeError("unsupported-model", why=f"{model.path}: in opset {opset} onnx.checker says: {complaint}")
+    save(model, path)
+    return changed
+
+
+def _described(model: Model) -> Iterator[ReshapeNode]:
+    """The Reshapes as the file says them, with the types that inference adds."""
+    inferred = find_reshapes(_inferred(model.ir), model.path)
+    for node, twin in zip(model.reshapes, inferred, strict=True):
+        yield node if node.element_type is not None else replace(node, element_type=twin.element_type)
+
+
+def _inferred(model: ir.Model) -> ir.Model:
+    """A copy with the types and shapes that can be told; what cannot is refused where it matters."""
+    twin = model.clone()
+    with suppress(Exception):  # whatever an operator's rule raises on a model that is not sound
+        infer_model(twin, policy="skip", warn_on_missing=False)
+    for graph, start in roots(twin):
+        if (opset := _version(graph, model)) is not None:
+            spread_types((node for node, _ in nodes(graph, start)), opset)
+    return twin
+
+
+def _changed(node: ReshapeNode, opset: int) -> Changed:
+    try:
+        before = operator_of(node)
+        after = translate(before, f"onnx-{opset}", data=node.data, dtype=node.element_type)
+    except ReshapeError as error:
+        error.add_note(f"node    {node.name}")
+        raise
+    return Changed(node.name, before, after, node.node)
+
+
+def _version(graph: Any, model: ir.Model) -> int | None:
+    imports = graph.opset_imports
+    found: int | None = next((imports[domain] for domain in _ONNX if domain in imports), None)
+    return 1 if found is None and model.ir_version < 3 and graph is model.graph else found
+
+
+def _versions(graph: Any, model: ir.Model, opset: int) -> range:
+    """The opsets that are left behind, one after the other."""
+    old = _version(graph, model)
+    return range(0) if old is None else range(old, opset, 1 if opset > old else -1)
+
+
+def _set_version(graph: Any, model: ir.Model, opset: int) -> None:
+    if _version(graph, model) is not None:
+        for domain in [domain for domain in _ONNX if domain in graph.opset_imports] or [""]:
+            graph.opset_imports[domain] = opset
+
+
+class _Work:
+    """What is done to the nodes of one model."""
+
+    def __init__(self, model: Model, opset: int) -> None:
+        self.model = model
+        self.opset = opset
+        self.converter = Converter()
+        self.reshapes = {id(node.node) for node in model.reshapes}
+        functions = ((graph, start) for graph, start in roots(model.ir) if graph is not model.ir.graph)
+        self.in_functions = {id(node) for graph, start in functions for node, _ in nodes(graph, start)}
+        twin = _inferred(model.ir)
+        self.known: dict[ir.Value, ir.Value] = {}
+        for (graph, _), (other, _) in zip(roots(model.ir), roots(twin), strict=True):
+            for (node, _), (like, _) in zip(nodes(graph, ""), nodes(other, ""), strict=True):
+                pairs = [*zip(node.inputs, like.inputs, strict=True), *zip(node.outputs, like.outputs, strict=True)]
+                self.known.update((value, twin_) for value, twin_ in pairs if value is not None and twin_ is not None)
+        self.taken = {value.name or "" for value in self.known} | set(model.ir.graph.initializers)
+        self.taken |= {value.name or "" for value in model.ir.graph.inputs}
+
+    def step(self, node: ir.Node, place: str, old: int, new: int) -> None:
+        """Takes a node that is no Reshape one opset further."""
+        if id(node) in self.reshapes or unchanged(node, old, new, self.known):
+            return
+        if schema(node.op_type, old) is None:
+            raise self.refusal(node, place, new, f"opset {old} has no such operator")
+        if node.op_type == "Constant" and self._lifted(node):
+            return
+        try:
+            made = self.converter.converted(node, old, new, self.known)
+        except CannotConvertError as error:
+            raise self.refusal(node, place, new, str(error)) from None
+        self._splice(node, made.graph)
+
+    def _lifted(self, node: ir.Node) -> bool:
+        """Whether a Constant in a form, or of a type, that the other opset lacks could become an initializer."""
+        value = node.outputs[0]
+        tensor = ir.convenience.get_const_tensor(value)
+        if tensor is None or id(node) in self.in_functions or value.is_graph_output():
+            return False
+        new = self.constant(tensor.numpy(), node)
+        self.known[new] = new
+        value.replace_all_uses_with(new)
+        cast(ir.Graph, node.graph).remove(node)
+        return True
+
+    def refusal(self, node: ir.Node, place: str, new: int, why: str) -> ReshapeError:
+        what = f"{node.op_type} {node.name or place} cannot be taken to opset {new}"
+        return ReshapeError("unsupported-model", why=f"{self.model.path}: {what}: {why}")
+
+    def _splice(self, node: ir.Node, made: onnx.GraphProto) -> None:
+        """Puts what the converter made in the place of a node."""
+        values: dict[str, ir.Value | None] = {"": None, **{name: value for value, name in input_names(node).items()}}
+        for tensor in made.initializer:
+            if tensor.name not in values:
+                values[tensor.name] = self.constant(onnx.numpy_helper.to_array(tensor), node)
+        added = []
+        for index, proto in enumerate(made.node):
+            attributes = [ir.serde.deserialize_attribute(attribute) for attribute in proto.attribute]
+            inputs = [values[name] for name in proto.input]
+            name = node.name if index == len(made.node) - 1 else None
+            new = ir.Node("", proto.op_type, inputs, attributes, num_outputs=len(proto.output), name=name)
+            for value, said in zip(new.outputs, proto.output, strict=True):
+                value.name = fresh(f"{node.outputs[0].name}_{said}", self.taken) if said else ""
+                values[said] = value if said else None
+            added.append(new)
+        pairs = [(old, values.get(f"o{index}")) for index, old in enumerate(node.outputs) if old.name]
+        kept = [(old, new) for old, new in pairs if new is not None]
+        self.known.update((new, self.known.get(old, old)) for old, new in kept)
+        if id(node) in self.in_functions:
+            self.in_functions |= {id(new) for new in added}
+        ir.convenience.replace_nodes_and_values(
+            cast(ir.Graph, node.graph), node, [node], added, [old for old, _ in kept], [new for _, new in kept]
+        )
+
+    def constant(self, array: Any, node: ir.Node) -> ir.Value:
+        """A constant that a node can read: of the main graph, or in a function a node of its own."""
+        tensor = ir.tensor(np.asarray(array))
+        name = fresh(f"{node.name or node.outputs[0].name}_constant", self.taken)
+        if id(node) in self.in_functions:
+            made = ir.Node("", "Constant", [], [ir.AttrTensor("value", tensor)], num_outputs=1)
+            made.outputs[0].name = name
+            node.prepend(made)
+            return made.outputs[0]
+        value = ir.Value(
+            name=name, const_value=tensor, type=ir.TensorType(tensor.dtype), shape=ir.Shape(tensor.numpy().shape)
+        )
+        self.model.ir.graph.register_initializer(value)
+        if self.model.ir.ir_version < 4:
+            self.model.ir.graph.inputs.append(value)
+        return value
+
+    def rewrite(self, changed: Changed) -> None:
+        """Gives a Reshape its words in the new opset."""
+        node, after = changed.node, changed.after
+        for name in [name for name in node.attributes if name in {"allowzero", "shape", "consumed_inputs"}]:
+            del node.attributes[name]
+        for name, value in attributes_of(after).items():
+            node.attributes[name] = ir.AttrInt64(name, int(value))
+        old = node.inputs[1] if len(node.inputs) > 1 else None
+        if after.spec.target_in == "attribute":
+            node.attributes["shape"] = ir.AttrInt64s("shape", list(after.target or ()))
+            node.resize_inputs(1)
+        elif after.target is not None and (old is None or after.target != changed.before.target):
+            node.resize_inputs(2)
+            node.replace_input_with(1, self.constant(np.array(after.target, np.int64), node))
+        else:
+            return
+        if old is not None and not old.uses() and not old.is_graph_output():
+            self._drop(old)
+
+    def _drop(self, value: ir.Value) -> None:
+        """Removes a constant that nothing reads any more."""
+        graph, maker = self.model.ir.graph, value.producer()
+        if maker is not None and maker.op_type == "Constant" and isinstance(maker.graph, ir.Graph | ir.Function):
+            maker.graph.remove(maker)
+        elif graph.initializers.get(value.name or "") is value and not value.is_graph_input():
+            del graph.initializers[value.name or ""]
+
+
+def _complaint(model: ir.Model) -> str | None:
+    """What onnx.checker says against a model; large constants are shown to it as inputs."""
+    proto = ir.to_proto(model)
+    graph = proto.graph
+    listed = {info.name for info in graph.input}
+    for index in reversed(range(len(graph.initializer))):
+        tensor = graph.initializer[index]
+        if np.prod(tensor.dims) <= _LARGEST_CHECKED and tensor.data_location != onnx.TensorProto.EXTERNAL:
+            continue
+        if tensor.name not in listed:
+            graph.input.append(onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)))
+        del graph.initializer[index]
+    try:
+        checker.check_model(proto, full_check=True)
+    except Exception as error:  # noqa: BLE001 - the checker's errors and those of shape inference
+        return cause(error)
+    return None

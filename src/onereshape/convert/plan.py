@@ -1,0 +1,153 @@
+"""Plan: what is to be written, in no format: tensors, and one step per Reshape.
+
+A step holds the operator that a file has and the one that says the same under the specification that was asked for;
+`translate` has proven them equal for the dims of data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from onereshape.dims import Dim
+from onereshape.dtypes import ElementType, named
+from onereshape.errors import ReshapeError
+from onereshape.formats.model import ReshapeNode
+from onereshape.inference import infer
+from onereshape.operator import Reshape
+from onereshape.specs import Spec, spec as find_spec
+from onereshape.translate import translate
+
+Dims = tuple[Dim, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A value of a model; dims of None are of unknown rank."""
+
+    name: str
+    dims: Dims
+    type: ElementType
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One Reshape: what it was, what it becomes, and what flows through it."""
+
+    name: str
+    before: Reshape
+    after: Reshape
+    data: Tensor
+    target: Tensor | None
+    """The second input, where it is known only at run time."""
+    output: Tensor
+    assumed: bool
+    """Whether the element type is not in the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A model of Reshapes; each step comes after those that it needs."""
+
+    spec: Spec
+    opset: int | None
+    """The ONNX opset, None in the other dialects."""
+    inputs: tuple[Tensor, ...]
+    steps: tuple[Step, ...]
+    outputs: tuple[Tensor, ...]
+
+
+def opset_of(name: str) -> int | None:
+    """The opset that the name of a specification asks for: the number itself, not the version that is in force there.
+
+    >>> opset_of("onnx-17"), opset_of("onnx"), opset_of("openvino")
+    (17, 25, None)
+    """
+    row = find_spec(name)
+    if row.dialect != "onnx":
+        return None
+    return int(name.removeprefix("onnx-")) if name != "onnx" else row.version
+
+
+def operator_of(node: ReshapeNode) -> Reshape:
+    """The operator that a file describes, with its target where that is constant; refuses one that is not sound."""
+    unknown = [name for name, value in node.attributes.items() if value is None]
+    if unknown:
+        why = f"the attribute {unknown[0]!r} of {node.name} is given by the caller of its function"
+        raise ReshapeError("unsupported-model", why=why)
+    op = Reshape(node.spec, **node.attributes)
+    if node.spec.target_in == "attribute":
+        return op
+    if node.target_from == "missing":
+        raise ReshapeError("target-missing", spec=node.spec, place="its second input")
+    if node.target is None and ", which has dims " in node.target_from:
+        why = f"the target of {node.name} is {node.target_from}: a target has exactly 1 dim"
+        raise ReshapeError("unsupported-model", why=why)
+    if node.target_type not in {None, *node.spec.shape_types}:
+        types = " ".join(node.spec.shape_types)
+        raise ReshapeError("shape-type", spec=node.spec, type=node.target_type, types=types)
+    words = known(node.target)
+    return op if words is None else op.bind(words)
+
+
+def known(target: Dims) -> tuple[int, ...] | None:
+    """The integers of a target that is constant."""
+    if target is None:
+        return None
+    words = [word for word in target if isinstance(word, int)]
+    return tuple(words) if len(words) == len(target) else None
+
+
+def planned(node: ReshapeNode, spec: Spec, data: Tensor | None, names: tuple[str, str, str]) -> Step:
+    """The step for a Reshape; `data` is what an earlier step gives it, `names` are those of data, shape and output.
+
+    An error has the name of the node as a note.
+    """
+    try:
+        return _planned(node, spec, data, names)
+    except ReshapeError as error:
+        error.add_note(f"node    {node.name}")
+        raise
+
+
+def _planned(node: ReshapeNode, spec: Spec, data: Tensor | None, names: tuple[str, str, str]) -> Step:
+    before = operator_of(node)
+    if data is None:
+        data = Tensor(names[0], node.data, element_type(node))
+    after = translate(before, spec, data=data.dims, dtype=data.type)
+    target = None
+    if after.target is None:
+        length = None if node.target is None else len(node.target)
+        target = Tensor(names[1], (length,), _named(spec.shape_types[0]))
+    flags = {name: value for name, value in before.attributes.items() if name != "shape"}
+    words = node.target if before.target is None else before.target
+    output = _merged(infer(data.dims, words, node.spec, **flags).dims, node.output)
+    return Step(node.name, before, after, data, target, Tensor(names[2], output, data.type), node.element_type is None)
+
+
+def _merged(inferred: Dims, declared: Dims) -> Dims:
+    """The inferred dims, and the declared ones where nothing was inferred."""
+    if inferred is None or declared is None or len(inferred) != len(declared):
+        return declared if inferred is None else inferred
+    return tuple(said if dim is None else dim for dim, said in zip(inferred, declared, strict=True))
+
+
+def element_type(node: ReshapeNode) -> ElementType:
+    """The type of data; float32, which every Reshape takes, where the file does not say it."""
+    return _named("float32" if node.element_type is None else node.element_type)
+
+
+def _named(name: str) -> ElementType:
+    found = named(name)
+    if found is None:
+        raise ReshapeError("unsupported-model", why=f"{name!r} is not an element type that is known here")
+    return found
+
+
+def attributes_of(op: Reshape) -> dict[str, Any]:
+    """The attributes that say what the operator means, without the target; a truth value as one."""
+    flag = op.spec.flag
+    if flag is None or flag.name not in op.attributes:
+        return {}
+    value = op.zero_copies == flag.copies
+    return {flag.name: value if flag.default is None else int(value)}

@@ -1,0 +1,105 @@
+"""A plan as an ONNX model: the message of an `.onnx` file."""
+
+from __future__ import annotations
+
+import gzip
+
+import onnx
+from onnx import checker, helper, parser, printer
+
+from onereshape.convert.plan import Plan, Step, Tensor, attributes_of
+from onereshape.dims import parse
+from onereshape.formats.model import cause, unwritable
+from onereshape.formats.onnx_merge import to_ir
+from onereshape.formats.onnx_reshapes import reshapes
+
+_INITIALIZERS_ALONE = 4
+"""The IR version since which an initializer need not be listed as an input."""
+
+
+def ir_version(opset: int) -> int:
+    """The IR version that was in force when an opset came."""
+    versions = helper.OP_SET_ID_VERSION_MAP.items()
+    return max(int(version) for (domain, number), version in versions if domain == "ai.onnx" and number <= opset)
+
+
+def onnx_model(plan: Plan, opset: int) -> onnx.ModelProto:
+    """The model, as `onnx.checker` accepts it in full."""
+    version = ir_version(opset)
+    taken = {tensor.name for tensor in plan.inputs} | {step.output.name for step in plan.steps}
+    nodes, constants = [], []
+    inputs = [_info(tensor) for tensor in plan.inputs]
+    for step in plan.steps:
+        node = helper.make_node("Reshape", [step.data.name], [step.output.name], name=step.name)
+        node.attribute.extend(helper.make_attribute(name, value) for name, value in attributes_of(step.after).items())
+        words = step.after.target
+        if plan.spec.target_in == "attribute":
+            node.attribute.append(helper.make_attribute("shape", words, attr_type=onnx.AttributeProto.INTS))
+        elif words is None:
+            node.input.append(_target_name(step))
+        else:
+            name = fresh("shape", taken)
+            node.input.append(name)
+            constants.append(helper.make_tensor(name, onnx.TensorProto.INT64, [len(words)], words))
+            if version < _INITIALIZERS_ALONE:
+                inputs.append(helper.make_tensor_value_info(name, onnx.TensorProto.INT64, [len(words)]))
+        nodes.append(node)
+    graph = helper.make_graph(nodes, "reshape", inputs, [_info(tensor) for tensor in plan.outputs], constants)
+    imports = [helper.make_operatorsetid("", opset)]
+    return helper.make_model(graph, opset_imports=imports, ir_version=version, producer_name="onereshape")
+
+
+def onnx_bytes(plan: Plan, path: str, suffix: str) -> bytes:
+    """The content of a file of that suffix; nothing that the checker refuses is written."""
+    proto = onnx_model(plan, plan.opset or plan.spec.version)
+    if all(tensor.dims is not None for tensor in (*plan.inputs, *plan.outputs)):  # the checker asks for a rank
+        try:
+            checker.check_model(proto, full_check=True)
+        except Exception as error:  # noqa: BLE001 - the checker's errors and those of shape inference
+            raise unwritable(path, f"onnx.checker refuses the model: {cause(error)}") from None
+    if suffix == ".onnxtxt":
+        return _text(proto, path).encode()
+    content = proto.SerializeToString()
+    return gzip.compress(content, mtime=0) if suffix == ".onnx.gz" else content
+
+
+def fresh(name: str, taken: set[str]) -> str:
+    """A name that is not taken, which it then is."""
+    number, found = 0, name
+    while found in taken:
+        number += 1
+        found = f"{name}_{number}"
+    taken.add(found)
+    return found
+
+
+def _target_name(step: Step) -> str:
+    assert step.target is not None  # noqa: S101 - a step without words has a tensor
+    return step.target.name
+
+
+def _info(tensor: Tensor) -> onnx.ValueInfoProto:
+    """The declaration of a value; an interval is an unknown dim, and so is a formula that is no name."""
+    dims = None if tensor.dims is None else [_dim(dim) for dim in tensor.dims]
+    kind = onnx.TensorProto.DataType.Value((tensor.type.onnx or "").upper())
+    return helper.make_tensor_value_info(tensor.name, kind, dims)
+
+
+def _dim(dim: object) -> int | str | None:
+    if isinstance(dim, str):
+        product = parse(dim)
+        return dim if product.coefficient == 1 and product.symbols == (dim,) else None
+    return dim if isinstance(dim, int) else None
+
+
+def _text(proto: onnx.ModelProto, path: str) -> str:
+    """The textual form, where it says the same model again when it is read."""
+    text = str(printer.to_text(proto))
+    try:
+        again = parser.parse_model(text)
+        same = printer.to_text(again) == text and reshapes(to_ir(again), path) == reshapes(to_ir(proto), path)
+    except Exception:  # noqa: BLE001 - the printer writes what the parser does not read
+        same = False
+    if not same:
+        raise unwritable(path, "the textual form has no words for some of this model; write it as .onnx")
+    return text

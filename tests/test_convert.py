@@ -1,0 +1,677 @@
+"""Converting: what is written runs in the engines and gives what `reshape` gives, or nothing is written."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import onnx
+import onnxruntime
+import openvino
+import pytest
+from onnx import checker, helper, numpy_helper
+
+import onereshape
+from onereshape import cli
+from onereshape.cli import convert, main
+from onereshape.convert.unchanged import schema, unchanged
+from onereshape.errors import ReshapeError, TranslateError
+from onereshape.formats.model import ReshapeNode
+from onereshape.formats.model_files import load, refreshed
+from tests.models import external, model, write
+
+Captured = pytest.CaptureFixture[str]
+UNKNOWN = -(2**63)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to work in."""
+    monkeypatch.setitem(cli._COMMANDS, "convert", convert)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def said(capsys: Captured, *words: str) -> str:
+    """What a command that succeeds prints."""
+    code = main(["convert", *words])
+    printed = capsys.readouterr()
+    assert (code, printed.err) == (0, "")
+    return printed.out.removesuffix("\n")
+
+
+def refused(capsys: Captured, *words: str) -> tuple[int, str]:
+    """The exit code and the first line of the message of a command that does not succeed; it leaves nothing behind."""
+    before = sorted(Path().iterdir())
+    code = main(["convert", *words])
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert sorted(Path().iterdir()) == before
+    return code, printed.err.removeprefix("onereshape: ").splitlines()[0]
+
+
+# Engines
+
+
+@cache
+def core() -> openvino.Core:
+    return openvino.Core()
+
+
+def run_onnx(path: str, *feeds: Any, check: bool = True) -> Any:
+    if check:
+        checker.check_model(onnx.load(path), full_check=True)
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    names = [value.name for value in session.get_inputs()]
+    return session.run(None, dict(zip(names, feeds, strict=True)))[0]
+
+
+def run_openvino(path: str, *feeds: Any) -> Any:
+    request = core().compile_model(core().read_model(path), "CPU").create_infer_request()
+    for index, feed in enumerate(feeds):
+        request.set_input_tensor(index, openvino.Tensor(np.ascontiguousarray(feed)))
+    request.infer()
+    return request.get_output_tensor(0).data.copy()
+
+
+def run_onednn(path: str, *feeds: Any) -> Any:
+    """No package of oneDNN runs a graph here, so what the file says is run by the operator itself."""
+    (node,) = load(path).reshapes
+    op = onereshape.Reshape(node.spec, **node.attributes)
+    return op(*(feed.astype(np.int32) if feed.dtype == np.int64 else feed for feed in feeds))
+
+
+# One Reshape in every dialect
+
+
+def onnx_source(dims: Any, words: Any, copies: bool, dtype: str = "float", opset: int = 21) -> str:
+    kind = onnx.TensorProto.DataType.Value(dtype.upper())
+    inputs = [helper.make_tensor_value_info("x", kind, dims)]
+    node = helper.make_node("Reshape", ["x", "s"], ["y"], name="r", **({} if copies else {"allowzero": 1}))
+    constants = []
+    if words is None:
+        inputs.append(helper.make_tensor_value_info("s", onnx.TensorProto.INT64, [2]))
+    else:
+        constants.append(numpy_helper.from_array(np.array(words, np.int64), "s"))
+    outputs = [helper.make_tensor_value_info("y", kind, None)]
+    graph = helper.make_graph([node], "g", inputs, outputs, constants)
+    made = helper.make_model(graph, opset_imports=[helper.make_operatorsetid("", opset)], ir_version=10)
+    return write(made, Path("source.onnx"))
+
+
+def openvino_source(dims: Any, words: Any, copies: bool, dtype: str = "float") -> str:
+    from openvino import opset13 as ops
+
+    kinds = {"float": "f32", "float16": "f16", "int8": "i8", "bfloat16": "bf16", "int64": "i64", "bool": "boolean"}
+    shape = openvino.PartialShape([dim if isinstance(dim, int) else -1 for dim in dims])
+    data = ops.parameter(shape, getattr(openvino.Type, kinds[dtype]), name="x")
+    target = ops.parameter([2], openvino.Type.i64) if words is None else ops.constant(np.array(words, np.int64))
+    result = ops.reshape(data, target, special_zero=copies, name="r")
+    inputs = [data, target] if words is None else [data]
+    openvino.serialize(openvino.Model([result], inputs, "m"), "source.xml")
+    return "source.xml"
+
+
+def tensor(number: int, dims: Any, dtype: str) -> dict[str, Any]:
+    shape = [dim if isinstance(dim, int) else UNKNOWN for dim in dims]
+    return {"id": number, "dtype": dtype, "shape": shape, "stride": shape, "layout_type": "strided"}
+
+
+def onednn_source(dims: Any, words: Any, copies: bool, dtype: str = "float") -> str:
+    kind = {"float": "f32", "float16": "f16", "int8": "s8", "bfloat16": "bf16"}[dtype]
+    attributes: dict[str, Any] = {"special_zero": {"type": "bool", "value": int(copies)}}
+    inputs = [tensor(0, dims, kind)]
+    if words is None:
+        inputs.append(tensor(1, [2], "s64"))
+    else:
+        attributes["shape"] = {"type": "s64[]", "value": list(words)}
+    operator = {"id": 1, "name": "r", "kind": "Reshape" if words is None else "StaticReshape", "attrs": attributes}
+    operator |= {"inputs": inputs, "outputs": [tensor(2, [UNKNOWN], kind)]}
+    graph = {"version": "3.3.0", "input_ports": [0], "output_ports": [2], "graph": [operator]}
+    Path("source.json").write_text(json.dumps(graph), encoding="utf-8")
+    return "source.json"
+
+
+SOURCES = {"onnx": onnx_source, "openvino": openvino_source, "onednn": onednn_source}
+NATIVE = {"onnx": "onnx-21", "openvino": "openvino", "onednn": "onednn-static"}
+DESTINATIONS = {
+    "onnx-1": ("out.onnx", run_onnx),
+    "onnx-5": ("out.onnx", run_onnx),
+    "onnx-17": ("out.onnx", run_onnx),
+    "onnx": ("out.onnxtxt", None),
+    "openvino": ("out.xml", run_openvino),
+    "onednn-static": ("out.json", run_onednn),
+}
+CASES: dict[str, tuple[Any, tuple[int, ...], tuple[int, ...] | None, bool]] = {
+    #          declared dims     data run         target        0 copies
+    "plain": ((2, 3, 4), (2, 3, 4), (4, 6), True),
+    "copied": ((2, 3, 4), (2, 3, 4), (0, -1), True),
+    "named": (("N", 3, 4), (5, 3, 4), (-1, 12), True),
+    "named copy": (("N", 3, "M"), (5, 3, 2), (0, 0, 0, 1), True),
+    "literal": ((0, 3, 4), (0, 3, 4), (3, 4, 0), False),
+    "scalar": ((1, 1), (1, 1), (), True),
+    "run time": ((2, 3, 4), (2, 3, 4), None, True),
+    "run time, unknown": ((2, "N"), (2, 9), None, False),
+}
+
+
+def answered(run: Any, path: str, *feeds: Any) -> Any:
+    if run is not None:
+        return run(path, *feeds)
+    write(onnx.parser.parse_model(Path(path).read_text(encoding="utf-8")), Path("text.onnx"))
+    return run_onnx("text.onnx", *feeds)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("to", DESTINATIONS)
+@pytest.mark.parametrize("source", SOURCES)
+def test_one_reshape_everywhere(source: str, to: str, case: str, capsys: Captured) -> None:
+    dims, data, words, copies = CASES[case]
+    path = SOURCES[source](dims, words, copies)
+    out, run = DESTINATIONS[to]
+    if words is None and onereshape.spec(to).target_in == "attribute":
+        code, message = refused(capsys, path, "--node", "r", "--to", to, "-o", out)
+        assert (code, message.partition(" cannot")[0]) == (1, "a target known only at run time")
+        return
+    if words is None and not copies and to == "onnx-5":
+        code, message = refused(capsys, path, "--node", "r", "--to", to, "-o", out)
+        assert (code, message.partition(" cannot")[0]) == (1, "a literal 0 at run time")
+        return
+    if words == (3, 4, 0) and onereshape.spec(to).flag is None:
+        assert refused(capsys, path, "--node", "r", "--to", to, "-o", out)[0] == 1
+        return
+    line = said(capsys, path, "--node", "r", "--to", to, "-o", out)
+    assert line.startswith(f"r: {onereshape.spec(NATIVE[source]).dialect} ")
+    assert line.endswith(f", written to {out}")
+    x = np.arange(np.prod(data), dtype=np.float32).reshape(data)
+    target = np.array([data[1], -1] if words is None else words, np.int64)
+    native = NATIVE[source]
+    flag = {"allowzero": int(not copies)} if native == "onnx-21" else {"special_zero": copies}
+    expected = onereshape.reshape(x, target, native, **flag)
+    got = answered(run, out, x, *([target] if words is None else []))
+
+    assert got.dtype == x.dtype
+    assert got.shape == expected.shape
+    assert np.array_equal(got, expected)
+
+
+@pytest.mark.parametrize("to", ["onednn-reshape", "onednn-dynamic"])
+def test_a_run_time_target_in_onednn(to: str, capsys: Captured) -> None:
+    path = onnx_source((2, 3, 4), None, copies=True)
+    said(capsys, path, "--node", "r", "--to", to, "-o", "out.json")
+    (node,) = load("out.json").reshapes
+    x = np.zeros((2, 3, 4), np.float32)
+
+    assert (node.target, node.target_type) == ((None, None), {"onednn-reshape": "s64", "onednn-dynamic": "s32"}[to])
+    assert run_onednn("out.json", x, np.array([0, -1])).shape == (2, 12)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "numpy"),
+    [("float16", np.float16), ("int8", np.int8), ("bfloat16", ml_dtypes.bfloat16), ("int64", np.int64), ("bool", bool)],
+)
+@pytest.mark.parametrize(("to", "out"), [("onnx-17", "out.onnx"), ("openvino", "out.xml"), ("onednn-static", "o.json")])
+def test_the_element_type_is_kept_or_refused(dtype: str, numpy: Any, to: str, out: str, capsys: Captured) -> None:
+    for source in (onnx_source, openvino_source):
+        path = source((2, 3), (3, 2), True, dtype)
+        if to == "onednn-static" and dtype not in {"float16", "bfloat16"}:
+            code, message = refused(capsys, path, "--node", "r", "--to", to, "-o", out)
+            assert code == 1
+            assert "onednn StaticReshape-1 does not take it" in message
+            continue
+        said(capsys, path, "--node", "r", "--to", to, "-o", out)
+        (node,) = load(out).reshapes
+        (before,) = load(path).reshapes
+        kinds = [onereshape.dtypes.named(each.element_type or "") for each in (node, before)]
+        assert kinds[0] == kinds[1]
+        x = np.arange(6).reshape(2, 3).astype(numpy)
+        if dtype != "bfloat16" and to != "onednn-static":
+            got = (run_onnx if to == "onnx-17" else run_openvino)(out, x)
+            assert np.array_equal(got, x.reshape(3, 2))
+
+
+def test_an_unknown_type_is_said(capsys: Captured) -> None:
+    proto = model("g (float[2, 6] x) => (float[a, b] y) <int64[2] s = {-1, 3}> { h = local.F(x)  y = Reshape(h, s) }")
+    proto.graph.node[1].name = "r"
+    write(proto, Path("m.onnx"))
+    expected = (
+        "r: onnx Reshape-21 [-1, 3] -> openvino Reshape-1 [-1, 3] special_zero=true, written to o.xml "
+        "(its type is not in the file: float32)"
+    )
+    assert said(capsys, "m.onnx", "--node", "r", "--to", "openvino", "-o", "o.xml") == expected
+    assert run_openvino("o.xml", np.zeros((5, 6), np.float32)).shape == (10, 3)
+
+
+class TestDims:
+    """The dims of the model stay, as far as the other format has words for them."""
+
+    def only(self, path: str) -> ReshapeNode:
+        (node,) = load(path).reshapes
+        return node
+
+    def test_names(self, capsys: Captured) -> None:
+        path = onnx_source(("N", 6, "2*K"), (0, -1), copies=True)
+        for to, out, expected in (
+            ("onnx-17", "o.onnx", ("N", 6, None)),
+            ("openvino", "o.xml", (None, 6, None)),
+            ("onednn-static", "o.json", (None, 6, None)),
+        ):
+            if to == "openvino":
+                assert refused(capsys, path, "--node", "r", "--to", to, "-o", out)[0] == 1  # N may be 0
+                continue
+            said(capsys, path, "--node", "r", "--to", to, "-o", out)
+            assert self.only(out).data == expected
+
+    def test_intervals(self, capsys: Captured) -> None:
+        from openvino import opset13 as ops
+
+        dims = openvino.PartialShape([openvino.Dimension(1, 8), 6, openvino.Dimension(2, -1), -1])
+        data = ops.parameter(dims, openvino.Type.f32)
+        result = ops.reshape(data, ops.constant(np.array([0, 3, -1])), special_zero=True, name="r")
+        openvino.serialize(openvino.Model([result], [data], "m"), "m.xml")
+        said(capsys, "m.xml", "--node", "r", "--to", "openvino", "-o", "o.xml")
+
+        assert self.only("o.xml").data == ((1, 8), 6, (2, None), None)
+
+    def test_unknown_rank(self, capsys: Captured) -> None:
+        path = onnx_source(None, (-1, 3), copies=True)
+        x = np.zeros((2, 6), np.float32)
+        said(capsys, path, "--node", "r", "--to", "openvino", "-o", "o.xml")
+        assert run_openvino("o.xml", x).shape == (4, 3)
+        said(capsys, "o.xml", "--node", "r", "--to", "onnx-17", "-o", "o.onnx")
+        assert run_onnx("o.onnx", x, check=False).shape == (4, 3)
+        said(capsys, path, "--node", "r", "--to", "onednn-static", "-o", "o.json")
+        assert self.only("o.json").data is None
+
+    def test_dims_prove_words_that_are_not_the_same(self, capsys: Captured) -> None:
+        """A literal 0 is a copied one where data has a 0 there."""
+        path = onnx_source((0, 3), (0, 7), copies=False)
+        expected = "r: onnx Reshape-21 [0, 7] allowzero=1 -> onnx Reshape-5 [0, 7], written to o.onnx"
+        assert said(capsys, path, "--node", "r", "--to", "onnx-5", "-o", "o.onnx") == expected
+        assert run_onnx("o.onnx", np.zeros((0, 3), np.float32)).shape == (0, 7)
+
+
+@pytest.mark.parametrize("opset", range(1, 29))
+def test_the_opset_that_was_typed(opset: int, capsys: Captured) -> None:
+    path = onnx_source((2, 3, 4), (0, -1), copies=True)
+    said(capsys, path, "--node", "r", "--to", f"onnx-{opset}", "-o", "o.onnx")
+    proto = onnx.load("o.onnx")
+    checker.check_model(proto, full_check=True)
+
+    assert [(entry.domain, entry.version) for entry in proto.opset_import] == [("", opset)]
+    assert proto.graph.node[0].name == "r"
+    if opset <= 26:  # the newest that this onnxruntime knows
+        assert run_onnx("o.onnx", np.zeros((2, 3, 4), np.float32)).shape == (2, 12)
+
+
+def test_json(capsys: Captured) -> None:
+    path = onnx_source((0, 3), (3, 0), copies=False)
+    expected = {
+        "input": path,
+        "written": "o.xml",
+        "opset": None,
+        "nodes": [
+            {
+                "name": "r",
+                "before": {"spec": "onnx-21", "target": [3, 0], "attributes": {"allowzero": 1}},
+                "after": {"spec": "openvino", "target": [3, 0], "attributes": {"special_zero": False}},
+                "type_assumed": False,
+            }
+        ],
+    }
+    assert json.loads(said(capsys, path, "--node", "r", "--to", "openvino", "-o", "o.xml", "--json")) == expected
+
+
+class TestWholeFiles:
+    def chain(self) -> str:
+        proto = model(
+            """g (float[N, 6] x, int64[2] t) => (float[N, 2, 3] y, float[a, b] z)
+            <int64[3] s = {-1, 2, 3}, int64[2] u = {2, -1}>
+            { h = Reshape(x, s)  y = Identity2(h) z = Reshape(h, t) }"""
+        )
+        del proto.graph.node[1]
+        proto.graph.node.insert(1, helper.make_node("Reshape", ["h", "s"], ["y"], name="second"))
+        proto.graph.node[0].name, proto.graph.node[2].name = "first", "third"
+        return write(proto, Path("chain.onnx"))
+
+    def test_there_and_back(self, capsys: Captured) -> None:
+        path = self.chain()
+        x, t = np.arange(24, dtype=np.float32).reshape(4, 6), np.array([3, -1])
+        lines = said(capsys, path, "--to", "openvino", "-o", "chain.xml").splitlines()
+        expected = "onnx Reshape-21 [-1, 2, 3] -> openvino Reshape-1 [-1, 2, 3] special_zero=true, written to chain.xml"
+        assert lines[:2] == [f"first: {expected}", f"second: {expected}"]
+        assert "third: onnx Reshape-21 with its target at run time -> openvino Reshape-1" in lines[2]
+        said(capsys, "chain.xml", "--to", "onnx-17", "-o", "again.onnx")
+        for path_, run in (("chain.onnx", run_onnx), ("chain.xml", run_openvino), ("again.onnx", run_onnx)):
+            assert np.array_equal(run(path_, x, t), x.reshape(4, 2, 3))
+
+    def test_dims_of_the_step_before_prove_the_next(self, capsys: Captured) -> None:
+        """The second 0 copies a dim that only the first Reshape says: it is never 0."""
+        proto = model(
+            """g (float[2, 12] x) => (float[a, b] y) <int64[3] s = {2, 3, 4}, int64[2] u = {0, -1}>
+            { h = Reshape(x, s)  y = Reshape(h, u) }"""
+        )
+        write(proto, Path("m.onnx"))
+        for to, out in (("openvino", "m.xml"), ("onednn-static", "m.json")):
+            said(capsys, "m.onnx", "--to", to, "-o", out)
+        x = np.arange(24, dtype=np.float32).reshape(2, 12)
+        assert np.array_equal(run_openvino("m.xml", x), x)
+        assert [node.data for node in load("m.json").reshapes] == [(2, 12), (2, 3, 4)]
+        said(capsys, "m.json", "--to", "onnx-4", "-o", "o.onnx")
+        assert np.array_equal(run_onnx("o.onnx", x), x)
+
+    def test_another_node(self, capsys: Captured) -> None:
+        proto = model("g (float[2, 6] x) => (float[3, 4] y) <int64[2] s = {3, 4}> { h = Relu(x) y = Reshape(h, s) }")
+        write(proto, Path("m.onnx"))
+        expected = (
+            "m.onnx: Relu h is no Reshape; the file converts whole only if it holds nothing but Reshapes and their "
+            "constants: take one Reshape with --node NAME  [unsupported-model]"
+        )
+        assert refused(capsys, "m.onnx", "--to", "openvino", "-o", "o.xml") == (2, expected)
+
+    def test_constant_data(self, capsys: Captured) -> None:
+        proto = model("g () => (float[2] y) <int64[1] s = {2}, float[2, 1] w = {1, 2}> { y = Reshape(w, s) }")
+        write(proto, Path("m.onnx"))
+        code, message = refused(capsys, "m.onnx", "--to", "openvino", "-o", "o.xml")
+        assert (code, message.partition(";")[0]) == (2, "m.onnx: the data of graph/Reshape#0 are a constant")
+
+
+class TestNames:
+    def twins(self) -> str:
+        proto = model(
+            """g (float[2, 6] x) => (float[a, b] y) <int64[2] s = {3, 4}, int64[2] t = {0, 3}>
+            { h = Reshape(x, s)  i = Reshape(h, s)  y = Reshape(i, s) }"""
+        )
+        for node, name in zip(proto.graph.node, ("decoder/attn", "twin", "twin"), strict=True):
+            node.name = name
+        return write(proto, Path("m.onnx"))
+
+    def test_the_nearest(self, capsys: Captured) -> None:
+        expected = "m.onnx: no Reshape is named 'decoder/Atn' (did you mean 'decoder/attn'?)  [bad-usage]"
+        assert refused(capsys, self.twins(), "--node", "decoder/Atn", "--to", "onnx", "-o", "o.onnx") == (2, expected)
+        expected = "m.onnx: no Reshape is named 'q'; there is 'decoder/attn' and 1 more  [bad-usage]"
+        assert refused(capsys, self.twins(), "--node", "q", "--to", "onnx", "-o", "o.onnx") == (2, expected)
+
+    def test_several(self, capsys: Captured) -> None:
+        expected = (
+            "m.onnx: 2 Reshapes are named 'twin'; take one by its place: graph/Reshape#1, graph/Reshape#2  [bad-usage]"
+        )
+        assert refused(capsys, self.twins(), "--node", "twin", "--to", "onnx", "-o", "o.onnx") == (2, expected)
+        line = said(capsys, self.twins(), "--node", "graph/Reshape#2", "--to", "onnx", "-o", "o.onnx")
+        assert line.startswith("twin: onnx Reshape-21 [3, 4]")
+
+    def test_none(self, capsys: Captured) -> None:
+        write(model("g (float[2] x) => (float[2] y) { y = Relu(x) }"), Path("m.onnx"))
+        assert refused(capsys, "m.onnx", "--node", "r", "--to", "onnx", "-o", "o.onnx") == (
+            2,
+            "m.onnx has no Reshape  [bad-usage]",
+        )
+
+    def test_a_name_with_everything_in_it(self, capsys: Captured) -> None:
+        proto = onnx.load(onnx_source((2, 3), (3, 2), copies=True))
+        proto.graph.node[0].name = name = 'a/b,c\\d <"&>'
+        write(proto, Path("m.onnx"))
+        said(capsys, "m.onnx", "--node", name, "--to", "openvino", "-o", "o.xml")
+        run_openvino("o.xml", np.zeros((2, 3), np.float32))
+        assert load("o.xml").reshapes[0].name == name
+
+
+class TestFiles:
+    def test_the_suffix_contradicts(self, capsys: Captured) -> None:
+        path = onnx_source((2, 3), (3, 2), copies=True)
+        expected = "o.onnx: a model of openvino Reshape-1 is written to a name that ends in .xml  [bad-usage]"
+        assert refused(capsys, path, "--node", "r", "--to", "openvino", "-o", "o.onnx") == (2, expected)
+
+    def test_the_input_itself(self, capsys: Captured) -> None:
+        path = onnx_source((2, 3), (3, 2), copies=True)
+        Path("link.onnx").symlink_to(path)
+        before = Path(path).read_bytes()
+        expected = "link.onnx is the input itself, which is never changed: name another OUT  [bad-usage]"
+        for more in ((), ("--node", "r")):
+            assert refused(capsys, path, *more, "--to", "onnx-13", "-o", "link.onnx") == (2, expected)
+        assert Path(path).read_bytes() == before
+
+    def test_the_weights_of_the_input(self, capsys: Captured) -> None:
+        proto = onnx.load(onnx_source((2, 3), (3, 2), copies=True))
+        proto.graph.initializer.append(external("w", [4], "w.bin"))
+        Path("w.bin").write_bytes(bytes(16))
+        write(proto, Path("m.onnx"))
+        expected = "w.bin holds the weights of m.onnx, which are never changed: name another OUT  [bad-usage]"
+        assert refused(capsys, "m.onnx", "--node", "r", "--to", "openvino", "-o", "w.xml") == (2, expected)
+
+    def test_no_such_folder(self, capsys: Captured) -> None:
+        path = onnx_source((2, 3), (3, 2), copies=True)
+        for to, out in (("openvino", "no/o.xml"), ("onnx-13", "no/o.onnx"), ("onednn-static", "no/o.json")):
+            expected = f"{out}: its folder does not exist  [unwritable]"
+            assert refused(capsys, path, "--node", "r", "--to", to, "-o", out) == (2, expected)
+
+    def test_a_bin_that_cannot_be_written_leaves_no_xml(self, capsys: Captured) -> None:
+        path = onnx_source((2, 3), (3, 2), copies=True)
+        Path("o.bin").mkdir()
+        expected = "o.bin: is a folder  [unwritable]"
+        assert refused(capsys, path, "--node", "r", "--to", "openvino", "-o", "o.xml") == (2, expected)
+
+    def test_the_view_is_that_of_the_file(self, capsys: Captured) -> None:
+        path = onnx_source((2, 3), (3, 2), copies=True)
+        for to, out in (("openvino", "o.xml"), ("onnx-13", "o.onnx"), ("onednn-static", "o.json")):
+            said(capsys, path, "--node", "r", "--to", to, "-o", out)
+            found = load(out)
+            (node,) = found.reshapes
+            assert refreshed(found).reshapes == found.reshapes
+            assert (node.name, node.data, node.target, node.output) == ("r", (2, 3), (3, 2), (3, 2))
+
+    def test_a_constant_target_where_files_hold_none(self, capsys: Captured) -> None:
+        path = onnx_source((2, 3), (3, 2), copies=True)
+        expected = (
+            "the constant target [3, 2] cannot be said in a file of onednn Reshape-1: a oneDNN graph file holds no "
+            "elements of tensors; it can be said in onednn-static  [untranslatable]"
+        )
+        assert refused(capsys, path, "--node", "r", "--to", "onednn-reshape", "-o", "o.json") == (1, expected)
+
+
+def test_a_refusal_names_its_node() -> None:
+    from onereshape.convert.extract import extract
+
+    path = onnx_source((2, "N"), (0, 7), copies=False)
+    with pytest.raises(TranslateError) as caught:
+        extract(load(path), "r", "onnx-5")
+    assert caught.value.__notes__ == ["node    r"]
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ("<int64[1, 2] s = {{3, 4}}> { y = Reshape(x, s) }", "unsupported-model"),
+        ("<int32[2] s = {3, 4}> { y = Reshape(x, s) }", "shape-type"),
+        ("{ y = Reshape(x) }", "target-missing"),
+        ("<int64[2] s = {3, 5}> { y = Reshape(x, s) }", "volume"),
+        ("<int64[2] s = {3, 4}> { y = Reshape<allowzero = 2>(x, s) }", "bad-attribute"),
+    ],
+)
+def test_an_unsound_reshape(body: str, code: str) -> None:
+    from onereshape.convert.extract import extract
+
+    write(model(f"g (float[2, 6] x) => (float[a, b] y) {body}"), Path("m.onnx"))
+    with pytest.raises(ReshapeError) as caught:
+        extract(load("m.onnx"), "graph/Reshape#0", "openvino")
+    assert caught.value.code == code
+
+
+# The opset of a whole model
+
+
+def network(middle: str = "a = Add(v, v)  b = Relu(a)", more: str = "", opset: int = 21) -> str:
+    header = f'<ir_version: 8, opset_import: ["" : {opset}]>'
+    proto = model(
+        f"""g (float[N, 3, 6, 6] x) => (float[N, q] y) <int64[3] s = {{0, 4, -1}}{more}> {{
+        c = Conv<kernel_shape = [3, 3], pads = [0, 0, 0, 0], strides = [1, 1], dilations = [1, 1]>(x, w)
+        r = Reshape(c, s)  t = Transpose<perm = [0, 2, 1]>(r)  v = MatMul(t, k)
+        {middle}
+        s2 = Constant<value = int64[2] {{0, -1}}>()  y = Reshape(b, s2) }}""",
+        header,
+    )
+    random = np.random.default_rng(0)
+    for name, dims in (("w", (4, 3, 3, 3)), ("k", (4, 5))):
+        proto.graph.initializer.append(numpy_helper.from_array(random.standard_normal(dims).astype(np.float32), name))
+    return write(proto, Path(f"net{opset}.onnx"))
+
+
+X = np.random.default_rng(1).standard_normal((2, 3, 6, 6)).astype(np.float32)
+
+
+class TestOpset:
+    def test_down_and_up(self, capsys: Captured) -> None:
+        path = network()
+        expected = run_onnx(path, X)
+        kinds = [node.op_type for node in onnx.load(path).graph.node if node.op_type != "Constant"]
+        for opset in (14, 13, 12, 9, 8, 7, 5, 4, 1, 4, 5, 7, 9, 13, 14, 21, 25):
+            out = f"{opset}-{Path(path).stem[:40]}.onnx"
+            lines = said(capsys, path, "--to", f"onnx-{opset}", "-o", out).splitlines()
+            proto = onnx.load(out)
+            checker.check_model(proto, full_check=True)
+            version = onereshape.spec(f"onnx-{opset}").version
+            assert len(lines) == 2
+            assert all(f"-> onnx Reshape-{version} [0, " in line for line in lines)
+            assert [node.op_type for node in proto.graph.node if node.op_type != "Constant"] == kinds
+            assert [entry.version for entry in proto.opset_import] == [opset]
+            if opset >= 7:  # onnxruntime has no older Add
+                assert np.array_equal(run_onnx(out, X), expected)
+            path = out
+
+    def test_the_oldest_opsets_run(self, capsys: Captured) -> None:
+        path = network("b = Transpose<perm = [0, 2, 1]>(v)")
+        expected = run_onnx(path, X)
+        for opset in (5, 4, 1):
+            said(capsys, path, "--to", f"onnx-{opset}", "-o", "o.onnx")
+            proto = onnx.load("o.onnx")
+            assert np.array_equal(run_onnx("o.onnx", X), expected)
+            targets = [attribute.name for node in proto.graph.node for attribute in node.attribute]
+            assert ("shape" in targets) == (opset < 5)
+            assert sorted(tensor.name for tensor in proto.graph.initializer)[:2] == ["k", "s"] if opset >= 5 else ["k"]
+
+    def test_what_onnx_converts(self, capsys: Captured) -> None:
+        """Squeeze has its axes as an input since 13; Softmax of a matrix means the same on both sides."""
+        path = network("q = Squeeze(u, z)  u = Unsqueeze(v, z)  b = Identity(q)", ", int64[1] z = {1}")
+        proto = onnx.load(path)
+        nodes = list(proto.graph.node)
+        order = [*nodes[:4], nodes[5], nodes[4], *nodes[6:]]
+        del proto.graph.node[:]
+        proto.graph.node.extend(order)
+        write(proto, Path(path))
+        expected = run_onnx(path, X)
+        said(capsys, path, "--to", "onnx-12", "-o", "o.onnx")
+        axes = [node.attribute[0].name for node in onnx.load("o.onnx").graph.node if "squeeze" in node.op_type.lower()]
+        assert axes == ["axes", "axes"]
+        assert np.array_equal(run_onnx("o.onnx", X), expected)
+        said(capsys, "o.onnx", "--to", "onnx-13", "-o", "up.onnx")
+        assert np.array_equal(run_onnx("up.onnx", X), expected)
+
+    def test_up_with_nodes_that_become_several(self, capsys: Captured) -> None:
+        path = network("b = Softmax<axis = 1>(v)", opset=12)
+        expected = run_onnx(path, X)
+        said(capsys, path, "--to", "onnx-21", "-o", "o.onnx")
+        assert len(onnx.load("o.onnx").graph.node) > 8
+        assert np.allclose(run_onnx("o.onnx", X), expected, rtol=1e-5)
+
+    def test_what_onnx_converts_wrongly(self, capsys: Captured) -> None:
+        """From 13 to 12 its converter leaves a Softmax as it stands, which then runs over two axes."""
+        path = network("b = Softmax<axis = 1>(v)")
+        expected = (
+            f"{path}: Softmax graph/Softmax#0 cannot be taken to opset 12: what onnx's converter makes of it gives "
+            "another output  [unsupported-model]"
+        )
+        assert refused(capsys, path, "--to", "onnx-12", "-o", "o.onnx") == (2, expected)
+
+    def test_no_adapter(self, capsys: Captured) -> None:
+        path = network("b = MaxPool<kernel_shape = [2]>(v)")
+        expected = (
+            f"{path}: MaxPool graph/MaxPool#0 cannot be taken to opset 9: onnx's converter says: No Adapter To Version "
+            "9 for MaxPool  [unsupported-model]"
+        )
+        assert refused(capsys, path, "--to", "onnx-9", "-o", "o.onnx") == (2, expected)
+
+    def test_types_that_the_older_version_lacks(self, capsys: Captured) -> None:
+        proto = model("g (int16[2, 3] x) => (int16[3, 2] y) <int64[2] s = {3, 2}> { h = Add(x, x) y = Reshape(h, s) }")
+        write(proto, Path("m.onnx"))
+        code, message = refused(capsys, "m.onnx", "--to", "onnx-13", "-o", "o.onnx")
+        assert (code, message.partition(": onnx")[0]) == (2, "m.onnx: Add graph/Add#0 cannot be taken to opset 13")
+        code, message = refused(capsys, onnx_source((2,), (2,), True, "int64"), "--to", "onnx-4", "-o", "o.onnx")
+        assert (code, message.partition(" cannot")[0]) == (1, "data of type int64")
+
+    def test_a_literal_zero(self, capsys: Captured) -> None:
+        path = onnx_source((0, 3), (0, 7), copies=False)
+        said(capsys, path, "--to", "onnx-13", "-o", "o.onnx")
+        assert run_onnx("o.onnx", np.zeros((0, 3), np.float32), check=False).shape == (0, 7)
+        code, message = refused(capsys, onnx_source((3, 0), (0, 7), copies=False), "--to", "onnx-13", "-o", "p.onnx")
+        assert (code, message.partition(":")[0]) == (1, "target[0] = 0 cannot be said in onnx Reshape-13")
+
+    def test_branches(self, capsys: Captured) -> None:
+        header = '<ir_version: 8, opset_import: ["" : 15]>'
+        body = """g (bool c, float[2, 6] x) => (float[a, b] y) <int64[2] s = {3, 4}> { y = If(c) <
+            then_branch = t () => (float[p, q] z) { z = Reshape(x, s) },
+            else_branch = e () => (float[p2, q2] u) { k = Constant<value = int64[2] {4, 3}>()  u = Reshape(x, k) }> }"""
+        write(model(body, header), Path("m.onnx"))
+        x = np.arange(12, dtype=np.float32).reshape(2, 6)
+        path = "m.onnx"
+        for opset in (13, 12, 11, 13, 15, 21):
+            out = f"o{opset}{path}"
+            said(capsys, path, "--to", f"onnx-{opset}", "-o", out)
+            for flag, dims in ((True, (3, 4)), (False, (4, 3))):
+                assert np.array_equal(run_onnx(out, np.array(flag), x), x.reshape(dims))
+            path = out
+
+    def test_functions(self, capsys: Captured) -> None:
+        body = """g (float[2, 6] x) => (float[a, b] y) { y = local.f(x) }
+            <domain: "local", opset_import: ["" : 15]> f (a) => (b) {
+            k = Constant<value = int64[2] {4, 3}>()  b = Reshape(a, k) }"""
+        write(model(body, '<ir_version: 8, opset_import: ["" : 15, "local" : 1]>'), Path("m.onnx"))
+        x = np.arange(12, dtype=np.float32).reshape(2, 6)
+        path = "m.onnx"
+        for opset in (13, 12, 15, 21):
+            out = f"o{opset}{path}"
+            said(capsys, path, "--to", f"onnx-{opset}", "-o", out)
+            proto = onnx.load(out)
+            assert [entry.version for entry in proto.functions[0].opset_import] == [opset]
+            assert np.array_equal(run_onnx(out, x), x.reshape(4, 3))
+            path = out
+
+    def test_external_weights_stay_where_they_are(self, capsys: Captured) -> None:
+        proto = onnx.load(network())
+        weights = proto.graph.initializer[1]
+        Path("w.data").write_bytes(weights.raw_data)
+        kept = external(weights.name, list(weights.dims), "w.data", offset=0, length=len(weights.raw_data))
+        proto.graph.initializer[1].CopyFrom(kept)
+        write(proto, Path("m.onnx"))
+        said(capsys, "m.onnx", "--to", "onnx-13", "-o", "o.onnx")
+        assert onnx.load("o.onnx", load_external_data=False).graph.initializer[1] == kept
+        assert np.array_equal(run_onnx("o.onnx", X), run_onnx("net21.onnx", X))
+
+    def test_other_domains_stay(self, capsys: Captured) -> None:
+        body = "g (float[2, 6] x) => (float[a, b] y) <int64[2] s = {3, 4}> { h = local.Odd(x) y = Reshape(h, s) }"
+        write(model(body), Path("m.onnx"))
+        said(capsys, "m.onnx", "--to", "onnx-13", "-o", "o.onnx")
+        proto = onnx.load("o.onnx")
+        assert [(node.domain, node.op_type) for node in proto.graph.node] == [("local", "Odd"), ("", "Reshape")]
+        assert {(entry.domain, entry.version) for entry in proto.opset_import} == {("", 13), ("local", 1)}
+
+
+def test_words_that_are_the_same() -> None:
+    """The comparison of texts says what is known of these versions."""
+    import onnx_ir as ir
+
+    def same(op_type: str, old: int, new: int) -> bool:
+        data = ir.Value(name="x", type=ir.TensorType(ir.DataType.FLOAT), shape=ir.Shape([2, 3]))
+        return unchanged(ir.Node("", op_type, [data, data], num_outputs=1), old, new, {})
+
+    assert all(same(op_type, 14, 13) for op_type in ("Add", "Relu", "Mul"))
+    assert all(same(op_type, 13, 12) for op_type in ("Add", "Relu", "MatMul", "Transpose", "Concat"))
+    assert not any(same(op_type, 13, 12) for op_type in ("Softmax", "LogSoftmax", "Hardmax", "Split", "ReduceSum"))
+    assert not same("GroupNormalization", 21, 20)
+    assert not same("Resize", 11, 10)
+    assert schema("Upsample", 10) is None

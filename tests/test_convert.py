@@ -73,7 +73,10 @@ def run_onnx(path: str, *feeds: Any, check: bool = True) -> Any:
 
 
 def run_openvino(path: str, *feeds: Any) -> Any:
-    request = core().compile_model(core().read_model(path), "CPU").create_infer_request()
+    found = core().read_model(path)
+    if found.inputs[0].partial_shape.rank.is_dynamic:  # which the CPU plugin does not take
+        found.reshape({0: feeds[0].shape})
+    request = core().compile_model(found, "CPU").create_infer_request()
     for index, feed in enumerate(feeds):
         request.set_input_tensor(index, openvino.Tensor(np.ascontiguousarray(feed)))
     request.infer()
@@ -93,7 +96,9 @@ def run_onednn(path: str, *feeds: Any) -> Any:
 def onnx_source(dims: Any, words: Any, copies: bool, dtype: str = "float", opset: int = 21) -> str:
     kind = onnx.TensorProto.DataType.Value(dtype.upper())
     inputs = [helper.make_tensor_value_info("x", kind, dims)]
-    node = helper.make_node("Reshape", ["x", "s"], ["y"], name="r", **({} if copies else {"allowzero": 1}))
+    node = helper.make_node("Reshape", ["x", "s"], ["y"], name="r")
+    if not copies:
+        node.attribute.append(helper.make_attribute("allowzero", 1))
     constants = []
     if words is None:
         inputs.append(helper.make_tensor_value_info("s", onnx.TensorProto.INT64, [2]))
@@ -182,9 +187,6 @@ def test_one_reshape_everywhere(source: str, to: str, case: str, capsys: Capture
     if words is None and not copies and to == "onnx-5":
         code, message = refused(capsys, path, "--node", "r", "--to", to, "-o", out)
         assert (code, message.partition(" cannot")[0]) == (1, "a literal 0 at run time")
-        return
-    if words == (3, 4, 0) and onereshape.spec(to).flag is None:
-        assert refused(capsys, path, "--node", "r", "--to", to, "-o", out)[0] == 1
         return
     line = said(capsys, path, "--node", "r", "--to", to, "-o", out)
     assert line.startswith(f"r: {onereshape.spec(NATIVE[source]).dialect} ")
@@ -331,7 +333,7 @@ def test_json(capsys: Captured) -> None:
 class TestWholeFiles:
     def chain(self) -> str:
         proto = model(
-            """g (float[N, 6] x, int64[2] t) => (float[N, 2, 3] y, float[a, b] z)
+            """g (float[4, 6] x, int64[2] t) => (float[4, 2, 3] y, float[a, b] z)
             <int64[3] s = {-1, 2, 3}, int64[2] u = {2, -1}>
             { h = Reshape(x, s)  y = Identity2(h) z = Reshape(h, t) }"""
         )
@@ -487,7 +489,7 @@ def test_a_refusal_names_its_node() -> None:
 @pytest.mark.parametrize(
     ("body", "code"),
     [
-        ("<int64[1, 2] s = {{3, 4}}> { y = Reshape(x, s) }", "unsupported-model"),
+        ("<int64[1, 2] s = {3, 4}> { y = Reshape(x, s) }", "unsupported-model"),
         ("<int32[2] s = {3, 4}> { y = Reshape(x, s) }", "shape-type"),
         ("{ y = Reshape(x) }", "target-missing"),
         ("<int64[2] s = {3, 5}> { y = Reshape(x, s) }", "volume"),
@@ -557,7 +559,7 @@ class TestOpset:
 
     def test_what_onnx_converts(self, capsys: Captured) -> None:
         """Squeeze has its axes as an input since 13; Softmax of a matrix means the same on both sides."""
-        path = network("q = Squeeze(u, z)  u = Unsqueeze(v, z)  b = Identity(q)", ", int64[1] z = {1}")
+        path = network("q = Squeeze(u, z)  u = Unsqueeze(v, z)  b = Relu(q)", ", int64[1] z = {1}")
         proto = onnx.load(path)
         nodes = list(proto.graph.node)
         order = [*nodes[:4], nodes[5], nodes[4], *nodes[6:]]
@@ -608,7 +610,7 @@ class TestOpset:
         path = onnx_source((0, 3), (0, 7), copies=False)
         said(capsys, path, "--to", "onnx-13", "-o", "o.onnx")
         assert run_onnx("o.onnx", np.zeros((0, 3), np.float32), check=False).shape == (0, 7)
-        code, message = refused(capsys, onnx_source((3, 0), (0, 7), copies=False), "--to", "onnx-13", "-o", "p.onnx")
+        code, message = refused(capsys, onnx_source(("N", 0), (0, 0), copies=False), "--to", "onnx-13", "-o", "p.onnx")
         assert (code, message.partition(":")[0]) == (1, "target[0] = 0 cannot be said in onnx Reshape-13")
 
     def test_branches(self, capsys: Captured) -> None:
@@ -667,7 +669,8 @@ def test_words_that_are_the_same() -> None:
 
     def same(op_type: str, old: int, new: int) -> bool:
         data = ir.Value(name="x", type=ir.TensorType(ir.DataType.FLOAT), shape=ir.Shape([2, 3]))
-        return unchanged(ir.Node("", op_type, [data, data], num_outputs=1), old, new, {})
+        output = ir.Value(name="y", type=data.type, shape=data.shape)
+        return unchanged(ir.Node("", op_type, [data, data], outputs=[output]), old, new, {})
 
     assert all(same(op_type, 14, 13) for op_type in ("Add", "Relu", "Mul"))
     assert all(same(op_type, 13, 12) for op_type in ("Add", "Relu", "MatMul", "Transpose", "Concat"))

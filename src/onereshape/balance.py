@@ -139,12 +139,15 @@ class Balance:
     # Each entry of the target
 
     def _output(self, axis: int, word: Word) -> Size | None:
+        if word == -1:
+            return None
+        if word == 0:
+            return self._copy(axis)
         if isinstance(word, Product):
             return self._symbolic(axis, word)
-        if isinstance(word, Open):
-            return self._run_time(axis, word)
-        if word:
-            return None  # -1
+        return self._run_time(axis, word)  # type: ignore[arg-type]
+
+    def _copy(self, axis: int) -> Size:
         self.copied.add(axis)
         if self.dims is not None:
             if axis >= len(self.dims):
@@ -456,6 +459,8 @@ class Balance:
 
     def _positive(self, product: Product) -> None:
         """Asks that every symbol of a product is at least 1."""
+        if not product[1]:
+            return
         for name in product[1]:
             low, high = self.symbols.limits.get(name, ANY_SIZE)
             if low < 1:
@@ -476,13 +481,11 @@ class Balance:
     def _shape(self, found: dict[int, Dim]) -> Shape:
         """The answer: dims that were found, and those that were never open."""
         dim = self.symbols.dim
-        return Shape(
-            [
-                size if type(size) is int else found[axis] if size is None else dim(size)
-                for axis, size in enumerate(self.outputs)
-            ],
-            self.conditions,
-        )
+        outputs = self.outputs
+        for axis, size in enumerate(outputs):
+            if type(size) is not int:
+                outputs[axis] = found[axis] if size is None else dim(size)  # type: ignore[assignment]
+        return Shape(outputs, self.conditions)  # type: ignore[arg-type]
 
 
 def _product(size: Size) -> Product:

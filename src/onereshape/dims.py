@@ -233,7 +233,7 @@ def read_dim(dim: Any, what: str, axis: int, least: int) -> Size | Interval:
         return size
     if dim is None:
         return Interval(least, UNBOUNDED)
-    if isinstance(dim, tuple | list):
+    if isinstance(dim, _PAIRS):
         return _read_pair(dim, what, axis, least)
     if isinstance(dim, bool):
         raise _bad(dim, what, axis, _WANTED)
@@ -243,6 +243,7 @@ def read_dim(dim: Any, what: str, axis: int, least: int) -> Size | Interval:
         raise _bad(dim, what, axis, _WANTED) from None
 
 
+_PAIRS = (tuple, list)
 _WANTED = "an integer, None, a name or a pair"
 
 
@@ -256,16 +257,16 @@ def _parse_size(text: str) -> Size | None:
 
 
 def _read_pair(pair: Any, what: str, axis: int, least: int) -> int | Interval:
-    wanted = "a pair (low, high) of integers with low <= high, or high None"
-    if len(pair) != 2:
-        raise _bad(pair, what, axis, wanted)
-    low, high = pair
-    for end in (low, high):
-        if type(end) is not int and not (end is None and high is None):
-            raise _bad(pair, what, axis, wanted)
-    if low is None or (high is not None and (low > high or high < least)):
-        raise _bad(pair, what, axis, wanted if high is None or low > high else f"a pair of sizes from {least} on")
-    low, high = max(low, least), UNBOUNDED if high is None else min(high, UNBOUNDED)
+    low, high = pair if len(pair) == 2 else (None, None)
+    if type(low) is not int or (type(high) is not int and high is not None):
+        raise _bad(pair, what, axis, "a pair (low, high) of integers with low <= high, or high None")
+    if high is None:
+        return Interval(max(least, low), UNBOUNDED)
+    if low > high:
+        raise _bad(pair, what, axis, "a pair (low, high) of integers with low <= high, or high None")
+    if high < least:
+        raise _bad(pair, what, axis, f"a pair of sizes from {least} on")
+    low, high = max(low, least), min(high, UNBOUNDED)
     return low if low >= high else Interval(low, high)
 
 

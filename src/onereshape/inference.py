@@ -75,6 +75,8 @@ def _all_int(dims: tuple[Any, ...]) -> bool:
 def _read_list(dims: Iterable[Any] | None, what: str) -> tuple[Any, ...] | None:
     if dims is None or type(dims) is tuple:
         return dims
+    if type(dims) is list:
+        return tuple(dims)
     if isinstance(dims, str | bytes) or not isinstance(dims, Iterable):
         raise ReshapeError("not-a-list", what=what, value=repr(dims))
     try:
@@ -148,16 +150,25 @@ def _answer(question: Question, limits: tuple[tuple[str, tuple[int, int]], ...])
 def _solve(question: Question, symbols: Symbols) -> Shape:
     """The answer, also where only a symbol that is 0 can give one."""
     spec, copies, dims, words = question
-    numbers = tuple([word if type(word) is int else 1 for word in words])
-    target = read_numbers(numbers, spec, copies)  # refuses what no data can mend
-    if numbers == words and dims is not None and _all_int(dims):
-        return Shape(output_dims(dims, target))  # type: ignore[arg-type]
+    integers = [word for word in words if type(word) is int]
+    if integers and (min(integers) < 0 or max(integers) > INT64_MAX):
+        _check(integers, question)
+    if len(integers) == len(words) and dims is not None and _all_int(dims):
+        return Shape(output_dims(dims, read_numbers(words, spec, copies)))  # type: ignore[arg-type]
     try:
         return Balance(question, symbols).answer()
     except Settled as settled:
         return _given(question, symbols, settled.name, settled.value)
     except Never as never:
         return _with_a_zero(question, symbols, never)
+
+
+def _check(integers: list[int], question: Question) -> None:
+    """Refuses the integers of a target that no data can mend, in the words of `read_numbers`."""
+    sound = integers.count(-1) == 1 and min(integers) == -1 and max(integers) <= INT64_MAX
+    if not sound or (0 in integers and not question.copies):
+        numbers = tuple(word if isinstance(word, int) else 1 for word in question.words)
+        read_numbers(numbers, question.spec, question.copies)
 
 
 def _given(question: Question, symbols: Symbols, name: str, value: int) -> Shape:

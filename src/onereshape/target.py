@@ -103,7 +103,9 @@ def _bad_entry(numbers: tuple[int, ...], axis: int, inferred: int | None, spec: 
 
 def read_integers(values: Iterable[Any], what: str) -> tuple[int, ...]:
     """Exact Python integers out of a list, a tuple or a 1-D array of them; nothing is rounded or parsed."""
-    if type(values) is not tuple:
+    if type(values) is list:
+        values = tuple(values)
+    elif type(values) is not tuple:
         if isinstance(values, str | bytes) or not isinstance(values, Iterable):
             raise ReshapeError("not-a-list", what=what, value=repr(values))
         try:

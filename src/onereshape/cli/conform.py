@@ -1,24 +1,24 @@
-"""`onereshape conform`: the case table against the engines installed here."""
+"""`onereshape conform`: the case table against the engines installed here.
+
+The table and the engines are imported when the command runs: no other command should wait for them.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from onereshape.conformance.cases import CASES
-from onereshape.conformance.engines import ENGINES, Engine, find_cases, find_engines
-from onereshape.conformance.page import as_markdown
-from onereshape.conformance.record import write_record
-from onereshape.conformance.report import as_text
-from onereshape.conformance.result import Result, run
-from onereshape.conformance.runner import SECONDS
-from onereshape.errors import ReshapeError
+from onereshape.errors import FormatError, ReshapeError
 from onereshape.formats.atomic import replacing
 
+if TYPE_CHECKING:
+    from onereshape.conformance.engines import Engine
+    from onereshape.conformance.result import Result
+
 HELP = "put the case table to the engines installed here, and say where they differ from the specifications"
-EXAMPLE = f"""\
+EXAMPLE = """\
 examples:
   $ onereshape conform --engine onnxruntime
   $ onereshape conform --engine openvino-evaluate --case zero_and_neg1 --case vol_mismatch_with_0
@@ -29,11 +29,14 @@ that the specification has; it returns an array, or refuses by raising anything.
 own: a crash or a hang is an answer. Exit code 1: an engine differs from its specification; array libraries (numpy,
 torch, jax) follow none, are compared with ONNX's literal 0, and change no exit code.
 
-engines: {", ".join(engine.name for engine in ENGINES)}
+engines: onnx-reference-24, onnx-reference-13, onnx-inference-24, onnx-inference-13, onnxruntime-24,
+  onnxruntime-24-constant, onnxruntime-13, onnxruntime-1, openvino-inference, openvino-evaluate, openvino-cpu,
+  openvino-cpu-constant, openvino-cpu-static, numpy, torch, jax
 """
 
 _CLEAR = "\r\x1b[K"
 """Empties a terminal's line."""
+_LONGEST = 86400
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +55,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--spec", metavar="NAME", help="what a MODULE:FUNCTION is held against (default: onnx, the newest)"
     )
     parser.add_argument(
-        "--timeout", metavar="SECONDS", type=float, default=SECONDS, help="how long one answer may take (default: 60)"
+        "--timeout", metavar="SECONDS", type=float, default=60.0, help="how long one answer may take (default: 60)"
     )
     parser.add_argument(
         "--markdown",
@@ -64,6 +67,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def answer(args: argparse.Namespace) -> tuple[str, dict[str, Any], int]:
     """The answer for people, the answer for machines, and the exit code."""
+    from onereshape.conformance.cases import CASES  # noqa: PLC0415 - here and below: see above
+    from onereshape.conformance.engines import ENGINES, find_cases, find_engines  # noqa: PLC0415
+    from onereshape.conformance.report import as_text  # noqa: PLC0415
+    from onereshape.conformance.result import run  # noqa: PLC0415
+
     engines = find_engines(args.engine, args.spec or "onnx") if args.engine else ENGINES
     cases = find_cases(args.case, CASES) if args.case else CASES
     _check(args, engines)
@@ -87,17 +95,22 @@ def _check(args: argparse.Namespace, engines: tuple[Engine, ...]) -> None:
         raise ReshapeError("bad-usage", why=f"{names} cannot be asked: not installed here")
     if args.spec is not None and not any(engine.kind == "own" for engine in engines):
         raise ReshapeError("bad-usage", why="--spec says what a MODULE:FUNCTION is held against, and none is asked")
-    if not args.timeout > 0:
-        raise ReshapeError("bad-usage", why=f"--timeout is {args.timeout:g}, but it takes seconds above 0")
+    if not 0 < args.timeout <= _LONGEST:
+        raise ReshapeError("bad-usage", why=f"--timeout is {args.timeout:g}, but it takes seconds, up to {_LONGEST}")
     if args.markdown is None:
         return
     if not args.markdown.endswith(".md"):
         raise ReshapeError("bad-usage", why=f"{args.markdown} does not end in .md")
+    if not Path(args.markdown).parent.is_dir():
+        raise FormatError("unwritable", path=args.markdown, why="its folder does not exist")
     if args.case or any(engine.kind == "own" for engine in engines):
         raise ReshapeError("bad-usage", why="--markdown writes the whole table: leave out --case and MODULE:FUNCTION")
 
 
 def _write(result: Result, path: str) -> str:
+    from onereshape.conformance.page import as_markdown  # noqa: PLC0415
+    from onereshape.conformance.record import write_record  # noqa: PLC0415
+
     record = Path(path).with_suffix(".json")
     for name, content in ((path, as_markdown(result, record.name)), (str(record), write_record(result))):
         with replacing(name) as file:

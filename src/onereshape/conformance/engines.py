@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib import metadata, util
+from importlib import util
 from typing import Literal
 
 from onereshape.conformance.cases import Case, question
@@ -41,6 +41,8 @@ class Engine:
 
     @property
     def version(self) -> str:
+        from importlib import metadata  # noqa: PLC0415 - takes long
+
         if self.kind == "own":
             return ""
         try:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import onnx
 import onnx_ir as ir
-from onnx import helper, version_converter
+from onnx import helper, shape_inference, version_converter
 
 from onereshape.convert.unchanged import Known
 from onereshape.formats.model import cause
@@ -63,7 +63,7 @@ def single(node: ir.Node, opset: int, known: Known) -> onnx.ModelProto:
     names = input_names(node)
     inputs, constants = [], []
     for value, name in names.items():
-        tensor = value.const_value
+        tensor = None if value.is_graph_input() else ir.convenience.get_const_tensor(value)
         if tensor is not None and tensor.size <= _LARGEST_CONSTANT:
             constants.append(onnx.numpy_helper.from_array(tensor.numpy(), name))
         else:
@@ -109,7 +109,7 @@ def _checked(model: onnx.ModelProto, new: int) -> onnx.ModelProto:
             same = np.allclose(one, two, rtol=1e-4, atol=1e-5, equal_nan=True) if numeric else bool((one == two).all())
         if not same:
             raise CannotConvertError("what onnx's converter makes of it gives another output")
-    return found
+    return shape_inference.infer_shapes(found)
 
 
 def _feeds(model: onnx.ModelProto) -> dict[str, Any]:

@@ -42,8 +42,9 @@ class Changed(NamedTuple):
 def change_opset(model: Model, opset: int, path: str) -> list[Changed]:
     """Writes the model with another opset, or refuses and names the first node that has no words there."""
     sound = _complaint(model.ir) is None
-    changed = [_changed(node, opset) for node in _described(model)]
-    work = _Work(model, opset)
+    twin = _inferred(model.ir)
+    changed = [_changed(node, opset) for node in _described(model, twin)]
+    work = _Work(model, twin)
     for graph, start in roots(model.ir):
         for old in _versions(graph, model.ir, opset):
             new = old + (1 if opset > old else -1)
@@ -60,10 +61,9 @@ def change_opset(model: Model, opset: int, path: str) -> list[Changed]:
     return changed
 
 
-def _described(model: Model) -> Iterator[ReshapeNode]:
+def _described(model: Model, inferred: ir.Model) -> Iterator[ReshapeNode]:
     """The Reshapes as the file says them, with the types that inference adds."""
-    inferred = find_reshapes(_inferred(model.ir), model.path)
-    for node, twin in zip(model.reshapes, inferred, strict=True):
+    for node, twin in zip(model.reshapes, find_reshapes(inferred, model.path), strict=True):
         yield node if node.element_type is not None else replace(node, element_type=twin.element_type)
 
 
@@ -109,16 +109,14 @@ def _set_version(graph: Any, model: ir.Model, opset: int) -> None:
 class _Work:
     """What is done to the nodes of one model."""
 
-    def __init__(self, model: Model, opset: int) -> None:
+    def __init__(self, model: Model, inferred: ir.Model) -> None:
         self.model = model
-        self.opset = opset
         self.converter = Converter()
         self.reshapes = {id(node.node) for node in model.reshapes}
         functions = ((graph, start) for graph, start in roots(model.ir) if graph is not model.ir.graph)
         self.in_functions = {id(node) for graph, start in functions for node, _ in nodes(graph, start)}
-        twin = _inferred(model.ir)
         self.known: dict[ir.Value, ir.Value] = {}
-        for (graph, _), (other, _) in zip(roots(model.ir), roots(twin), strict=True):
+        for (graph, _), (other, _) in zip(roots(model.ir), roots(inferred), strict=True):
             for (node, _), (like, _) in zip(nodes(graph, ""), nodes(other, ""), strict=True):
                 pairs = [*zip(node.inputs, like.inputs, strict=True), *zip(node.outputs, like.outputs, strict=True)]
                 self.known.update((value, twin_) for value, twin_ in pairs if value is not None and twin_ is not None)
@@ -128,6 +126,8 @@ class _Work:
     def step(self, node: ir.Node, place: str, old: int, new: int) -> None:
         """Takes a node that is no Reshape one opset further."""
         if id(node) in self.reshapes or unchanged(node, old, new, self.known):
+            return
+        if node.op_type == "Reshape" and _stays(node, old, new):  # one that the converter has put in
             return
         if schema(node.op_type, old) is None:
             raise self.refusal(node, place, new, f"opset {old} has no such operator")
@@ -161,15 +161,18 @@ class _Work:
         for tensor in made.initializer:
             if tensor.name not in values:
                 values[tensor.name] = self.constant(onnx.numpy_helper.to_array(tensor), node)
+        said = {info.name: info for info in made.value_info}
         added = []
         for index, proto in enumerate(made.node):
             attributes = [ir.serde.deserialize_attribute(attribute) for attribute in proto.attribute]
             inputs = [values[name] for name in proto.input]
             name = node.name if index == len(made.node) - 1 else None
             new = ir.Node("", proto.op_type, inputs, attributes, num_outputs=len(proto.output), name=name)
-            for value, said in zip(new.outputs, proto.output, strict=True):
-                value.name = fresh(f"{node.outputs[0].name}_{said}", self.taken) if said else ""
-                values[said] = value if said else None
+            for value, label in zip(new.outputs, proto.output, strict=True):
+                value.name = fresh(f"{node.outputs[0].name}_{label}", self.taken) if label else ""
+                values[label] = value if label else None
+                if label in said:
+                    self.known[value] = ir.serde.deserialize_value_info_proto(said[label], None)
             added.append(new)
         pairs = [(old, values.get(f"o{index}")) for index, old in enumerate(node.outputs) if old.name]
         kept = [(old, new) for old, new in pairs if new is not None]
@@ -223,6 +226,16 @@ class _Work:
             maker.graph.remove(maker)
         elif graph.initializers.get(value.name or "") is value and not value.is_graph_input():
             del graph.initializers[value.name or ""]
+
+
+def _stays(node: ir.Node, old: int, new: int) -> bool:
+    """Whether a Reshape whose target is known only at run time is the same in both opsets."""
+    attributes = {name: attribute.value for name, attribute in node.attributes.items()}
+    try:
+        before = Reshape(f"onnx-{old}", **attributes)
+        return before.target is None and attributes_of(translate(before, f"onnx-{new}")) == attributes_of(before)
+    except ReshapeError:
+        return False
 
 
 def _complaint(model: ir.Model) -> str | None:

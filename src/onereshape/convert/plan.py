@@ -112,6 +112,7 @@ def planned(node: ReshapeNode, spec: Spec, data: Tensor | None, names: tuple[str
 
 def _planned(node: ReshapeNode, spec: Spec, data: Tensor | None, names: tuple[str, str, str]) -> Step:
     before = operator_of(node)
+    assumed = data is None and node.element_type is None
     if data is None:
         data = Tensor(names[0], node.data, element_type(node))
     after = translate(before, spec, data=data.dims, dtype=data.type)
@@ -122,7 +123,7 @@ def _planned(node: ReshapeNode, spec: Spec, data: Tensor | None, names: tuple[st
     flags = {name: value for name, value in before.attributes.items() if name != "shape"}
     words = node.target if before.target is None else before.target
     output = _merged(infer(data.dims, words, node.spec, **flags).dims, node.output)
-    return Step(node.name, before, after, data, target, Tensor(names[2], output, data.type), node.element_type is None)
+    return Step(node.name, before, after, data, target, Tensor(names[2], output, data.type), assumed)
 
 
 def _merged(inferred: Dims, declared: Dims) -> Dims:

@@ -90,6 +90,8 @@ def spread_types(nodes: Iterable[ir.Node], opset: int) -> None:
     """Gives outputs of unknown type the type of an input, where the specification has one letter for both."""
     for node in nodes:
         found = schema(node.op_type, opset) if node.domain in {"", "ai.onnx"} else None
+        if node.op_type == "Constant" and node.outputs[0].type is None:
+            ir.convenience.get_const_tensor(node.outputs[0], propagate_shape_type=True)
         if found is None or not found.inputs:
             continue
         letters = {}

@@ -19,6 +19,8 @@ lint: $(VENV)/.installed-lint
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python bench/overhead.py
+	$(BIN)/python bench/inference.py
+	$(BIN)/python bench/formats.py
 
 docs: $(VENV)/.installed
 	$(BIN)/python docs/write_dialects.py

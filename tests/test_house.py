@@ -26,7 +26,7 @@ FLOORS = [
     {"arrays"},
     {"operator"},
     {"translate"},
-    {"formats", "onnx_backend", "shape_rule"},
+    {"conformance", "formats", "onnx_backend", "shape_rule"},
     {"cli"},
     {"__init__", "__main__"},
 ]

@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from typing import Any, NoReturn, TextIO
 
 import onereshape
-from onereshape.cli import infer, run
+from onereshape.cli import conform, infer, run
 from onereshape.cli.typed import join_negative_shapes
 from onereshape.errors import ReshapeError
 
-_COMMANDS = {"infer": infer, "run": run}
+_COMMANDS = {"infer": infer, "run": run, "conform": conform}
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141
 _HINTS = {
@@ -53,8 +53,8 @@ def _run(words: list[str]) -> int:
         parser = _parser()
         args = parser.parse_args(join_negative_shapes(words))
         if args.command is None:
-            parser.error(f"a command is missing: {' or '.join(_COMMANDS)}")
-        text, machine = _COMMANDS[args.command].answer(args)
+            parser.error(f"a command is missing: one of {', '.join(_COMMANDS)}")
+        text, machine, *code = _COMMANDS[args.command].answer(args)
     except SystemExit as stop:  # --help and --version
         return 0 if stop.code is None else int(stop.code)
     except ReshapeError as error:
@@ -64,7 +64,7 @@ def _run(words: list[str]) -> int:
         _report(ReshapeError("bad-usage", why="there is not enough memory for this"), as_json=as_json)
         return 2
     _print(json.dumps(machine) if args.json else text, sys.stdout)
-    return 0
+    return code[0] if code else 0
 
 
 def _report(error: ReshapeError, *, as_json: bool) -> None:

@@ -26,7 +26,8 @@ _LARGEST_CONSTANT = 4096
 _SIZES = (3, 4, 5, 2, 6, 7)
 """What unknown dims are taken as when both models are run."""
 _LARGEST_RUN = 1 << 26
-"""Elements of the inputs of one node up to which it is run."""
+"""Elements of a tensor up to which a node is run."""
+_TOO_LARGE = "its tensors are too large to be checked by running it"
 
 
 class CannotConvertError(Exception):
@@ -98,6 +99,9 @@ def _checked(model: onnx.ModelProto, new: int) -> onnx.ModelProto:
         raise CannotConvertError(f"onnx's converter says: {said.replace('$', '')}") from None
     if [value.name for value in found.graph.output] != [value.name for value in model.graph.output]:
         raise CannotConvertError("onnx's converter has lost an output")
+    for info in model.graph.output:
+        if prod(dim.dim_value for dim in info.type.tensor_type.shape.dim if dim.dim_value) > _LARGEST_RUN:
+            raise CannotConvertError(_TOO_LARGE)
     feeds = _feeds(model)
     names = [value.name for value in found.graph.input]
     before, after = _run(model, feeds), _run(found, {name: feeds[name] for name in names if name in feeds})
@@ -127,7 +131,7 @@ def _feeds(model: onnx.ModelProto) -> dict[str, Any]:
             else:
                 dims.append(symbols.setdefault(dim.dim_param, next(sizes)) if dim.dim_param else next(sizes))
         if prod(dims) > _LARGEST_RUN:
-            raise CannotConvertError("its tensors are too large to be checked by running it")
+            raise CannotConvertError(_TOO_LARGE)
         dtype = helper.tensor_dtype_to_np_dtype(kind.elem_type)
         if dtype.kind not in "fiub":
             raise CannotConvertError(f"data of type {dtype} cannot be made up to check it")

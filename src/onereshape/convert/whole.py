@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable
 from graphlib import TopologicalSorter
 from typing import Any, NamedTuple
@@ -125,7 +126,7 @@ def _openvino(model: Model) -> Wiring:
         if kind not in {"Parameter", "Const", "Result"} and number not in by_layer:
             raise _refused(model, f"{kind} {layer.get('name')} is no Reshape")
         for port in layer.iterfind("output/port"):
-            tensor = port.get("names", "").replace("\\,", ",")
+            tensor = re.split(r"(?<!\\),", port.get("names", ""))[0].replace("\\,", ",").replace("\\\\", "\\")
             names[number, port.get("id")] = (tensor if kind != "Const" else "") or layer.get("name", "")
         fed = [feeds.get((number, port.get("id"))) for port in layer.iterfind("input/port")]
         made: list[Any] = [(number, port.get("id")) for port in layer.iterfind("output/port")]

@@ -5,7 +5,7 @@
 A stream of mixed questions, the same for all: Reshapes as models have them, with every dim known, with symbols, and
 with intervals.  A question is asked for the first time (all are different) or again (the layers of a model repeat it).
 All go from dims to an answer: OpenVINO builds a parameter, a constant and the node, onnx a model of one node, and
-onnx-shape-inference the values and the node that its rule for Reshape is called on; "onnx, ready" is onnx with the model
+onnx-shape-inference the values and the node that its rule for Reshape is called on; "onnx, ready" is onnx with a model
 built before the clock starts.  The last two know no intervals and get unknown dims instead.
 
 All take turns, a part of the stream each; the median of the parts counts, in CPU time, as all use one thread.  Below:

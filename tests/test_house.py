@@ -27,6 +27,7 @@ FLOORS = [
     {"operator"},
     {"translate"},
     {"conformance", "formats", "onnx_backend", "shape_rule"},
+    {"convert"},
     {"cli"},
     {"__init__", "__main__"},
 ]

@@ -15,17 +15,19 @@ from collections.abc import Sequence
 from typing import Any, NoReturn, TextIO
 
 import onereshape
-from onereshape.cli import conform, infer, run
+from onereshape.cli import conform, convert, infer, run
 from onereshape.cli.typed import join_negative_shapes
 from onereshape.errors import ReshapeError
 
-_COMMANDS = {"infer": infer, "run": run, "conform": conform}
+_COMMANDS = {"infer": infer, "run": run, "convert": convert, "conform": conform}
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141
 _HINTS = {
     "missing-attribute": "--special-zero true (a 0 in the target copies) or --special-zero false (a 0 is a 0)",
 }
 """How to say on the command line what a message asks for in the specifications' words."""
+_ASKING = {"infer", "run"}
+"""The commands that have those options."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -58,21 +60,23 @@ def _run(words: list[str]) -> int:
     except SystemExit as stop:  # --help and --version
         return 0 if stop.code is None else int(stop.code)
     except ReshapeError as error:
-        _report(error, as_json=as_json)
+        _report(error, words[0] if words else None, as_json=as_json)
         return 2 if error.usage else 1
     except MemoryError:
-        _report(ReshapeError("bad-usage", why="there is not enough memory for this"), as_json=as_json)
+        _report(ReshapeError("bad-usage", why="there is not enough memory for this"), None, as_json=as_json)
         return 2
     _print(json.dumps(machine) if args.json else text, sys.stdout)
     return code[0] if code else 0
 
 
-def _report(error: ReshapeError, *, as_json: bool) -> None:
+def _report(error: ReshapeError, command: str | None, *, as_json: bool) -> None:
     if as_json:
         _print(json.dumps({"error": error.to_json()}), sys.stdout)
         return
-    hint = _HINTS.get(error.code)
-    _print(f"onereshape: {error}" + (f"\n  hint    {hint}" if hint else ""), sys.stderr)
+    more = list(getattr(error, "__notes__", ()))
+    if command in _ASKING and error.code in _HINTS:
+        more.append(f"hint    {_HINTS[error.code]}")
+    _print("".join([f"onereshape: {error}", *(f"\n  {line}" for line in more)]), sys.stderr)
 
 
 class _Parser(argparse.ArgumentParser):

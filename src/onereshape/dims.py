@@ -260,14 +260,13 @@ def _read_pair(pair: Any, what: str, axis: int, least: int) -> int | Interval:
     low, high = pair if len(pair) == 2 else (None, None)
     if type(low) is not int or (type(high) is not int and high is not None):
         raise _bad(pair, what, axis, "a pair (low, high) of integers with low <= high, or high None")
-    if high is None:
-        return Interval(max(least, low), UNBOUNDED)
-    if low > high:
+    high = UNBOUNDED if high is None else high
+    if low > high and pair[1] is not None:
         raise _bad(pair, what, axis, "a pair (low, high) of integers with low <= high, or high None")
     if high < least:
         raise _bad(pair, what, axis, f"a pair of sizes from {least} on")
     low, high = max(low, least), min(high, UNBOUNDED)
-    return low if low >= high else Interval(low, high)
+    return low if low >= high else Interval(low, high)  # beyond int64 it is refused as a number
 
 
 def _bad(dim: Any, what: str, axis: int, wanted: str) -> ReshapeError:

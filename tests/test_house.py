@@ -25,7 +25,7 @@ FLOORS = [
     {"inference", "explain"},
     {"arrays"},
     {"operator"},
-    {"translate"},
+    {"translation"},
     {"conformance", "formats", "onnx_backend", "shape_rule"},
     {"convert"},
     {"cli"},

@@ -5,17 +5,18 @@
 (2, 12)
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from onereshape.errors import ReshapeError
-from onereshape.inference import infer
 from onereshape.operator import Reshape, reshape
 from onereshape.semantics import resolve
 from onereshape.specs import spec
-from onereshape.translate import translate
 
 if TYPE_CHECKING:
     from onereshape.formats.model_files import load, save
+    from onereshape.inference import infer
+    from onereshape.translation import translate
 
 __version__ = "0.1.0"
 
@@ -32,11 +33,21 @@ __all__ = [
     "translate",
 ]
 
+_LATER = {
+    "infer": "onereshape.inference",
+    "load": "onereshape.formats.model_files",
+    "save": "onereshape.formats.model_files",
+    "translate": "onereshape.translation",
+}
+"""Imported when first asked for: who only reshapes arrays does not wait for them."""
+
 
 def __getattr__(name: str) -> Any:
-    """What only users of files need is imported when it is first asked for."""
-    if name in {"load", "save"}:
-        from onereshape.formats import model_files  # noqa: PLC0415
+    if name not in _LATER:
+        raise AttributeError(f"module 'onereshape' has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(_LATER[name]), name)
+    return found
 
-        return getattr(model_files, name)
-    raise AttributeError(f"module 'onereshape' has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return __all__

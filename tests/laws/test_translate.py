@@ -15,7 +15,7 @@ import pytest
 import onereshape as orx
 from onereshape.errors import TranslateError
 from onereshape.specs import SPECS
-from onereshape.translate import Dims as Dims_, _same
+from onereshape.translation import Dims as Dims_, _same
 from tests.laws.definition import FAMILIES, Dims, Family, defined, lists
 from tests.laws.mutants import mutated
 from tests.laws.test_inference import bindings
@@ -205,7 +205,7 @@ MUTANTS = [
 
 @pytest.mark.parametrize(("line", "becomes"), MUTANTS)
 def test_a_planted_bug_is_found(line: str, becomes: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    mutant = mutated(("translate",), "translate", line, becomes, monkeypatch)
+    mutant = mutated(("translation",), "translation", line, becomes, monkeypatch)
     monkeypatch.setattr(orx, "translate", mutant.translate)
     laws = [test_on_all_data, test_on_data_of_known_dims, test_on_data_of_dims_known_in_part]
     questions = [(law, family, name) for law in laws for family in SOURCES for name in sorted(NAMES)]

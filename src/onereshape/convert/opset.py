@@ -23,7 +23,7 @@ from onereshape.formats.onnx_graphs import nodes, roots
 from onereshape.formats.onnx_reshapes import reshapes as find_reshapes
 from onereshape.operator import Reshape
 from onereshape.shape_rule import infer_model
-from onereshape.translate import translate
+from onereshape.translation import translate
 
 _ONNX = ("", "ai.onnx")
 _LARGEST_CHECKED = 1024

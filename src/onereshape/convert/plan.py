@@ -16,7 +16,7 @@ from onereshape.formats.model import ReshapeNode
 from onereshape.inference import infer
 from onereshape.operator import Reshape
 from onereshape.specs import Spec, spec as find_spec
-from onereshape.translate import translate
+from onereshape.translation import translate
 
 Dims = tuple[Dim, ...] | None
 

@@ -19,7 +19,7 @@ SOURCE = ROOT / "src" / "onereshape"
 FLOORS = [
     {"errors"},
     {"specs", "dtypes", "dims"},
-    {"narrowing"},
+    {"conditions", "narrowing"},
     {"target", "shape"},
     {"semantics", "balance"},
     {"inference", "explain"},

@@ -26,10 +26,10 @@ from onereshape.dims import (
     Size,
     Symbols,
     divide,
-    integer_root,
     interval,
     multiply,
 )
+from onereshape.conditions import Conditions, Never
 from onereshape.errors import INT64_MAX, ReshapeError
 from onereshape.narrowing import Sizes, divisors, leave
 from onereshape.shape import Shape
@@ -73,33 +73,14 @@ class Question(NamedTuple):
         return Question(self.spec, self.copies, dims, words)
 
 
-class Never(Exception):  # noqa: N818 - a finding, which becomes an error only if 0 does not help
-    """No sizes from 1 on can work."""
-
-
-class Settled(Exception):  # noqa: N818 - a finding
-    """A symbol has one possible value."""
-
-    def __init__(self, name: str, value: int) -> None:
-        super().__init__(name, value)
-        self.name = name
-        self.value = value
-
-
 class Balance:
     """One question while it is answered, with the limits of its symbols."""
 
-    __slots__ = (
-        *("conditions", "copied", "copies", "dims", "given", "inferred"),
-        *("open", "outputs", "spec", "symbols", "words"),
-    )
+    __slots__ = ("conditions", "copied", "copies", "dims", "inferred", "open", "outputs", "spec", "words")
 
     def __init__(self, question: Question, symbols: Symbols) -> None:
         self.spec, self.copies, self.dims, self.words = question
-        self.given = symbols
-        self.symbols = symbols
-        """A copy once it is narrowed to what the conditions leave."""
-        self.conditions: list[str] = []
+        self.conditions = Conditions(symbols, has_dims=self.dims is not None)
         self.inferred = self.words.index(-1) if -1 in self.words else None
         self.open: dict[int, Open] = {}
         self.copied: set[int] = set()
@@ -153,7 +134,7 @@ class Balance:
             if axis >= len(self.dims):
                 raise ReshapeError("copy-beyond-rank", axis=axis, rank=len(self.dims))
             return self.dims[axis]
-        self._require(f"rank(data) >= {axis + 1}")
+        self.conditions.require(f"rank(data) >= {axis + 1}")
         return self._unknown(f"data[{axis}]")
 
     def _symbolic(self, axis: int, word: Product) -> Product:
@@ -164,7 +145,7 @@ class Balance:
         elif self.copies:
             same = isinstance(here, Product) and set(word[1]) <= set(here[1])  # at 0 it copies a 0 here too
             if not same:
-                self._positive(word)
+                self.conditions.positive(word)
         return word
 
     def _run_time(self, axis: int, word: Open) -> int | None:
@@ -174,7 +155,7 @@ class Balance:
         if not minus_one and not zero and word.low >= word.high:
             if word.low > word.high:
                 raise Never(f"target[{axis}] can be neither -1 nor 0 here")
-            self._require(f"target[{axis}] = {word.low}")
+            self.conditions.require(f"target[{axis}] = {word.low}")
             return word.low
         self.open[axis] = Open(minus_one, zero, word.low, word.high)
         return None
@@ -190,10 +171,12 @@ class Balance:
             return multiply([*(Product(1, (f"data[{axis}]",)) for axis in self.copied), self._rest()])
         volume = multiply(self.dims)
         coefficient, names = volume
-        if coefficient > INT64_MAX or (self.given.limits and self.symbols.range(volume)[0] > INT64_MAX):
+        if coefficient > INT64_MAX or (
+            self.conditions.given.limits and self.conditions.symbols.range(volume)[0] > INT64_MAX
+        ):
             raise Never(f"{volume} elements are more than int64 can count")
         if coefficient and names and INT64_MAX // coefficient < WORTH_A_CONDITION:
-            self._at_most(Product(1, names), INT64_MAX // coefficient)
+            self.conditions.at_most(Product(1, names), INT64_MAX // coefficient)
         return volume
 
     def _rest(self) -> Product:
@@ -204,8 +187,8 @@ class Balance:
         return self._unknown(name)
 
     def _unknown(self, name: str) -> Product:
-        self._limit(name, *self.symbols.of(name))
-        self.symbols.unnamed.add(name)
+        self.conditions.limit(name, *self.conditions.symbols.of(name))
+        self.conditions.symbols.unnamed.add(name)
         return Product(1, (name,))
 
     # The three cases
@@ -213,13 +196,13 @@ class Balance:
     def _balance(self, volume: Product, fixed: Product) -> None:
         """No output dim is open: the numbers of elements must agree."""
         if not volume[0]:
-            self._vanish(fixed)
+            self.conditions.vanish(fixed)
         elif not fixed[0]:
-            self._vanish(volume)
+            self.conditions.vanish(volume)
         else:
             left, right = divide(volume, fixed)
             if left != right:
-                self._equal(left, right, f"{volume} elements cannot be {fixed}")
+                self.conditions.equal(left, right, f"{volume} elements cannot be {fixed}")
 
     def _infer(self, volume: Product, fixed: Product, axis: int) -> Shape:
         """A -1 alone: the exact quotient."""
@@ -227,7 +210,7 @@ class Balance:
         if not fixed[0]:
             zero = next(index for index in sorted(self.copied) if self.outputs[index] == 0)
             raise ReshapeError("empty-copy-with-inferred", axis=axis, zero=zero)
-        self._positive(fixed)
+        self.conditions.positive(fixed)
         return self._quotient(volume, fixed, axis)
 
     def _division(self, volume: Product, fixed: Product) -> tuple[Product, Product]:
@@ -240,10 +223,10 @@ class Balance:
     def _complete(self, volume: Product, fixed: Product, axis: int) -> Shape:
         """One entry known only at run time, and no -1: whatever it is, it completes the number of elements."""
         if not fixed[0]:  # nothing to complete: any size of it will do
-            self._vanish(volume)
-            self._require(FITS)
+            self.conditions.vanish(volume)
+            self.conditions.require(FITS)
             return self._shape({axis: interval(*self._sizes(axis, volume))})
-        self._positive(fixed)
+        self.conditions.positive(fixed)
         return self._quotient(volume, fixed, axis)
 
     def _narrow(self, volume: Product, fixed: Product, free: list[int]) -> Shape:
@@ -252,7 +235,7 @@ class Balance:
         if self.inferred is not None and not self._may_copy_empty():  # no 0 beside the -1
             strict = True
             volume, fixed = self._division(volume, fixed)
-            self._positive(fixed)
+            self.conditions.positive(fixed)
         sizes = {axis: self._sizes(axis, volume) for axis in free}
         if strict:
             sizes = {axis: at if axis == self.inferred else (max(at[0], 1), at[1]) for axis, at in sizes.items()}
@@ -260,7 +243,7 @@ class Balance:
         for axis, (smallest, largest) in sizes.items():
             if smallest > largest:
                 raise Never(f"target[{axis}] has no size left")
-        self._require(FITS)
+        self.conditions.require(FITS)
         return self._shape({axis: interval(*at) for axis, at in sizes.items()})
 
     def _may_copy_empty(self) -> bool:
@@ -270,8 +253,8 @@ class Balance:
 
     def _left(self, volume: Product, fixed: Product, sizes: Sizes) -> Sizes:
         """The sizes of open dims after a look at the number of elements."""
-        least, most = self.symbols.range(volume)
-        low, high = self.symbols.range(fixed)
+        least, most = self.conditions.symbols.range(volume)
+        low, high = self.conditions.symbols.range(fixed)
         if least > 0:  # then nothing is 0
             if not fixed[0]:
                 raise Never(f"{volume} elements, and the target asks for none")
@@ -296,7 +279,7 @@ class Balance:
         ranges = [(options.low, options.high)] if options.low <= options.high else []
         if options.minus_one:
             empty = self.spec.empty_copy_beside_inferred and self.copies
-            ranges.append(ANY_SIZE if empty else (0, self.symbols.range(volume)[1]))
+            ranges.append(ANY_SIZE if empty else (0, self.conditions.symbols.range(volume)[1]))
         if options.zero:
             ranges.append(self._copied_sizes(axis, volume) if self.copies else (0, 0))
         return min(low for low, _ in ranges), max(high for _, high in ranges)
@@ -309,17 +292,9 @@ class Balance:
         if len(self.open) == 1 and self.inferred is None and here != 0:
             others = [output for output in self.outputs if output is not None]
             left, right = divide(volume, multiply([here, *others])) if 0 not in others else (ONE, ONE)
-            if not self._may_equal(left, right):  # only an empty dim could be copied
+            if not self.conditions.may_equal(left, right):  # only an empty dim could be copied
                 return (0, 0)
-        return self.symbols.range(_product(here))
-
-    def _may_equal(self, left: Product, right: Product) -> bool:
-        """Whether two products without a common factor can be equal, as far as their limits and numbers say."""
-        if not left[0]:  # the right side has no 0
-            return False
-        (low, high), (least, most) = self.symbols.range(left), self.symbols.range(right)
-        divides = (right[1] or right[0] % left[0] == 0) and (left[1] or left[0] % right[0] == 0)
-        return bool(divides) and high >= least and most >= low
+        return self.conditions.symbols.range(_product(here))
 
     # The one open dim as a quotient
 
@@ -327,14 +302,14 @@ class Balance:
         quotient = divide(volume, fixed)
         top, bottom = quotient
         if bottom[1]:
-            self._require(f"{top} is divisible by {bottom}")
+            self.conditions.require(f"{top} is divisible by {bottom}")
         elif bottom[0] > 1:
-            self._divisible(top, bottom[0])
+            self.conditions.divisible(top, bottom[0])
         options = self.open.get(axis) if self.open else None
         if options is None and not bottom[1]:
             if not top[1]:
                 return self._shape({axis: top[0]})
-            if not self.given.limits and not self.symbols.unnamed:  # only names, of any size
+            if not self.conditions.given.limits and not self.conditions.symbols.unnamed:  # only names, of any size
                 return self._shape({axis: str(quotient)})
         low, high = self._quotient_sizes(quotient)
         if options is not None:
@@ -344,34 +319,18 @@ class Balance:
             low, high = max(low, least), min(high, most)
             if low > high:
                 raise Never(f"target[{axis}] is out of reach")
-        return self._shape({axis: self.symbols.quotient_dim(quotient, low, high)})
+        return self._shape({axis: self.conditions.symbols.quotient_dim(quotient, low, high)})
 
     def _quotient_sizes(self, quotient: Quotient) -> tuple[int, int]:
         (factor, names), bottom = quotient
-        least, most = self.symbols.range(Product(1, names))
+        least, most = self.conditions.symbols.range(Product(1, names))
         if not bottom[1]:  # the names are a multiple of the divisor
             steps = -(-least // bottom[0]), most if most >= UNBOUNDED else most // bottom[0]
             return factor * steps[0], min(factor * steps[1], UNBOUNDED)
-        low, high = self.symbols.range(bottom)
+        low, high = self.conditions.symbols.range(bottom)
         most = min(most * factor, UNBOUNDED)
         smallest = -(-least * factor // high) if high < UNBOUNDED else min(least * factor, 1)
         return smallest, most if most >= UNBOUNDED else most // max(low, 1)
-
-    def _divisible(self, top: Product, divisor: int) -> None:
-        """Asks that a product divides, and narrows its one symbol to multiples."""
-        names = Product(1, top[1])
-        if not names[1]:
-            raise Never(f"{top[0]} does not divide by {divisor}")
-        least, most = self.symbols.range(names)
-        low = -(-least // divisor) * divisor
-        high = most if most >= UNBOUNDED >= divisor else most // divisor * divisor
-        if low > high:
-            raise Never(f"no {names} from {least} to {most} divides by {divisor}")
-        if len(names[1]) == 1:
-            if low == high:
-                self._settle(names[1][0], low)
-            self._limit(names[1][0], low, high)
-        self._require(f"{names} is divisible by {divisor}")
 
     def _possible(self, quotient: Quotient, low: int, high: int, axis: int, options: Open) -> None:
         """Asks that an entry known only at run time can mean the quotient."""
@@ -385,107 +344,24 @@ class Balance:
             if not values and not (copies and not isinstance(here, int)):
                 raise Never(f"target[{axis}] would have to be {low}")
             known = values and here is not None
-            self._require(f"target[{axis}] = {' or '.join(map(str, values))}" if known else FITS)
+            self.conditions.require(f"target[{axis}] = {' or '.join(map(str, values))}" if known else FITS)
             return
-        self._require(FITS)
+        self.conditions.require(FITS)
         if options.minus_one or copies:
             return
         least = 0 if options.zero else options.low
         top, bottom = quotient
         if bottom == ONE and len(top[1]) == 1:
-            self._within(top[0], top[1][0], least, options.high)
-
-    def _within(self, coefficient: int, name: str, least: int, most: int) -> None:
-        """Limits one symbol so that its multiple lies between two sizes."""
-        low, high = self.symbols.of(name)
-        smallest = max(low, -(-least // coefficient))
-        largest = high if most >= UNBOUNDED else min(high, most // coefficient)
-        if smallest > largest:
-            raise Never(f"{name} would have to be at least {smallest} and at most {largest}")
-        if smallest == largest and low < high:
-            self._settle(name, smallest)
-        if smallest > low:
-            self._require(f"{name} >= {smallest}")
-        if largest < high:
-            self._require(f"{name} <= {largest}")
-        self._limit(name, smallest, largest)
-
-    # Conditions
-
-    def _require(self, condition: str) -> None:
-        if condition not in self.conditions:
-            self.conditions.append(condition)
-
-    def _limit(self, name: str, low: int, high: int) -> None:
-        if self.symbols is self.given:
-            self.symbols = self.given.copy()
-        self.symbols.limits[name] = (low, high)
-
-    def _equal(self, left: Product, right: Product, otherwise: str) -> None:
-        """Asks that two products without a common factor are equal; settles a symbol that stands alone."""
-        if not self._may_equal(left, right):
-            raise Never(otherwise)
-        if left[1] and right[1]:
-            self._require(f"{left} = {right}")
-            return
-        unknown, number = (left, right[0]) if left[1] else (right, left[0])
-        names = set(unknown[1])
-        root = integer_root(number, len(unknown[1])) if len(names) == 1 else number
-        if root is None:
-            raise Never(otherwise)
-        if len(names) == 1:
-            self._settle(unknown[1][0], root)
-        else:
-            self._require(f"{unknown} = {number}")
-
-    def _vanish(self, product: Product) -> None:
-        """Asks that a product is 0."""
-        names = [name for name in dict.fromkeys(product[1]) if self.symbols.of(name)[0] == 0]
-        if not product[0]:
-            return
-        if not names:
-            raise Never(f"{product} elements cannot be 0")
-        if len(names) == 1:
-            self._settle(names[0], 0)
-        else:
-            self._require(f"{Product(1, tuple(names))} = 0")
-
-    def _settle(self, name: str, value: int) -> None:
-        """Gives a symbol its value: the question is asked again, unless data has no dims to put it into."""
-        if self.dims is not None or name not in self.symbols.unnamed:
-            raise Settled(name, value)
-        self._require(f"{name} = {value}")
-        self._limit(name, value, value)
-
-    def _positive(self, product: Product) -> None:
-        """Asks that every symbol of a product is at least 1."""
-        if not product[1]:
-            return
-        for name in product[1]:
-            low, high = self.symbols.limits.get(name, ANY_SIZE)
-            if low < 1:
-                if high < 1:
-                    raise Never(f"{name} is 0")
-                self._limit(name, 1, high)
-                self.conditions.append(f"{name} >= 1")
-
-    def _at_most(self, product: Product, most: int) -> None:
-        least, high = self.symbols.range(product)
-        if least > most:
-            raise Never(f"{product} is at least {least}, and int64 allows {most}")
-        if high > most:
-            self._require(f"{product} <= {most}")
-            if len(product[1]) == 1:
-                self._limit(product[1][0], least, most)
+            self.conditions.within(top[0], top[1][0], least, options.high)
 
     def _shape(self, found: dict[int, Dim]) -> Shape:
         """The answer: dims that were found, and those that were never open."""
-        dim = self.symbols.dim
+        dim = self.conditions.symbols.dim
         outputs = self.outputs
         for axis, size in enumerate(outputs):
             if type(size) is not int:
                 outputs[axis] = found[axis] if size is None else dim(size)  # type: ignore[assignment]
-        return Shape(outputs, self.conditions)  # type: ignore[arg-type]
+        return Shape(outputs, self.conditions.texts)  # type: ignore[arg-type]
 
 
 def _product(size: Size) -> Product:

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from onereshape.balance import Balance, Never, Open, Question, Settled, Word
+from onereshape.balance import Balance, Open, Question, Word
+from onereshape.conditions import Never, Settled
 from onereshape.dims import Dim, Interval, Product, Size, Symbols, read_dim, shown
 from onereshape.errors import INT64_MAX, ReshapeError
 from onereshape.semantics import output_dims, read_data

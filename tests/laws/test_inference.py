@@ -203,18 +203,18 @@ MUTANTS = [
     ("balance", "zero = word.zero and (", "zero = word.zero and False and ("),
     ("balance", "if not self.spec.empty_copy_beside_inferred or not self.copies:", "if not self.copies:"),
     ("balance", "if not self.spec.empty_copy_beside_inferred or not self.copies:", "if True:"),
-    ("balance", "(right[1] or right[0] % left[0] == 0)", "right[0] % left[0] == 0"),
-    ("balance", "high >= least and most >= low", "high > least and most >= low"),
-    ("balance", "return (0, 0)\n        return self.symbols.range(_product(here))", "return (0, 0)"),
+    ("conditions", "(right[1] or right[0] % left[0] == 0)", "right[0] % left[0] == 0"),
+    ("conditions", "high >= least and most >= low", "high > least and most >= low"),
+    ("balance", "return (0, 0)\n        return self.conditions.symbols.range(_product(here))", "return (0, 0)"),
     ("balance", "takes and any(options.zero for options in self.open.values())", "False"),
-    ("balance", "ANY_SIZE if empty else (0, self.symbols.range(volume)[1])", "(0, 0)"),
+    ("balance", "ANY_SIZE if empty else (0, self.conditions.symbols.range(volume)[1])", "(0, 0)"),
     ("balance", "if others:  # only the -1 can be 0", "if True:"),
-    ("balance", 'self._require(f"{top} is divisible by {bottom}")', "pass"),
-    ("balance", 'self._require(f"{names} is divisible by {divisor}")', "pass"),
-    ("balance", "low = -(-least // divisor) * divisor", "low = (least // divisor + 1) * divisor"),
-    ("balance", 'self._require(f"{left} = {right}")', "pass"),
-    ("balance", 'self._require(f"{unknown} = {number}")', "pass"),
-    ("balance", 'self._require(f"target[{axis}] = {word.low}")', "pass"),
+    ("balance", 'self.conditions.require(f"{top} is divisible by {bottom}")', "pass"),
+    ("conditions", 'self.require(f"{names} is divisible by {divisor}")', "pass"),
+    ("conditions", "low = -(-least // divisor) * divisor", "low = (least // divisor + 1) * divisor"),
+    ("conditions", 'self.require(f"{left} = {right}")', "pass"),
+    ("conditions", 'self.require(f"{unknown} = {number}")', "pass"),
+    ("balance", 'self.conditions.require(f"target[{axis}] = {word.low}")', "pass"),
     ("balance", "if options.minus_one or copies:", "if options.minus_one:"),
     ("balance", "if not fixed[0]:  # nothing to complete", "if False:  # nothing to complete"),
     ("inference", "return _with_a_zero(question, symbols, never)", "raise"),
@@ -223,8 +223,8 @@ MUTANTS = [
     ("inference", "minus_one=low == -1", "minus_one=False"),
     (
         "balance",
-        "        self._positive(fixed)\n        return self._quotient(volume, fixed, axis)\n\n    def _division",
-        "        return self._quotient(volume, fixed, axis)\n\n    def _division",
+        "self.conditions.positive(fixed)\n        return self._quotient(volume, fixed, axis)\n\n    def _division",
+        "return self._quotient(volume, fixed, axis)\n\n    def _division",
     ),
 ]
 
@@ -237,7 +237,7 @@ def test_a_planted_bug_is_found(module: str, line: str, becomes: str, monkeypatc
     assert any(broken(infer, family, data, target) for data, target in questions for family in FEW)
 
 
-MODULES = ("dims", "shape", "narrowing", "balance", "inference")
+MODULES = ("dims", "shape", "narrowing", "conditions", "balance", "inference")
 
 
 def broken(infer: Any, family: Family, data: tuple[Any, ...] | None, target: tuple[Any, ...]) -> bool:

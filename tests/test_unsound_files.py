@@ -179,10 +179,10 @@ UNSOUND_PB = {
 
 
 class TestUnsoundPb:
-    @pytest.mark.skipif(not hasattr(TensorProto, "FLOAT6E2M3"), reason="needs an ONNX that has the type")
     def test_a_type_of_no_reshape(self, tmp_path: Path) -> None:
         (tmp_path / "a.pb").write_bytes(edited(set_fields(data_type=27)))
-        assert refusal(tmp_path / "a.pb") == "has elements of type float6e2m3, which no Reshape takes"
+        named = "float6e2m3" if hasattr(TensorProto, "FLOAT6E2M3") else "27"  # as the installed onnx knows it
+        assert refusal(tmp_path / "a.pb") == f"has elements of type {named}, which no Reshape takes"
 
     @pytest.mark.parametrize(("content", "why"), UNSOUND_PB.values(), ids=UNSOUND_PB)
     def test_refused(self, content: bytes, why: str | None, tmp_path: Path) -> None:

@@ -139,10 +139,10 @@ def read_flag(spec: Spec, attributes: Mapping[str, Any]) -> bool:
             raise ReshapeError("missing-attribute", spec=spec, attribute=flag.name)
         return flag.default == flag.copies
     value = attributes[flag.name]
-    try:
-        number = operator.index(value)  # 0, 1, False, True and NumPy's integers
+    try:  # 0, 1, False, True, NumPy's integers, and its bool, which is no index
+        number = int(value) if type(value).__name__ in {"bool", "bool_"} else operator.index(value)
     except TypeError:
-        number = int(value) if type(value).__name__ in {"bool", "bool_"} else -1  # NumPy's bool is no index
+        number = -1
     if number not in {0, 1}:
         allowed = "0 or 1" if spec.dialect == "onnx" else "true or false"
         raise ReshapeError("bad-attribute", attribute=flag.name, value=repr(value), allowed=allowed)

@@ -76,14 +76,24 @@ def _squeezed(text: str) -> str:
 
 
 def _types_fit(node: ir.Node, before: Any, after: Any, known: Known) -> bool:
-    for values, old, new in ((node.inputs, before.inputs, after.inputs), (node.outputs, before.outputs, after.outputs)):
+    for side, values in (("inputs", node.inputs), ("outputs", node.outputs)):
         for index, value in enumerate(values):
-            if value is None or not old or not new:
+            was, allowed = _types(before, side, index), _types(after, side, index)
+            if value is None or was is None or allowed is None or was <= allowed:
                 continue
-            was, allowed = (set(side[min(index, len(side) - 1)].types) for side in (old, new))
-            if not was <= allowed and type_name(known.get(value, value)) not in allowed:
+            if type_name(known.get(value, value)) not in allowed:
                 return False
     return True
+
+
+def _types(version: Any, side: str, index: int) -> set[str] | None:
+    """The types that a version takes at that input or output, None where it has no such one."""
+    parameters = getattr(version, side)
+    if not parameters:
+        return None
+    letter = parameters[min(index, len(parameters) - 1)].type_str
+    allowed = {constraint.type_param_str: constraint.allowed_type_strs for constraint in version.type_constraints}
+    return set(allowed.get(letter, [letter]))
 
 
 def spread_types(nodes: Iterable[ir.Node], opset: int) -> None:

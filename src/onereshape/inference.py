@@ -60,7 +60,7 @@ def infer(
     if entries is None:
         return Shape(None, (AGREES,))
     try:
-        return _answer(Question(row, copies, sizes, _read_words(entries)), tuple(limits.items()))
+        return _answer(Question(row, copies, sizes, _read_words(entries, row)), tuple(limits.items()))
     except Never as never:
         code, axis, fields = "impossible-volume", None, {"why": str(never)}
     except ReshapeError as error:
@@ -70,7 +70,10 @@ def infer(
 
 
 def _all_int(dims: tuple[Any, ...]) -> bool:
-    return not any([type(dim) is not int for dim in dims])  # noqa: C419 - a list is twice as fast
+    for dim in dims:  # noqa: SIM110 - three times as fast as all()
+        if type(dim) is not int:
+            return False
+    return True
 
 
 def _read_list(dims: Iterable[Any] | None, what: str) -> tuple[Any, ...] | None:
@@ -122,15 +125,17 @@ def _refuse_dim(dims: tuple[Any, ...], axis: int, size: int) -> None:
     raise ReshapeError("overflow", data=shown(dims), what=f"data[{axis}]", value=size, limit=INT64_MAX)
 
 
-def _read_words(entries: tuple[Any, ...]) -> tuple[Word, ...]:
+def _read_words(entries: tuple[Any, ...], spec: Spec) -> tuple[Word, ...]:
     words: list[Word] = []
     for axis, entry in enumerate(entries):
         size = entry if type(entry) is int else read_dim(entry, "target", axis, -1)
         if isinstance(size, Interval):
             low, high = size
             words.append(Open(minus_one=low == -1, zero=low <= 0 <= high, low=max(low, 1), high=high))
-        else:
-            words.append(size)
+            continue
+        if type(size) is int and not -1 <= size <= INT64_MAX:
+            read_numbers((*[1] * axis, size), spec, zero_copies=True)  # refuses it
+        words.append(size)
     return tuple(words)
 
 
@@ -145,17 +150,23 @@ def _answer(question: Question, limits: tuple[tuple[str, tuple[int, int]], ...])
         symbols.limits[name] = (low, high)
         if name.startswith("data["):
             symbols.unnamed.add(name)
+    return _ask(question, symbols)
+
+
+def _ask(question: Question, symbols: Symbols) -> Shape:
+    """The answer to a question whose integers may be mistakes, or all that there is."""
+    words = question.words
+    if -1 in words and (words.count(-1) > 1 or (0 in words and not question.copies)):
+        numbers = tuple(word if isinstance(word, int) else 1 for word in words)
+        read_numbers(numbers, question.spec, question.copies)  # refuses what no data can mend
+    if question.dims is not None and _all_int(words) and _all_int(question.dims):
+        target = read_numbers(words, question.spec, question.copies)
+        return Shape(output_dims(question.dims, target))  # type: ignore[arg-type]
     return _solve(question, symbols)
 
 
 def _solve(question: Question, symbols: Symbols) -> Shape:
     """The answer, also where only a symbol that is 0 can give one."""
-    spec, copies, dims, words = question
-    integers = [word for word in words if type(word) is int]
-    if integers and (min(integers) < 0 or max(integers) > INT64_MAX):
-        _check(integers, question)
-    if len(integers) == len(words) and dims is not None and _all_int(dims):
-        return Shape(output_dims(dims, read_numbers(words, spec, copies)))  # type: ignore[arg-type]
     try:
         return Balance(question, symbols).answer()
     except Settled as settled:
@@ -164,20 +175,12 @@ def _solve(question: Question, symbols: Symbols) -> Shape:
         return _with_a_zero(question, symbols, never)
 
 
-def _check(integers: list[int], question: Question) -> None:
-    """Refuses the integers of a target that no data can mend, in the words of `read_numbers`."""
-    sound = integers.count(-1) == 1 and min(integers) == -1 and max(integers) <= INT64_MAX
-    if not sound or (0 in integers and not question.copies):
-        numbers = tuple(word if isinstance(word, int) else 1 for word in question.words)
-        read_numbers(numbers, question.spec, question.copies)
-
-
 def _given(question: Question, symbols: Symbols, name: str, value: int) -> Shape:
     """The answer with a value for a symbol, which becomes a condition."""
     low, high = symbols.of(name)
     if not low <= value <= high:
         raise Never(f"{name} would have to be {value}")
-    shape = _solve(question.at(name, value), symbols)
+    shape = _ask(question.at(name, value), symbols)
     return Shape(shape.dims, (f"{name} = {value}", *shape.conditions))
 
 

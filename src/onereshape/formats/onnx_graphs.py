@@ -10,6 +10,7 @@ from typing import Any
 
 import onnx_ir as ir
 
+from onereshape.formats.beside import file_beside
 from onereshape.formats.model import cycle, unreadable, unwritable
 
 _SHOWN = 8
@@ -50,16 +51,10 @@ def subgraphs(node: ir.Node) -> Iterator[tuple[str, ir.Graph]]:
 def external_file(tensor: ir.ExternalTensor, path: str) -> Path:
     """The file of a tensor's data; refuses one outside the folder of the model, by a link too."""
     location = str(tensor.location)
-    folder = Path(path).absolute().parent
-    parts = location.replace("\\", "/").split("/")
-    try:
-        inside = (folder / location).resolve().is_relative_to(folder.resolve())
-    except (OSError, ValueError, RuntimeError):  # names too long, NUL bytes, loops of links
-        inside = False
-    # A drive's letter is what makes a Windows path absolute.
-    if not inside or not location or ".." in parts or not parts[0] or ":" in parts[0]:
+    file = file_beside(path, location)
+    if file is None:
         raise unreadable(path, f"the data of {tensor.name!r} are in {location!r}, outside its own folder")
-    return folder / location
+    return file
 
 
 def check_names(model: ir.Model, path: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from math import prod
-from pathlib import Path, PureWindowsPath
+from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +18,7 @@ from onereshape import dtypes
 from onereshape.arrays.numpy_arrays import Array
 from onereshape.dtypes import ElementType
 from onereshape.errors import FormatError
+from onereshape.formats.beside import file_beside
 from onereshape.formats.tensor import Tensor, is_nameless
 
 if TYPE_CHECKING:
@@ -130,17 +131,18 @@ def _load_external(proto: TensorProto, element_type: ElementType, path: str) -> 
     """Moves data that are in another file into the tensor; a path that leaves the folder, by a link too, is refused."""
     said = {entry.key: entry.value for entry in proto.external_data}
     location = said.get("location", "")
-    folder = Path(path).parent.resolve()
-    parts = PureWindowsPath(location)  # splits at both kinds of slash
-    if ".." in parts.parts or parts.anchor or not (folder / location).resolve().is_relative_to(folder):
+    if not location:
+        raise _unreadable(path, "has its data in another file, and does not say in which")
+    beside = file_beside(path, location)
+    if beside is None:
         raise _unreadable(path, f"its data are in {location!r}, outside its own folder, and are not read")
     start, length = said.get("offset", "0"), said.get("length")
     if not all(re.fullmatch("[0-9]{1,19}", text) for text in (start, length or "0")):
         raise _unreadable(path, f"has external data at offset {start!r} of length {length!r}, which are no numbers")
     try:
-        if not (folder / location).is_file():
+        if not beside.is_file():
             raise _unreadable(path, f"its data are in {location!r}, which is not a file beside it")
-        with (folder / location).open("rb") as file:
+        with beside.open("rb") as file:
             there = max(os.fstat(file.fileno()).st_size - int(start), 0)
             announced = there if length is None else int(length)
             needed = _raw_bytes(proto, element_type)

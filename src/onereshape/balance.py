@@ -89,23 +89,22 @@ class Balance:
 
     def answer(self) -> Shape:
         """The shape with its conditions, or `Never`, or `Settled`."""
-        free = []
-        asked = 1
+        free, asked, outputs = [], 1, self.outputs
         names: tuple[str, ...] = ()
         for axis, word in enumerate(self.words):
             if type(word) is int and (word > 0 or (word == 0 and not self.copies)):
-                self.outputs.append(word)
+                outputs.append(word)
                 asked *= word
                 continue
             output = self._output(axis, word)
-            self.outputs.append(output)
+            outputs.append(output)
             if output is None:
                 free.append(axis)
-            elif isinstance(output, int):
+            elif type(output) is int:
                 asked *= output
             else:
-                asked *= output[0]
-                names += output[1]
+                asked *= output[0]  # type: ignore[index]
+                names += output[1]  # type: ignore[index]
         volume = self._volume()
         fixed = Product(asked, tuple(sorted(names)) if asked and len(names) > 1 else names if asked else ())
         if not free:

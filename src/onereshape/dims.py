@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import gcd
 from operator import index
 from typing import Any, NamedTuple
@@ -59,6 +59,12 @@ Size = int | Product
 """A dim of which a formula is known."""
 
 ONE = Product(1)
+
+
+@cache
+def place_of(axis: int) -> Product:
+    """A dim of data that has no name: its place."""
+    return Product(1, (f"data[{axis}]",))
 
 
 def parse(text: str) -> Product:
@@ -193,7 +199,7 @@ class Symbols:
             return size
         if self.unnamed and not self.unnamed.isdisjoint(size[1]):
             return interval(*self.range(size))
-        return str(size)
+        return size[1][0] if len(size[1]) == 1 and size[0] == 1 else size.factors()
 
     def quotient_dim(self, quotient: Quotient, low: int, high: int) -> Dim:
         """A quotient within limits, in the notation of dims."""

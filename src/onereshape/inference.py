@@ -12,7 +12,7 @@ from typing import Any
 
 from onereshape.balance import Balance, Open, Question, Word
 from onereshape.conditions import Never, Settled
-from onereshape.dims import Dim, Interval, Product, Size, Symbols, read_dim, shown
+from onereshape.dims import Dim, Interval, Product, Size, Symbols, place_of, read_dim, shown
 from onereshape.errors import INT64_MAX, ReshapeError
 from onereshape.semantics import output_dims, read_data
 from onereshape.shape import Shape
@@ -47,7 +47,8 @@ def infer(
     """
     row = find_spec(spec)
     copies = read_flag(row, attributes)
-    dims, entries = _read_list(data, "data"), _read_list(target, "target")
+    dims = data if type(data) is tuple else _read_list(data, "data")
+    entries = target if type(target) is tuple else _read_list(target, "target")
     if dims is not None and entries is not None and _all_int(dims) and _all_int(entries):
         dims = read_data(dims)
         try:
@@ -77,8 +78,8 @@ def _all_int(dims: tuple[Any, ...]) -> bool:
 
 
 def _read_list(dims: Iterable[Any] | None, what: str) -> tuple[Any, ...] | None:
-    if dims is None or type(dims) is tuple:
-        return dims
+    if dims is None:
+        return None
     if type(dims) is list:
         return tuple(dims)
     if isinstance(dims, str | bytes) or not isinstance(dims, Iterable):
@@ -112,9 +113,9 @@ def _read_dims(dims: tuple[Any, ...], limits: dict[str, tuple[int, int]]) -> tup
             if not 0 <= size <= INT64_MAX:
                 _refuse_dim(dims, axis, size)
         elif isinstance(size, Interval):
-            name = f"data[{axis}]"
-            limits[name] = size
-            size = Product(1, (name,))
+            place = place_of(axis)
+            limits[place.symbols[0]] = size
+            size = place
         sizes.append(size)
     return tuple(sizes)
 

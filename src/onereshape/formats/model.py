@@ -6,6 +6,7 @@ import re
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
 from typing import Any, Literal
 
 from onereshape.dims import Dim
@@ -100,3 +101,12 @@ def cycle(graph: Mapping[Hashable, Iterable[Hashable]]) -> list[Any] | None:
         found: list[Any] = error.args[1]
         return found
     return None
+
+
+def content_of(path: str, largest: int, why: str) -> bytes:
+    """The bytes of a file, of which no more than `largest` are read; `why` says why no such file has more."""
+    with Path(path).open("rb") as file:
+        content = file.read(largest + 1)
+    if len(content) > largest:
+        raise unreadable(path, f"has more than {largest} bytes, {why}")
+    return content

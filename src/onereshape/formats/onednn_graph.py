@@ -9,12 +9,20 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from onereshape.dims import Dim
 from onereshape.formats.atomic import replacing
-from onereshape.formats.model import LONGEST_TARGET, Model, ReshapeNode, cause, cycle, unreadable, unwritable
+from onereshape.formats.model import (
+    content_of,
+    LONGEST_TARGET,
+    Model,
+    ReshapeNode,
+    cause,
+    cycle,
+    unreadable,
+    unwritable,
+)
 from onereshape.specs import spec as find_spec
 
 _LARGEST = 1 << 27
@@ -39,10 +47,7 @@ class _Operator(NamedTuple):
 
 def load(path: str) -> Model:
     """The graph of a file, checked as far as its operators and their tensors are asked for."""
-    with Path(path).open("rb") as file:
-        content = file.read(_LARGEST + 1)
-    if len(content) > _LARGEST:
-        raise unreadable(path, f"has more than {_LARGEST} bytes, which no dump of a graph has")
+    content = content_of(path, _LARGEST, "which no dump of a graph has")
     graph = _parsed(content, path)
     return Model("onednn", path, _reshapes(graph, path), graph, content)
 

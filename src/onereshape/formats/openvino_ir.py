@@ -15,7 +15,7 @@ from defusedxml.common import DefusedXmlException  # type: ignore[import-untyped
 from defusedxml.ElementTree import DefusedXMLParser  # type: ignore[import-untyped]
 
 from onereshape.formats.atomic import replacing
-from onereshape.formats.model import Model, ReshapeNode, cause, unreadable, unwritable
+from onereshape.formats.model import content_of, Model, ReshapeNode, cause, unreadable, unwritable
 from onereshape.formats.openvino_reshapes import reshapes as find_reshapes
 
 _VERSIONS = ("10", "11")
@@ -41,10 +41,7 @@ class _Original:
 
 def load(path: str) -> Model:
     """The model of an .xml, with each constant checked to lie in the .bin."""
-    with Path(path).open("rb") as file:
-        content = file.read(_LARGEST + 1)
-    if len(content) > _LARGEST:
-        raise unreadable(path, f"has more than {_LARGEST} bytes, and an IR keeps its weights in the .bin")
+    content = content_of(path, _LARGEST, "and an IR keeps its weights in the .bin")
     net = _parsed(content, path)
     if net.tag != "net" or net.get("version") not in _VERSIONS:
         what = f"version {net.get('version')} of <{net.tag}>"

@@ -21,6 +21,8 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python bench/overhead.py
 	$(BIN)/python bench/inference.py
 	$(BIN)/python bench/formats.py
+	$(BIN)/python bench/corpus.py
+	$(BIN)/python bench/models.py
 
 docs: $(VENV)/.installed
 	$(BIN)/python docs/write_dialects.py

@@ -289,7 +289,7 @@ class TestUsage:
     @pytest.mark.parametrize(
         ("words", "message"),
         [
-            ((), "a command is missing: one of infer, run, convert, conform (see onereshape --help)"),
+            ((), "a command is missing: one of infer, run, check, fix, convert, conform (see onereshape --help)"),
             (("infre",), "argument COMMAND: invalid choice: 'infre'"),
             (("infer", "--data", "2"), "the following arguments are required: --target (see onereshape infer --help)"),
             (("infer", "--data", "2", "--target"), "argument --target: expected one argument (see onereshape infer"),

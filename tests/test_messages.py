@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import onereshape as orx
-from onereshape.errors import CODES, FormatError, ReshapeError
+from onereshape.errors import CODES, FixError, FormatError, ReshapeError
 
 X = np.zeros((2, 3), np.float32)
 
@@ -179,6 +179,68 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
         "the node 'a' is a Conv  [unsupported-model]",
     ),
     "bad-usage": (lambda: _fail(ReshapeError("bad-usage", why="no --target")), "no --target  [bad-usage]"),
+    "unknown-input": (
+        lambda: _fail(
+            FixError("unknown-input", name="pixels", nearest=" (did you mean 'pixel_values'?)", there="it has 1")
+        ),
+        "the model has no input 'pixels' (did you mean 'pixel_values'?); it has 1  [unknown-input]",
+    ),
+    "axis-range": (
+        lambda: _fail(FixError("axis-range", input="x", rank=2, asked=2)),
+        "the input x has 2 dims, so it has no axis 2  [axis-range]",
+    ),
+    "unknown-rank": (
+        lambda: _fail(FixError("unknown-rank", input="x")),
+        "the rank of the input x is not declared, so none of its axes can be freed  [unknown-rank]",
+    ),
+    "already-dynamic": (
+        lambda: _fail(FixError("already-dynamic", input="x", asked=0, dim="batch", name="N")),
+        "axis 0 of the input x is already dynamic: its name is batch, not N  [already-dynamic]",
+    ),
+    "bad-name": (
+        lambda: _fail(FixError("bad-name", name="2N")),
+        "'2N' is no name of a dim: letters, digits and _, and no digit first  [bad-name]",
+    ),
+    "name-taken": (
+        lambda: _fail(FixError("name-taken", name="S", first="x[1] = 16", second="y[1] = 8")),
+        "S would name two sizes: x[1] = 16 and y[1] = 8  [name-taken]",
+    ),
+    "asked-twice": (
+        lambda: _fail(FixError("asked-twice", input="x", asked=1, first="S", second="T")),
+        "axis 1 of the input x is asked for twice, as S and as T  [asked-twice]",
+    ),
+    "batch-sizes": (
+        lambda: _fail(FixError("batch-sizes", first="x[0] = 1", second="y[0] = 2")),
+        "the batch has two sizes: x[0] = 1 and y[0] = 2  [batch-sizes]",
+    ),
+    "no-batch": (
+        lambda: _fail(FixError("no-batch", why="the model has no inputs")),
+        "no input carries a batch: the model has no inputs  [no-batch]",
+    ),
+    "mixes-samples": (
+        lambda: _fail(FixError("mixes-samples", node="/Softmax", op="Softmax", why="its axis 0 is the batch")),
+        "/Softmax (Softmax) mixes the samples: its axis 0 is the batch  [mixes-samples]",
+    ),
+    "no-batching-rule": (
+        lambda: _fail(FixError("no-batching-rule", node="/Foo", op="custom:Foo", tensor="x")),
+        "/Foo: custom:Foo has no batching rule, and its input x carries the batch  [no-batching-rule]",
+    ),
+    "cannot-free": (
+        lambda: _fail(FixError("cannot-free", node="/Loop", op="Loop", why="its body carries the batch")),
+        "/Loop (Loop): its body carries the batch  [cannot-free]",
+    ),
+    "nothing-asked": (
+        lambda: _fail(FixError("nothing-asked")),
+        "nothing is asked of fix: give a batch, dims to free, or simplify  [nothing-asked]",
+    ),
+    "not-certified": (
+        lambda: _fail(FixError("not-certified", why="y differs by 3 at N = 2")),
+        "the repaired model is not certified: y differs by 3 at N = 2  [not-certified]",
+    ),
+    "engine-refused": (
+        lambda: _fail(FixError("engine-refused", what="load the original model", why="custom:Foo is no operator")),
+        "onnxruntime cannot load the original model: custom:Foo is no operator  [engine-refused]",
+    ),
 }
 
 

@@ -16,6 +16,8 @@ from onereshape.specs import spec
 if TYPE_CHECKING:
     from onereshape.formats.model_files import load, save
     from onereshape.inference import infer
+    from onereshape.models.check import check
+    from onereshape.models.fix import fix
     from onereshape.translation import translate
 
 __version__ = "0.1.0"
@@ -24,6 +26,8 @@ __all__ = [
     "Reshape",
     "ReshapeError",
     "__version__",
+    "check",
+    "fix",
     "infer",
     "load",
     "reshape",
@@ -34,6 +38,8 @@ __all__ = [
 ]
 
 _LATER = {
+    "check": "onereshape.models.check",
+    "fix": "onereshape.models.fix",
     "infer": "onereshape.inference",
     "load": "onereshape.formats.model_files",
     "save": "onereshape.formats.model_files",

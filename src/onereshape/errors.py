@@ -92,11 +92,29 @@ CODES: dict[str, Code] = {
     # Arrays
     "array-limit": Code("{library} cannot hold an array of dims {output}: {why}"),
     "needs-copy": Code("copy=False, but the strides {strides} allow no view of dims {output}"),
+    # Dims that are to be freed
+    "unknown-input": Code("the model has no input {name!r}{nearest}; {there}", usage=True),
+    "axis-range": Code("the input {input} has {rank:dim}, so it has no axis {asked}", usage=True),
+    "unknown-rank": Code("the rank of the input {input} is not declared, so none of its axes can be freed", usage=True),
+    "already-dynamic": Code(
+        "axis {asked} of the input {input} is already dynamic: its name is {dim}, not {name}", usage=True
+    ),
+    "bad-name": Code("{name!r} is no name of a dim: letters, digits and _, and no digit first", usage=True),
+    "name-taken": Code("{name} would name two sizes: {first} and {second}", usage=True),
+    "asked-twice": Code("axis {asked} of the input {input} is asked for twice, as {first} and as {second}", usage=True),
+    "batch-sizes": Code("the batch has two sizes: {first} and {second}", usage=True),
+    "no-batch": Code("no input carries a batch: {why}", usage=True),
+    "mixes-samples": Code("{node} ({op}) mixes the samples: {why}"),
+    "no-batching-rule": Code("{node}: {op} has no batching rule, and its input {tensor} carries the batch"),
+    "cannot-free": Code("{node} ({op}): {why}"),
     # Files and models
     "unreadable": Code("{path}: {why}", usage=True),
     "unwritable": Code("{path}: {why}", usage=True),
     "unsupported-model": Code("{why}", usage=True),
     "bad-usage": Code("{why}", usage=True),
+    "nothing-asked": Code("nothing is asked of fix: give a batch, dims to free, or simplify", usage=True),
+    "not-certified": Code("the repaired model is not certified: {why}"),
+    "engine-refused": Code("onnxruntime cannot {what}: {why}"),
 }
 
 
@@ -153,6 +171,13 @@ class ReshapeError(ValueError):
 
 class FormatError(ReshapeError):
     """A file that cannot be read or written."""
+
+
+class FixError(ReshapeError):
+    """A model that cannot be repaired, or a repair without a certificate."""
+
+    certificate: Any = None
+    """What was found instead of a certificate, where both models ran."""
 
 
 class TranslateError(ReshapeError):

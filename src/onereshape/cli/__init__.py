@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from typing import Any, NoReturn, TextIO
 
 import onereshape
-from onereshape.cli import conform, convert, infer, run
+from onereshape.cli import check, conform, convert, fix, infer, run
 from onereshape.cli.typed import join_negative_shapes
 from onereshape.errors import ReshapeError
 
-_COMMANDS = {"infer": infer, "run": run, "convert": convert, "conform": conform}
+_COMMANDS = {"infer": infer, "run": run, "check": check, "fix": fix, "convert": convert, "conform": conform}
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141
 _HINTS = {
@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
-    as_json = "--json" in words
+    as_json = "--json" in words or "--format json" in " ".join(words).replace("=", " ")
     try:
         parser = _parser()
         args = parser.parse_args(join_negative_shapes(words))

@@ -6,6 +6,7 @@ import argparse
 import difflib
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from onereshape.dims import Dim
@@ -16,6 +17,8 @@ from onereshape.specs import NEWEST_OPSET
 _SHAPE_OPTIONS = {"--data", "--target"}
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _INTERVAL = re.compile(r"(-?[0-9]{1,19})\s*\.\.\s*(-?[0-9]{1,19})?")
+_PLACE = re.compile(r"(?P<input>.+):(?P<axis>-?[0-9]{1,9})(?:=(?P<name>.*))?", re.DOTALL)
+"""A dim of an input; names of inputs may have colons too."""
 _MOST_DIGITS = 1000
 """Far beyond int64, and short enough for Python to print."""
 
@@ -151,6 +154,55 @@ def _read_flag(attribute: str, text: str, values: dict[str, Any]) -> Any:
     except KeyError:
         allowed = " or ".join(values)
         raise ReshapeError("bad-attribute", attribute=attribute, value=repr(text), allowed=allowed) from None
+
+
+def asked_dims(
+    batch: list[str] | None, free: list[str] | None
+) -> tuple[bool | dict[str, int] | None, dict[str, dict[int, str]] | None, list[str]]:
+    """The dims that are to be free, from `--batch` and `--free`, and the other words that followed those options.
+
+    >>> asked_dims(["x:0", "model.onnx"], None)
+    ({'x': 0}, None, ['model.onnx'])
+    >>> asked_dims(["model.onnx"], None), asked_dims(None, ["past:key:1=S"])
+    ((True, None, ['model.onnx']), (None, {'past:key': {1: 'S'}}, []))
+    """
+    if batch is not None and free is not None:
+        raise ReshapeError("bad-usage", why="--batch and --free exclude each other: free one after the other")
+    words = [*(batch or ()), *(free or ())]
+    places = [found for word in words if (found := _PLACE.fullmatch(word))]
+    others = [word for word in words if not _PLACE.fullmatch(word)]
+    for word in others:
+        if ":" in word and not Path(word).exists():
+            why = f"{word!r} is neither a model file nor INPUT:AXIS (with --free, INPUT:AXIS=NAME), such as x:0"
+            raise ReshapeError("bad-usage", why=why)
+    if free is not None:
+        return None, _read_free(places), others
+    return None if batch is None else _read_batch(places) or True, None, others
+
+
+def _read_batch(places: list[re.Match[str]]) -> dict[str, int]:
+    axes: dict[str, int] = {}
+    for place in places:
+        name, axis = place["input"], int(place["axis"])
+        if place["name"] is not None:
+            why = f"{place[0]!r} gives the batch a name: write --batch {name}:{axis}, or --free {place[0]}"
+            raise ReshapeError("bad-usage", why=why)
+        if axes.setdefault(name, axis) != axis:
+            raise ReshapeError("bad-usage", why=f"--batch gives {name} two axes, {axes[name]} and {axis}")
+    return axes
+
+
+def _read_free(places: list[re.Match[str]]) -> dict[str, dict[int, str]]:
+    names: dict[str, dict[int, str]] = {}
+    for place in places:
+        name, axis, called = place["input"], int(place["axis"]), place["name"]
+        if not called:
+            raise ReshapeError("bad-usage", why=f"{place[0]!r} gives the dim no name: write --free {name}:{axis}=NAME")
+        if (before := names.setdefault(name, {}).setdefault(axis, called)) != called:
+            raise ReshapeError("bad-usage", why=f"--free gives {name}:{axis} two names, {before} and {called}")
+    if not names:
+        raise ReshapeError("bad-usage", why="--free is followed by no INPUT:AXIS=NAME")
+    return names
 
 
 def join_negative_shapes(words: Iterable[str]) -> list[str]:

@@ -1,0 +1,55 @@
+"""How many models of a folder become batch-dynamic, by an arbiter that shares no code with the repair.
+
+    python bench/corpus.py [FOLDER]
+
+The folder holds models and a manifest.json, as tests/data/corpus does (which is the default).  Printed are all models
+that do not pass, with the reason, and the counts: pass, refused, untested (no output depends on the sample), wrong.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import onnx_ir as ir
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+
+import onereshape as orx  # noqa: E402
+from onereshape.errors import FixError  # noqa: E402
+from tests.arbiter import Entry, entries, verdict  # noqa: E402
+
+
+def answer(entry: Entry) -> tuple[str, str]:
+    """What became of one model, and why."""
+    try:
+        fixed = orx.fix(entry.path, batch=entry.batch)
+    except FixError as refusal:
+        certificate = refusal.certificate
+        untested = certificate is not None and certificate.status == "untested"
+        return "untested" if untested else "refused", refusal.sentence
+    found, why = verdict(entry, ir.to_proto(fixed.model.ir).SerializeToString())
+    return {"pass": "pass", "blind": "untested"}.get(found, "wrong"), why
+
+
+def main() -> None:
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "tests" / "data" / "corpus"
+    counts: Counter[str] = Counter()
+    start = time.perf_counter()
+    for entry in entries(folder):
+        found, why = answer(entry)
+        counts[found] += 1
+        if found != "pass":
+            print(f"{found:9} {entry.path.name}: {why}", flush=True)
+    print(
+        f"{sum(counts.values())} models: "
+        + ", ".join(f"{counts[kind]} {kind}" for kind in ("pass", "refused", "untested", "wrong"))
+    )
+    print(f"{time.perf_counter() - start:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""`onereshape check`: what is wrong with the Reshapes of models.
+
+What it needs is imported when the command runs: no other command should wait for it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+import onereshape
+from onereshape.cli.typed import asked_dims
+from onereshape.errors import ReshapeError
+
+if TYPE_CHECKING:
+    from onereshape.models.finding_formats import Paint, Report
+
+HELP = "find the Reshapes of a model that are wrong, or that fix a size which should vary"
+EXAMPLE = """\
+examples:
+  $ onereshape check model.onnx
+  $ onereshape check model.onnx --batch
+  $ onereshape check model.onnx --batch pixel_values:0 state:1
+  $ onereshape check model.onnx --free input_ids:1=S attention_mask:1=S
+
+Nothing is run.  With --batch the first axis of every input that shares the size of the first input is to vary, or just
+the axes that are named; with --free any other dims.  Each finding is an error, a warning or a note, and says whether
+`onereshape fix` can repair it.  Exit code 1: there are errors (with --strict, or warnings).
+"""
+
+_STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan", "place": "bold"}
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of this command."""
+    parser.add_argument(
+        "models", metavar="MODEL", nargs="*", help="an ONNX .onnx, an OpenVINO .xml or a oneDNN graph .json"
+    )
+    add_dims(parser)
+    parser.add_argument(
+        "--format",
+        choices=["text", "json", "github", "sarif"],
+        default="text",
+        help="text for people (the default), one JSON object, annotations of GitHub, or SARIF 2.1.0",
+    )
+    parser.add_argument("--json", action="store_true", help="the same as --format json; errors are JSON too")
+    parser.add_argument("--strict", action="store_true", help="warnings change the exit code as errors do")
+
+
+def add_dims(parser: argparse.ArgumentParser) -> None:
+    """The options that say which dims are to be free."""
+    parser.add_argument(
+        "--batch",
+        metavar="INPUT:AXIS",
+        nargs="*",
+        action="extend",
+        help="the batch is to vary: axis 0 of every input that shares that size, or just these axes",
+    )
+    parser.add_argument(
+        "--free",
+        metavar="INPUT:AXIS=NAME",
+        nargs="+",
+        action="extend",
+        help="other dims are to vary, under these names",
+    )
+
+
+def answer(args: argparse.Namespace) -> tuple[str, dict[str, Any], int]:
+    """The answer for people, the answer for machines, and the exit code."""
+    from onereshape.models import finding_formats as formats  # noqa: PLC0415
+
+    batch, free, more = asked_dims(args.batch, args.free)
+    paths = [*args.models, *more]
+    if not paths:
+        raise ReshapeError("bad-usage", why="a model is missing (see onereshape check --help)")
+    reports = [_report(path, batch, free) for path in paths]
+    if len(reports) == 1 and reports[0].error is not None:
+        raise reports[0].error
+    args.json = args.json or args.format == "json"
+    machine = formats.as_json(reports)
+    if args.json:
+        text = ""
+    elif args.format == "github":
+        text = formats.as_github(reports)
+    elif args.format == "sarif":
+        text = formats.as_sarif(reports, onereshape.__version__)
+    else:
+        text = formats.as_text(reports, *_paint())
+    failed = any(report.error is not None for report in reports)
+    bad = machine["counts"]["error"] + (machine["counts"]["warning"] if args.strict else 0)
+    return text, machine, 2 if failed else int(bad > 0)
+
+
+def _report(path: str, batch: Any, free: Any) -> Report:
+    from onereshape.models.check import check  # noqa: PLC0415
+    from onereshape.models.finding_formats import Report  # noqa: PLC0415
+
+    try:
+        return Report(path, tuple(check(path, batch=batch, free=free)))
+    except ReshapeError as error:
+        return Report(path, error=error)
+
+
+def _paint() -> list[Paint]:
+    """The colours of a terminal that has them and wants them; none for a pipe."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        return []
+    from rich.console import Console  # noqa: PLC0415
+    from rich.style import Style  # noqa: PLC0415
+
+    console = Console(file=sys.stdout)
+    if console.no_color or console.color_system is None:
+        return []
+    return [lambda text, what: Style.parse(_STYLES[what]).render(text)]

@@ -1,0 +1,167 @@
+"""`onereshape fix`: a model with a dim freed, its Reshapes simplified, and a certificate that it answers as before.
+
+What it needs is imported when the command runs: no other command should wait for it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from onereshape.cli.check import add_dims
+from onereshape.cli.typed import asked_dims
+from onereshape.errors import FixError, ReshapeError
+from onereshape.formats.model_files import load, save
+
+HELP = "free a baked dim of a model, and prove that the result answers as the original does"
+EXAMPLE = """\
+examples:
+  $ onereshape fix model.onnx -o dynamic.onnx --batch
+  $ onereshape fix model.onnx -o dynamic.onnx --batch pixel_values:0 --diff
+  $ onereshape fix model.onnx -o dynamic.onnx --free input_ids:1=S attention_mask:1=S --witness longer.onnx
+  $ onereshape fix model.onnx -o simpler.onnx --simplify
+
+With --batch the first axis of every input that shares the size of the first input becomes N, or just the axes that are
+named; with --free any other dims get the names that are given.  onnxruntime runs both models before anything is
+written: no certificate, no file.  Exit code 1: the dim cannot be freed, or the certificate was refused.
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of this command."""
+    parser.add_argument("model", metavar="MODEL", nargs="?", help="an ONNX .onnx")
+    parser.add_argument("out", metavar="OUT", nargs="?", help="the same as -o OUT")
+    parser.add_argument("-o", "--output", metavar="OUT", help="where the repaired model is written")
+    parser.add_argument("--in-place", action="store_true", help="write over MODEL")
+    add_dims(parser)
+    parser.add_argument("--simplify", action="store_true", help="fold computed targets, merge chains, drop identities")
+    parser.add_argument("--diff", action="store_true", help="show each node before and after")
+    parser.add_argument("--witness", metavar="OTHER", help="a second export at another size, to agree with there")
+    parser.add_argument("--no-certify", action="store_true", help="write without running anything, and say so")
+    parser.add_argument("--copy-weights", action="store_true", help="copy external data beside OUT, in another folder")
+    parser.add_argument("--seed", type=int, default=0, help="of the inputs that are drawn (default 0)")
+    parser.add_argument("--json", action="store_true", help="answer, and report errors, as one JSON object on stdout")
+
+
+def answer(args: argparse.Namespace) -> tuple[str, dict[str, Any]]:
+    """The answer for people and the answer for machines."""
+    from onereshape.models.fix import fix  # noqa: PLC0415
+    from onereshape.models.summary import rows, summary  # noqa: PLC0415
+
+    batch, free, more = asked_dims(args.batch, args.free)
+    path, written = _paths(args, more)
+    model = load(path)
+    with _bar() as progress:
+        try:
+            fixed = fix(
+                model,
+                batch=batch,
+                free=free,
+                simplify=args.simplify,
+                certify=not args.no_certify,
+                witness=args.witness,
+                seed=args.seed,
+                progress=progress,
+            )
+        except FixError as error:
+            error.add_note(f"nothing was written to {written}")
+            raise
+    _write(fixed.model, written, copy_weights=args.copy_weights)
+    before, after = summary(model), summary(fixed.model)
+    machine = {
+        "input": path,
+        "written": written,
+        "changed": fixed.model is not model,
+        "changes": [change.to_json() for change in fixed.changes],
+        "conditions": list(fixed.conditions),
+        "before": before,
+        "after": after,
+        "certificate": None if fixed.certificate is None else fixed.certificate.to_json(),
+    }
+    if fixed.model is model:
+        return f"nothing to repair; {written} is {path}, byte for byte", machine
+    parts = [_diff(fixed.changes)] if args.diff else []
+    parts += [_table(rows(before, after), path, written), *(f"holds if {each}" for each in fixed.conditions)]
+    parts.append(_certified(fixed.certificate))
+    parts.append(f"{_count(len(fixed.changes), 'change')}, written to {written}")
+    return "\n".join(parts), machine
+
+
+def _paths(args: argparse.Namespace, more: list[str]) -> tuple[str, str]:
+    """The model that is read and the one that is written."""
+    words = [word for word in (args.model, args.out, *more) if word is not None]
+    if not words:
+        raise ReshapeError("bad-usage", why="a model is missing (see onereshape fix --help)")
+    path, *rest = words
+    outs = [*rest, *([args.output] if args.output is not None else [])]
+    if args.in_place:
+        if outs:
+            raise ReshapeError("bad-usage", why=f"--in-place writes over {path}, and {outs[0]} is named as well")
+        return path, path
+    if len(outs) != 1:
+        why = "name the file to write: -o OUT" if not outs else f"two files to write: {outs[0]} and {outs[1]}"
+        raise ReshapeError("bad-usage", why=why)
+    if Path(path).exists() and Path(outs[0]).exists() and Path(path).samefile(outs[0]):
+        why = f"{outs[0]} is the input itself, which is changed only with --in-place"
+        raise ReshapeError("bad-usage", why=why)
+    return path, outs[0]
+
+
+def _write(model: Any, written: str, *, copy_weights: bool) -> None:
+    if copy_weights:
+        from onereshape.formats.onnx_weights import save_with_weights  # noqa: PLC0415
+
+        save_with_weights(model, written)
+    else:
+        save(model, written)
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[int, int, str], None] | None]:
+    """A progress bar on a terminal, and none in a pipe."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn  # noqa: PLC0415
+
+    columns = (TextColumn("certifying"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
+        task = bar.add_task("", total=None)
+
+        def progress(done: int, total: int, what: str) -> None:
+            bar.update(task, completed=done, total=total, description=what)
+
+        yield progress
+
+
+def _table(found: list[tuple[str, str, str]], path: str, written: str) -> str:
+    """The summaries side by side."""
+    titles = ("", os.path.basename(path), os.path.basename(written))  # noqa: PTH119 - any text
+    lines = [titles, *found]
+    widths = [max(len(line[column]) for line in lines) for column in range(3)]
+    rule = "+".join("-" * (width + 2) for width in widths)
+    shown = [" " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
+    return "\n".join([shown[0].rstrip(), rule, *(line.rstrip() for line in shown[1:])])
+
+
+def _diff(changes: tuple[Any, ...]) -> str:
+    """Each node before and after."""
+    lines = []
+    for change in changes:
+        lines += [f"{change.node} ({change.op}): {change.code}: {change.message}"]
+        lines += [f"  - {change.before}  ({change.origin})", f"  + {change.after}"]
+    return "\n".join(lines)
+
+
+def _certified(certificate: Any) -> str:
+    return "not certified: nothing was run" if certificate is None else f"{certificate.status}: {certificate.reason}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,75 @@
+"""Certificate: what was run, what came out, and whether the repaired model answers as the original does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from math import isfinite
+from typing import Any, Literal
+
+Status = Literal["certified", "untested", "differs", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class OutputAnswer:
+    """One output over all runs."""
+
+    name: str
+    axis: int | None
+    """The axis that carries N, None where there is none."""
+    difference: float
+    """The largest absolute difference."""
+    scale: float
+    """The largest magnitude in the original's answers."""
+    blind: bool
+    """Whether it is the same for all samples, so that it shows nothing."""
+    widened: float = 1.0
+    """By what the tolerance was multiplied, because the original differs that much from itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedSize:
+    """Sizes at which the engine does not run the repaired model."""
+
+    sizes: Mapping[str, int]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """The result of running both models."""
+
+    status: Status
+    """`certified`; `untested`: nothing shown either way; `differs`; `failed`: the repaired model does not run."""
+    reason: str
+    """A sentence for people."""
+    kind: Literal["batch", "other"]
+    sizes: tuple[Mapping[str, int], ...]
+    """The sizes at which the repaired model ran."""
+    outputs: tuple[OutputAnswer, ...]
+    refused: tuple[RefusedSize, ...]
+    witness: Mapping[str, int] | None
+    """The sizes at which a second export confirmed it."""
+    seed: int
+    engine: str
+    relative: float
+    """What a float may differ, relative to itself,"""
+    absolute: float
+    """and relative to the scale around it (at most this much)."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the repaired model may be used in place of the original."""
+        return self.status == "certified"
+
+    @property
+    def difference(self) -> float:
+        """The largest absolute difference of all outputs."""
+        return max((output.difference for output in self.outputs), default=0.0)
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields, for machines; a difference that is no number (NaN against a number) is null."""
+        fields = asdict(self)
+        for output in fields["outputs"]:
+            output["difference"] = output["difference"] if isfinite(output["difference"]) else None
+        return fields

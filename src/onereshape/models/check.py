@@ -1,0 +1,226 @@
+"""check(): what is wrong with the Reshapes of a model, without running it.
+
+The rules of Reshape are those of `infer`, and the shapes of everything else come from `shapes`.  What stands in the way
+of a dim that is to be free is found by planning its repair, and what could be simpler by planning that.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import onnx_ir as ir
+
+from onereshape.dims import Dim, show, shown
+from onereshape.errors import FixError, ReshapeError
+from onereshape.formats.model import Model, ReshapeNode
+from onereshape.formats.model_files import load
+from onereshape.formats.onnx_graphs import nodes as walk, roots
+from onereshape.models.changes import Change, origin_of
+from onereshape.models.findings import CODES, SEVERITIES, Finding, Severity
+from onereshape.models.forced import absorbed, forced
+from onereshape.models.request import Batch, Free, requested
+from onereshape.models.shapes import Shapes, shapes_of
+from onereshape.models.verdicts import contradiction, judged
+
+_VOLUME = frozenset({"volume", "indivisible", "impossible-volume", "empty-copy-with-inferred"})
+"""The refusals that no input can escape although the words are right."""
+
+
+def check(
+    model: Model | str | os.PathLike[str],
+    *,
+    batch: Batch = None,
+    free: Free = None,
+) -> list[Finding]:
+    """The findings of a model, the worst first; with `batch` or `free`, also what keeps those dims from varying.
+
+    `batch` is True for axis 0 of every input that shares that size, or gives the axis of each input; `free` gives axes
+    with the names that their dims are to have.
+    """
+    found = model if isinstance(model, Model) else load(model)
+    asked = requested(found, batch, free)
+    findings = list(_of_onnx(found, batch, free) if found.format == "onnx" else _of_view(found))
+    if asked:
+        findings = _with_plan(found, findings, batch, free)
+    order = {code: index for index, code in enumerate(CODES)}
+    unique = list(dict.fromkeys(findings))
+    return sorted(unique, key=lambda each: (SEVERITIES.index(each.severity), order.get(each.code, len(order))))
+
+
+def _of_view(model: Model) -> Iterator[Finding]:
+    """A model of which only the Reshapes are read."""
+    for node in model.reshapes:
+        error, dims = judged(node, node.data)
+        if error is not None:
+            yield _refusal(node, error)
+        elif (said := contradiction(node.output, dims)) is not None:
+            where, _ = said
+            message = f"the output is declared {_listed(node.output)}, but it is {_listed(dims)}: {where}"
+            yield replace(_finding("declared-mismatch", node, message), tensor="output", origin="declared in the file")
+
+
+def _of_onnx(model: Model, batch: Batch, free: Free) -> Iterator[Finding]:
+    graph: ir.Model = model.ir
+    shapes = shapes_of(graph)
+    places = {node: place for root, start in roots(graph) for node, place in walk(root, start)}
+    for node in model.reshapes:
+        known: tuple[Dim, ...] | None = shapes.dims.get(node.node.inputs[0]) if node.node.inputs else None
+        error, _ = judged(node, node.data if known is None else known)
+        error = shapes.errors.get(node.node, error)
+        if error is not None:
+            yield _refusal(node, error)
+    yield from _declared(graph, shapes, places)
+    yield from _baked(model, shapes, repairs=batch is None and free is None)
+    yield from _simpler(model, places)
+
+
+def _declared(model: ir.Model, shapes: Shapes, places: Mapping[ir.Node, str]) -> Iterator[Finding]:
+    """Declarations of outputs, and of what is between, that contradict what the operators compute."""
+    symbols = set(input_symbols(model))
+    ends = set(model.graph.outputs)
+    for node in model.graph.all_nodes():
+        for value in node.outputs:
+            if value.shape is None or value not in shapes.dims:
+                continue
+            declared = tuple(_declared_dim(dim) for dim in value.shape)
+            said = contradiction(declared, shapes.dims[value], symbols)
+            if said is None:
+                continue
+            where, severity = said
+            what = "output" if value in ends else "value"
+            message = (
+                f"the {what} {value.name} is declared {_listed(declared)}, "
+                f"but {node.op_type} gives {_listed(shapes.dims[value])}: {where}"
+            )
+            place = places[node]
+            name, code = node.name or place, "declared-mismatch"
+            origin = f"declared as {'a graph output' if what == 'output' else 'value_info'}"
+            yield Finding(code, severity, name, place, node.op_type, value.name, origin, message, fixable=False)
+
+
+def _declared_dim(dim: Any) -> Dim:
+    if isinstance(dim, int):
+        return dim if dim >= 0 else None
+    return dim.value or None
+
+
+def input_symbols(model: ir.Model) -> dict[str, tuple[str, int]]:
+    """The names that the dims of inputs have, each with the first place that has it."""
+    found: dict[str, tuple[str, int]] = {}
+    for value in model.graph.inputs:
+        for axis, dim in enumerate(value.shape or ()):
+            if isinstance(dim, ir.SymbolicDim) and dim.value and not value.is_initializer():
+                found.setdefault(dim.value, (value.name or "", axis))
+    return found
+
+
+def _baked(model: Model, shapes: Shapes, *, repairs: bool) -> Iterator[Finding]:
+    """Dims of inputs that the file says are dynamic, and that a Reshape fixes or swallows."""
+    symbols = input_symbols(model.ir)
+    if not symbols:
+        return
+    can_repair: dict[str, bool] = {}
+    for node in model.reshapes:
+        said = [("baked-dim", *each) for each in forced(node, shapes, symbols)]
+        said += [("absorbed-dim", *each) for each in absorbed(node, shapes, symbols)]
+        for code, symbol, message in said:
+            if symbol not in can_repair:
+                can_repair[symbol] = repairs and _repairable(model, symbol, symbols)
+            yield _finding(code, node, message, fixable=can_repair[symbol])
+
+
+def _repairable(model: Model, symbol: str, symbols: Mapping[str, tuple[str, int]]) -> bool:
+    """Whether `fix` could free a dim that has a name already."""
+    from onereshape.models.fix import plan  # noqa: PLC0415 - takes long, and is rarely needed
+
+    name, axis = symbols[symbol]
+    for asked in ({"batch": {name: axis}}, {"free": {name: {axis: symbol}}}):
+        try:
+            plan(model, **asked)
+        except FixError:
+            continue
+        return True
+    return False
+
+
+def _with_plan(model: Model, findings: list[Finding], batch: Batch, free: Free) -> list[Finding]:
+    """The findings, with what the repair of the asked dims would change, or why there is none."""
+    from onereshape.models.fix import plan  # noqa: PLC0415 - as above
+
+    try:
+        changes = plan(model, batch=batch, free=free).changes
+    except FixError as error:
+        if error.usage:
+            raise
+        return [*findings, _cannot(model, error)]
+    except RuntimeError:
+        why = f"{model.path}: onnx-ir cannot copy its graph (are its nodes out of order, or inputs missing?)"
+        raise ReshapeError("unsupported-model", why=why) from None
+    places = _places(model)
+    planned = [_of_change(change, places) for change in changes]
+    told = {(each.code, each.place) for each in planned}
+    return [*planned, *(each for each in findings if (each.code, each.place) not in told)]
+
+
+def _cannot(model: Model, error: FixError) -> Finding:
+    node, op = str(error.fields.get("node", "")), str(error.fields.get("op", ""))
+    place, tensor = _places(model).get(node, node), error.fields.get("tensor")
+    return Finding("cannot-free", "error", node, place, op, tensor, None, error.sentence, fixable=False)
+
+
+def _simpler(model: Model, places: Mapping[ir.Node, str]) -> Iterator[Finding]:
+    """What `fix --simplify` would make of the model."""
+    from onereshape.models.simplify import simplifications  # noqa: PLC0415 - as above
+
+    named = _labels(places.items())
+    try:
+        changes = simplifications(model)
+    except RuntimeError:  # onnx-ir copies no graph whose nodes are out of order
+        return
+    yield from (_of_change(change, named) for change in changes)
+
+
+def _places(model: Model) -> dict[str, str]:
+    """The place of each node by what it is called."""
+    return _labels((node, place) for root, start in roots(model.ir) for node, place in walk(root, start))
+
+
+def _labels(nodes: Iterable[tuple[ir.Node, str]]) -> dict[str, str]:
+    """A node without a name is called by its place, or by its first output."""
+    found: dict[str, str] = {}
+    for node, place in nodes:
+        found.setdefault(node.name or place, place)
+        if not node.name and node.outputs:
+            found.setdefault(f"{node.op_type} of {node.outputs[0].name}", place)
+    return found
+
+
+def _of_change(change: Change, places: Mapping[str, str]) -> Finding:
+    severity: Severity = CODES[change.code].severity if change.code in CODES else "error"
+    told = (change.op, change.tensor, change.origin, change.message)
+    return Finding(change.code, severity, change.node, places.get(change.node, change.node), *told, fixable=True)
+
+
+def _refusal(node: ReshapeNode, error: ReshapeError) -> Finding:
+    """A Reshape that is refused, with the dims that it was refused for."""
+    code = "impossible-volume" if error.code in _VOLUME else "spec-error"
+    seen = [
+        f"{what} {_listed(dims)}" for what, dims in (("data", error.data), ("target", error.target)) if dims is not None
+    ]
+    message = f"{' and '.join(seen)}: {error.sentence}" if seen else error.sentence
+    return _finding(code, node, message)
+
+
+def _finding(code: str, node: ReshapeNode, message: str, *, fixable: bool = False) -> Finding:
+    """A finding of a Reshape, with its target."""
+    target = node.node.inputs[1] if isinstance(node.node, ir.Node) and len(node.node.inputs) > 1 else None
+    tensor, origin = (None, node.target_from) if target is None else (target.name, origin_of(target))
+    severity, op = CODES[code].severity, node.spec.operator
+    return Finding(code, severity, node.name, node.place, op, tensor, origin, message, fixable)
+
+
+def _listed(dims: tuple[Dim, ...] | None) -> str:
+    return "of any rank" if dims is None else f"[{', '.join(str(show(dim)) for dim in shown(dims))}]"

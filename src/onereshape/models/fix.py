@@ -1,0 +1,191 @@
+"""fix(): frees dims of a model, simplifies its Reshapes, and certifies the result.
+
+The batch goes by the rules of `batching`, every other dim by `freeing`.  The model that is given is never changed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from onereshape.errors import FixError
+from onereshape.formats.model import Model, cause
+from onereshape.formats.model_files import load, refreshed
+from onereshape.models.changes import Change
+from onereshape.models.marks import Mark
+from onereshape.models.request import Batch, Free, requested
+
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """A repaired model."""
+
+    model: Model
+    """The repaired model; the one that was given, where nothing had to be changed."""
+    changes: tuple[Change, ...]
+    """What was rewritten, in the order of the graph; declared dims are not among them."""
+    certificate: Any
+    """What onnxruntime said of both models; None where it was not asked."""
+    conditions: tuple[str, ...] = ()
+    """What the freed sizes must satisfy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What would be rewritten."""
+
+    changes: tuple[Change, ...]
+    conditions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """A repair that is decided."""
+
+    changes: tuple[Change, ...]
+    apply: Callable[[], None]
+    """Rewrites the copy of the model."""
+    certify: Mapping[str, Any]
+    """What the certificate must know of it."""
+    needed: bool
+    """Whether anything changes, declared dims included."""
+    conditions: tuple[str, ...] = ()
+
+
+def plan(model: Model | str | os.PathLike[str], *, batch: Batch = None, free: Free = None) -> Plan:
+    """What `fix` would rewrite; a FixError where the dims cannot be freed."""
+    given = _model(model)
+    asked = requested(given, batch, free)
+    if not asked:
+        return Plan(())
+    work = _decide(_copy(given) if given.ir.functions else given, asked, batch=free is None)
+    return Plan(work.changes, work.conditions)
+
+
+def fix(  # noqa: PLR0913 - the options of the command
+    model: Model | str | os.PathLike[str],
+    *,
+    batch: Batch = None,
+    free: Free = None,
+    simplify: bool = False,
+    certify: bool = True,
+    witness: str | os.PathLike[str] | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Fixed:
+    """The model with the asked dims free: `batch={"x": 0}` (True: axis 0 of every input that shares that size), or
+    `free={"x": {1: "S"}}`; and, on demand, with its Reshapes simplified.
+
+    onnxruntime runs both models before anything is returned; a FixError says where they differ.
+    """
+    given = _model(model)
+    asked = requested(given, batch, free)
+    if not asked and not simplify:
+        raise FixError("nothing-asked")
+    fixed = _copy(given)
+    changes: list[Change] = []
+    settings: Mapping[str, Any] = {"kind": "other", "size": 1, "outputs": {}}
+    conditions: tuple[str, ...] = ()
+    needed = False
+    if asked:
+        work = _decide(fixed, asked, batch=free is None)
+        needed, settings, conditions = work.needed, work.certify, work.conditions
+        changes += work.changes
+        if needed:
+            work.apply()
+    if simplify:
+        from onereshape.models.simplify import simplify as simplified  # noqa: PLC0415 - sympy takes long
+
+        found = simplified(fixed.ir)
+        needed = needed or bool(found)
+        changes += found
+    if not needed:
+        return Fixed(given, (), None, conditions)
+    certificate = None
+    if certify:
+        other = None if witness is None else load(witness).ir
+        settings = {**settings, "witness": other, "seed": seed, "progress": progress}
+        certificate = _certificate(given, fixed, asked, settings)
+        if not certificate.holds:
+            error = FixError("not-certified", why=certificate.reason)
+            error.certificate = certificate
+            raise error
+    return Fixed(refreshed(fixed), tuple(changes), certificate, conditions)
+
+
+def _model(model: Model | str | os.PathLike[str]) -> Model:
+    return model if isinstance(model, Model) else load(model)
+
+
+def _copy(model: Model) -> Model:
+    """The model to be rewritten: functions are put where they are called, since each call may carry another dim."""
+    if model.format != "onnx":
+        return model
+    try:
+        copy = model.ir.clone()
+        if copy.functions:
+            from onnx_ir.passes.common import InlinePass  # noqa: PLC0415 - takes long
+
+            InlinePass()(copy)
+    except Exception as error:  # noqa: BLE001 - whatever onnx-ir raises for a graph that is none
+        raise FixError("unsupported-model", why=f"{model.path}: is not a sound ONNX model: {cause(error)}") from None
+    return replace(model, ir=copy)
+
+
+def _decide(model: Model, asked: Mapping[str, Mapping[int, str]], *, batch: bool) -> _Work:
+    return _batch(model, asked) if batch else _free(model, asked)
+
+
+def _batch(model: Model, asked: Mapping[str, Mapping[int, str]]) -> _Work:
+    from onereshape.models.apply_batch import apply_batch, static_declarations  # noqa: PLC0415 - sympy takes long
+    from onereshape.models.batching import batch_plan  # noqa: PLC0415
+
+    axes = {name: axis for name, dims in asked.items() for axis in dims}
+    symbol = next(iter(next(iter(asked.values())).values()))
+    declared = {value.name: value.shape for value in model.ir.graph.inputs}
+    sizes = [declared[name][axis] for name, axis in axes.items()]
+    size = next((dim for dim in sizes if isinstance(dim, int) and dim >= 0), 1)  # a free one was exported with 1
+    found = batch_plan(model.ir, axes, symbol, size)
+    marks = {value.name: found.marks.get(value) for value in model.ir.graph.outputs}
+    outputs = {name: None if mark is None else _carried(name, mark) for name, mark in marks.items()}
+    return _Work(
+        found.changes,
+        lambda: apply_batch(model.ir, found, axes),
+        {"kind": "batch", "size": size, "outputs": outputs},
+        bool(found.edits) or any(static_declarations(found)),
+    )
+
+
+def _carried(output: str, mark: Mark) -> Any:
+    """Where an output carries N, for the certificate."""
+    from onereshape.models.certify import Carried  # noqa: PLC0415
+
+    if not isinstance(mark.outer, int):
+        raise FixError("cannot-free", node=output, op="output", why=f"it would carry the batch inside {mark.outer}")
+    return Carried(mark.axis, mark.outer, mark.inner if isinstance(mark.inner, int) else None)
+
+
+def _free(model: Model, asked: Mapping[str, Mapping[int, str]]) -> _Work:
+    from onereshape.models.freeing import apply_free, free_plan  # noqa: PLC0415 - sympy takes long
+
+    found = free_plan(model.ir, asked)
+    return _Work(
+        found.changes,
+        lambda: apply_free(model.ir, found, asked),
+        {"kind": "other", "size": 1, "outputs": {}, "promised": found.promised},
+        needed=True,
+        conditions=tuple(found.conditions),
+    )
+
+
+def _certificate(
+    given: Model, fixed: Model, asked: Mapping[str, Mapping[int, str]], settings: Mapping[str, Any]
+) -> Any:
+    from onereshape.models.certify import certify  # noqa: PLC0415 - onnxruntime takes long
+
+    return certify(given.ir, fixed.ir, asked, base_dir=str(Path(given.path).parent), **settings)

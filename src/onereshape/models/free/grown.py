@@ -1,0 +1,74 @@
+"""Grown: a tensor that is as large as it must be, and the copy of a node on such tensors while it is being made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import onnx_ir as ir
+
+from onereshape.models.changes import Change
+from onereshape.models.free.alignment import size_of
+from onereshape.models.free.formula import Size
+from onereshape.models.free.state import Dims, Limit, Make, State, shown
+from onereshape.models.free.view import View
+from onereshape.models.view import Refused
+
+Wanted = Mapping[int, Size]
+"""Axis -> the size that it must have."""
+
+
+class Grown(NamedTuple):
+    """A tensor that is as large as it must be."""
+
+    dims: Dims
+    make: Make
+    span: Size | None = None
+    """Its largest entry, of integers."""
+    uses: tuple[ir.Value, ...] = ()
+    changes: tuple[Change, ...] = ()
+    limits: tuple[Limit, ...] = ()
+
+
+class Growing(NamedTuple):
+    """The copy of one node: what it wants, and the inputs that are others."""
+
+    view: View
+    wanted: Wanted
+    label: str
+    depth: int
+    grow: Callable[[State, ir.Value, Wanted, str, int], Grown]
+
+    def input(self, index: int, wanted: Wanted) -> Grown:
+        """An input, grown."""
+        whole = self._whole(index, wanted)
+        return self.grow(self.view.state, self.view.value(index), whole, self.view.label, self.depth + 1)
+
+    def _whole(self, index: int, wanted: Wanted) -> Wanted:
+        """What is wanted of an input; where the node has a larger one already, that stays so."""
+        planned = self.view.state.planned.get((self.view.node, index))
+        return wanted if planned is None else {**(planned.wanted or {}), **wanted}
+
+    def exactly(self, index: int, wanted: Wanted) -> Grown:
+        """An input, grown along these axes and no other."""
+        view = self.view
+        grown = self.input(index, wanted)
+        for axis, (own, new) in enumerate(zip(view.dims(index), grown.dims, strict=True)):
+            if axis not in self._whole(index, wanted) and own != new and own is not None and new is not None:
+                why = f"{view.value(index).name} grows along axis {axis} too, from {size_of(own)} to {size_of(new)}"
+                raise Refused(why)
+        return grown
+
+    def vector(self, index: int, entries: Sequence[Size], what: str) -> Grown:
+        """An input that holds sizes, with others in it."""
+        view, kept = self.view, list(entries)
+        view.computable(kept)
+        before = view.words(index)
+        place = next(each for each, size in enumerate(kept) if before is None or before[each] != size)
+        message = view.forced(kept[place], f"{what}[{place}]", "?" if before is None else before[place])
+        change = view.change(view.value(index), message, shown(before), shown(kept))
+        return Grown(((len(kept),),), lambda writer, _: writer.vector(kept), changes=(change,))
+
+
+Inputs = tuple[dict[int, Grown], Wanted]
+"""The inputs that are others, and the axes of the output that grew though nobody asked."""

@@ -1,0 +1,77 @@
+"""constant_words(): the constant target that makes one shape out of another, whatever sizes the symbols take.
+
+Only the words are chosen here; which Reshape gets them is left to those who rewrite models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from onereshape.dims import Product, Size, multiply
+from onereshape.errors import ReshapeError
+from onereshape.inference import infer
+
+
+def constant_words(
+    data: Sequence[Size] | None, output: Sequence[Size], *, zero_copies: bool, keep: Sequence[int] | None = None
+) -> list[int] | None:
+    """The constants that reshape `data` into `output` for all sizes of the symbols, or None if none do.
+
+    A number stands for itself, a symbol is copied (0) where data has it at the same axis, and one other is inferred
+    (-1).  Words to `keep` stay wherever they are right, the inferred one included.  Data of unknown rank is taken to
+    hold as many elements as the output.
+
+    A symbol may be 0.  Words without -1 are right then too, so nothing is inferred that can be said otherwise.  Where
+    an entry must be inferred beside a copied symbol (or `keep` has them so), ONNX refuses an empty copied dim; there is
+    no constant that means it for all sizes from 0 on, and these words mean it for all sizes from 1 on.
+
+    >>> constant_words([Product(1, ("N",)), 12, 64], [Product(1, ("N",)), 768], zero_copies=True)
+    [0, 768]
+    >>> constant_words([Product(1, ("N",)), 12, 64], [Product(12, ("N",)), 64], zero_copies=True, keep=[12, 64])
+    [-1, 64]
+    """
+    kept = keep if keep is not None and len(keep) == len(output) else [None] * len(output)
+    words = [_word(data, axis, dim, kept[axis], zero_copies=zero_copies) for axis, dim in enumerate(output)]
+    inferred = [axis for axis, word in enumerate(words) if word is None]
+    if not inferred and keep is not None and list(kept).count(-1) == 1:
+        inferred = [list(kept).index(-1)]
+        if not _divides(output, inferred[0]):
+            inferred = []
+    if len(inferred) > 1 or (inferred and not _divides(output, inferred[0])):
+        return None
+    found = [-1 if axis in inferred else word for axis, word in enumerate(words)]
+    target = [word for word in found if word is not None]
+    return target if data is None or _same(data, output, target, zero_copies=zero_copies) else None
+
+
+def _word(data: Sequence[Size] | None, axis: int, dim: Size, kept: int | None, *, zero_copies: bool) -> int | None:
+    """The word for one dim other than -1, if there is one."""
+    copied = zero_copies and data is not None and axis < len(data) and data[axis] == dim
+    if isinstance(dim, Product) or (zero_copies and (dim == 0 or (kept == 0 and copied))):
+        return 0 if copied else None
+    return dim
+
+
+def _divides(output: Sequence[Size], axis: int) -> bool:
+    """Whether the dim can be found from the others: they are not empty, whatever the symbols are."""
+    return multiply(dim for other, dim in enumerate(output) if other != axis).coefficient != 0
+
+
+def _same(data: Sequence[Size], output: Sequence[Size], target: list[int], *, zero_copies: bool) -> bool:
+    """Whether both hold the same number of elements for all sizes; then each word is right on its own."""
+    if multiply(data) == multiply(output):
+        return True
+    return -1 in target and _same_quotient(data, output, target, zero_copies=zero_copies)
+
+
+def _same_quotient(data: Sequence[Size], output: Sequence[Size], target: list[int], *, zero_copies: bool) -> bool:
+    """Whether the output names the inferred dim by the very division that finds it: `N/4`, if it divides."""
+    try:
+        found = infer(list(map(_dim, data)), target, "onnx-14", allowzero=int(not zero_copies))
+    except ReshapeError:
+        return False
+    return found.dims == tuple(map(_dim, output))
+
+
+def _dim(size: Size) -> int | str:
+    return size if isinstance(size, int) else str(size)

@@ -1,0 +1,40 @@
+"""How the tests of certificates make models and ask for a certificate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+from onnx import numpy_helper
+
+from onereshape.models.certify import Carried, Certificate, certify
+from tests.models import model
+
+BATCH = {"x": {0: "N"}}
+FIRST = {"y": Carried(0)}
+
+
+def built(body: str, **weights: np.ndarray[Any, Any]) -> ir.Model:
+    """A model in the textual form, with more initializers."""
+    proto = model(f"agraph {body}")
+    proto.graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in weights.items())
+    return ir.from_proto(proto)
+
+
+def batch(original: ir.Model, repaired: ir.Model, **asked: Any) -> Certificate:
+    """The certificate of a batch on axis 0 of x and y, if nothing else is asked."""
+    usual: dict[str, Any] = {"kind": "batch", "size": 1, "outputs": FIRST, "base_dir": "."}
+    return certify(original, repaired, asked.pop("freed", BATCH), **usual | asked)
+
+
+FLAT = "(float[{n}, 3, 4] x) => (float[{n}, 12] y) <int64[2] k = {{{k}, 12}}> {{ y = Reshape(x, k) }}"
+
+
+def flat(n: str, k: int) -> ir.Model:
+    return built(FLAT.format(n=n, k=k))
+
+
+def other(original: ir.Model, repaired: ir.Model, **asked: Any) -> Certificate:
+    usual: dict[str, Any] = {"kind": "other", "size": 1, "outputs": {}, "base_dir": "."}
+    return certify(original, repaired, asked.pop("freed", {"x": {1: "S"}}), **usual | asked)

@@ -1,0 +1,253 @@
+"""Small models of which a size is freed, and what must come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+HEADER = '<ir_version: 10, opset_import: ["" : 18, "local" : 1]>'
+S = {"x": {1: "S"}}
+HW = {"x": {2: "H", 3: "W"}}
+
+GENERALISED: dict[str, tuple[str, Mapping[str, Mapping[int, str]], dict[str, str]]] = {
+    "a number becomes a copy": (
+        "g (float[1, 6, 8] x) => (float[1, 6, 2, 4] y) <int64[4] t = {1, 6, 2, 4}> { y = Reshape(x, t) }",
+        S,
+        {"t": "[1, 0, 2, 4]"},
+    ),
+    "the size is also that of the heads and of the width": (
+        "g (float[1, 4, 16] x) => (float[1, 4, 4, 4] y) <int64[4] t = {1, 4, 4, 4}> { y = Reshape(x, t) }",
+        S,
+        {"t": "[1, 0, 4, 4]"},
+    ),
+    "a -1 that is right stays": (
+        "g (float[1, 6, 2, 4] x) => (float[1, 6, 8] y) <int64[3] t = {1, -1, 8}> { y = Reshape(x, t) }",
+        S,
+        {},
+    ),
+    "a -1 that would swallow it does not": (
+        "g (float[1, 6, 2, 4] x) => (float[1, 6, 8] y) <int64[3] t = {-1, 6, 8}> { y = Reshape(x, t) }",
+        S,
+        {"t": "[-1, 0, 8]"},
+    ),
+    "merged and taken apart in the same order": (
+        "g (float[1, 2, 4, 4] x) => (float[1, 4, 4, 2] y) <int64[3] t = {1, 2, 16}, int64[4] u = {1, 4, 4, 2}> {"
+        " a = Reshape(x, t) b = Transpose <perm = [0, 2, 1]> (a) y = Reshape(b, u) }",
+        HW,
+        {"t": "[1, 2, -1]", "u": "[1, H, W, 2]"},
+    ),
+    "a size that must be computed": (
+        "g (float[1, 2, 4, 6] x) => (float[6, 4, 2] y) <int64[3] t = {6, 4, 2}> {"
+        " a = Transpose <perm = [3, 2, 1, 0]> (x) y = Reshape(a, t) }",
+        HW,
+        {"t": "[0, 0, 2]"},
+    ),
+    "numbers that count": (
+        "g (int64[1, 6] x) => (int64[1, 6] y) <int64[1, 6] p = {2, 3, 4, 5, 6, 7}> { y = Add(x, p) }",
+        S,
+        {"p": "[1, S]"},
+    ),
+    "the same all along": (
+        "g (float[1, 4, 2] x) => (float[1, 4, 2] y) <float[1, 4, 2] p = {1, 2, 1, 2, 1, 2, 1, 2}> { y = Add(x, p) }",
+        S,
+        {"p": "[1, S, 2]"},
+    ),
+    "a triangle": (
+        "g (float[1, 3] x) => (float[1, 3, 3] y) <bool[1, 3, 3] p = {1, 0, 0, 1, 1, 0, 1, 1, 1}, float low = {-9},"
+        " int64[1] one = {1}, int64[1] two = {2}> {"
+        " a = Unsqueeze(x, one) b = Unsqueeze(x, two) c = Mul(a, b) y = Where(p, c, low) }",
+        S,
+        {"p": "[1, S, S]"},
+    ),
+    "a triangle of which one side is asked for first": (
+        "g (float[1, 3] x) => (float[1, 3, 3] y) <float[1, 3, 3] p = {0, -9, -9, 0, 0, -9, 0, 0, 0},"
+        " int64[1] one = {1}, int64[1] two = {2}> {"
+        " a = Unsqueeze(x, one) m = Add(a, p) b = Unsqueeze(x, two) y = Mul(m, b) }",
+        S,
+        {"p": "[1, S, S]"},
+    ),
+    "distances": (
+        "g (int64[1, 3] x) => (int64[1, 3, 3] y) <int64[3, 3] p = {0, 1, 2, -1, 0, 1, -2, -1, 0},"
+        " int64[1] one = {1}, int64[1] two = {2}> {"
+        " a = Unsqueeze(x, one) b = Unsqueeze(x, two) c = Mul(a, b) y = Add(c, p) }",
+        S,
+        {"p": "[S, S]"},
+    ),
+    "a shape to be filled": (
+        "g (float[1, 6, 2] x) => (float[1, 6, 2] y) <int64[3] t = {1, 6, 2}> { a = ConstantOfShape(t) y = Add(x, a) }",
+        S,
+        {"t": "[1, S, 2]"},
+    ),
+    "a shape to be grown to, asked for by a later node": (
+        "g (float[1, 6] x) => (float[1, 6, 6] y) <int64[3] t = {1, 6, 6}, int64[1] one = {1}, int64[1] two = {2}> {"
+        " a = Unsqueeze(x, one) m = Expand(a, t) b = Unsqueeze(x, two) y = Mul(m, b) }",
+        S,
+        {"t": "[1, S, 1]"},
+    ),
+    "repeats": (
+        "g (float[1, 6] x) => (float[1, 6] y) <float[1, 1] c = {3}, int64[2] r = {1, 6}> {"
+        " a = Tile(c, r) y = Mul(x, a) }",
+        S,
+        {"r": "[1, S]"},
+    ),
+    "a range": (
+        "g (int64[1, 6] x) => (int64[1, 6] y) <int64 zero = {0}, int64 six = {6}, int64 one = {1}> {"
+        " a = Range(zero, six, one) y = Add(x, a) }",
+        S,
+        {"six": "S"},
+    ),
+    "all of an axis, and all but its first": (
+        "g (float[1, 6] x) => (float[1, 5] y) <int64[1] s = {1}, int64[1] z = {0}, int64[1] e = {6}, int64[1] a = {1}> {"
+        " w = Slice(x, z, e, a) y = Slice(w, s, e, a) }",
+        S,
+        {"e": "[9223372036854775807]"},
+    ),
+    "a part of a table that is long enough": (
+        "g (float[1, 3] x) => (float[1, 3] y) <float[1, 9] p = {5, 1, 4, 2, 3, 9, 8, 7, 6},"
+        " int64[1] s = {1}, int64[1] e = {4}, int64[1] a = {1}> { w = Slice(p, s, e, a) y = Add(x, w) }",
+        S,
+        {"e": "[S + 1]"},
+    ),
+    "sizes of a Resize": (
+        "g (float[1, 1, 4, 6] x) => (float[1, 1, 8, 12] y) <int64[4] t = {1, 1, 8, 12}> { y = Resize(x, , , t) }",
+        HW,
+        {"t": "[1, 1, 2*H, 2*W]"},
+    ),
+    "parts that were joined": (
+        "g (float[1, 6, 2] x) => (float[1, 6, 2] y) <float[1, 1, 2] c = {7, 8}, int64[2] p = {1, 6}> {"
+        " a = Concat <axis = 1> (c, x) b, y = Split <axis = 1> (a, p) }",
+        S,
+        {"p": "[1, S]"},
+    ),
+    "states of a recurrence": (
+        "g (float[3, 6, 2] x) => (float[3, 1, 6, 1] y) <float[1, 3, 2] w = {1, 2, 3, 4, 5, 6}, float[1, 3, 1] r = {1, 2, 3},"
+        " float[1, 6, 1] h = {0, 0, 0, 0, 0, 0}> { y, z = GRU <hidden_size = 1> (x, w, r, , , h) }",
+        S,
+        {"h": "[1, S, 1]"},
+    ),
+}
+"""By what happens: the model, what is freed, and what each constant is afterwards."""
+
+FORBIDDEN: dict[str, tuple[str, Mapping[str, Mapping[int, str]], str]] = {
+    "a matrix": (
+        "g (float[1, 4] x) => (float[1, 2] y) <float[4, 2] w = {1, 1, 1, 1, 1, 1, 1, 1}> { y = MatMul(x, w) }",
+        S,
+        "(MatMul): it sums over S, and w has a fixed size of 4 there",
+    ),
+    "a matrix after all was flattened": (
+        "g (float[1, 1, 2, 2] x) => (float[1, 2] y) <float[4, 2] w = {1, 1, 1, 1, 1, 1, 1, 1}> {"
+        " a = Flatten(x) y = Gemm(a, w) }",
+        HW,
+        "(Gemm): it sums over H*W, and w has a fixed size of 4 there",
+    ),
+    "a mean over a window that is all there is": (
+        "g (float[1, 1, 4, 4] x) => (float[1, 1, 1, 1] y) { y = AveragePool <kernel_shape = [4, 4]> (x) }",
+        HW,
+        "(AveragePool): its window of 4 covers all of H, which was 4: whether it is to cover all of another size too is"
+        " not known",
+    ),
+    "a mean that is a sum and a division": (
+        "g (float[1, 4, 2] x) => (float[1, 1, 2] y) <int64[1] one = {1}, float four = {4}> {"
+        " a = ReduceSum(x, one) y = Div(a, four) }",
+        S,
+        "(ReduceSum): it sums over S, and y then takes 4.0 for it",
+    ),
+    "windows, or a number of them": (
+        "g (float[1, 6] x) => (float[1, 3, 2] y) <int64[3] t = {1, 3, 2}> { y = Reshape(x, t) }",
+        S,
+        "(Reshape): it can be read as [1, floor(S/2), 2], by [1, -1, 2] or as [1, 3, floor(S/3)], by [1, 3, -1], and"
+        " nothing tells which is right",
+    ),
+    "the last but one, or the fifth": (
+        "g (float[1, 6] x) => (float[1, 5] y) <int64[1] z = {0}, int64[1] e = {5}, int64[1] a = {1}> {"
+        " y = Slice(x, z, e, a) }",
+        S,
+        "(Slice): it can be read as [1, 5] or as [1, S - 1], by [-1], and nothing tells which is right",
+    ),
+    "one entry near the end": (
+        "g (float[1, 6] x) => (float[1, 1] y) <int64[1] s = {4}, int64[1] e = {5}, int64[1] a = {1}> {"
+        " y = Slice(x, s, e, a) }",
+        S,
+        "(Slice): it can be read as [1, 1] or as [1, S - 5], by [-1], and nothing tells which is right",
+    ),
+    "one entry near the end, alone": (
+        "g (float[1, 6] x) => (float[1] y) <int64[1] s = {4}, int64[1] e = {5}, int64[1] a = {1}> {"
+        " w = Slice(x, s, e, a) y = Squeeze(w, a) }",
+        S,
+        "(Slice): it can be read as [1, 1] or as [1, 1], by [-2] and [-1], and nothing tells which is right",
+    ),
+    "an index near the end": (
+        "g (float[1, 6] x) => (float[1] y) <int64 i = {5}> { y = Gather <axis = 1> (x, i) }",
+        S,
+        "(Gather): it takes entry 5 of 6 along S: from the front or from the end is not known",
+    ),
+    "a number that may be the size": (
+        "g (float[1, 6] x) => (float[6, 6] y) <int64[2] t = {6, 1}> { y = Expand(x, t) }",
+        S,
+        "(Expand): it makes 6 entries at axis 0, and whether that is S or always 6 is not known",
+    ),
+    "a size that is no multiple": (
+        "g (float[1, 1, 4, 4] x) => (float[1, 1, 6, 4] y) <int64[4] t = {1, 1, 6, 4}> { y = Resize(x, , , t) }",
+        HW,
+        "(Resize): its size 6 is no whole multiple or part of H, which was 4",
+    ),
+    "a table that is full": (
+        "g (int64[1, 3] x) => (float[1, 3, 2] y) <int64[1, 3] p = {0, 1, 2}, float[3, 2] w = {1, 2, 3, 4, 5, 6},"
+        " float[9, 2] v = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9}> {"
+        " a = Gather(w, p) b = Gather(v, x) y = Add(a, b) }",
+        S,
+        "(Add): the table w has 3 rows, one for each of S",
+    ),
+    "numbers that count backwards": (
+        "g (int64[1, 4] x) => (int64[1, 4] y) <int64[1, 4] p = {3, 2, 1, 0}> { y = Add(x, p) }",
+        S,
+        "(Add): the table p has 4 entries along axis 1, one for each of S",
+    ),
+    "sizes that are equal only once": (
+        "g (float[1, 6, 2] x, float[1, 2, 12] z) => (float[1, 6, 12] y) {"
+        " a = MatMul(x, z) b = Concat <axis = 1> (x, x) c = Transpose <perm = [0, 2, 1]> (b) d = MatMul(x, c)"
+        " y = Add(a, d) }",
+        {"x": {1: "S"}, "z": {2: "T"}},
+        "(Add): 2*S meets T, which are equal at the original size only",
+    ),
+    "a channel for each": (
+        "g (float[1, 4, 2] x) => (float[1, 1, 2] y) <float[1, 4, 1] w = {1, 1, 1, 1}> { y = Conv(x, w) }",
+        S,
+        "(Conv): it sums over S, and w has a fixed size of 4 there",
+    ),
+    "a scale for each": (
+        "g (float[1, 3] x) => (float[1, 3] y) <float[3] w = {1, 1, 1}> { y = LayerNormalization(x, w) }",
+        S,
+        "(LayerNormalization): w has one entry for each of S",
+    ),
+    "steps one after the other": (
+        "g (float[1, 3] x) => (float[1, 3] y) <int64[1] a = {0}, int64[1] b = {1}, int64[1] c = {2}, int64[1] d = {3},"
+        " float[1, 1] w = {5}> { p = Slice(w, a, b) q = Relu(p) r = Neg(p) t = Concat <axis = 1> (p, q, r)"
+        " y = Mul(x, t) }",
+        S,
+        "(Mul): which of the parts that Concat of t joins along axis 1 is to grow is not known, where S is needed",
+    ),
+    "a size that is not known": (
+        "g (float[1, 6] x) => (float[a, b, c] y) <int64[3] t = {-1, 2, 3}> {"
+        " n = NonZero(x) f = Cast <to = 1> (n) y = Reshape(f, t) }",
+        S,
+        "(Reshape): a size of f is not known, so shape[1] = 2 cannot be decided",
+    ),
+    "a graph inside": (
+        "g (float[1, 6] x, bool c) => (float[1, 6] y) {"
+        " y = If(c) <then_branch = t () => (float[1, 6] a) { a = Relu(x) },"
+        " else_branch = e () => (float[1, 6] b) { b = Neg(x) }> }",
+        S,
+        "(If): a free size reaches the graphs inside it, which are not followed",
+    ),
+    "an operator of somebody else": (
+        "g (float[1, 6] x) => (float[1, 6] y) { y = local.Strange(x) }",
+        S,
+        "(Strange): it has no rule for free sizes, and its input x has one",
+    ),
+    "a size that is removed": (
+        "g (float[1, 1, 1, 1] x) => (float[1, 1, 1] y) <int64[1] a = {3}> { y = Squeeze(x, a) }",
+        HW,
+        "(Squeeze): it removes axis 3, which is W",
+    ),
+}
+"""By what forbids it: the model, what is freed, and the end of the message."""

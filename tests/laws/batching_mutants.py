@@ -1,0 +1,291 @@
+"""Planted bugs: the batching as it would be with one thing subtly wrong, which the law must find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import onnx_ir as ir
+import pytest
+
+from onereshape.models import batch_rules, batching
+from onereshape.models.batch_rules import contractions, indexing, layout, pointwise, spatial
+from onereshape.models.batch_rules.rule import Rule
+from onereshape.models.builder import Builder
+from onereshape.models.marks import Mark, homes, times
+from onereshape.models.view import Answer, Edit, View
+
+Patch = Callable[[pytest.MonkeyPatch], None]
+
+
+class Mutant(NamedTuple):
+    """A planted bug, and the operators whose cases must show it."""
+
+    name: str
+    plant: Patch
+    ops: str
+
+
+MUTANTS: list[Mutant] = []
+
+
+def mutant(ops: str) -> Callable[[Patch], Patch]:
+    def add(plant: Patch) -> Patch:
+        MUTANTS.append(Mutant(plant.__name__, plant, ops))
+        return plant
+
+    return add
+
+
+def _answers(patch: pytest.MonkeyPatch, op: str, change: Callable[[View, Answer], Answer]) -> None:
+    """Changes all answers of an operator's rule."""
+    rule = batch_rules.RULES[op]
+
+    def changed(view: View) -> Iterator[Answer]:
+        for answer in rule.answers(view):
+            yield change(view, answer)
+
+    patch.setitem(batch_rules.RULES, op, Rule(changed, rule.slots, rule.several))
+
+
+def _marks(patch: pytest.MonkeyPatch, op: str, change: Callable[[View, Mark], Mark]) -> None:
+    """Changes the marks of all outputs of an operator."""
+    _answers(
+        patch,
+        op,
+        lambda view, answer: answer._replace(marks=tuple(mark and change(view, mark) for mark in answer.marks)),
+    )
+
+
+def _without_edits(patch: pytest.MonkeyPatch, op: str) -> None:
+    _answers(patch, op, lambda _, answer: answer._replace(edits=()))
+
+
+def _nothing(edit: Edit) -> Edit:
+    """The same edit on paper, which does nothing."""
+    return edit._replace(apply=lambda _: None)
+
+
+@mutant("Reshape")
+def homes_unchecked(patch: pytest.MonkeyPatch) -> None:
+    def wrong(_data: Any, _mark: Mark, output: Any, batch: int) -> Iterator[Mark]:
+        yield from (Mark(axis, 1, dim // batch) for axis, dim in reversed(list(enumerate(output))) if dim % batch == 0)
+
+    patch.setattr(layout, "homes", wrong)
+
+
+@mutant("Reshape Squeeze")
+def homes_that_forget_what_stands_outside(patch: pytest.MonkeyPatch) -> None:
+    def wrong(data: Any, mark: Mark, output: Any, batch: int) -> Iterator[Mark]:
+        yield from (
+            home._replace(outer=1, inner=times(home.outer, home.inner)) for home in homes(data, mark, output, batch)
+        )
+
+    patch.setattr(layout, "homes", wrong)
+
+
+@mutant("Gather GatherND ScatterND")
+def numbers_moved_without_modulo(patch: pytest.MonkeyPatch) -> None:
+    insert = Builder.insert
+
+    def wrong(self: Builder, before: Any, op: str, inputs: Any, attributes: Any = {}) -> ir.Value:  # noqa: B006
+        return inputs[0] if op == "Mod" else insert(self, before, op, inputs, attributes)
+
+    patch.setattr(Builder, "insert", wrong)
+
+
+@mutant("Gather GatherND")
+def numbers_moved_by_a_wrong_step(patch: pytest.MonkeyPatch) -> None:
+    offsets = Builder.offsets
+    patch.setattr(Builder, "offsets", lambda self, _step, home, rank: offsets(self, 1, home, rank))
+
+
+@mutant("Gather GatherND ScatterND")
+def numbers_not_moved(patch: pytest.MonkeyPatch) -> None:
+    offset = indexing._offset
+    patch.setattr(indexing, "_offset", lambda *given: tuple(map(_nothing, offset(*given))))
+
+
+@mutant("Concat GatherElements LSTM GridSample")
+def nothing_spread(patch: pytest.MonkeyPatch) -> None:
+    spread = View.spread
+    patch.setattr(View, "spread", lambda self, index, mark: _nothing(spread(self, index, mark)))
+
+
+@mutant("Add Concat")
+def spread_with_outer_and_inner_swapped(patch: pytest.MonkeyPatch) -> None:
+    spread = Builder.spread
+
+    def wrong(self: Builder, value: ir.Value, dims: Any, mark: Mark) -> ir.Value:
+        return spread(self, value, dims, mark._replace(outer=mark.inner, inner=mark.outer))
+
+    patch.setattr(Builder, "spread", wrong)
+
+
+@mutant("Tile")
+def tile_with_outer_and_inner_swapped(patch: pytest.MonkeyPatch) -> None:
+    _marks(patch, "Tile", lambda _, mark: mark._replace(outer=mark.inner, inner=mark.outer))
+
+
+@mutant("Concat")
+def concat_along_the_batch_inside(patch: pytest.MonkeyPatch) -> None:
+    def inside(view: View, mark: Mark) -> Mark:
+        along = view.axis(view.rank(0), 1) == mark.axis
+        return mark._replace(outer=1, inner=times(mark.outer, mark.inner)) if along else mark
+
+    _marks(patch, "Concat", inside)
+
+
+@mutant("Slice")
+def slice_with_its_end_left(patch: pytest.MonkeyPatch) -> None:
+    _without_edits(patch, "Slice")
+
+
+@mutant("Split")
+def split_with_its_sizes_left(patch: pytest.MonkeyPatch) -> None:
+    _without_edits(patch, "Split")
+
+
+@mutant("Reshape")
+def reshape_left_as_it_is(patch: pytest.MonkeyPatch) -> None:
+    _without_edits(patch, "Reshape")
+
+
+@mutant("Resize")
+def resize_with_its_sizes_left(patch: pytest.MonkeyPatch) -> None:
+    _without_edits(patch, "Resize")
+
+
+@mutant("Shape Size TopK")
+def nothing_pinned(patch: pytest.MonkeyPatch) -> None:
+    pin = View.pin
+    patch.setattr(View, "pin", lambda self, index: _nothing(pin(self, index)))
+
+
+@mutant("Add Mul")
+def common_mark_without_factors(patch: pytest.MonkeyPatch) -> None:
+    common = pointwise.common_mark
+
+    def wrong(marks: Any, view: View) -> Mark:
+        found = list(marks)
+        return found[0] if len({mark.axis for mark in found}) == 1 else common(found, view)
+
+    for module in (pointwise, contractions, layout, indexing, spatial):
+        patch.setattr(module, "common_mark", wrong)
+
+
+@mutant("Reshape")
+def undoing_without_clearing(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(batching._Search, "_undo", lambda self: self.steps.pop())
+
+
+@mutant("Add Mul Einsum")
+def rows_of_several_samples_unchecked(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(View, "same_rows", lambda *_: None)
+
+
+@mutant("Transpose")
+def transpose_the_other_way(patch: pytest.MonkeyPatch) -> None:
+    def turned(view: View, _: Mark) -> Mark:
+        mark = view.mark(0)
+        assert mark is not None
+        order = view.attribute("perm") or list(range(view.rank(0)))[::-1]
+        return mark.at(order[mark.axis])
+
+    _marks(patch, "Transpose", turned)
+
+
+@mutant("ReduceSum ReduceMax ArgMax")
+def reduction_that_keeps_all_axes(patch: pytest.MonkeyPatch) -> None:
+    for op in ("ReduceSum", "ReduceMax", "ArgMax"):
+        _marks(patch, op, lambda view, mark: mark.at(view.mark(0).axis))  # type: ignore[union-attr]
+
+
+@mutant("Softmax LogSoftmax Hardmax")
+def softmax_of_old_opsets_along_one_axis(patch: pytest.MonkeyPatch) -> None:
+    axes = pointwise.along(lambda view, rank: {view.axis(rank, -1)}, "sum")
+    for op in ("Softmax", "LogSoftmax", "Hardmax"):
+        patch.setitem(batch_rules.RULES, op, Rule(axes))
+
+
+@mutant("Expand")
+def expand_that_counts_axes_from_the_front(patch: pytest.MonkeyPatch) -> None:
+    _marks(patch, "Expand", lambda view, mark: mark if view.mark(0) is None else mark.at(view.mark(0).axis))  # type: ignore[union-attr]
+
+
+@mutant("Flatten")
+def flatten_that_forgets_what_stands_outside(patch: pytest.MonkeyPatch) -> None:
+    _marks(patch, "Flatten", lambda _, mark: mark._replace(outer=1, inner=times(mark.outer, mark.inner)))
+
+
+@mutant("MatMul Gemm")
+def operands_never_shared(patch: pytest.MonkeyPatch) -> None:
+    wrong = lambda view, index, mark: _nothing(pointwise.shared(view, index, mark))  # noqa: E731
+    patch.setattr(contractions, "shared", wrong)
+
+
+@mutant("LSTM GRU RNN")
+def recurrence_with_the_batch_of_its_states(patch: pytest.MonkeyPatch) -> None:
+    for op in ("LSTM", "GRU", "RNN"):
+        _answers(patch, op, lambda _, answer: answer._replace(marks=(answer.marks[-1],) * len(answer.marks)))
+
+
+@mutant("Gather")
+def gather_that_forgets_the_rank_of_its_indices(patch: pytest.MonkeyPatch) -> None:
+    def forgotten(view: View, mark: Mark) -> Mark:
+        data = view.mark(0)
+        return mark if data is None or view.mark(1) is not None else mark.at(data.axis)
+
+    _marks(patch, "Gather", forgotten)
+
+
+@mutant("Unsqueeze")
+def unsqueeze_that_moves_nothing(patch: pytest.MonkeyPatch) -> None:
+    _marks(patch, "Unsqueeze", lambda view, _: view.mark(0) or Mark(0))
+
+
+@mutant("OneHot")
+def one_hot_that_moves_nothing(patch: pytest.MonkeyPatch) -> None:
+    _marks(patch, "OneHot", lambda view, _: view.mark(0) or Mark(0))
+
+
+@mutant("Reshape Resize")
+def shared_constants_disturbed(patch: pytest.MonkeyPatch) -> None:
+    """The constant itself is changed, for all who use it."""
+    replace = ir.Node.replace_input_with
+
+    def wrong(self: ir.Node, index: int, value: ir.Value | None) -> None:
+        old = self.inputs[index]
+        if old is not None and value is not None and old.is_initializer() and value.const_value is not None:
+            old.const_value = value.const_value
+        else:
+            replace(self, index, value)
+
+    patch.setattr(ir.Node, "replace_input_with", wrong)
+
+
+@mutant("Concat GatherElements RNN")
+def new_nodes_in_the_wrong_place(patch: pytest.MonkeyPatch) -> None:
+    def wrong(self: Builder, node: ir.Node) -> None:
+        self.graph.append(node)
+
+    patch.setattr(Builder, "_at_front", wrong)
+
+
+@mutant("BatchNormalization InstanceNormalization")
+def weights_of_channels_not_repeated(patch: pytest.MonkeyPatch) -> None:
+    for op in ("BatchNormalization", "InstanceNormalization"):
+        _without_edits(patch, op)
+
+
+@mutant("MaxPool Size Shape")
+def sizes_given_away_as_outputs(patch: pytest.MonkeyPatch) -> None:
+    """Whatever else it takes, an output that grows with N must be marked."""
+    plan = batching._Search.run
+
+    def wrong(self: Any) -> Any:
+        found = plan(self)
+        self.state.sized.clear()
+        return found
+
+    patch.setattr(batching._Search, "run", wrong)

@@ -1,0 +1,51 @@
+"""The world of the law of batching: cases for every operator that has a rule.
+
+The families make far more cases than a test should take time for; `WORLD` holds some of each operator, spread over all
+that there are, and `whole_world` all of them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from tests.laws.batching_contractions import contractions
+from tests.laws.batching_indexing import indexing
+from tests.laws.batching_layout import layout
+from tests.laws.batching_pointwise import pointwise
+from tests.laws.batching_sketch import Sketch
+from tests.laws.batching_spatial import spatial
+from tests.laws.batching_rarities import traps
+
+MANY = {
+    **dict.fromkeys(
+        "Add Where Concat Split Slice Squeeze Expand Gather GatherND ScatterND MatMul Gemm Einsum".split(), 40
+    ),
+    "Reshape": 80,
+}
+"""How many cases of the operators on which most depends; of others there are a dozen or a few more."""
+FEW = 13
+
+
+def whole_world() -> Iterator[Sketch]:
+    """All cases."""
+    for family in (traps, pointwise, layout, contractions, indexing, spatial):
+        yield from family()
+
+
+def thinned(cases: list[Sketch], most: int) -> list[Sketch]:
+    """So many of the cases, at even distances; the traps are first and all stay."""
+    kept = [case for case in cases if case.trap]
+    others = cases[len(kept) :]
+    most = min(most, len(others))
+    return kept + [others[place * len(others) // most] for place in range(most)]
+
+
+def _world() -> dict[str, list[Sketch]]:
+    found: dict[str, list[Sketch]] = defaultdict(list)
+    for case in whole_world():
+        found[case.about].append(case)
+    return {op: thinned(cases, MANY.get(op, FEW)) for op, cases in found.items()}
+
+
+WORLD = _world()

@@ -1,0 +1,108 @@
+"""The law of batching: every batched model gives what the original gives on the pieces, or is refused in a sentence."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import cache
+from random import Random
+from typing import Any
+
+import onnx_ir as ir
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+from onereshape.errors import FixError
+from onereshape.models.batch_rules import RULES, indexing, layout
+from onereshape.models.batching import batch_plan
+from onereshape.models.marks import homes
+from tests.laws.batching_compositions import composition
+from tests.laws.batching_law import Verdict, judge
+from tests.laws.batching_mutants import MUTANTS, Mutant
+from tests.laws.batching_sketch import Sketch
+from tests.laws.batching_world import WORLD
+
+
+def told(case: Sketch, verdict: Verdict) -> str:
+    return f"{verdict.kind}: {verdict.text}\n  {case.trap} {case}"
+
+
+@cache
+def judged(op: str) -> list[tuple[Sketch, Verdict]]:
+    return [(case, judge(case)) for case in WORLD[op]]
+
+
+@pytest.mark.parametrize("op", sorted(RULES))
+def test_every_rule_keeps_the_law(op: str) -> None:
+    """No other answer than the original's, no model that does not run, no needless refusal."""
+    needless = [told(*pair) for pair in judged(op) if pair[1].kind == "refused" and pair[0].free]
+    unlawful = [told(*pair) for pair in judged(op) if not pair[1].lawful]
+
+    assert len(judged(op)) >= 12
+    assert not unlawful, "\n".join(unlawful)
+    assert not needless, "\n".join(needless)
+
+
+def test_nothing_is_tested_that_has_no_rule() -> None:
+    assert set(WORLD) == set(RULES)
+
+
+@settings(
+    deadline=None, max_examples=250, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+@given(st.randoms(use_true_random=False))
+def test_compositions_keep_the_law(rng: Random) -> None:
+    case = composition(rng)
+    verdict = judge(case)
+
+    assert verdict.lawful, told(case, verdict)
+
+
+def test_most_compositions_are_freed_or_mix_their_samples() -> None:
+    """So the law is not kept by refusing."""
+    verdicts = [judge(composition(Random(seed))) for seed in range(100)]  # noqa: S311 - the same each time
+    freed = sum(verdict.kind == "freed" for verdict in verdicts)
+    mixing = sum("mixes the samples" in verdict.text for verdict in verdicts)
+
+    assert freed >= 35
+    assert freed + mixing >= 60
+
+
+def test_any_home_that_a_reshape_offers_is_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The order of the homes is a matter of taste: with the least natural first, the law holds as well."""
+    for module in (layout, indexing):
+        monkeypatch.setattr(module, "homes", lambda *asked: reversed(list(homes(*asked))))
+    ops = ("Reshape", "Squeeze", "Gather", "Concat", "Split", "Slice")
+    unlawful = [told(case, verdict) for op in ops for case in WORLD[op][::2] if not (verdict := judge(case)).lawful]
+
+    assert not unlawful, "\n".join(unlawful)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_planted_bug_is_found(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    sound = [case for op in mutant.ops.split() for case, verdict in judged(op) if verdict.lawful]
+    mutant.plant(monkeypatch)
+
+    assert any(not judge(case).lawful for case in sound)
+
+
+def test_a_refusal_is_a_sentence() -> None:
+    refused = [verdict for op in WORLD for _, verdict in judged(op) if verdict.kind == "refused"]
+
+    assert refused
+    for verdict in refused:
+        assert verdict.text[0].isalnum(), verdict.text
+        assert "{" not in verdict.text
+        assert len(verdict.text.split()) > 5
+
+
+def test_a_plan_changes_nothing() -> None:
+    def text(model: ir.Model) -> Any:
+        return ir.to_proto(model).SerializeToString(deterministic=True)
+
+    for op in ("Reshape", "Squeeze", "Gather", "Concat", "Slice"):
+        for case in WORLD[op][:12]:
+            model = ir.from_proto(case.proto())
+            before = text(model)
+            with suppress(FixError):
+                batch_plan(model, case.freed(), "N", case.size)
+            assert text(model) == before

@@ -1,0 +1,264 @@
+"""fix(): the words that it writes for each carrier of a baked batch, what it leaves alone, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+import onereshape as orx
+from onereshape.errors import FixError, ReshapeError
+from onereshape.formats.model_files import refreshed
+from onereshape.models.fix import Fixed, plan
+from tests.checking import proto, written
+
+# What is in the model, and what becomes of it: (operator, before, after) of each change.
+CARRIERS: dict[str, tuple[str, list[tuple[str, str, str]]]] = {
+    "a Reshape that says 1 for the batch copies it": (
+        "g (float[1, 6] x) => (float[1, 2, 3] y) <int64[3] t = {1, 2, 3}> { y = Reshape(x, t) }",
+        [("Reshape", "[1, 2, 3]", "[0, 2, 3]")],
+    ),
+    "a -1 that would swallow the batch stays, beside a copied batch": (
+        "g (float[1, 2, 3] x) => (float[1, 6] y) <int64[2] t = {1, -1}> { y = Reshape(x, t) }",
+        [("Reshape", "[1, -1]", "[0, -1]")],
+    ),
+    "with allowzero=1 a 0 is literal, so the batch is inferred": (
+        "g (float[1, 6] x) => (float[1, 2, 3] y) <int64[3] t = {1, 2, 3}> { y = Reshape <allowzero = 1> (x, t) }",
+        [("Reshape", "[1, 2, 3]", "[-1, 2, 3]")],
+    ),
+    "heads merged into the batch are a factor of it": (
+        "g (float[1, 4, 2, 3] x) => (float[4, 2, 3] y) <int64[3] t = {4, 2, 3}> { y = Reshape(x, t) }",
+        [("Reshape", "[4, 2, 3]", "[-1, 2, 3]")],
+    ),
+    "the batch behind a longer axis stays there": (
+        "g (float[1, 5, 6] x) => (float[5, 1, 2, 3] y) <int64[4] t = {5, 1, 2, 3}> {"
+        " s = Transpose <perm = [1, 0, 2]> (x) y = Reshape(s, t) }",
+        [("Reshape", "[5, 1, 2, 3]", "[5, 0, 2, 3]")],
+    ),
+    "a Reshape of a bias carries no batch": (
+        "g (float[1, 6] x) => (float[1, 6] y) <float[6] b = {1, 2, 3, 4, 5, 6}, int64[2] t = {1, 6}> {"
+        " c = Reshape(b, t) y = Add(x, c) }",
+        [],
+    ),
+    "a constant that two nodes share is not disturbed": (
+        "g (float[1, 6] x) => (float[1, 2, 3] y) <float[6] b = {1, 2, 3, 4, 5, 6}, int64[3] t = {1, 2, 3}> {"
+        " c = Reshape(b, t) d = Reshape(x, t) y = Add(c, d) }",
+        [("Reshape", "[1, 2, 3]", "[0, 2, 3]")],
+    ),
+    "a computed target with a baked piece": (
+        "g (float[1, 6] x) => (float[1, 2, 3] y) <int64[1] one = {1}, int64[1] two = {2}, int64[1] rest = {-1}> {"
+        " t = Concat <axis = 0> (one, two, rest) y = Reshape(x, t) }",
+        [("Reshape", "[1, 2, -1]", "[0, 2, -1]")],
+    ),
+    "a computed target that follows the batch already": (
+        "g (float[1, 6] x) => (float[1, 2, 3] y) <int64[1] z = {0}, int64[1] two = {2}, int64[1] rest = {-1}> {"
+        " s = Shape(x) n = Gather(s, z) t = Concat <axis = 0> (n, two, rest) y = Reshape(x, t) }",
+        [],
+    ),
+    "an Expand to a baked batch of several": (
+        "g (float[2, 1, 3] x) => (float[2, 4, 3] y) <int64[3] s = {2, 4, 3}> { y = Expand(x, s) }",
+        [("Expand", "[2, 4, 3]", "[1, 4, 3]")],
+    ),
+    "an Expand that copies the sample": (
+        "g (float[1, 3] x) => (float[4, 3] y) <int64[2] s = {4, 3}> { y = Expand(x, s) }",
+        [("Expand", "one axis", "N x 4 at axis 0")],
+    ),
+    "a mask of zeros beside the batch": (
+        "g (float[1, 3] x) => (float[1, 6] y) <int64[2] s = {1, 3}> {"
+        " m = ConstantOfShape(s) y = Concat <axis = 1> (x, m) }",
+        [("Concat", "[1, 3]", "spread over N at axis 0")],
+    ),
+    "a class token in front of the sequence": (
+        "g (float[1, 2, 3] x) => (float[1, 3, 3] y) <float[1, 1, 3] token = {7, 8, 9}> {"
+        " y = Concat <axis = 1> (token, x) }",
+        [("Concat", "[1, 1, 3]", "spread over N at axis 0")],
+    ),
+    "a Slice of the whole batch": (
+        "g (float[1, 3] x) => (float[1, 2] y) <int64[2] a = {0, 0}, int64[2] b = {1, 2}, int64[2] c = {0, 1}> {"
+        " y = Slice(x, a, b, c) }",
+        [("Slice", "[1, 2]", f"[{2**63 - 1}, 2]")],
+    ),
+    "a Resize by sizes": (
+        "g (float[1, 1, 2, 2] x) => (float[1, 1, 4, 4] y) <int64[4] s = {1, 1, 4, 4}> {"
+        ' y = Resize <mode = "nearest"> (x, , , s) }',
+        [("Resize", "[1, 1, 4, 4]", "[N, 1, 4, 4]")],
+    ),
+    "the numbers of the samples in a GatherND": (
+        "g (float[1, 4, 3] x, int64[1, 1] last) => (float[1, 3] y) <int64[1, 1] zero = {0}> {"
+        " i = Concat <axis = 1> (zero, last) y = GatherND(x, i) }",
+        [("Concat", "[1, 1]", "spread over N at axis 0"), ("GatherND", "0", "1 * (0 to N - 1)")],
+    ),
+    "offsets into a flattened batch": (
+        "g (float[1, 4, 3] x, int64[1, 2] i) => (float[1, 2, 3] y) <int64[2] t = {4, 3}> {"
+        " f = Reshape(x, t) y = Gather <axis = 0> (f, i) }",
+        [("Reshape", "[4, 3]", "[-1, 3]"), ("Gather", "0", "4 * (0 to N - 1)")],
+    ),
+    "a Squeeze of everything that is 1": (
+        "g (float[1, 1, 3] x) => (float[3] y) { y = Squeeze(x) }",
+        [("Squeeze", "Squeeze of [1, 1, 3]", "Reshape [-1]")],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CARRIERS)
+def test_each_carrier_of_the_batch(case: str, tmp_path: Path) -> None:
+    text, wanted = CARRIERS[case]
+
+    fixed = orx.fix(written(text, tmp_path), batch=True)
+
+    assert [(change.op, change.before, change.after) for change in fixed.changes] == wanted
+    assert fixed.certificate.status == "certified"
+    onnx.checker.check_model(onnx.load(_saved(fixed, tmp_path)), full_check=True)
+
+
+def _saved(fixed: Fixed, folder: Path) -> str:
+    path = folder / "fixed.onnx"
+    orx.save(fixed.model, path)
+    return str(path)
+
+
+def test_the_states_of_a_recurrence(tmp_path: Path) -> None:
+    """Initial states that are zeros of one sample are spread, whatever made them."""
+    text = (
+        "g (float[5, 1, 2] x) => (float[5, 1, 1, 3] y, float[1, 1, 3] h)"
+        f" <float[1, 12, 2] w = {_numbers(24)}, float[1, 12, 3] r = {_numbers(36)}, int64[3] d = {{1, 1, 3}}> {{"
+        " z = ConstantOfShape(d) y, h = LSTM <hidden_size = 3> (x, w, r, , , z, z) }"
+    )
+
+    fixed = orx.fix(written(text, tmp_path), batch={"x": 1})
+
+    assert [change.after for change in fixed.changes] == ["spread over N at axis 1"] * 2
+    shapes = [list(value.shape) for value in fixed.model.ir.graph.outputs]
+    assert [[str(dim) for dim in shape] for shape in shapes] == [["5", "1", "N", "3"], ["1", "N", "3"]]
+
+
+def _numbers(count: int) -> str:
+    return "{" + ", ".join(f"{(7 * place % 11 - 5) / 10}" for place in range(count)) + "}"
+
+
+def test_a_choice_that_a_later_node_cannot_live_with_is_taken_back(tmp_path: Path) -> None:
+    """[1, 1, 6] has two places for the batch, and only the second one goes through the softmax over axis 0."""
+    text = (
+        "g (float[1, 6] x) => (float[1, 1, 6] y) <int64[3] t = {1, 1, 6}> {"
+        " h = Reshape(x, t) y = Softmax <axis = 0> (h) }"
+    )
+
+    fixed = orx.fix(written(text, tmp_path), batch=True, certify=False)
+
+    assert [change.after for change in fixed.changes] == ["[1, -1, 6]"]
+
+
+def test_a_batch_of_several(tmp_path: Path) -> None:
+    """A constant that repeats the same row for each of two samples is cut to one, and single samples are certified."""
+    text = (
+        "g (float[2, 3] x) => (float[2, 1, 3] y) <float[2, 3] m = {1, 2, 3, 1, 2, 3}, int64[3] t = {2, 1, 3}> {"
+        " h = Add(x, m) y = Reshape(h, t) }"
+    )
+
+    fixed = orx.fix(written(text, tmp_path), batch=True)
+
+    assert [change.after for change in fixed.changes] == ["the first 1 at axis 0", "[0, 1, 3]"]
+    assert {tuple(each.items()) for each in fixed.certificate.sizes} >= {(("N", 1),), (("N", 2),), (("N", 10),)}
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "g (float[2, 3] x) => (float[2, 3] y) <float[2, 3] m = {1, 2, 3, 4, 5, 6}> { y = Add(x, m) }",
+            "n (Add): its input m is another constant for each of the 2 samples",
+        ),
+        (
+            "g (float[1, 3] x) => (float[3, 3] y) { t = Transpose(x) y = MatMul(t, x) }",
+            "n (MatMul) mixes the samples: it sums over axis 1, which is N",
+        ),
+        (
+            "g (float[1, 3] x) => (float[1, 3] y) { y = Softmax <axis = 0> (x) }",
+            "n (Softmax) mixes the samples: its sum runs along axis 0, which is N",
+        ),
+        (
+            "g (float[1, 3] x) => (int64[2, k] y) { y = NonZero(x) }",
+            "n: NonZero has no batching rule, and its input x carries the batch",
+        ),
+        (
+            "g (float[1, 3] x) => (int64[2] y) { y = Shape(x) }",
+            "n (Shape): the output y would give the size of the whole batch",
+        ),
+    ],
+)
+def test_what_cannot_be_freed_is_named(text: str, sentence: str, tmp_path: Path) -> None:
+    with pytest.raises(FixError) as refusal:
+        orx.fix(written(text, tmp_path), batch=True)
+
+    assert refusal.value.sentence == sentence
+    assert not refusal.value.usage
+
+
+def test_a_sound_model_is_the_model_itself(tmp_path: Path) -> None:
+    text = (
+        "g (float[N, 4, 3] x, int64[N] last) => (float[N, 3] y)"
+        " <int64 z = {0}, int64 one = {1}, int64[1] a = {1}, int64[1] zero = {0}> {"
+        " s = Shape(x) n = Gather(s, z) r = Range(z, n, one) b = Unsqueeze(r, a) e = Unsqueeze(last, a)"
+        " i = Concat <axis = 1> (b, e) y = GatherND(x, i) }"
+    )
+    path = Path(written(text, tmp_path))
+    model = orx.load(path)
+
+    assert orx.fix(model, batch=True).model is model
+    assert orx.fix(model, batch=True, simplify=True).model is model
+
+
+def test_a_dynamic_input_with_a_baked_constant_is_repaired(tmp_path: Path) -> None:
+    """The exporter named the dim, and wrote 1 into the constant all the same."""
+    text = "g (float[s77, 6] x) => (float[1, 2, 3] y) <int64[3] t = {1, 2, 3}> { y = Reshape(x, t) }"
+
+    fixed = orx.fix(written(text, tmp_path), batch=True)
+
+    assert [change.message for change in fixed.changes] == ["s77 is forced to 1 by n: shape[0] = 1"]
+    assert str(fixed.model.ir.graph.outputs[0].shape[0]) == "s77"
+
+
+def test_the_model_that_is_given_stays_as_it_was(tmp_path: Path) -> None:
+    model = orx.load(written(CARRIERS["heads merged into the batch are a factor of it"][0], tmp_path))
+    before = onnx.load(model.path)
+
+    orx.fix(model, batch=True)
+    plan(model, batch=True)
+
+    orx.save(refreshed(model), tmp_path / "again.onnx")
+    assert onnx.load(tmp_path / "again.onnx") == before
+
+
+def test_the_answers_of_the_repaired_model(tmp_path: Path) -> None:
+    """By hand, without the certificate."""
+    import onnxruntime
+
+    text = CARRIERS["the numbers of the samples in a GatherND"][0]
+    fixed = orx.fix(written(text, tmp_path), batch=True, certify=False)
+    x, last = np.arange(24, dtype=np.float32).reshape(2, 4, 3), np.array([[3], [0]])
+
+    (y,) = onnxruntime.InferenceSession(_saved(fixed, tmp_path)).run(None, {"x": x, "last": last})
+
+    assert y.tolist() == [x[0, 3].tolist(), x[1, 0].tolist()]
+
+
+def test_nothing_asked(tmp_path: Path) -> None:
+    with pytest.raises(ReshapeError, match="nothing is asked of fix"):
+        orx.fix(written(CARRIERS["a class token in front of the sequence"][0], tmp_path))
+
+
+def test_functions_are_freed_where_they_are_called(tmp_path: Path) -> None:
+    made = proto("g (float[1, 6] x) => (float[1, 2, 3] y) { y = local.split(x) }")
+    function = onnx.parser.parse_function(
+        '<domain: "local", opset_import: ["" : 18]> split (x) => (y) {'
+        " t = Constant <value_ints = [1, 2, 3]> () y = Reshape(x, t) }"
+    )
+    made.functions.append(function)
+    path = tmp_path / "m.onnx"
+    onnx.save(made, path)
+
+    fixed = orx.fix(path, batch=True)
+
+    assert [change.after for change in fixed.changes] == ["[0, 2, 3]"]

@@ -35,6 +35,13 @@ GENERALISED: dict[str, tuple[str, Mapping[str, Mapping[int, str]], dict[str, str
         HW,
         {"t": "[1, 2, -1]", "u": "[1, H, W, 2]"},
     ),
+    "taken apart after something was joined to it": (
+        "g (float[1, 2, 4, 4] x) => (float[1, 4, 4, 2] y) <int64[3] t = {1, 2, 16}, int64[4] u = {1, 4, 4, 2},"
+        " float[1, 1, 2] c = {7, 8}, int64[2] p = {1, 16}> { a = Reshape(x, t) b = Transpose <perm = [0, 2, 1]> (a)"
+        " d = Concat <axis = 1> (c, b) e, f = Split <axis = 1> (d, p) y = Reshape(f, u) }",
+        HW,
+        {"t": "[1, 2, -1]", "p": "[1, H*W]", "u": "[1, H, W, 2]"},
+    ),
     "a size that must be computed": (
         "g (float[1, 2, 4, 6] x) => (float[6, 4, 2] y) <int64[3] t = {6, 4, 2}> {"
         " a = Transpose <perm = [3, 2, 1, 0]> (x) y = Reshape(a, t) }",
@@ -58,8 +65,22 @@ GENERALISED: dict[str, tuple[str, Mapping[str, Mapping[int, str]], dict[str, str
         S,
         {"p": "[1, S, S]"},
     ),
+    "a triangle without its diagonal": (
+        "g (float[1, 3] x) => (float[1, 3, 3] y) <float[3, 3] p = {5, 5, 5, 7, 5, 5, 7, 7, 5},"
+        " int64[1] one = {1}, int64[1] two = {2}> {"
+        " a = Unsqueeze(x, one) b = Unsqueeze(x, two) c = Sub(a, b) d = Sub(c, c) y = Add(d, p) }",
+        S,
+        {"p": "[S, S]"},
+    ),
     "a triangle of which one side is asked for first": (
         "g (float[1, 3] x) => (float[1, 3, 3] y) <float[1, 3, 3] p = {0, -9, -9, 0, 0, -9, 0, 0, 0},"
+        " int64[1] one = {1}, int64[1] two = {2}> {"
+        " a = Unsqueeze(x, one) m = Add(a, p) b = Unsqueeze(x, two) y = Mul(m, b) }",
+        S,
+        {"p": "[1, S, S]"},
+    ),
+    "the same along two axes, asked for one after the other": (
+        "g (float[1, 3] x) => (float[1, 3, 3] y) <float[1, 3, 3] p = {5, 5, 5, 5, 5, 5, 5, 5, 5},"
         " int64[1] one = {1}, int64[1] two = {2}> {"
         " a = Unsqueeze(x, one) m = Add(a, p) b = Unsqueeze(x, two) y = Mul(m, b) }",
         S,
@@ -96,7 +117,8 @@ GENERALISED: dict[str, tuple[str, Mapping[str, Mapping[int, str]], dict[str, str
         {"six": "S"},
     ),
     "all of an axis, and all but its first": (
-        "g (float[1, 6] x) => (float[1, 5] y) <int64[1] s = {1}, int64[1] z = {0}, int64[1] e = {6}, int64[1] a = {1}> {"
+        "g (float[1, 6] x) => (float[1, 5] y)"
+        " <int64[1] s = {1}, int64[1] z = {0}, int64[1] e = {6}, int64[1] a = {1}> {"
         " w = Slice(x, z, e, a) y = Slice(w, s, e, a) }",
         S,
         {"e": "[9223372036854775807]"},
@@ -119,7 +141,8 @@ GENERALISED: dict[str, tuple[str, Mapping[str, Mapping[int, str]], dict[str, str
         {"p": "[1, S]"},
     ),
     "states of a recurrence": (
-        "g (float[3, 6, 2] x) => (float[3, 1, 6, 1] y) <float[1, 3, 2] w = {1, 2, 3, 4, 5, 6}, float[1, 3, 1] r = {1, 2, 3},"
+        "g (float[3, 6, 2] x) => (float[3, 1, 6, 1] y)"
+        " <float[1, 3, 2] w = {1, 2, 3, 4, 5, 6}, float[1, 3, 1] r = {1, 2, 3},"
         " float[1, 6, 1] h = {0, 0, 0, 0, 0, 0}> { y, z = GRU <hidden_size = 1> (x, w, r, , , h) }",
         S,
         {"h": "[1, S, 1]"},
@@ -208,6 +231,11 @@ FORBIDDEN: dict[str, tuple[str, Mapping[str, Mapping[int, str]], str]] = {
         " y = Add(a, d) }",
         {"x": {1: "S"}, "z": {2: "T"}},
         "(Add): 2*S meets T, which are equal at the original size only",
+    ),
+    "a size of 1 that other sizes are broadcast to": (
+        "g (float[1, 1] x) => (float[1, 5] y) <float[1, 5] p = {3, 3, 3, 3, 3}> { y = Add(x, p) }",
+        S,
+        "(Add): S meets 5: p has size 5 at axis 1",
     ),
     "a channel for each": (
         "g (float[1, 4, 2] x) => (float[1, 1, 2] y) <float[1, 4, 1] w = {1, 1, 1, 1}> { y = Conv(x, w) }",

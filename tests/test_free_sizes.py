@@ -23,21 +23,20 @@ def at(size: Size, high: int, wide: int) -> Size:
 @st.composite
 def sized(draw: st.DrawFn, depth: int = 3) -> tuple[Size, Any]:
     """A formula, and the same as a function of two numbers."""
+    made: list[tuple[Size, Any]]
     if depth == 0 or draw(st.integers(0, 4)) == 0:
         number = draw(NUMBERS)
-        return draw(st.sampled_from([(H, lambda h, _: h), (W, lambda _, w: w), (number, lambda _, __: number)]))
-    (one, left), (other, right) = draw(sized(depth - 1)), draw(sized(depth - 1))
-    bottom = draw(st.integers(1, 6))
-    return draw(
-        st.sampled_from(
-            [
-                (one + other, lambda h, w: left(h, w) + right(h, w)),
-                (one - other, lambda h, w: left(h, w) - right(h, w)),
-                (one * other, lambda h, w: left(h, w) * right(h, w)),
-                (cut(one, bottom), lambda h, w: left(h, w) // bottom),
-            ]
-        )
-    )
+        made = [(H, lambda h, _: h), (W, lambda _, w: w), (number, lambda _, __: number)]
+    else:
+        (one, left), (other, right) = draw(sized(depth - 1)), draw(sized(depth - 1))
+        bottom = draw(st.integers(1, 6))
+        made = [
+            (one + other, lambda h, w: left(h, w) + right(h, w)),
+            (one - other, lambda h, w: left(h, w) - right(h, w)),
+            (one * other, lambda h, w: left(h, w) * right(h, w)),
+            (cut(one, bottom), lambda h, w: left(h, w) // bottom),
+        ]
+    return made[draw(st.integers(0, len(made) - 1))]
 
 
 @given(sized(), st.integers(0, 40), st.integers(0, 40))
@@ -108,6 +107,12 @@ def test_where_sizes_go_in_a_reshape(
         assert total == product(size_of(axis) for axis in data) or reading.conditions
 
 
+def test_the_factors_of_a_dim_keep_their_order() -> None:
+    (reading,) = readings([(4,), (S,), (3,)], [2, 36], then)
+
+    assert reading.axes == ((2,), (2, S, 3))
+
+
 def test_the_words_settle_a_split() -> None:
     (reading,) = readings([(S,)], [3, 2], then, inferred=1)
 
@@ -122,6 +127,7 @@ KNOWN: list[tuple[Any, dict[int, Size], str, Size | None]] = [
     (np.full((5, 5), 7), {0: S, 1: S}, "is the same all along axis 0 and is the same all along axis 1", 7),
     (np.arange(5, dtype=np.float32), {0: S}, "counts along axis 0", None),
     (np.arange(4) - np.arange(4)[:, None], {0: S, 1: S}, "counts along axis 0 and counts along axis 1", S - 1),
+    (np.tri(4, k=-1), {0: S, 1: S}, "is a triangle of 1.0 below and 0.0 above the diagonal", None),
     (np.tri(4, dtype=bool), {0: S, 1: S}, "is a triangle of True below and False above the diagonal", None),
     (
         np.triu(np.full((1, 4, 4), -np.inf), 1),

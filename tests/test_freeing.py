@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +36,11 @@ def freed(proto: onnx.ModelProto, asked: Mapping[str, Mapping[int, str]]) -> tup
 
 def written(copy: ir.Model) -> bytes:
     """The model as a file has it; reading a Constant node's tensor may give it the name of its output."""
-    proto = ir.to_proto(copy)
+    proto: onnx.ModelProto = ir.to_proto(copy)
     for node in proto.graph.node:
         for attribute in node.attribute:
             attribute.t.ClearField("name")
-    return proto.SerializeToString()
+    return bytes(proto.SerializeToString())
 
 
 def run(proto: onnx.ModelProto, feeds: Feeds) -> list[np.ndarray[Any, Any]]:
@@ -53,7 +53,7 @@ def run(proto: onnx.ModelProto, feeds: Feeds) -> list[np.ndarray[Any, Any]]:
 def drawn(proto: onnx.ModelProto, sizes: Mapping[str, tuple[int, ...]] | None = None) -> Feeds:
     """Values for all inputs; a mask leaves the last two places out."""
     rng = np.random.default_rng(0)
-    feeds = {}
+    feeds: dict[str, np.ndarray[Any, Any]] = {}
     for value in proto.graph.input:
         dims = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
         shape = (sizes or {}).get(value.name, tuple(dims))
@@ -156,10 +156,11 @@ def test_constants_that_are_generalised(case: str) -> None:
 
 def test_what_the_generalised_constants_hold() -> None:
     """At another size the numbers go on counting, the triangle stays one, and so do the distances."""
-    table = [
+    table: list[tuple[str, Any, Callable[[Any, Any], Any]]] = [
         ("numbers that count", np.arange(2, 10)[None], lambda y, x: y - x),
         ("distances", np.arange(8)[None] - np.arange(8)[:, None], lambda y, x: y[0] - x[0][:, None] * x[0]),
         ("a triangle", np.tri(8, dtype=bool), lambda y, _: y[0] != -9),
+        ("a triangle without its diagonal", np.tri(8, k=-1, dtype=bool), lambda y, _: y[0] == 7),
         ("a part of a table that is long enough", np.array([[1, 4, 2, 3, 9, 8, 7, 6]]), lambda y, x: y - x),
     ]
     for case, expected, constant in table:
@@ -189,8 +190,8 @@ def test_what_forbids_it_is_named(case: str) -> None:
 def test_a_later_node_decides_between_two_readings() -> None:
     """Windows of 2 by 2 and a matrix for each: only the number of windows can be free."""
     text = (
-        "g (float[1, 6, 2] x) => (float[1, 3, 2] y) <int64[3] t = {1, 3, 4}, float[4, 2] w = {1, 2, 3, 4, 5, 6, 7, 8}> {"
-        " a = Reshape(x, t) y = MatMul(a, w) }"
+        "g (float[1, 6, 2] x) => (float[1, 3, 2] y)"
+        " <int64[3] t = {1, 3, 4}, float[4, 2] w = {1, 2, 3, 4, 5, 6, 7, 8}> { a = Reshape(x, t) y = MatMul(a, w) }"
     )
     result, plan = freed(model(text, HEADER), S)
 
@@ -225,6 +226,31 @@ def test_targets_that_are_computed_from_shapes_stay() -> None:
     assert (plan.changes, plan.edits) == ((), ())
     assert [node.op_type for node in result.graph.node] == ["Shape", "Gather", "Unsqueeze", "Concat", "Reshape"]
     assert run(result, drawn(result, {"x": (1, 9, 8)}))[0].shape == (1, 9, 2, 4)
+
+
+def test_sizes_that_are_calculated_are_followed() -> None:
+    text = (
+        "g (float[1, 6, 8] x) => (float[10, 4] y) <int64[1] one = {1}, int64[1] two = {2}, int64[1] four = {4},"
+        " int64[1] a = {1}> { s = Shape(x) n = Gather(s, one) e = Sub(n, one) m = Mul(e, two)"
+        " t = Concat <axis = 0> (m, four) w = Slice(x, one, n, a) y = Reshape(w, t) }"
+    )
+    result, plan = freed(model(text, HEADER), S)
+
+    assert plan.edits == ()
+    assert plan.promised({"S": 9}) == {"y": (16, 4)}
+    assert run(result, drawn(result, {"x": (1, 9, 8)}))[0].shape == (16, 4)
+
+
+def test_positions_that_are_counted_at_run_time_stay_within_their_table() -> None:
+    text = (
+        "g (int64[1, 4] x) => (float[1, 4, 1] y) <float[9, 1] w = {1, 2, 3, 4, 5, 6, 7, 8, 9}, int64 zero = {0},"
+        " int64 one = {1}, float[9, 1] v = {1, 2, 3, 4, 5, 6, 7, 8, 9}> {"
+        " s = Shape(x) n = Gather(s, one) r = Range(zero, n, one) a = Gather(w, r) b = Gather(v, x) y = Add(a, b) }"
+    )
+    plan = free_plan(ir.from_proto(model(text, HEADER)), S)
+
+    assert plan.conditions == ("S <= 9, since w has 9 rows",)
+    assert [size for size in range(1, 12) if plan.symbols["S"].allows(size)] == list(range(1, 10))
 
 
 def test_freeing_twice_is_freeing_once() -> None:

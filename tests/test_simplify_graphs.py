@@ -162,6 +162,19 @@ def test_twice_is_once() -> None:
         assert simplify(ir.from_proto(ir.to_proto(model))) == []
 
 
+def test_dims_are_found_anew_once_a_reshape_that_fixed_a_size_is_gone() -> None:
+    """The first one works for N = 2 only; without it, the last one has N in its data and in its target."""
+    body = """<int64[1] i = {0}, int64[1] j = {1}, int64[1] two = {2}, int64[1] three = {3}, int64[1] six = {6}> {
+        q = Shape(x) n = Gather(q, i) m = Gather(q, j) m6 = Mul(m, six) n2 = Mul(n, two) all = Mul(m6, n)
+        s = Concat<axis = 0>(two, m6) a = Reshape(x, s)
+        t = Concat<axis = 0>(n2, m, three) b = Reshape(a, t) c = Relu(b)
+        u = Concat<axis = 0>(all) y = Reshape(c, u) }"""
+    model = model_of(body, "float[N, M, 6] x")
+    changes = simplify(model)
+
+    assert [(change.code, change.after) for change in changes] == [("chain", "[-1, 0, 3]"), ("foldable-target", "[-1]")]
+
+
 def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
     file = write(onnx.load(DATA / "attention_split.ts.onnx"), tmp_path / "m.onnx")
     model = onnx_model.load(file)

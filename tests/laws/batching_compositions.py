@@ -10,6 +10,7 @@ import numpy as np
 
 from tests.laws.batching_dice import MOST, Tensor, World, changed
 from tests.laws.batching_layout import factored, written
+from tests.laws.batching_sizes import USES
 from tests.laws.batching_sketch import BOOL, INT, Sketch
 
 
@@ -362,10 +363,11 @@ BUILDERS: list[Callable[[World], Tensor]] = [
 
 
 def composition(rng: Random) -> Sketch:
-    """A model of three to eight operators."""
+    """A model of three to eight operators; in some, many use sizes that are computed."""
+    builders = BUILDERS + 2 * USES if rng.random() < 0.4 else BUILDERS
     w = World(rng, rng.choice((1, 1, 2)), rng.choice((13, 17, 18, 20)))
     for _ in range(rng.randint(3, 8)):
-        made = rng.choice(BUILDERS)(w)
+        made = rng.choice(builders)(w)
         if prod(made.dims) <= MOST and len(made.dims) <= 6:
             w.tensors.append(made)
     last, *others = [each.name for each in w.tensors[:0:-1]] or [w.tensors[0].name]

@@ -89,7 +89,7 @@ def judge(case: Sketch) -> Verdict:
         fault = _fault(case, ours, asked, answers, marks) or _fault_of_rows(case, original, ours, pieces, marks)
     except Misfit as misfit:
         return Verdict("wrong", str(misfit))
-    fault = fault or _fault_of_outputs(batched, ours(asked[-1])) or _fault_of_order(batched.graph)
+    fault = fault or _fault_of_outputs(batched.graph, asked[-1], ours(asked[-1])) or _fault_of_order(batched.graph)
     if fault is None and case.annotated:
         fault = _fault_of_dims(batched)
     return fault or Verdict("freed", str(marks))
@@ -121,14 +121,15 @@ def _fault(
     return None
 
 
-def _fault_of_outputs(batched: Any, found: list[Array]) -> Verdict | None:
-    """Where the batched model promises other dims than its outputs have."""
-    for value, output in zip(batched.graph.output, found, strict=True):
-        promised = [
-            dim.dim_value or real for dim, real in zip(value.type.tensor_type.shape.dim, output.shape, strict=True)
-        ]
-        if promised != list(output.shape):
-            return Verdict("wrong", f"{value.name} is declared {promised}, and is {output.shape}")
+def _fault_of_outputs(graph: Any, feeds: Mapping[str, Array], found: list[Array]) -> Verdict | None:
+    """Where the batched model promises other dims than its outputs have, or one name has two sizes."""
+    named: dict[str, int] = {}
+    answers = [*(feeds[value.name] for value in graph.input), *found]
+    for value, answer in zip((*graph.input, *graph.output), answers, strict=True):
+        for dim, real in zip(value.type.tensor_type.shape.dim, answer.shape, strict=True):
+            promised = dim.dim_value or named.setdefault(dim.dim_param or "?", real)
+            if promised != real and (dim.dim_value or dim.dim_param):
+                return Verdict("wrong", f"{value.name} has a dim of {real}, and is said to have {promised}")
     return None
 
 

@@ -96,13 +96,6 @@ def a_named_dim_merged_with_the_batch() -> Sketch:
 
 
 @trap
-def a_dim_that_has_the_name_of_the_batch() -> Sketch:
-    s = Sketch("Concat", named={"N": 3}, free=False)
-    x, z = s.x((1, 2)), s.x(("N", 2), None)
-    return s.out(s.op("Add", x, s.op("ReduceSum", z, s.ints(0))), s.op("Reshape", z, s.op("Shape", z)))
-
-
-@trap
 def samples_in_two_inputs_at_different_axes() -> Sketch:
     s = Sketch("Transpose")
     x, y = s.x((1, 3), 0), s.x((3, 1), 1)
@@ -159,6 +152,16 @@ def a_shape_with_an_unknown_dim_beside_the_batch() -> Sketch:
     wide = s.op("Add", s.op("Unsqueeze", s.op("Slice", x, s.ints(0), s.ints(1), s.ints(1)), s.ints(2)), chosen)
     target = s.op("Concat", s.op("Gather", s.op("Shape", wide), s.ints(0)), s.ints(3), axis=0)
     return s.out(wide, s.op("Reshape", s.floats(1, 3), target))
+
+
+@trap
+def a_name_for_dims_that_are_no_longer_the_same() -> Sketch:
+    """What the model declares inside gives one name to a dim that grows with the batch and to one that does not."""
+    s = Sketch("ConstantOfShape", 13, annotated=True)
+    x = s.x((1,))
+    zeros = s.op("ConstantOfShape", s.op("Min", s.dim(x, 0), s.ints(2)))
+    y = s.op("Relu", s.op("Add", x, zeros))
+    return s.out(s.op("Exp", s.op("Neg", y)))
 
 
 def traps() -> Iterator[Sketch]:

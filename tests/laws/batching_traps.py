@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from onnx import helper
 
 from tests.laws.batching_sketch import INT, Sketch
 
@@ -312,3 +313,66 @@ def a_range_over_the_batch() -> Sketch:
     x = s.x((1, 3))
     count = s.op("Range", s.const(0, INT), s.op("Squeeze", s.dim(x, 0)), s.const(1, INT))
     return s.out(s.op("Add", x, s.op("Cast", s.op("Unsqueeze", count, s.ints(1)), to=1)))
+
+
+@trap
+def resize_of_some_axes_to_the_size_of_the_batch() -> Sketch:
+    s = Sketch("Resize", 18)
+    x = s.x((1, 2, 3, 4))
+    sizes = s.op("Concat", s.op("Mul", s.dim(x, 0), s.ints(6)), s.ints(8), axis=0)
+    return s.out(s.op("Resize", x, "", "", sizes, axes=[2, 3], mode="nearest"))
+
+
+@trap
+def pad_of_some_axes_by_the_batch() -> Sketch:
+    s = Sketch("Pad", 18)
+    x = s.x((1, 3))
+    return s.out(s.op("Pad", x, s.op("Concat", s.dim(x, 0), s.ints(0), axis=0), "", s.ints(-1)))
+
+
+@trap
+def blocks_of_one_sample() -> Sketch:
+    s = Sketch("DequantizeLinear", 21)
+    return s.out(s.op("DequantizeLinear", s.x((1, 3), dtype=np.int8), s.floats(1, 1), axis=1, block_size=3))
+
+
+@trap
+def blocks_of_one_sample_to_quantize() -> Sketch:
+    s = Sketch("QuantizeLinear", 21)
+    scale, zero = s.floats(1, 2), s.const([[1, 2]], np.int8)
+    return s.out(s.op("QuantizeLinear", s.x((1, 6)), scale, zero, axis=1, block_size=3))
+
+
+@trap
+def a_size_inside_an_if() -> Sketch:
+    s = Sketch("Shape", free=False)
+    x = s.x((1, 3))
+    body = helper.make_graph(
+        [helper.make_node("Identity", [s.dim(x, 0)], ["inside"])],
+        "body",
+        [],
+        [helper.make_tensor_value_info("inside", 7, [1])],
+    )
+    size = s.op("If", s.const(True, np.bool_), then_branch=body, else_branch=body)
+    return s.out(s.op("Add", x, s.op("Cast", size, to=1)))
+
+
+@trap
+def a_tensor_inside_an_if() -> Sketch:
+    s = Sketch("Relu", free=False)
+    s.x((1, 3))
+    body = helper.make_graph(
+        [helper.make_node("Relu", ["x"], ["inside"])], "body", [], [helper.make_tensor_value_info("inside", 1, None)]
+    )
+    return s.out(s.op("If", s.const(True, np.bool_), then_branch=body, else_branch=body))
+
+
+@trap
+def windows_counted_from_the_tensor_itself() -> Sketch:
+    """An image in windows, as shifted-window transformers have it: their number over windows per image is N."""
+    s = Sketch("Reshape")
+    windows = s.op("Reshape", s.x((1, 4, 4, 2)), s.ints(1, 2, 2, 2, 2, 2))
+    flat = s.op("Reshape", s.op("Transpose", windows, perm=[0, 1, 3, 2, 4, 5]), s.ints(-1, 4, 2))
+    mixed = s.op("Softmax", s.op("Add", flat, s.floats(4, 4, 2)), axis=-1)
+    images = s.op("Div", s.dim(mixed, 0), s.ints(4))
+    return s.out(s.op("Reshape", mixed, s.op("Concat", images, s.ints(2, 2, 2, 2, 2), axis=0)))

@@ -92,6 +92,7 @@ def test_a_refusal_is_a_sentence() -> None:
     for verdict in refused:
         assert verdict.text[0].isalnum(), verdict.text
         assert "{" not in verdict.text
+        assert "  " not in verdict.text, "a name is missing"
         assert len(verdict.text.split()) > 5
 
 

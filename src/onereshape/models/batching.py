@@ -156,8 +156,8 @@ class _Search:
     def _error(self) -> FixError:
         node, refused = self.first or (self.nodes[0], Refused("no rule has an answer"))
         label = View(node, self.state).label
-        if _rule(node) is None:
-            tensor = next((value.name for value in _used(node) if value in self.state.marks), "")
+        tensor = next((value.name for value in _used(node) if value in self.state.marks), None)
+        if _rule(node) is None and tensor is not None:
             return FixError("no-batching-rule", node=label, op=_operator(node), tensor=tensor)
         code = "mixes-samples" if refused.mixes else "cannot-free"
         return FixError(code, node=label, op=node.op_type, why=refused.why)
@@ -170,7 +170,7 @@ class _Search:
             yield Answer(())
             return
         if rule is None and (batched or _inside(node) & self.state.sized):
-            raise Refused("it has no rule")
+            raise Refused("a graph inside it reads a size that depends on the batch")
         slots = frozenset[int]() if rule is None else rule.slots
         if strange := [view.value(index).name for index in slots if view.mark(index) is not None]:
             raise Refused(f"the sizes in {strange[0]} would differ from sample to sample")

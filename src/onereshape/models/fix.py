@@ -178,7 +178,7 @@ def _free(model: Model, asked: Mapping[str, Mapping[int, str]]) -> _Work:
         found.changes,
         lambda: apply_free(model.ir, found, asked),
         {"kind": "other", "size": 1, "outputs": {}, "promised": found.promised},
-        needed=True,
+        needed=bool(found.edits) or bool(found.dims),
         conditions=tuple(found.conditions),
     )
 

@@ -124,7 +124,8 @@ class Folding:
         )
         model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", self._opset)])
         try:
-            answers: Any = ReferenceEvaluator(model).run(None, feeds)
+            with np.errstate(all="ignore"):
+                answers: Any = ReferenceEvaluator(model).run(None, feeds)
         except Exception:  # noqa: BLE001 - what the evaluator cannot do is not known
             return None
         found = np.asarray(answers[0])

@@ -76,6 +76,10 @@ class Reader:
         constant = opset < 5 or _is_constant(given[1])
         return Reading(node, opset, given[0], given[1] if opset >= 5 else None, copies, constant, entries, dims, output)
 
+    def is_conditional(self, node: ir.Node) -> bool:
+        """Whether a Reshape succeeds at some sizes only."""
+        return node in self._shapes.conditions
+
     def dims(self, value: ir.Value) -> tuple[Size | None, ...] | None:
         """The dims of a value, as far as they are known."""
         found = self._shapes.dims.get(value)

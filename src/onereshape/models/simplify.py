@@ -40,15 +40,15 @@ def simplify(model: ir.Model) -> list[Change]:
         if node.op_type == "Reshape" and node.domain in _ONNX
     ]
     found: list[tuple[int, Change]] = []
-    changed = bool(reshapes)
-    while changed:  # what is simpler tells more: of the dims, and of who needs what
-        changed = False
-        work = _Work(model)
+    work = _Work(model) if reshapes else None
+    while work is not None:
+        before = len(found)
         for index, (node, place, root) in enumerate(reshapes):
             changes = [] if node.graph is None else work.simplified(node, place, root)
             found += [(index, change) for change in changes]
-            changed = changed or bool(changes)
         work.bury()
+        if len(found) == before:  # else a Reshape that lost a user may now have one only
+            work = _Work(model) if work.stale else None
     return [change for _, change in sorted(found, key=lambda pair: pair[0])]
 
 
@@ -63,6 +63,8 @@ class _Work:
         self._targets: dict[tuple[ir.Graph, tuple[int, ...]], ir.Value] = {}
         self._left: list[ir.Value] = []
         """Values that lost a user."""
+        self.stale = False
+        """Whether a Reshape is gone that not all sizes allow: the dims after it may tell more now."""
 
     def simplified(self, node: ir.Node, place: str, root: ir.Graph | ir.Function) -> list[Change]:
         """Does what can be done to one Reshape."""
@@ -85,20 +87,23 @@ class _Work:
         """Removes a Reshape whose output has the dims of its data, or of what those were reshaped from."""
         if read.output is None:
             return None
-        source, dims, steps = read.data, read.dims, 0
+        source, dims = read.data, read.dims
+        passed: list[ir.Node] = []
         while dims != read.output:
             inner = self._inner(source, root)
-            if inner is None or steps == _LONGEST_CHAIN:
+            if inner is None or len(passed) == _LONGEST_CHAIN:
                 return None
-            source, dims, steps = inner.data, inner.dims, steps + 1
+            source, dims = inner.data, inner.dims
+            passed.append(inner.node)
         called = f"{source.name}"
         if not self._reroute(read.node, source):
             return None
-        if steps == 0:
+        self.stale = self.stale or any(map(self._reader.is_conditional, passed))
+        if not passed:
             message = f"the output always has the dims of data, {_text(read.output)}"
         else:
             message = f"the Reshapes from {called} to here end where they began, at {_text(read.output)}"
-        return _change("chain" if steps else "identity", read, name, message, (_entries(read), called))
+        return _change("chain" if passed else "identity", read, name, message, (_entries(read), called))
 
     def _merge(self, read: Reading, root: ir.Graph | ir.Function, name: str) -> Change | None:
         """Reads the data of the Reshape before it, if nobody else needs what that one makes."""
@@ -114,6 +119,7 @@ class _Work:
         before = f"{_entries(inner)}, then {_entries(read)}"
         read.node.replace_input_with(0, inner.data)
         self._left.append(read.data)
+        self.stale = self.stale or self._reader.is_conditional(inner.node)
         if said is not None:
             self._write(read, root, *said)
         after = _text((numbers if said is None else said[0]) or ())

@@ -58,7 +58,7 @@ class Positions(Encoder):
         self.places = nn.Embedding(LONGEST, WIDTH)
         self.register_buffer("order", torch.arange(LONGEST)[None])
 
-    def forward(self, ids: Any, mask: Any) -> Any:
+    def forward(self, ids: Any, mask: Any = None) -> Any:
         length = ids.shape[1]
         x = self.words(ids) + self.places(self.order[:, :length])
         padding = (1.0 - mask[:, None, None, :].expand(ids.shape[0], 1, length, length).float()) * -1e4

@@ -208,6 +208,11 @@ def grouped(view: View) -> Iterator[Answer]:
 def quantize(view: View) -> Iterator[Answer]:
     """QuantizeLinear, DequantizeLinear: a scale for all, or one per entry of an axis (or per block of it)."""
     mark = only_first(view)
+    if view.attribute("block_size", 0):
+        if view.axis(view.rank(0), 1) == mark.axis:
+            raise Refused(f"it has a scale for each block of axis {mark.axis}, which is {mark.size(view.batch)}")
+        yield Answer((mark,), tuple(view.spread(index, mark) for index in (1, 2) if view.has(index)))
+        return
     if view.rank(1) and not all(dim == 1 for dim in view.dims(1)):
         axis = view.axis(view.rank(0), 1)
         if axis == mark.axis or view.rank(1) > 1:

@@ -94,8 +94,9 @@ def resize(view: View) -> Iterator[Answer]:
     mark, rank = only_first(view), view.rank(0)
     axes = list(view.attribute("axes", ())) or list(range(rank))
     axes = [axis % rank for axis in axes]
+    sized = view.opset >= 11 and view.has(3)
     if mark.axis not in axes:
-        yield Answer((mark,))
+        yield Answer((mark,), view.corrected(3, "sizes", {}) if sized else ())
         return
     place = axes.index(mark.axis)
     scales = _scales(view)
@@ -106,8 +107,7 @@ def resize(view: View) -> Iterator[Answer]:
         return
     if view.output_dims()[mark.axis] != view.dims(0)[mark.axis]:
         raise Refused(f"it resizes axis {mark.axis}, which is {mark.size(view.batch)}", mixes=True)
-    edits = view.corrected(3, "sizes", {place: mark.size(view.batch)}) if view.opset >= 11 and view.has(3) else ()
-    yield Answer((mark,), edits)
+    yield Answer((mark,), view.corrected(3, "sizes", {place: mark.size(view.batch)}) if sized else ())
 
 
 def _scales(view: View) -> list[float] | None:

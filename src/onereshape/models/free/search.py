@@ -126,7 +126,7 @@ class Search:
             other = _fork(self.state)
             settle(other, node, answer)
             explorer = _Explorer(self.nodes, self.places)
-            if answer.outputs == chosen.outputs or explorer.survives(other, _users(node, self.places)):
+            if explorer.survives(other, _users(node, self.places)):
                 one, two = _told(chosen), _told(answer)
                 raise _refusal(view, f"it can be read as {one} or as {two}, and nothing tells which is right")
 

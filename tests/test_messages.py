@@ -162,6 +162,11 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: orx.reshape(X[:1, :1], [1] * 65, "onnx"),
         "NumPy cannot hold an array of dims [1, 1, ...]: 65 dims are more than its 64  [array-limit]",
     ),
+    "unknown-chunks": (
+        lambda: orx.reshape(_masked(), [-1], "onnx"),
+        "the chunks of data along axis 0 have unknown sizes: call compute_chunk_sizes() on the array first"
+        "  [unknown-chunks]",
+    ),
     "needs-copy": (
         lambda: orx.reshape(X.T, [6], "onnx", copy=False),
         "copy=False, but the strides [4, 12] allow no view of dims [6]  [needs-copy]",
@@ -180,6 +185,13 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "bad-usage": (lambda: _fail(ReshapeError("bad-usage", why="no --target")), "no --target  [bad-usage]"),
 }
+
+
+def _masked() -> Any:
+    import dask.array as da
+
+    array = da.ones((4, 6), chunks=(2, 3), dtype=np.float32)
+    return array[array.sum(axis=1) > 0]
 
 
 def _fail(error: Exception) -> None:

@@ -107,11 +107,11 @@ class Reshape:
         if library is not None:
             library.read(data)
             check = partial(_check_strings, spec=self.spec)
-            return library.reshape(data, self._output(data, shape), copy, check, **options)
+            return library.reshape(data, self.output_dims(data, shape), copy, check, **options)
         data = _read_array(data)
         if options:
             raise ReshapeError("bad-usage", why=f"{' and '.join(options)}: only Dask arrays have chunks")
-        output = self._output(data, shape)
+        output = self.output_dims(data, shape)
         result = reshape_numpy(data, output, copy)
         if key is not None and not data.dtype.hasobject:  # objects must be looked at each time
             if len(self._plans) >= _PLANS:
@@ -119,7 +119,8 @@ class Reshape:
             self._plans[key] = output
         return result
 
-    def _output(self, data: Array, shape: Any) -> tuple[int, ...]:
+    def output_dims(self, data: Any, shape: Any = None) -> tuple[int, ...]:
+        """The dims of the output alone, for data of which only `shape` and `dtype` are there; nothing is moved."""
         check_data_type(data, self.spec)
         words = self._words(shape)
         target = read_target(words, self.spec, zero_copies=self._zero_copies, data=data.shape)
@@ -164,7 +165,7 @@ def reshape(  # noqa: PLR0913 - the options of arrays are keywords
     return Reshape(row, shape=target, **attributes)(array, copy=copy, chunks=chunks, limit=limit)
 
 
-def check_data_type(data: Array, spec: Spec) -> None:
+def check_data_type(data: Any, spec: Spec) -> None:
     """Refuses data of a type that the specification does not list, and says which version lists it first."""
     element_type = dtypes.of_dtype(data.dtype)
     name = None if element_type is None else element_type.named_in(spec.dialect)

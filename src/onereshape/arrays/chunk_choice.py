@@ -58,7 +58,8 @@ class Plan:
 def plan(data: Dims, chunks: Chunks, output: Dims, limit: int, *, regular: bool = False) -> Plan:
     """Chunks of output of at most `limit` elements, and what each takes from the chunks of data.
 
-    `regular`: along each axis all chunks of output have one size, but for a smaller last one.
+    `regular`: along each axis all chunks of output have one size, but for a smaller last one, and each chunk of a part
+    is contiguous.
     """
     split = parts(data, output)
     sides = [tuple(chunks[axis] for axis in part.data_axes) for part in split]
@@ -168,7 +169,7 @@ def _candidates(part: Part, side: Chunks, budget: int, room: int, *, regular: bo
         if snapped is not None:
             yield snapped, True
     yield _contiguous(part.output, budget, strides(part.data)), True
-    if part.digits is not None and len(part.output) > 1:
+    if not regular and part.digits is not None and len(part.output) > 1:
         yield _tiles(part, side, budget), False
 
 

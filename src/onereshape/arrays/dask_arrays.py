@@ -7,7 +7,6 @@ slices are moved.  Which slices those are is in `chunking`, which chunks the out
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import accumulate, product
 from math import isnan, prod
 from typing import Any
@@ -22,8 +21,9 @@ from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph
 from dask.utils import parse_bytes
 
+from onereshape.arrays.blocks import Assemble, Reblock, Take
 from onereshape.arrays.chunk_choice import Plan, chunks_before, divided, plan, plan_given
-from onereshape.arrays.chunking import Chunks, Dims, Move, Place, count, largest
+from onereshape.arrays.chunking import Chunks, Dims, Move, count, largest
 from onereshape.arrays.numpy_arrays import Array, reshape_numpy
 from onereshape.errors import ReshapeError
 
@@ -110,63 +110,6 @@ def _own(data: DaskArray, output: Dims, limit: int, ours: Plan) -> DaskArray | N
     return data.rechunk(before, block_size_limit=size, method="tasks").reshape(output)
 
 
-@dataclass(frozen=True, slots=True)
-class _Take:
-    """Takes slices of a block of data: for each part of the reshape its places, and every combination of those."""
-
-    dims: Dims
-    """Of the block, without axes of size 1."""
-    sources: tuple[tuple[Place, ...], ...]
-
-    def __call__(self, block: Any) -> list[Any]:
-        seen = block.reshape(self.dims)
-        taken = [_at(seen, places) for places in product(*self.sources)]
-        # A view would keep the whole block in memory.
-        return [piece if 2 * piece.size > block.size else piece.copy() for piece in taken]
-
-
-@dataclass(frozen=True, slots=True)
-class _Assemble:
-    """Puts a block of output together from what was taken for it."""
-
-    dims: Dims
-    seen: Dims
-    """The block as the plan sees it: an axis for each flat part."""
-    destinations: tuple[tuple[tuple[Place, ...], ...], ...]
-    """For each piece of data."""
-    whole: tuple[_Take | None, ...]
-    """How to take what comes as a whole block; None where it was taken already."""
-
-    def __call__(self, like: Any, taken: list[Any]) -> Any:
-        masked = isinstance(like, np.ma.MaskedArray)
-        result = np.empty_like(np.ma.getdata(like) if masked else like, shape=self.dims)
-        mask = np.empty(self.dims, np.bool_) if masked else None
-        for piece, places, take in zip(taken, self.destinations, self.whole, strict=True):
-            found = piece if take is None else take(piece)
-            for place, elements in zip(product(*places), found, strict=True):
-                _at(result.reshape(self.seen), place)[...] = np.ma.getdata(elements) if masked else elements
-                if mask is not None:
-                    _at(mask.reshape(self.seen), place)[...] = np.ma.getmaskarray(elements)
-        return result if mask is None else np.ma.array(result, mask=mask, fill_value=like.fill_value, copy=False)
-
-
-@dataclass(frozen=True, slots=True)
-class _Reblock:
-    """A block that becomes a block of other dims as it is."""
-
-    dims: Dims
-
-    def __call__(self, block: Any) -> Any:
-        return block.reshape(self.dims)
-
-
-def _at(block: Any, places: tuple[Place, ...]) -> Any:
-    """The elements at a place of each part, as a view: intervals of axes can always be split."""
-    intervals = tuple(slice(*one) for place in places for one in place.intervals)
-    dims = tuple(dim for place in places for dim in place.dims)
-    return block[intervals].reshape(dims)[tuple(slice(*one) for place in places for one in place.within)]
-
-
 def _graph(data: DaskArray, output: Dims, chosen: Plan) -> DaskArray:
     """The array whose blocks are made as the plan says."""
     name = f"reshape-{tokenize(data, output, chosen.output)}"
@@ -179,7 +122,7 @@ def _graph(data: DaskArray, output: Dims, chosen: Plan) -> DaskArray:
             keys.append(key if take is None else (f"{name}-take", *index, number))
             if take is not None:
                 layer[keys[-1]] = (take, key)
-        layer[name, *index] = (task, keys[0]) if isinstance(task, _Reblock) else (task, meta, keys)
+        layer[name, *index] = (task, keys[0]) if isinstance(task, Reblock) else (task, meta, keys)
     graph = HighLevelGraph.from_collections(name, layer, dependencies=[data])
     return da.Array(graph, name, chosen.output, meta=meta)
 
@@ -192,20 +135,20 @@ def _blocks(chunks: Chunks) -> Iterator[tuple[Dims, Dims]]:
 
 def _block(
     data: DaskArray, index: Dims, dims: Dims, chosen: Plan
-) -> tuple[_Reblock | _Assemble, list[tuple[_Take | None, Any]]]:
+) -> tuple[Reblock | Assemble, list[tuple[Take | None, Any]]]:
     """How one block of output is made, and what is taken for it from which blocks, None where it is all of a block."""
-    taken: list[tuple[_Take | None, Any]] = []
+    taken: list[tuple[Take | None, Any]] = []
     destinations, whole = [], []
     for key, size, moves in _pieces(data, index, chosen) if prod(dims) else ():
-        take = _Take(size, tuple(tuple(move.source for move in part) for part in moves))
+        take = Take(size, tuple(tuple(move.source for move in part) for part in moves))
         volume = prod(sum(move.volume for move in part) for part in moves)
         is_whole = volume == prod(size)
         if is_whole and volume == prod(dims):
-            return _Reblock(dims), [(None, key)]
+            return Reblock(dims), [(None, key)]
         taken.append((None if is_whole else take, key))
         whole.append(take if is_whole else None)
         destinations.append(tuple(tuple(move.destination for move in part) for part in moves))
-    return _Assemble(dims, _seen(index, chosen), tuple(destinations), tuple(whole)), taken
+    return Assemble(dims, _seen(index, chosen), tuple(destinations), tuple(whole)), taken
 
 
 def _pieces(data: DaskArray, index: Dims, chosen: Plan) -> Iterator[tuple[Any, Dims, tuple[list[Move], ...]]]:
@@ -237,7 +180,7 @@ def _empty(data: DaskArray, output: Dims, wanted: Chunks | None) -> DaskArray:
     meta = meta_from_array(data, len(output))
     layer: dict[Any, Any] = {}
     for index, dims in _blocks(chunks):
-        layer[name, *index] = (_Assemble(dims, dims, (), ()), meta, [])
+        layer[name, *index] = (Assemble(dims, dims, (), ()), meta, [])
     return da.Array(HighLevelGraph.from_collections(name, layer), name, chunks, meta=meta)
 
 

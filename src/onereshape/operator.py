@@ -160,9 +160,17 @@ def reshape(  # noqa: PLR0913 - the options of arrays are keywords
     row = find_spec(spec)
     if row.target_in == "input":
         return Reshape(row, **attributes)(array, target, copy=copy, chunks=chunks, limit=limit)
+    return bound(target, row, **attributes)(array, copy=copy, chunks=chunks, limit=limit)
+
+
+def bound(target: Any, spec: str | Spec, **attributes: Any) -> Reshape:
+    """The operator of a specification with its target, wherever that specification keeps it."""
+    row = find_spec(spec)
+    if row.target_in == "input":
+        return Reshape(row, **attributes).bind(target)
     if "shape" in attributes:
         raise ReshapeError("target-twice")
-    return Reshape(row, shape=target, **attributes)(array, copy=copy, chunks=chunks, limit=limit)
+    return Reshape(row, shape=target, **attributes)
 
 
 def check_data_type(data: Any, spec: Spec) -> None:

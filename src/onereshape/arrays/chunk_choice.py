@@ -96,7 +96,7 @@ def chunks_before(data: Dims, chunks: Chunks, heavy: Plan, limit: int) -> Chunks
         if part.part.data == part.part.output:
             side = part.output
         elif part.is_heavy or largest(part.data) > budget:
-            side = _contiguous(part.part.data, budget, strides(part.part.output))
+            side = contiguous(part.part.data, budget, strides(part.part.output))
         else:
             continue
         for axis, new in zip(part.part.data_axes, side, strict=True):
@@ -162,24 +162,24 @@ def _choose(part: Part, side: Chunks, budget: int, room: int, *, regular: bool) 
 def _candidates(part: Part, side: Chunks, budget: int, room: int, *, regular: bool) -> Iterator[tuple[Chunks, bool]]:
     if part.data == part.output:
         sizes = _cut(side[0], budget)
-        yield (sizes if not regular or _is_regular(sizes) else _even(part.output[0], budget),), True
+        yield (sizes if not regular or _is_regular(sizes) else even(part.output[0], budget),), True
         return
     if not regular and is_contiguous(part.data, side):
         snapped = _snapped(part, side, min(room, 2 * budget))
         if snapped is not None:
             yield snapped, True
-    yield _contiguous(part.output, budget, strides(part.data)), True
+    yield contiguous(part.output, budget, strides(part.data)), True
     if not regular and part.digits is not None and len(part.output) > 1:
         yield _tiles(part, side, budget), False
 
 
-def _contiguous(dims: Dims, budget: int, wanted: Dims) -> Chunks:
+def contiguous(dims: Dims, budget: int, wanted: Dims) -> Chunks:
     """Regular chunks that are contiguous in C order; cut, if the budget allows it, at multiples of a wanted size."""
     units = strides(dims)
     pivot = next(axis for axis, unit in enumerate(units) if unit <= budget)
     unit = units[pivot]
     step = next((lcm(unit, size) for size in wanted if lcm(unit, size) <= budget), unit) // unit
-    sizes = _even(dims[pivot], budget // unit, step)
+    sizes = even(dims[pivot], budget // unit, step)
     return (*((1,) * dim for dim in dims[:pivot]), sizes, *((dim,) for dim in dims[pivot + 1 :]))
 
 
@@ -228,15 +228,15 @@ def _tiles(part: Part, side: Chunks, budget: int) -> Chunks:
     for axis in reversed(range(len(tiles))):  # what the budget allows beyond, in C order
         tiles[axis] = min(part.output[axis], tiles[axis] * (budget // prod(tiles)))
     return tuple(
-        _even(dim, tile, next(unit for unit in strides(run) if unit <= tile))
+        even(dim, tile, next(unit for unit in strides(run) if unit <= tile))
         for dim, tile, run in zip(part.output, tiles, runs, strict=True)
     )
 
 
-def _even(dim: int, most: int, step: int = 1) -> Dims:
+def even(dim: int, most: int, step: int = 1) -> Dims:
     """Chunks of one size, a multiple of `step` and at most `most`, as few as that allows and then as even.
 
-    >>> _even(10, 4), _even(10, 4, 3), _even(12, 100)
+    >>> even(10, 4), even(10, 4, 3), even(12, 100)
     ((4, 4, 2), (3, 3, 3, 1), (12,))
     """
     steps = -(-dim // step)
@@ -247,7 +247,7 @@ def _even(dim: int, most: int, step: int = 1) -> Dims:
 
 def _cut(sizes: Dims, most: int) -> Dims:
     """The chunks along one axis, each cut evenly where it is larger than `most`; those of size 0 go."""
-    return tuple(piece for size in sizes if size for piece in _even(size, most))
+    return tuple(piece for size in sizes if size for piece in even(size, most))
 
 
 def _is_regular(sizes: Dims) -> bool:

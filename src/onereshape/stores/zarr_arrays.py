@@ -1,0 +1,69 @@
+"""Zarr arrays of versions 2 and 3: opened, and created like the one that is reshaped.
+
+What belongs to elements is kept: type, fill value, compressors, filters, attributes.  What belongs to axes is not,
+unless the dims stay: their names, and xarray's `_ARRAY_DIMENSIONS`.  Shards are not kept: a chunk of output is a file.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import zarr
+from zarr.codecs import TransposeCodec
+
+from onereshape.arrays.chunking import Dims
+from onereshape.errors import FormatError
+
+_OF_AXES = {"_ARRAY_DIMENSIONS"}
+
+
+def open_zarr(path: str) -> zarr.Array[Any]:
+    """The array of a store in a folder of this machine."""
+    if not Path(path).is_dir():
+        why = "does not exist" if not Path(path).exists() else "is not a folder, as a Zarr store is"
+        raise FormatError("unreadable", path=path, why=why)
+    try:
+        found = zarr.open(path, mode="r")
+    except Exception as error:  # noqa: BLE001 - metadata from strangers makes Zarr raise nearly anything
+        raise FormatError("unreadable", path=path, why=_why(error)) from None
+    if not isinstance(found, zarr.Array):
+        names = ", ".join(sorted(found.array_keys())) or "none"
+        raise FormatError("unreadable", path=path, why=f"is a group and no array; the arrays in it: {names}")
+    return found
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "is not a Zarr store: neither zarr.json nor .zarray is in it"
+    return f"is not a Zarr array that can be read ({type(error).__name__}: {error})"
+
+
+def create_zarr(path: Path, dims: Dims, chunk: Dims, like: Any) -> zarr.Array[Any]:
+    """A new array for the elements of `like`, which is a Zarr array or has only a dtype."""
+    known = like if isinstance(like, zarr.Array) else None
+    options: dict[str, Any] = {"zarr_format": 3}
+    if known is not None:
+        same = known.shape == dims
+        attributes = {name: value for name, value in known.attrs.asdict().items() if same or name not in _OF_AXES}
+        options = {
+            "zarr_format": known.metadata.zarr_format,
+            "fill_value": known.fill_value,
+            "attributes": attributes,
+            "compressors": known.compressors or None,
+            "filters": [one for one in known.filters if same or not isinstance(one, TransposeCodec)] or None,
+        }
+        if known.metadata.zarr_format == 2:
+            options["order"] = known.order
+        else:
+            options["serializer"] = known.serializer
+            options["dimension_names"] = known.metadata.dimension_names if same else None
+    try:
+        return zarr.create_array(path, shape=dims, dtype=like.dtype, chunks=chunk or "auto", **options)
+    except (ValueError, TypeError, NotImplementedError) as error:
+        raise FormatError("unwritable", path=str(path), why=f"Zarr cannot hold {like.dtype} ({error})") from None
+
+
+def stored_chunk(array: zarr.Array[Any]) -> Dims:
+    """The size of what is decoded at a time: in a shard each of its chunks can be."""
+    return tuple(array.chunks)

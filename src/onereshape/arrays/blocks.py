@@ -66,6 +66,7 @@ class Reblock:
 
 def at(block: Any, places: tuple[Place, ...]) -> Any:
     """The elements at a place of each part, as a view: intervals of axes can always be split."""
-    intervals = tuple(slice(*one) for place in places for one in place.intervals)
+    intervals = [slice(*one) for place in places for one in place.intervals]
     dims = tuple(dim for place in places for dim in place.dims)
-    return block[intervals].reshape(dims)[tuple(slice(*one) for place in places for one in place.within)]
+    within = [slice(*one) for place in places for one in place.within]
+    return block[*intervals, ...].reshape(dims)[*within, ...]  # the ... keeps an array where there are no axes

@@ -86,7 +86,7 @@ def plan_given(data: Dims, chunks: Chunks, output: Dims, given: Chunks) -> Plan 
     return Plan(tuple(planned), given)
 
 
-def chunks_before(data: Dims, chunks: Chunks, heavy: Plan, limit: int) -> Chunks:
+def chunks_before(chunks: Chunks, heavy: Plan, limit: int) -> Chunks:
     """The chunks that data should have first, where the pieces of a plan are too many: contiguous where it matters."""
     found = [tuple(size for size in sizes if size) for sizes in chunks]
     sizes = [largest(part.output) for part in heavy.planned]
@@ -101,7 +101,7 @@ def chunks_before(data: Dims, chunks: Chunks, heavy: Plan, limit: int) -> Chunks
             continue
         for axis, new in zip(part.part.data_axes, side, strict=True):
             found[axis] = new
-    return tuple(found) if data else ()
+    return tuple(found)
 
 
 def divided(chunks: Chunks, limit: int) -> Chunks:

@@ -57,13 +57,16 @@ def reshape(  # noqa: PLR0913 - the options of Dask arrays are keywords
 ) -> DaskArray:
     """`data` in its new dims, lazily: chunks of output, and all blocks on the way, of at most `limit` bytes.
 
-    `limit` is Dask's `array.chunk-size` unless it is given; `chunks` asks for chunks of output as `rechunk` does.
+    `limit` is Dask's `array.chunk-size` unless it is given; `chunks` asks for chunks of output as `rechunk` does, and is
+    the limit where those are larger.
     """
     if copy is False:
         allowed = "None or True on a Dask array, whose blocks are not there yet to be looked at"
         raise ReshapeError("bad-attribute", attribute="copy", value="False", allowed=allowed)
     size = _read_limit(limit, data.dtype.itemsize)
     wanted = None if chunks is None else _read_chunks(chunks, output, data, size)
+    if wanted is not None:
+        size = max(size, largest(wanted) * data.dtype.itemsize)
     reshape_numpy(np.broadcast_to(np.zeros((), data.dtype), (prod(output) and 1,)), _smallest(output), None)
     if check is not None and data.dtype.hasobject:
         data = data.map_blocks(_checked, check=check, dtype=data.dtype, meta=data._meta)  # noqa: SLF001
@@ -87,7 +90,7 @@ def _planned(data: DaskArray, output: Dims, limit: int, wanted: Chunks | None, *
     if ours.is_heavy:
         size = limit * data.dtype.itemsize
         small = divided(data.chunks, limit)
-        before = chunks_before(data.shape, small, ours, limit)
+        before = chunks_before(small, ours, limit)
         data = data.rechunk(small, block_size_limit=size, method="tasks")
         data = data.rechunk(before, block_size_limit=size, method="tasks")
         ours = plan(data.shape, data.chunks, output, limit, regular=regular)

@@ -57,8 +57,8 @@ def reshape(  # noqa: PLR0913 - the options of Dask arrays are keywords
 ) -> DaskArray:
     """`data` in its new dims, lazily: chunks of output, and all blocks on the way, of at most `limit` bytes.
 
-    `limit` is Dask's `array.chunk-size` unless it is given; `chunks` asks for chunks of output as `rechunk` does, and is
-    the limit where those are larger.
+    `limit` is Dask's `array.chunk-size` unless it is given; `chunks` asks for chunks of output as `rechunk` does, and
+    is the limit where those are larger.
     """
     if copy is False:
         allowed = "None or True on a Dask array, whose blocks are not there yet to be looked at"

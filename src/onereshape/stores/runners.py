@@ -12,6 +12,7 @@ from dask.callbacks import Callback
 
 from onereshape.errors import ReshapeError
 
+_PATIENCE = "10s"
 Job = Callable[[int], None]
 Done = Callable[[int], None]
 
@@ -63,7 +64,7 @@ def _cluster(address: str) -> Crew:
         why = f"--scheduler {address}: this needs the package distributed, which is not installed"
         raise ReshapeError("bad-usage", why=why) from None
     try:
-        client = Client(address, timeout="10s", set_as_default=False)
+        client = Client(address, timeout=_PATIENCE, set_as_default=False)
         workers = client.scheduler_info(n_workers=-1)["workers"].values()
     except Exception as error:  # noqa: BLE001 - whatever answers at an address may be no scheduler
         why = f"--scheduler {address}: no Dask scheduler answers there ({type(error).__name__})"
@@ -84,7 +85,7 @@ def _cluster(address: str) -> Crew:
 def _on_cluster(client: Any, job: Job, blocks: list[int], done: Done) -> None:
     from distributed import as_completed  # noqa: PLC0415
 
-    futures = client.map(job, blocks, pure=False)
+    futures = client.map(job, blocks, pure=False, key="onereshape-block")
     numbers = {future.key: number for future, number in zip(futures, blocks, strict=True)}
     try:
         for future in as_completed(futures):

@@ -10,6 +10,7 @@ import fcntl
 import hashlib
 import json
 import os
+import platform
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -48,9 +49,12 @@ class Job:
     sink_path: str
     data: Dims
     chosen: Plan
+    witnesses: tuple[tuple[str, int], ...]
+    """Files with their sizes, which whoever makes a block must see."""
 
     def __call__(self, number: int) -> None:
         """Makes block `number`, in C order."""
+        self._look()
         counts = tuple(len(sizes) for sizes in self.chosen.output)
         index = tuple(int(place) for place in np.unravel_index(number, counts)) if counts else ()
         dims = tuple(sizes[place] for sizes, place in zip(self.chosen.output, index, strict=True))
@@ -63,6 +67,17 @@ class Job:
             self.sink[region] = block
         except OSError as error:
             raise FormatError("unwritable", path=self.sink_path, why=error.strerror or str(error)) from None
+
+    def _look(self) -> None:
+        """Refuses to work where the files are not: Zarr would take each missing chunk for an empty one."""
+        for path, size in self.witnesses:
+            try:
+                seen = Path(path).stat().st_size
+            except OSError:
+                seen = -1
+            if seen != size:
+                why = f"is not what it was, as seen from {platform.node()}: every worker must see the same files"
+                raise FormatError("unreadable", path=path, why=why)
 
     def _block(self, index: Dims, dims: Dims) -> Any:
         planned = self.chosen.planned
@@ -123,7 +138,8 @@ def run(work: Work, runner: Runner, progress: Callable[[int, int], None]) -> int
                 todo = [block for block in range(counts[number]) if block not in finished[number]]
                 with (folder / f"{number}.done").open("a", encoding="ascii") as record:
                     told = _Record(record, progress, done, sum(counts))
-                    runner(_job(source, path, sink, work, data, one), todo, told)
+                    job = _job(source, path, sink, work, data, one)
+                    runner(job, todo, told)
                     done = told.done
             source, path, data = sink, work.output_path, one.dims
         _put_in_place(folder / _name(len(work.passes) - 1, work), final)
@@ -133,7 +149,17 @@ def run(work: Work, runner: Runner, progress: Callable[[int, int], None]) -> int
 def _job(source: Store, path: str, sink: Store, work: Work, data: Dims, one: Pass) -> Job:  # noqa: PLR0913, PLR0917
     chosen = plan_given(data, tuple((dim,) for dim in data), one.dims, grid(one.dims, one.block))
     assert chosen is not None  # noqa: S101 - passes are chosen so
-    return Job(source, path, sink, work.output_path, data, chosen)
+    witnesses = tuple((str(file), file.stat().st_size) for file in (_witness(source), _witness(sink)))
+    return Job(source, path, sink, work.output_path, data, chosen, witnesses)
+
+
+def _witness(store: Store) -> Path:
+    """A file that is there if the store is."""
+    if not isinstance(store, zarr.Array):
+        return Path(store.path)
+    local: Any = store.store
+    root = Path(local.root)
+    return root / ("zarr.json" if store.metadata.zarr_format == 3 else ".zarray")
 
 
 @dataclass(slots=True)
@@ -177,7 +203,7 @@ def _sink(folder: Path, number: int, work: Work) -> Store:
     elif path.exists():
         return zarr.open_array(path, mode="r+")
     else:
-        sink = create_zarr(path, one.dims, one.chunk, work.like)
+        sink = create_zarr(path, one.dims, one.chunk, work.like, work.output_path)
     made.touch()
     return sink
 

@@ -6,6 +6,8 @@ unless the dims stay: their names, and xarray's `_ARRAY_DIMENSIONS`.  Shards are
 
 from __future__ import annotations
 
+import os
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import zarr
 from zarr.codecs import TransposeCodec
 
 from onereshape.arrays.chunking import Dims
+from onereshape.dtypes import type_name
 from onereshape.errors import FormatError
 
 _OF_AXES = {"_ARRAY_DIMENSIONS"}
@@ -24,7 +27,7 @@ def open_zarr(path: str) -> zarr.Array[Any]:
         why = "does not exist" if not Path(path).exists() else "is not a folder, as a Zarr store is"
         raise FormatError("unreadable", path=path, why=why)
     try:
-        found = zarr.open(path, mode="r")
+        found = zarr.open(os.path.realpath(path), mode="r")  # workers have folders of their own to work in
     except Exception as error:  # noqa: BLE001 - metadata from strangers makes Zarr raise nearly anything
         raise FormatError("unreadable", path=path, why=_why(error)) from None
     if not isinstance(found, zarr.Array):
@@ -39,8 +42,8 @@ def _why(error: Exception) -> str:
     return f"is not a Zarr array that can be read ({type(error).__name__}: {error})"
 
 
-def create_zarr(path: Path, dims: Dims, chunk: Dims, like: Any) -> zarr.Array[Any]:
-    """A new array for the elements of `like`, which is a Zarr array or has only a dtype."""
+def create_zarr(path: Path, dims: Dims, chunk: Dims, like: Any, shown: str) -> zarr.Array[Any]:
+    """A new array for the elements of `like`, which is a Zarr array or has only a dtype; messages speak of `shown`."""
     known = like if isinstance(like, zarr.Array) else None
     options: dict[str, Any] = {"zarr_format": 3}
     if known is not None:
@@ -58,10 +61,14 @@ def create_zarr(path: Path, dims: Dims, chunk: Dims, like: Any) -> zarr.Array[An
         else:
             options["serializer"] = known.serializer
             options["dimension_names"] = known.metadata.dimension_names if same else None
+    elif like.dtype.kind == "V":  # Zarr would keep the bytes and forget what they are
+        raise FormatError("unwritable", path=shown, why=f"Zarr has no name for items of type {type_name(like.dtype)}")
     try:
-        return zarr.create_array(path, shape=dims, dtype=like.dtype, chunks=chunk or "auto", **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about types that no version of Zarr specifies: the input has them already
+            return zarr.create_array(path, shape=dims, dtype=like.dtype, chunks=chunk or "auto", **options)
     except (ValueError, TypeError, NotImplementedError) as error:
-        raise FormatError("unwritable", path=str(path), why=f"Zarr cannot hold {like.dtype} ({error})") from None
+        raise FormatError("unwritable", path=shown, why=f"Zarr cannot hold {like.dtype} ({error})") from None
 
 
 def stored_chunk(array: zarr.Array[Any]) -> Dims:

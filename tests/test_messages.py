@@ -57,7 +57,7 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
         "data[1] is -3: a dimension cannot be negative  [negative-dim]\n  data    [2, -3]\n              ^^",
     ),
     "not-an-array": (
-        lambda: orx.reshape([[1, 2]], [2], "onnx"),  # type: ignore[arg-type]
+        lambda: orx.reshape([[1, 2]], [2], "onnx"),
         "data is of type list, not a NumPy array  [not-an-array]",
     ),
     "below-minus-one": (

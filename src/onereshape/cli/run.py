@@ -21,13 +21,13 @@ from onereshape.specs import Spec, spec
 
 HELP = "reshape a tensor file (.npy, .npz or ONNX .pb) or a Zarr store (.zarr)"
 EXAMPLE = """\
-Without -o nothing is written: the types and dims are checked and the result is said.
+Without -o nothing is written: the types and dims are checked and the result is said.  A .zarr may be larger than
+memory; the same command goes on where an interrupted one stopped.
 
 example:
   $ onereshape run x.npy --target 0,-1 --spec onnx -o y.npy
   x.npy: float32 [2, 3, 4] -> [2, 12]
   written to y.npy
-  $ onereshape run x.zarr --target 0,-1 -o y.zarr --memory 2GB
 """
 
 

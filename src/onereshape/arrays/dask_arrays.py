@@ -15,6 +15,7 @@ import dask
 import dask.array as da
 import numpy as np
 from dask.array.core import normalize_chunks
+from dask.array.rechunk import plan_rechunk
 from dask.array.reshape import reshape_rechunk
 from dask.array.utils import meta_from_array
 from dask.base import tokenize
@@ -110,6 +111,8 @@ def _own(data: DaskArray, output: Dims, limit: int, ours: Plan) -> DaskArray | N
     if pieces + count(after) > ours.pieces + count(ours.output):
         return None
     size = limit * data.dtype.itemsize
+    if len(plan_rechunk(data.chunks, before, data.dtype.itemsize, block_size_limit=size)) > 1:
+        return None  # each step would move all elements
     return data.rechunk(before, block_size_limit=size, method="tasks").reshape(output)
 
 

@@ -7,10 +7,8 @@ import os
 import pty
 import resource
 import shutil
-import signal
 import subprocess
 import sys
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -18,50 +16,15 @@ import ml_dtypes
 import numpy as np
 import pytest
 import zarr
-from hypothesis import HealthCheck, given, settings, strategies as st
 
-import onereshape.stores.reshape_store as whole
-from onereshape.cli import main
 from onereshape.errors import FormatError
 from onereshape.stores import stream
-from onereshape.stores.passes import Pass, coarser, decodings, default_chunk, grid, passes
+from onereshape.stores.passes import Pass
 from onereshape.stores.reshape_store import open_store
 from onereshape.stores.zarr_arrays import create_zarr
-from tests.strategies import Array, Dims, factored
+from tests.strategies import Dims
+from tests.stored import DATA, files, folder_with_stores, held, opened, run, stored  # noqa: F401 - a fixture
 from tests.test_cli import Captured, refused, said
-
-DATA = np.arange(24, dtype=np.float32).reshape(4, 6)
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder to work in, with x.zarr and x.npy."""
-    monkeypatch.chdir(tmp_path)
-    stored("x.zarr", DATA, (2, 3))
-    np.save("x.npy", DATA)
-    return tmp_path
-
-
-def stored(path: str, data: Array, chunks: Dims, **options: Any) -> None:
-    array = zarr.create_array(path, shape=data.shape, chunks=chunks, dtype=data.dtype, **options)
-    array[...] = data
-
-
-def opened(path: str) -> Any:
-    return zarr.open_array(path, mode="r")
-
-
-def held(path: str) -> Array:
-    return np.asarray(np.load(path) if path.endswith(".npy") else opened(path)[...])
-
-
-def files() -> list[str]:
-    """What is in the folder that is worked in."""
-    return sorted(path.name for path in Path().iterdir())
-
-
-def run(*words: str) -> tuple[str, ...]:
-    return ("run", *words)
 
 
 @pytest.mark.usefixtures("here")
@@ -142,6 +105,14 @@ class TestRun:
         said(capsys, *run("s.zarr", "--target", "3,8", "-o", "y.zarr"))
         assert held("y.zarr").tolist() == DATA.reshape(3, 8).tolist()
 
+    @pytest.mark.parametrize("version", [2, 3])
+    def test_an_array_of_a_group(self, version: Any, capsys: Captured) -> None:
+        group = zarr.create_group("g.zarr", zarr_format=version)
+        for name, data in (("a", DATA), ("b", -DATA)):
+            group.create_array(name, shape=DATA.shape, chunks=(2, 3), dtype=DATA.dtype)[...] = data
+        said(capsys, *run("g.zarr", "--array", "b", "--target", "3,8", "-o", "y.zarr"))
+        assert held("y.zarr").tolist() == (-DATA).reshape(3, 8).tolist()
+
     def test_missing_chunks_are_the_fill_value(self, capsys: Captured) -> None:
         zarr.create_array("e.zarr", shape=(4, 6), chunks=(2, 3), dtype="i4", fill_value=5)
         said(capsys, *run("e.zarr", "--target", "24", "-o", "y.zarr"))
@@ -190,8 +161,9 @@ class TestRefused:
             (
                 ("g.zarr", "--target", "-1", "-o", "y.zarr"),
                 2,
-                "g.zarr: is a group and no array; the arrays in it: a, b",
+                "g.zarr: is a group and no array; --array chooses one of: a, b",
             ),
+            (("g.zarr", "--array", "c", "--target", "-1"), 2, "g.zarr: has no array 'c'; --array chooses one of: a, b"),
             (("no.zarr", "--target", "-1", "-o", "y.zarr"), 2, "no.zarr: does not exist"),
             (("file.zarr", "--target", "-1"), 2, "file.zarr: is not a folder, as a Zarr store is"),
             (("empty.zarr", "--target", "-1"), 2, "empty.zarr: is not a Zarr store: neither zarr.json nor .zarray"),
@@ -214,7 +186,12 @@ class TestRefused:
             ),
             (("x.zarr", "--target", "-1", "-o", "y.zarr", "--memory", "1kB"), 2, "1,000 bytes of memory are too few"),
             (("x.zarr", "--target", "-1", "-o", "y.zarr", "--scheduler", "gpu"), 2, "--scheduler gpu: it is threads,"),
-            (("x.zarr", "--target", "-1", "--array", "a"), 2, "x.zarr: holds a single array; only an .npz"),
+            (("x.zarr", "--target", "-1", "--array", "a"), 2, "x.zarr: is an array and no group that holds"),
+            (
+                ("x.npy", "--target", "-1", "--array", "a", "--memory", "4GB"),
+                2,
+                "x.npy: holds a single array, and none",
+            ),
             (("x.zarr", "--target", "-1", "--dtype", "int4"), 2, "x.zarr: holds float32, not int4"),
             (("i8.zarr", "--target", "-1", "--spec", "onnx-1"), 1, "data of type int8 is refused"),
             (("b.npy", "--target", "-1", "-o", "y.zarr"), 2, "y.zarr: Zarr has no name for items of type V1"),
@@ -290,104 +267,6 @@ class TestRefused:
         assert text.startswith("arrays beyond memory need zarr, which is not installed: pip install 'onereshape[dask]'")
 
 
-class TestInterrupted:
-    """What an interrupted run made is used by the next one, if nothing has changed."""
-
-    TARGET = ("--target", "100,-1", "-o", "y.zarr")
-
-    @pytest.fixture(autouse=True)
-    def _large(self, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.data = np.arange(20_000, dtype=np.int32).reshape(200, 100)
-        stored(str(here / "l.zarr"), self.data, (10, 100))
-        monkeypatch.setattr(whole, "passes", lambda a, b, c, d, _: passes(a, b, c, d, 1000))
-
-    def interrupt(self, monkeypatch: pytest.MonkeyPatch, capsys: Captured, after: int) -> None:
-        said_before = stream._Record.__call__
-
-        def interrupted(record: stream._Record, block: int) -> None:
-            said_before(record, block)
-            if record.done >= after:
-                raise KeyboardInterrupt
-
-        with monkeypatch.context() as patch:
-            patch.setattr(stream._Record, "__call__", interrupted)
-            assert main(run("l.zarr", *self.TARGET)) == 130
-        assert "goes on where this one stopped" in capsys.readouterr().err
-        assert not Path("y.zarr").exists()
-
-    def test_the_next_run_goes_on(self, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.interrupt(monkeypatch, capsys, 5)
-        out = said(capsys, *run("l.zarr", *self.TARGET))
-
-        assert out.endswith("; 5 of 20 blocks were there from an earlier run\n")
-        assert (held("y.zarr") == self.data.reshape(100, -1)).all()
-        assert files() == ["l.zarr", "x.npy", "x.zarr", "y.zarr"]
-
-    def test_what_was_made_is_not_made_again(self, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.interrupt(monkeypatch, capsys, 5)
-        made: list[int] = []
-        call = stream.Job.__call__
-
-        def noted(job: stream.Job, number: int) -> None:
-            made.append(number)
-            call(job, number)
-
-        monkeypatch.setattr(stream.Job, "__call__", noted)
-        said(capsys, *run("l.zarr", *self.TARGET))
-
-        assert len(made) == 15
-
-    def test_an_input_that_changed(self, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.interrupt(monkeypatch, capsys, 5)
-        zarr.open_array("l.zarr", mode="r+")[...] = self.data + 1
-        out = said(capsys, *run("l.zarr", *self.TARGET))
-
-        assert "earlier run" not in out
-        assert (held("y.zarr") == self.data.reshape(100, -1) + 1).all()
-
-    def test_other_chunks(self, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.interrupt(monkeypatch, capsys, 5)
-        assert "earlier run" not in said(capsys, *run("l.zarr", *self.TARGET, "--chunks", "3,200"))
-        assert (held("y.zarr") == self.data.reshape(100, -1)).all()
-
-    def test_another_run_at_the_same_time(self, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
-        answers: list[int] = []
-        said_before = stream._Record.__call__
-
-        def meanwhile(record: stream._Record, block: int) -> None:
-            if not answers:
-                answers.append(-1)
-                answers[0] = main(run("l.zarr", *self.TARGET))
-            said_before(record, block)
-
-        monkeypatch.setattr(stream._Record, "__call__", meanwhile)
-        assert main(run("l.zarr", *self.TARGET)) == 0
-        assert answers == [2]
-        assert "y.zarr: another run is writing it" in capsys.readouterr().err
-        assert (held("y.zarr") == self.data.reshape(100, -1)).all()
-
-    def test_a_process_that_is_killed(self, capsys: Captured) -> None:
-        code = (
-            "import os, signal, sys\n"
-            "import onereshape.stores.reshape_store as whole\n"
-            "from onereshape.cli import main\n"
-            "from onereshape.stores import stream\n"
-            "from onereshape.stores.passes import passes\n"
-            "whole.passes = lambda a, b, c, d, _: passes(a, b, c, d, 1000)\n"
-            "say = stream._Record.__call__\n"
-            "def kill(record, block):\n"
-            "    say(record, block)\n"
-            "    if record.done == 7: os.kill(os.getpid(), signal.SIGKILL)\n"
-            "stream._Record.__call__ = kill\n"
-            "main(sys.argv[1:])\n"
-        )
-        words = [sys.executable, "-c", code, *run("l.zarr", *self.TARGET)]
-        assert subprocess.run(words, check=False).returncode == -signal.SIGKILL  # noqa: S603
-        assert not Path("y.zarr").exists()
-        assert said(capsys, *run("l.zarr", *self.TARGET)).endswith("; 7 of 20 blocks were there from an earlier run\n")
-        assert (held("y.zarr") == self.data.reshape(100, -1)).all()
-
-
 @pytest.mark.usefixtures("here")
 def test_memory_is_bounded() -> None:
     """320 MB go through a process that may take 250 MB, 100 to 150 of which are Python and its libraries."""
@@ -421,68 +300,3 @@ def test_a_bar_on_a_terminal_only() -> None:
 
     assert "blocks" in shown
     assert "blocks" not in found.stdout
-
-
-@st.composite
-def questions(draw: st.DrawFn) -> tuple[Dims, Dims, Dims, Dims, int]:
-    volume = draw(st.sampled_from([1, 6, 24, 30, 36]))
-    data, output = draw(factored(volume, 4)), draw(factored(volume, 4))
-    stored_in, chunk = (draw(st.tuples(*(st.integers(1, dim) for dim in dims))) for dims in (data, output))
-    return data, stored_in, output, chunk, draw(st.integers(1, 50))
-
-
-class TestPasses:
-    @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-    @given(questions(), st.booleans())
-    def test_every_pass_moves_every_element(
-        self, tmp_path: Path, question: tuple[Dims, Dims, Dims, Dims, int], chosen: bool
-    ) -> None:
-        data, stored_in, output, chunk, budget = question
-        if not chosen:
-            chunk = default_chunk(data, stored_in, output, budget)
-        array = np.arange(prod(data), dtype=np.int32).reshape(data)
-        folder = tmp_path / "now"
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-        stored(str(folder / "x.zarr"), array, stored_in)
-        source = open_store(str(folder / "x.zarr"))
-        found = tuple(passes(data, stored_in, output, chunk, budget))
-        work = stream.Work(source.store, source.path, str(folder / "y.zarr"), data, source.store, found)
-        stream.run(work, serially, lambda _done, _total: None)
-
-        assert (held(str(folder / "y.zarr")) == array.reshape(output)).all()
-        assert opened(str(folder / "y.zarr")).chunks == chunk
-        assert sorted(path.name for path in folder.iterdir()) == ["x.zarr", "y.zarr"]
-
-    @settings(max_examples=200, deadline=None)
-    @given(questions())
-    def test_blocks_are_whole_chunks_within_the_budget(self, question: tuple[Dims, Dims, Dims, Dims, int]) -> None:
-        for one in passes(*question):
-            assert prod(one.block) <= max(question[-1], prod(one.chunk), prod(question[1]))
-            for dim, block, chunk in zip(one.dims, one.block, one.chunk, strict=True):
-                assert block == dim or block % chunk == 0
-
-    def test_rows_take_one_pass(self) -> None:
-        assert passes((1000, 100), (10, 100), (500, 200), (5, 200), 5000) == [Pass((500, 200), (5, 200), (25, 200))]
-
-    def test_columns_take_two(self) -> None:
-        found = passes((1000, 1000), (1000, 10), (10**6,), (10**4,), 10**5)
-        assert [one.dims for one in found] == [(1000, 1000), (10**6,)]
-        first, second = found
-        often = decodings(first.dims, first.chunk, second.dims, second.block)
-        assert often <= 2 * prod(len(sizes) for sizes in grid(first.dims, first.chunk))
-
-    def test_tiles_that_are_asked_for_are_made_of_contiguous_chunks(self) -> None:
-        found = passes((100, 101), (10, 101), (101, 100), (10, 10), 500)
-        assert [one.dims for one in found[-2:]] == [(101, 100)] * 2
-        assert found[-1].chunk == (10, 10)
-
-    def test_coarser(self) -> None:
-        assert coarser((10, 10), (3, 3), 10**6) == (10, 10)
-        assert coarser((10, 10), (3, 3), 1) == (3, 3)
-
-
-def serially(job: Any, blocks: list[int], done: Any) -> None:
-    for block in blocks:
-        job(block)
-        done(block)

@@ -36,7 +36,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("input", metavar="IN", help="what to read: .npy, .npz, .pb or .zarr")
     add_spec_options(parser)
     parser.add_argument("-o", "--output", metavar="OUT", help="what to write: .npy, .npz, .pb or .zarr")
-    parser.add_argument("--array", metavar="NAME", help="which array of an .npz that holds several")
+    parser.add_argument(
+        "--array", metavar="NAME", help="which array of an .npz, or of a Zarr group, that holds several"
+    )
     parser.add_argument(
         "--dtype",
         metavar="NAME",

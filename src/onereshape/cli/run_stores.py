@@ -68,10 +68,8 @@ def answer(
     args: argparse.Namespace, row: Spec, operator: Reshape, known: Callable[[Array, Spec, str], Array]
 ) -> tuple[str, dict[str, Any]]:
     """The answer for people and the answer for machines; writes the output where one is asked for."""
-    if args.array is not None:
-        raise FormatError("unreadable", path=args.input, why="holds a single array; only an .npz holds arrays by name")
     stores = _stores()
-    opened = stores.open_store(args.input)
+    opened = stores.open_store(args.input, args.array)
     items = typed(Tensor(np.empty(0, opened.dtype)), read_element_type(args.dtype), args.input).array
     output = operator.output_dims(_Described(opened.dims, known(items, row, args.input).dtype))
     chunks = _read_chunks(args.chunks, output, args.output)
@@ -80,7 +78,7 @@ def answer(
     text = f"{args.input}: {name} {list(opened.dims)} -> {list(output)}"
     machine: dict[str, Any] = {
         "input": args.input,
-        "array": None,
+        "array": args.array,
         "dtype": name,
         "data": list(opened.dims),
         "output": list(output),

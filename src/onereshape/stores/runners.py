@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +15,9 @@ from dask.callbacks import Callback
 from onereshape.errors import ReshapeError
 
 _PATIENCE = "10s"
+"""For a scheduler to answer."""
+_LONGEST = 60
+"""Seconds for a worker to end a block."""
 Job = Callable[[int], None]
 Done = Callable[[int], None]
 
@@ -22,6 +27,8 @@ class Crew:
     """How many blocks are made at a time, what memory each may take (None: no one says), and how they are run."""
 
     size: int
+    is_apart: bool
+    """Whether each block is made in a process of its own, with libraries of its own."""
     memory: int | None
     run: Callable[[Job, list[int], Done], None]
     close: Callable[[], None]
@@ -31,7 +38,7 @@ def crew(scheduler: str) -> Crew:
     """The threads or processes of this machine, or the cluster of that address."""
     here = {"threads": _threads, "processes": _processes}
     if scheduler in here:
-        return Crew(os.cpu_count() or 1, None, here[scheduler], lambda: None)
+        return Crew(os.cpu_count() or 1, scheduler == "processes", None, here[scheduler], lambda: None)
     if "://" not in scheduler and ":" not in scheduler:
         why = f"--scheduler {scheduler}: it is threads, processes or the address of a Dask scheduler, tcp://HOST:PORT"
         raise ReshapeError("bad-usage", why=why)
@@ -41,8 +48,9 @@ def crew(scheduler: str) -> Crew:
 def _threads(job: Job, blocks: list[int], done: Done) -> None:
     from dask.threaded import get  # noqa: PLC0415
 
-    with Callback(posttask=lambda key, *_: done(key[1])):
-        get(*_graph(job, blocks), num_workers=os.cpu_count())
+    # A pool of our own: leaving it waits for the blocks that are being made, also when one of them has failed.
+    with ThreadPoolExecutor(os.cpu_count()) as pool, Callback(posttask=lambda key, *_: done(key[1])):
+        get(*_graph(job, blocks), pool=pool)
 
 
 def _processes(job: Job, blocks: list[int], done: Done) -> None:
@@ -79,7 +87,7 @@ def _cluster(address: str) -> Crew:
         with suppress(Exception):
             client.close()
 
-    return Crew(max(1, threads), min(shares, default=None), run, close)
+    return Crew(max(1, threads), True, min(shares, default=None), run, close)
 
 
 def _on_cluster(client: Any, job: Job, blocks: list[int], done: Done) -> None:
@@ -98,3 +106,11 @@ def _on_cluster(client: Any, job: Job, blocks: list[int], done: Done) -> None:
     finally:
         with suppress(Exception):
             client.cancel(futures)
+            _wait(client, set(numbers))
+
+
+def _wait(client: Any, keys: set[Any]) -> None:
+    """Waits for the blocks that workers are still making: they would write into a folder that is being removed."""
+    end = time.monotonic() + _LONGEST
+    while time.monotonic() < end and any(keys & set(busy) for busy in client.call_stack(keys=list(keys)).values()):
+        time.sleep(0.1)

@@ -27,6 +27,7 @@ from onereshape.arrays.blocks import at
 from onereshape.arrays.chunk_choice import Plan, plan_given
 from onereshape.arrays.chunking import Dims
 from onereshape.errors import FormatError
+from onereshape.formats.atomic import mode_to_keep
 from onereshape.stores.npy_files import create_npy, open_npy
 from onereshape.stores.passes import Pass, grid
 from onereshape.stores.zarr_arrays import create_zarr
@@ -35,8 +36,8 @@ Store = Any
 """A Zarr array or a .npy file: sliced to be read, assigned to to be written."""
 Runner = Callable[[Callable[[int], None], list[int], Callable[[int], None]], None]
 """Calls a function of each number, and another one when that is done."""
-DECODING = 4
-"""Chunks that Zarr holds at a time for one slice."""
+AT_ONCE = 2
+"""Chunks that Zarr decodes or encodes at a time for one slice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,8 @@ class Job:
         )
         block = self._block(index, dims)
         try:
-            self.sink[region] = block
+            with zarr.config.set({"async.concurrency": AT_ONCE}):
+                self.sink[region] = block
         except OSError as error:
             raise FormatError("unwritable", path=self.sink_path, why=error.strerror or str(error)) from None
 
@@ -101,7 +103,7 @@ class Job:
 
     def _read(self, slices: tuple[slice, ...]) -> Any:
         try:
-            with zarr.config.set({"async.concurrency": DECODING}):
+            with zarr.config.set({"async.concurrency": AT_ONCE}):
                 return np.asarray(self.source[slices])
         except Exception as error:  # noqa: BLE001 - a damaged chunk makes its codec raise nearly anything
             why = f"cannot be read at {[f'{one.start}:{one.stop}' for one in slices]} ({error})"
@@ -158,7 +160,7 @@ def _witness(store: Store) -> Path:
     if not isinstance(store, zarr.Array):
         return Path(store.path)
     local: Any = store.store
-    root = Path(local.root)
+    root = Path(local.root) / store.path
     return root / ("zarr.json" if store.metadata.zarr_format == 3 else ".zarray")
 
 
@@ -181,6 +183,9 @@ class _Record:
 def _put_in_place(made: Path, final: Path) -> None:
     if final.suffix == ".zarr" and final.exists():
         raise FormatError("unwritable", path=str(final), why="appeared while this ran, and is left as it is")
+    mode = None if final.suffix == ".zarr" else mode_to_keep(str(final), final)
+    if mode is not None:
+        made.chmod(mode)
     made.replace(final)
 
 
@@ -222,7 +227,8 @@ def _finished(folder: Path, counts: list[int]) -> list[set[int]]:
 def _beside(final: Path, work: Work) -> Iterator[Path]:
     """The folder to write in; it goes when the work ends or fails, and stays when it is interrupted."""
     shapes = [[one.dims, one.chunk, one.block] for one in work.passes]
-    identity = json.dumps([final.name, fingerprint(work.source_path), shapes])
+    name = getattr(work.source, "path", "")  # of an array within a group
+    identity = json.dumps([final.name, fingerprint(work.source_path), name, shapes])
     folder = final.with_name(f".onereshape-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.partial")
     try:
         folder.mkdir(exist_ok=True)

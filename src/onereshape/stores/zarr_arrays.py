@@ -21,8 +21,8 @@ from onereshape.errors import FormatError
 _OF_AXES = {"_ARRAY_DIMENSIONS"}
 
 
-def open_zarr(path: str) -> zarr.Array[Any]:
-    """The array of a store in a folder of this machine."""
+def open_zarr(path: str, name: str | None = None) -> zarr.Array[Any]:
+    """The array of a store in a folder of this machine; `name` chooses in a group."""
     if not Path(path).is_dir():
         why = "does not exist" if not Path(path).exists() else "is not a folder, as a Zarr store is"
         raise FormatError("unreadable", path=path, why=why)
@@ -30,10 +30,19 @@ def open_zarr(path: str) -> zarr.Array[Any]:
         found = zarr.open(os.path.realpath(path), mode="r")  # workers have folders of their own to work in
     except Exception as error:  # noqa: BLE001 - metadata from strangers makes Zarr raise nearly anything
         raise FormatError("unreadable", path=path, why=_why(error)) from None
-    if not isinstance(found, zarr.Array):
-        names = ", ".join(sorted(found.array_keys())) or "none"
-        raise FormatError("unreadable", path=path, why=f"is a group and no array; the arrays in it: {names}")
-    return found
+    if isinstance(found, zarr.Array):
+        if name is not None:
+            raise FormatError("unreadable", path=path, why="is an array and no group that holds arrays by name")
+        return found
+    names = [key for key, _ in found.arrays()]
+    if name in names:
+        chosen = found[name]
+        assert isinstance(chosen, zarr.Array)  # noqa: S101 - it is among the arrays
+        return chosen
+    why = "is a group and no array" if name is None else f"has no array {name!r}"
+    raise FormatError(
+        "unreadable", path=path, why=f"{why}; --array chooses one of: {', '.join(sorted(names)) or 'none'}"
+    )
 
 
 def _why(error: Exception) -> str:

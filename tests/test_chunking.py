@@ -215,6 +215,14 @@ class TestChoice:
         assert found.is_heavy
         assert chunks_before(found.planned[0].data, found, 10**4) == ((10,) * 100, (1000,))
 
+    def test_growing_ends_at_the_limit(self) -> None:
+        found = plan((1000, 1000), ((1000,), (10,) * 100), (10**6,), 30_000)
+        assert 10_000 < largest(found.output) <= 30_000
+
+    def test_regular_chunks_are_contiguous_where_tiles_would_be_cheaper(self) -> None:
+        found = plan((100, 100), ((10,) * 10, (10,) * 10), (50, 200), 100, regular=True)
+        assert is_contiguous((50, 200), found.output)
+
     def test_chunks_beyond_the_limit_are_cut(self) -> None:
         found = plan((100, 100), ((100,), (100,)), (10**4,), 1000)
         assert largest(found.output) <= 1000

@@ -20,7 +20,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import onereshape as orx
-from onereshape.arrays.chunking import Chunks, Dims
+from onereshape.arrays.blocks import Take
+from onereshape.arrays.chunking import Chunks, Dims, Place
 from onereshape.specs import SPECS
 from tests.strategies import Array, chunked, factored, worded
 
@@ -186,11 +187,30 @@ class TestKnownTroubles:
         assert tasks(result, array) < 100 * 100
         assert (computed(result) == data.reshape(-1)).all()
 
+    def test_columns_beyond_the_limit_are_cut_before_they_are_chunked_anew(self) -> None:
+        data = np.arange(200 * 200).reshape(200, 200)
+        array = da.from_array(data, chunks=(200, 2))
+        result = orx.reshape(array, [-1], "onnx", limit=8 * 100)
+        largest = Largest(set(dict(array.__dask_graph__())))
+        with largest:
+            dask.local.get_sync(dict(result.__dask_graph__()), result.__dask_keys__())
+
+        assert largest.bytes <= 8 * 100
+
     def test_a_plan_of_many_chunks_is_quick(self) -> None:
         array = da.zeros((10**6, 10**4), chunks=(1000, 10**4), dtype=np.float32)
         result = orx.reshape(array, [10**4, 10**6], "onnx")
 
         assert tasks(result, array) <= 3 * (array.npartitions + result.npartitions)
+
+
+def test_a_small_slice_does_not_keep_its_block_in_memory() -> None:
+    block = np.arange(100).reshape(10, 10)
+    place = Place(((0, 10), (0, 10)), (10, 10), ((2, 4), (0, 10)))
+    (taken,) = Take((10, 10), ((place,),))(block)
+
+    assert taken.tolist() == block[2:4].tolist()
+    assert not np.shares_memory(taken, block)
 
 
 class TestLazy:
@@ -216,10 +236,11 @@ class TestLazy:
         assert set(dict(first.__dask_graph__())) == set(dict(again.__dask_graph__()))
 
     def test_different_limits_are_different_graphs(self) -> None:
-        array = da.from_array(np.arange(2400).reshape(40, 60), chunks=(40, 6), name="known")
+        array = da.from_array(np.arange(2400).reshape(40, 60), chunks=-1, name="known")
         small, large = (orx.reshape(array, [-1], "onnx", limit=limit) for limit in (480, 4800))
-        both = da.compute(small, large, scheduler="synchronous")
 
+        assert small.name != large.name
+        both = da.compute(small, large, scheduler="synchronous")
         assert all((made == np.arange(2400)).all() for made in both)
 
     def test_the_operator(self) -> None:

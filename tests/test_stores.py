@@ -19,6 +19,7 @@ import zarr
 
 from onereshape.errors import FormatError
 from onereshape.stores import stream
+from onereshape.stores.npy_files import create_npy
 from onereshape.stores.passes import Pass
 from onereshape.stores.reshape_store import open_store
 from onereshape.stores.zarr_arrays import create_zarr
@@ -246,7 +247,7 @@ class TestRefused:
     def test_a_full_disk(self, sink: str) -> None:
         """A limit on the size of files stands for a full disk: the same calls fail."""
         data = np.arange(10**5, dtype=np.float32).reshape(100, -1)
-        stored("large.zarr", data, (50, 1000), compressors=None)
+        stored("large.zarr", data, (20, 1000), compressors=None)
 
         def limited() -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
@@ -257,6 +258,11 @@ class TestRefused:
         assert found.returncode == 2, found.stderr
         assert found.stderr == f"onereshape: {sink}: File too large  [unwritable]\n"
         assert files() == ["large.zarr", "x.npy", "x.zarr"]
+
+    def test_room_is_taken_before_anything_is_written(self, here: Path) -> None:
+        """A memory map of a file with holes would end the process when the disk is full."""
+        file = create_npy(here / "y.npy", (1000, 1000), np.dtype(np.float32))
+        assert Path(file.path).stat().st_blocks * 512 >= 4_000_000
 
     def test_without_dask_and_zarr(self, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
         for name in [name for name in sys.modules if name.startswith("onereshape.stores")]:

@@ -102,8 +102,6 @@ def coarser(dims: Dims, size: Dims, budget: int) -> Dims:
     for axis in reversed(range(len(dims))):
         times = max(1, budget // max(1, prod(found)))
         found[axis] = min(dims[axis], found[axis] * times)
-        if found[axis] < dims[axis]:
-            break
     return tuple(found)
 
 

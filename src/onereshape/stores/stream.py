@@ -30,7 +30,7 @@ from onereshape.errors import FormatError
 from onereshape.formats.atomic import mode_to_keep
 from onereshape.stores.npy_files import create_npy, open_npy
 from onereshape.stores.passes import Pass, grid
-from onereshape.stores.zarr_arrays import create_zarr
+from onereshape.stores.zarr_arrays import create_zarr, settle
 
 Store = Any
 """A Zarr array or a .npy file: sliced to be read, assigned to to be written."""
@@ -68,6 +68,7 @@ class Job:
             with zarr.config.set({"async.concurrency": AT_ONCE}):
                 self.sink[region] = block
         except OSError as error:
+            settle()
             raise FormatError("unwritable", path=self.sink_path, why=error.strerror or str(error)) from None
 
     def _look(self) -> None:
@@ -106,6 +107,7 @@ class Job:
             with zarr.config.set({"async.concurrency": AT_ONCE}):
                 return np.asarray(self.source[slices])
         except Exception as error:  # noqa: BLE001 - a damaged chunk makes its codec raise nearly anything
+            settle()
             why = f"cannot be read at {[f'{one.start}:{one.stop}' for one in slices]} ({error})"
             raise FormatError("unreadable", path=self.source_path, why=why) from None
 

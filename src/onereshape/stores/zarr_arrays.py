@@ -6,13 +6,16 @@ unless the dims stay: their names, and xarray's `_ARRAY_DIMENSIONS`.  Shards are
 
 from __future__ import annotations
 
+import asyncio
 import os
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import zarr
 from zarr.codecs import TransposeCodec
+from zarr.core.sync import sync
 
 from onereshape.arrays.chunking import Dims
 from onereshape.dtypes import type_name
@@ -83,3 +86,17 @@ def create_zarr(path: Path, dims: Dims, chunk: Dims, like: Any, shown: str) -> z
 def stored_chunk(array: zarr.Array[Any]) -> Dims:
     """The size of what is decoded at a time: in a shard each of its chunks can be."""
     return tuple(array.chunks)
+
+
+def settle() -> None:
+    """Waits for the chunks that Zarr still reads or writes after one of them has failed: it does not itself.
+
+    They would be written into a folder that is being removed, or complain when the process ends.
+    """
+    with suppress(Exception):
+        sync(_others())
+
+
+async def _others() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    await asyncio.gather(*others, return_exceptions=True)

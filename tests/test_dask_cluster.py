@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,7 +57,7 @@ def wrong(block: Array, block_info: Any = None) -> Array:
     for axis, ((start, stop), dim) in enumerate(zip(place, dims, strict=True)):
         along = np.arange(start, stop, dtype=np.int32).reshape([-1 if n == axis else 1 for n in range(len(dims))])
         numbers = numbers * np.int32(dim) + along
-    return np.count_nonzero(block != numbers).reshape((1,) * block.ndim)
+    return np.array(np.count_nonzero(block != numbers)).reshape((1,) * block.ndim)
 
 
 def kill_one(client: Client) -> int:
@@ -107,12 +109,24 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Array:
     return data
 
 
-def test_a_store_on_a_cluster(client: Client, store: Array, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_store_on_a_cluster(client: Client, store: Array) -> None:
+    """In a process of its own, which knows no other client."""
+    words = ["run", "x.zarr", "--target", "2000,-1", "-o", "y.zarr", "--scheduler", address(client)]
+    found = subprocess.run([sys.executable, "-m", "onereshape", *words], capture_output=True, text=True, check=False)  # noqa: S603
+
+    assert (found.returncode, found.stderr) == (0, "")
+    assert (stored("y.zarr") == store.reshape(2000, 600)).all()
+
+
+def test_a_failure_on_a_cluster(client: Client, store: Array, capsys: pytest.CaptureFixture[str]) -> None:
+    assert store.size
+    chunk = next(path for path in Path("x.zarr").rglob("*") if path.is_file() and path.name != "zarr.json")
+    chunk.write_bytes(b"damaged")
     words = ["run", "x.zarr", "--target", "2000,-1", "-o", "y.zarr", "--scheduler", address(client)]
 
-    assert main(words) == 0
-    assert capsys.readouterr().err == ""
-    assert (stored("y.zarr") == store.reshape(2000, 600)).all()
+    assert main(words) == 2
+    assert "x.zarr: cannot be read at [" in capsys.readouterr().err
+    assert [path.name for path in Path().iterdir()] == ["x.zarr"]
 
 
 def test_the_death_of_a_worker_within_a_store(

@@ -96,7 +96,7 @@ def _on_cluster(client: Any, job: Job, blocks: list[int], done: Done) -> None:
     futures = client.map(job, blocks, pure=False, key="onereshape-block")
     numbers = {future.key: number for future, number in zip(futures, blocks, strict=True)}
     try:
-        for future in as_completed(futures):
+        for future in as_completed(futures, loop=client.loop):  # there may be another client, or none that is known
             future.result()
             done(numbers[future.key])
     except ReshapeError:

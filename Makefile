@@ -21,6 +21,7 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python bench/overhead.py
 	$(BIN)/python bench/inference.py
 	$(BIN)/python bench/formats.py
+	$(BIN)/python bench/dask.py
 
 docs: $(VENV)/.installed
 	$(BIN)/python docs/write_dialects.py

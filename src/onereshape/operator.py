@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from onereshape import dtypes
-from onereshape.arrays.libraries import library_of
+from onereshape.arrays.chunked import chunked_library
 from onereshape.arrays.numpy_arrays import Array, reshape_numpy
 from onereshape.errors import ReshapeError
 from onereshape.semantics import output_dims
@@ -103,7 +103,7 @@ class Reshape:
         """A call whose answer was not remembered."""
         if copy is not None and not isinstance(copy, bool):
             raise ReshapeError("bad-attribute", attribute="copy", value=repr(copy), allowed="None, True or False")
-        library = library_of(data)
+        library = chunked_library(data)
         if library is not None:
             library.read(data)
             check = partial(_check_strings, spec=self.spec)
@@ -111,7 +111,7 @@ class Reshape:
         data = _read_array(data)
         if options:
             raise ReshapeError("bad-usage", why=f"{' and '.join(options)}: only Dask arrays have chunks")
-        output = self.output_dims(data, shape)
+        output = self._output(data, shape)
         result = reshape_numpy(data, output, copy)
         if key is not None and not data.dtype.hasobject:  # objects must be looked at each time
             if len(self._plans) >= _PLANS:
@@ -119,8 +119,7 @@ class Reshape:
             self._plans[key] = output
         return result
 
-    def output_dims(self, data: Any, shape: Any = None) -> tuple[int, ...]:
-        """The dims of the output alone, for data of which only `shape` and `dtype` are there; nothing is moved."""
+    def _output(self, data: Array, shape: Any) -> tuple[int, ...]:
         check_data_type(data, self.spec)
         words = self._words(shape)
         target = read_target(words, self.spec, zero_copies=self._zero_copies, data=data.shape)
@@ -140,6 +139,10 @@ class Reshape:
         words = read_integers(shape, "target")
         _check_fits(words, self.spec)
         return words
+
+    def output_dims(self, data: Any, shape: Any = None) -> tuple[int, ...]:
+        """The dims of the output alone, for data of which only `shape` and `dtype` are there; nothing is moved."""
+        return self._output(data, shape)
 
 
 def reshape(  # noqa: PLR0913 - the options of arrays are keywords

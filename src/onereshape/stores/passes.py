@@ -14,8 +14,8 @@ from math import prod
 from onereshape.arrays.chunk_choice import contiguous, even, plan, plan_given
 from onereshape.arrays.chunking import Chunks, Dims, is_contiguous, parts, strides
 
-_OFTEN = 5
-"""How often two chunks may be decoded: a pass of its own would read and write all of them once more."""
+_OFTEN = 4
+"""How often a chunk may be decoded on average: a pass of its own would read and write all of them once more."""
 _MOST_PASSES = 4
 
 
@@ -67,7 +67,7 @@ def _passes(data: Dims, stored: Dims, output: Dims, chunk: Dims, budget: int, mo
         ]
     last = Pass(output, chunk, block)
     often = decodings(data, stored, output, block)
-    if most <= 1 or 2 * often <= _OFTEN * prod(len(sizes) for sizes in grid(data, stored)):
+    if most <= 1 or often <= _OFTEN * prod(len(sizes) for sizes in grid(data, stored)):
         return [last]
     read, between = _between(data, stored, _wanted(data, output, budget), budget)
     return [Pass(data, between, read), *_passes(data, between, output, chunk, budget, 1)]

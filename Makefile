@@ -23,6 +23,7 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python bench/formats.py
 	$(BIN)/python bench/corpus.py
 	$(BIN)/python bench/models.py
+	$(BIN)/python bench/dask.py
 
 docs: $(VENV)/.installed
 	$(BIN)/python docs/write_dialects.py

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-
 import onereshape as orx
-
 
 Dims = tuple[int, ...]
 Answer = tuple[list[Any] | None, *tuple[str, ...]] | str

@@ -16,7 +16,6 @@ from onnx import checker, helper, numpy_helper
 import onereshape
 from onereshape.cli import main
 from onereshape.formats.model_files import load
-
 from tests.models import write
 
 Captured = pytest.CaptureFixture[str]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -10,4 +11,4 @@ if __name__ == "__main__":
     project = tomllib.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     for requirement in project["project"]["dependencies"] + project["dependency-groups"]["test"]:
         assert requirement.count(">=") == 1, f"{requirement} has no lower bound"
-        print(requirement.replace(">=", "=="))
+        print(re.sub(r"\[.*\]", "", requirement).replace(">=", "=="))  # constraints have no extras

@@ -55,3 +55,31 @@ def factored(draw: st.DrawFn, volume: int, longest: int = 6) -> Dims:
         left //= prime
         parts[draw(st.integers(0, len(parts) - 1))] *= prime
     return tuple(parts)
+
+
+@st.composite
+def chunked(draw: st.DrawFn, dims: Dims, *, empty: bool = True) -> tuple[Dims, ...]:
+    """Chunks along each axis, of uneven sizes; now and then one of size 0."""
+    found = []
+    for dim in dims:
+        cuts = sorted(draw(st.sets(st.integers(1, dim - 1), max_size=4))) if dim > 1 else []
+        sizes = [after - before for before, after in zip([0, *cuts], [*cuts, dim], strict=True)]
+        if empty and draw(st.integers(0, 9)) == 0:
+            sizes.insert(draw(st.integers(0, len(sizes))), 0)
+        found.append(tuple(sizes))
+    return tuple(found)
+
+
+@st.composite
+def worded(draw: st.DrawFn, data: Dims, output: Dims) -> tuple[int, ...]:
+    """A target that may ask for `output`: some entries as -1, some that copy as 0."""
+    copies = draw(st.sets(st.integers(0, 5)))
+    words = list(output)
+    for axis in copies:
+        if axis < min(len(data), len(output)) and data[axis] == output[axis]:
+            words[axis] = 0
+    infers = draw(st.booleans())
+    if words and infers:
+        inferred = draw(st.integers(0, len(words) - 1))
+        words[inferred] = -1
+    return tuple(words)

@@ -17,7 +17,7 @@ import onereshape
 from onereshape.errors import ReshapeError, TranslateError
 from onereshape.formats.model import ReshapeNode
 from onereshape.formats.model_files import load, refreshed
-from tests.converting import here, onnx_source, Captured, UNKNOWN, refused, run_onednn, run_onnx, run_openvino, said
+from tests.converting import UNKNOWN, Captured, here, onnx_source, refused, run_onednn, run_onnx, run_openvino, said
 from tests.models import external, model, write
 
 __all__ = ["here"]  # a fixture, for pytest to find

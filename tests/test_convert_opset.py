@@ -10,7 +10,7 @@ from onnx import checker, numpy_helper
 
 import onereshape
 from onereshape.convert.unchanged import schema, unchanged
-from tests.converting import here, onnx_source, Captured, refused, run_onnx, said
+from tests.converting import Captured, here, onnx_source, refused, run_onnx, said
 from tests.models import external, model, write
 
 __all__ = ["here"]  # a fixture, for pytest to find

@@ -27,7 +27,7 @@ FLOORS = [
     {"operator"},
     {"translation"},
     {"conformance", "formats", "onnx_backend", "shape_rule"},
-    {"convert"},
+    {"convert", "stores"},
     {"models"},
     {"cli"},
     {"__init__", "__main__"},

@@ -11,8 +11,7 @@ import onereshape as orx
 from onereshape.balance import FITS
 from onereshape.errors import INT64_MAX
 from onereshape.inference import AGREES
-from tests.asking import N1, COLUMNS, Answer, answered, ask, each
-
+from tests.asking import COLUMNS, N1, Answer, answered, ask, each
 
 # Limits of symbols, opaque expressions, missing ranks and lists
 

@@ -13,9 +13,8 @@ import pytest
 import onereshape as orx
 from onereshape.balance import FITS
 from onereshape.shape import Shape
-from tests.asking import N1, M1, COLUMNS, COPIED, LITERAL, Answer, answered, ask, each
+from tests.asking import COLUMNS, COPIED, LITERAL, M1, N1, Answer, answered, ask, each
 from tests.laws.test_inference import admits, evaluate, holds
-
 
 # Side by side with the other engines that infer
 

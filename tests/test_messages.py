@@ -57,7 +57,7 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
         "data[1] is -3: a dimension cannot be negative  [negative-dim]\n  data    [2, -3]\n              ^^",
     ),
     "not-an-array": (
-        lambda: orx.reshape([[1, 2]], [2], "onnx"),  # type: ignore[arg-type]
+        lambda: orx.reshape([[1, 2]], [2], "onnx"),
         "data is of type list, not a NumPy array  [not-an-array]",
     ),
     "below-minus-one": (
@@ -162,6 +162,11 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: orx.reshape(X[:1, :1], [1] * 65, "onnx"),
         "NumPy cannot hold an array of dims [1, 1, ...]: 65 dims are more than its 64  [array-limit]",
     ),
+    "unknown-chunks": (
+        lambda: orx.reshape(_masked(), [-1], "onnx"),
+        "the chunks of data along axis 0 have unknown sizes: call compute_chunk_sizes() on the array first"
+        "  [unknown-chunks]",
+    ),
     "needs-copy": (
         lambda: orx.reshape(X.T, [6], "onnx", copy=False),
         "copy=False, but the strides [4, 12] allow no view of dims [6]  [needs-copy]",
@@ -242,6 +247,13 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
         "onnxruntime cannot load the original model: custom:Foo is no operator  [engine-refused]",
     ),
 }
+
+
+def _masked() -> Any:
+    import dask.array as da
+
+    array = da.ones((4, 6), chunks=(2, 3), dtype=np.float32)
+    return array[array.sum(axis=1) > 0]
 
 
 def _fail(error: Exception) -> None:

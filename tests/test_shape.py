@@ -11,7 +11,6 @@ import onereshape as orx
 from onereshape.inference import AGREES
 from onereshape.shape import Shape
 
-
 SHAPE = orx.infer(["N", (1, 8), None], [0, 0, 0, 1], "onnx")
 
 

@@ -107,3 +107,9 @@ def stored_as(storage: str) -> tuple[ElementType, ...]:
     return tuple(
         row for row in ELEMENT_TYPES if row.numpy is not None and row.numpy.isbuiltin == 2 and row.numpy.str == storage
     )
+
+
+def type_name(dtype: DType) -> str:
+    """NumPy's or ml_dtypes' name of a type, whatever the specification."""
+    element_type = of_dtype(dtype)
+    return str(dtype).lstrip("|") if element_type is None else element_type.name

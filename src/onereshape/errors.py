@@ -91,6 +91,10 @@ CODES: dict[str, Code] = {
     "shape-rank": Code("the shape tensor has {rank:dim}", "the shape tensor has exactly 1 dim"),
     # Arrays
     "array-limit": Code("{library} cannot hold an array of dims {output}: {why}"),
+    "unknown-chunks": Code(
+        "the chunks of data along axis {axis} have unknown sizes: call compute_chunk_sizes() on the array first",
+        usage=True,
+    ),
     "needs-copy": Code("copy=False, but the strides {strides} allow no view of dims {output}"),
     # Dims that are to be freed
     "unknown-input": Code("the model has no input {name!r}{nearest}; {there}", usage=True),

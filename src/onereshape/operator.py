@@ -6,11 +6,13 @@ target is given.  What the target means is in `semantics`; how elements move is 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from onereshape import dtypes
+from onereshape.arrays.chunked import chunked_library
 from onereshape.arrays.numpy_arrays import Array, reshape_numpy
 from onereshape.errors import ReshapeError
 from onereshape.semantics import output_dims
@@ -72,13 +74,16 @@ class Reshape:
         bound.target = self._words(target)
         return bound
 
-    def __call__(self, data: Array, shape: Any = None, *, copy: bool | None = None) -> Array:
+    def __call__(
+        self, data: Any, shape: Any = None, *, copy: bool | None = None, chunks: Any = None, limit: Any = None
+    ) -> Any:
         """`data` in its new dims: a view wherever the strides allow it; `copy` as in the array API.
 
         `shape` is the second input: a 1-D array of the type that the specification asks for, or a list of integers.
+        `chunks` and `limit` are of Dask arrays: the chunks of output, and the most bytes that a block may have.
         """
         key: Any = None
-        if copy is None and type(data) is _ndarray:
+        if copy is chunks is limit is None and type(data) is _ndarray:
             if shape is None:
                 key = (data.shape, data.dtype)
             elif type(shape) is _ndarray:
@@ -89,13 +94,23 @@ class Reshape:
                     return data.reshape(output)
                 except MemoryError:
                     pass  # said below in our words
-        return self._reshape(data, shape, copy, key)
+        options = {"chunks": chunks, "limit": limit}
+        return self._reshape(
+            data, shape, copy, key, {name: given for name, given in options.items() if given is not None}
+        )
 
-    def _reshape(self, data: Any, shape: Any, copy: Any, key: Any) -> Array:
+    def _reshape(self, data: Any, shape: Any, copy: Any, key: Any, options: dict[str, Any]) -> Any:
         """A call whose answer was not remembered."""
-        data = _read_array(data)
         if copy is not None and not isinstance(copy, bool):
             raise ReshapeError("bad-attribute", attribute="copy", value=repr(copy), allowed="None, True or False")
+        library = chunked_library(data)
+        if library is not None:
+            library.read(data)
+            check = partial(_check_strings, spec=self.spec)
+            return library.reshape(data, self.output_dims(data, shape), copy, check, **options)
+        data = _read_array(data)
+        if options:
+            raise ReshapeError("bad-usage", why=f"{' and '.join(options)}: only Dask arrays have chunks")
         output = self._output(data, shape)
         result = reshape_numpy(data, output, copy)
         if key is not None and not data.dtype.hasobject:  # objects must be looked at each time
@@ -125,8 +140,21 @@ class Reshape:
         _check_fits(words, self.spec)
         return words
 
+    def output_dims(self, data: Any, shape: Any = None) -> tuple[int, ...]:
+        """The dims of the output alone, for data of which only `shape` and `dtype` are there; nothing is moved."""
+        return self._output(data, shape)
 
-def reshape(array: Array, target: Any, spec: str | Spec, *, copy: bool | None = None, **attributes: Any) -> Array:
+
+def reshape(  # noqa: PLR0913 - the options of arrays are keywords
+    array: Any,
+    target: Any,
+    spec: str | Spec,
+    *,
+    copy: bool | None = None,
+    chunks: Any = None,
+    limit: Any = None,
+    **attributes: Any,
+) -> Any:
     """`array` reshaped to `target` under a specification: one call of its operator.
 
     >>> reshape(np.zeros((2, 3, 4), np.float32), [0, -1], "onnx").shape
@@ -134,18 +162,26 @@ def reshape(array: Array, target: Any, spec: str | Spec, *, copy: bool | None = 
     """
     row = find_spec(spec)
     if row.target_in == "input":
-        return Reshape(row, **attributes)(array, target, copy=copy)
+        return Reshape(row, **attributes)(array, target, copy=copy, chunks=chunks, limit=limit)
+    return bound(target, row, **attributes)(array, copy=copy, chunks=chunks, limit=limit)
+
+
+def bound(target: Any, spec: str | Spec, **attributes: Any) -> Reshape:
+    """The operator of a specification with its target, wherever that specification keeps it."""
+    row = find_spec(spec)
+    if row.target_in == "input":
+        return Reshape(row, **attributes).bind(target)
     if "shape" in attributes:
         raise ReshapeError("target-twice")
-    return Reshape(row, shape=target, **attributes)(array, copy=copy)
+    return Reshape(row, shape=target, **attributes)
 
 
-def check_data_type(data: Array, spec: Spec) -> None:
+def check_data_type(data: Any, spec: Spec) -> None:
     """Refuses data of a type that the specification does not list, and says which version lists it first."""
     element_type = dtypes.of_dtype(data.dtype)
     name = None if element_type is None else element_type.named_in(spec.dialect)
     if name in spec.data_types:
-        if data.dtype == np.object_:
+        if data.dtype == np.object_ and isinstance(data, np.ndarray):  # other arrays look at their blocks, later
             _check_strings(data, spec)
         return
     first = next((row for row in SPECS if row.dialect == spec.dialect and name in row.data_types), None)
@@ -157,6 +193,7 @@ def check_data_type(data: Array, spec: Spec) -> None:
 
 
 def _check_strings(data: Array, spec: Spec) -> None:
+    """Refuses objects that are no strings."""
     for element in data.flat:
         if not isinstance(element, str | bytes):
             allowed = ": an array of objects must hold only str or bytes"

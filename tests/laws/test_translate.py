@@ -15,7 +15,8 @@ import pytest
 import onereshape as orx
 from onereshape.errors import TranslateError
 from onereshape.specs import SPECS
-from onereshape.translation import Dims as Dims_, _same
+from onereshape.translation import Dims as Dims_
+from onereshape.translation import _same
 from tests.laws.definition import FAMILIES, Dims, Family, defined, lists
 from tests.laws.mutants import mutated
 from tests.laws.test_inference import bindings

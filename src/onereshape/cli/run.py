@@ -11,16 +11,18 @@ import numpy as np
 
 from onereshape import dtypes
 from onereshape.arrays.numpy_arrays import Array
+from onereshape.cli import run_stores
 from onereshape.cli.typed import add_spec_options, read_attributes, read_element_type, read_shape
 from onereshape.errors import FormatError, ReshapeError
 from onereshape.formats.tensor import candidates
 from onereshape.formats.tensor_files import check_suffix, read_tensor, write_tensor
-from onereshape.operator import reshape
+from onereshape.operator import bound, reshape
 from onereshape.specs import Spec, spec
 
-HELP = "reshape a tensor file (.npy, .npz or ONNX .pb)"
+HELP = "reshape a tensor file (.npy, .npz or ONNX .pb) or a Zarr store (.zarr)"
 EXAMPLE = """\
-Without -o nothing is written: the types and dims are checked and the result is said.
+Without -o nothing is written: the types and dims are checked and the result is said.  A .zarr may be larger than
+memory; the same command goes on where an interrupted one stopped.
 
 example:
   $ onereshape run x.npy --target 0,-1 --spec onnx -o y.npy
@@ -31,16 +33,19 @@ example:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser.add_argument("input", metavar="IN", help="the tensor file to read: .npy, .npz or .pb")
+    parser.add_argument("input", metavar="IN", help="what to read: .npy, .npz, .pb or .zarr")
     add_spec_options(parser)
-    parser.add_argument("-o", "--output", metavar="OUT", help="the tensor file to write: .npy, .npz or .pb")
-    parser.add_argument("--array", metavar="NAME", help="which array of an .npz that holds several")
+    parser.add_argument("-o", "--output", metavar="OUT", help="what to write: .npy, .npz, .pb or .zarr")
+    parser.add_argument(
+        "--array", metavar="NAME", help="which array of an .npz, or of a Zarr group, that holds several"
+    )
     parser.add_argument(
         "--dtype",
         metavar="NAME",
         help="what the items are, where the file does not say: NumPy's files have no names for int4, float8e4m3fn and "
         "the like (the names of NumPy and of every dialect are known)",
     )
+    run_stores.add_options(parser)
 
 
 def answer(args: argparse.Namespace) -> tuple[str, dict[str, Any]]:
@@ -49,6 +54,9 @@ def answer(args: argparse.Namespace) -> tuple[str, dict[str, Any]]:
     target = read_shape(args.target, "target")
     attributes = read_attributes(args)
     element_type = read_element_type(args.dtype)
+    if run_stores.is_streamed(args):
+        _check_other(args.input, args.output)
+        return run_stores.answer(args, row, bound(target, row, **attributes), _known)
     if args.output is not None:
         _check_output(args.input, args.output)
     tensor = read_tensor(args.input, array=args.array, element_type=element_type)
@@ -56,7 +64,7 @@ def answer(args: argparse.Namespace) -> tuple[str, dict[str, Any]]:
     output = reshape(array, target, row, **attributes).view(tensor.array.dtype)
     if args.output is not None:
         write_tensor(args.output, dataclasses.replace(tensor, array=output))
-    name = _type_name(tensor.array)
+    name = dtypes.type_name(tensor.array.dtype)
     text = f"{args.input}: {name} {list(array.shape)} -> {list(output.shape)}"
     return text if args.output is None else f"{text}\nwritten to {args.output}", {
         "input": args.input,
@@ -72,6 +80,13 @@ def answer(args: argparse.Namespace) -> tuple[str, dict[str, Any]]:
 def _check_output(read: str, written: str) -> None:
     """Refuses an output that cannot be one, before anything is read."""
     check_suffix(written, "unwritable")
+    _check_other(read, written)
+
+
+def _check_other(read: str, written: str | None) -> None:
+    """Refuses to write over the input."""
+    if written is None:
+        return
     try:
         same = Path(read).samefile(written)
     except OSError:  # one of them is not there
@@ -90,15 +105,9 @@ def _known(array: Array, row: Spec, path: str) -> Array:
     if not taken:
         stands = f": it stands for one of {names}"
         raise ReshapeError(
-            "data-type", spec=row, type=_type_name(array), allowed=stands, types=" ".join(row.data_types)
+            "data-type", spec=row, type=dtypes.type_name(array.dtype), allowed=stands, types=" ".join(row.data_types)
         )
     if len(taken) < len(possible):
         why = f"does not say which type its {array.dtype.itemsize}-byte items are, and {row} does not take all of"
         raise FormatError("unreadable", path=path, why=f"{why} {names}: give --dtype")
     return array.view(np.dtype(taken[0].numpy))
-
-
-def _type_name(array: Array) -> str:
-    """NumPy's or ml_dtypes' name, whatever the specification."""
-    element_type = dtypes.of_dtype(array.dtype)
-    return str(array.dtype).lstrip("|") if element_type is None else element_type.name

@@ -14,7 +14,7 @@ from onereshape.dtypes import ELEMENT_TYPES, ElementType, named
 from onereshape.errors import ReshapeError
 from onereshape.specs import NEWEST_OPSET
 
-_SHAPE_OPTIONS = {"--data", "--target"}
+_SHAPE_OPTIONS = {"--data", "--target", "--chunks"}
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _INTERVAL = re.compile(r"(-?[0-9]{1,19})\s*\.\.\s*(-?[0-9]{1,19})?")
 _PLACE = re.compile(r"(?P<input>.+):(?P<axis>-?[0-9]{1,9})(?:=(?P<name>.*))?", re.DOTALL)

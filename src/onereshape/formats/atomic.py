@@ -25,7 +25,7 @@ def replacing(path: str) -> Iterator[BinaryIO]:
     # Short, so that a name that the file system can just hold does not become too long.
     beside = final.with_name(f".onereshape-{secrets.token_hex(8)}.tmp")
     try:
-        mode = _mode_to_keep(path, final)
+        mode = mode_to_keep(path, final)
         with beside.open("xb") as file:  # opened plainly, so that the umask has its say
             yield file
         if mode is not None:
@@ -40,7 +40,7 @@ def replacing(path: str) -> Iterator[BinaryIO]:
         raise
 
 
-def _mode_to_keep(path: str, final: Path) -> int | None:
+def mode_to_keep(path: str, final: Path) -> int | None:
     """The permissions of the file that is there already; refuses what must not be replaced."""
     try:
         there = final.stat()

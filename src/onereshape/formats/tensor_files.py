@@ -35,7 +35,7 @@ def read_tensor(path: str, *, array: str | None = None, element_type: ElementTyp
             tensor = npy.read(path) if suffix == ".npy" else onnx_tensor.read(path)
     except OSError as error:
         raise FormatError("unreadable", path=path, why=error.strerror or str(error)) from None
-    return _typed(tensor, element_type, path)
+    return typed(tensor, element_type, path)
 
 
 def write_tensor(path: str, tensor: Tensor) -> None:
@@ -54,7 +54,7 @@ def check_suffix(path: str, code: str) -> str:
     return suffix
 
 
-def _typed(tensor: Tensor, element_type: ElementType | None, path: str) -> Tensor:
+def typed(tensor: Tensor, element_type: ElementType | None, path: str) -> Tensor:
     """The tensor with items of the type that was said, or of the only one that they can be."""
     dtype = tensor.array.dtype
     if not is_nameless(dtype):

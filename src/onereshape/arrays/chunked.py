@@ -1,0 +1,20 @@
+"""Arrays made of blocks that are not there yet: found by the name of their library, which is not imported to be asked.
+
+The module of such a library has `read(data)`, which refuses what is no array of it or cannot be reshaped yet, and
+`reshape(data, output, copy, check, **options)`: the array in its new dims.  `check` looks at a block of objects, which
+may hold anything.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+_MODULES = {"dask": "onereshape.arrays.dask_arrays"}
+
+
+def chunked_library(data: Any) -> ModuleType | None:
+    """The module that knows such arrays, or None where there is none."""
+    name = _MODULES.get(type(data).__module__.partition(".")[0])
+    return None if name is None else import_module(name)

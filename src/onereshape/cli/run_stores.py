@@ -1,0 +1,172 @@
+"""`onereshape run` on stores that may outgrow memory: Zarr, and .npy files as memory maps."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from onereshape.arrays.numpy_arrays import Array
+from onereshape.cli.typed import read_element_type, read_shape
+from onereshape.dtypes import DType, type_name
+from onereshape.errors import FormatError, ReshapeError
+from onereshape.formats.npy import read_header
+from onereshape.formats.tensor import Tensor
+from onereshape.formats.tensor_files import typed
+from onereshape.operator import Reshape
+from onereshape.specs import Spec
+
+_SUFFIXES = {".npy", ".zarr"}
+_OPTIONS = {"chunks": "--chunks", "memory": "--memory", "scheduler": "--scheduler"}
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+_DEFAULT_MEMORY = 2 * 10**9
+_LARGE = 1 << 28
+"""Bytes of a file in Fortran order from which on it is not read as a whole."""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options that only stores have."""
+    parser.add_argument(
+        "--chunks", metavar="SIZES", help="of a .zarr: the chunks of OUT, such as 100,-1 (-1: the axis)"
+    )
+    parser.add_argument(
+        "--memory", metavar="SIZE", help="of .zarr and .npy: the most to use, such as 2GB (the default)"
+    )
+    parser.add_argument(
+        "--scheduler",
+        metavar="WHO",
+        help="of .zarr and .npy: threads (the default), processes, or the address of a Dask scheduler, tcp://HOST:PORT",
+    )
+
+
+def is_streamed(args: argparse.Namespace) -> bool:
+    """Whether a command is about stores, or asks for what only they have."""
+    paths = [args.input, *([args.output] if args.output is not None else [])]
+    suffixes = {_suffix(path) for path in paths}
+    asked = [option for name, option in _OPTIONS.items() if getattr(args, name) is not None]
+    if ".zarr" not in suffixes and not asked:
+        return suffixes == {".npy"} and _is_large_fortran(args.input)
+    if suffixes <= _SUFFIXES:
+        return True
+    what = asked[0] if asked else "a .zarr"
+    other = next(path for path in paths if _suffix(path) not in _SUFFIXES)
+    raise ReshapeError(
+        "bad-usage", why=f"{what}: only .zarr and .npy are reshaped a block at a time, and {other} is neither"
+    )
+
+
+def answer(
+    args: argparse.Namespace, row: Spec, operator: Reshape, known: Callable[[Array, Spec, str], Array]
+) -> tuple[str, dict[str, Any]]:
+    """The answer for people and the answer for machines; writes the output where one is asked for."""
+    stores = _stores()
+    opened = stores.open_store(args.input, args.array)
+    items = typed(Tensor(np.empty(0, opened.dtype)), read_element_type(args.dtype), args.input).array
+    output = operator.output_dims(_Described(opened.dims, known(items, row, args.input).dtype))
+    chunks = _read_chunks(args.chunks, output, args.output)
+    memory = _read_memory(args.memory)
+    name = type_name(items.dtype)
+    text = f"{args.input}: {name} {list(opened.dims)} -> {list(output)}"
+    machine: dict[str, Any] = {
+        "input": args.input,
+        "array": args.array,
+        "dtype": name,
+        "data": list(opened.dims),
+        "output": list(output),
+        "spec": row.name,
+        "written": args.output,
+    }
+    if args.output is None:
+        return text, machine
+    with _progress() as progress:
+        try:
+            told = stores.reshape_store(opened, args.output, output, chunks, memory, args.scheduler, progress)
+        except KeyboardInterrupt:
+            print("onereshape: interrupted; the same command goes on where this one stopped", file=sys.stderr)
+            raise
+    machine |= {"chunks": told.chunk and list(told.chunk), "passes": told.passes, "resumed": told.resumed}
+    written = f"written to {args.output}"
+    if told.chunk is not None:
+        written += f" in chunks of {list(told.chunk)}"
+    if told.resumed:
+        written += f"; {told.resumed} of {told.blocks} blocks were there from an earlier run"
+    return f"{text}\n{written}", machine
+
+
+@dataclass(frozen=True, slots=True)
+class _Described:
+    """What an operator asks of data whose elements it does not move."""
+
+    shape: tuple[int, ...]
+    dtype: DType
+
+
+def _stores() -> Any:
+    try:
+        return import_module("onereshape.stores.reshape_store")
+    except ImportError as error:
+        why = f"arrays beyond memory need {error.name}, which is not installed: pip install 'onereshape[dask]'"
+        raise ReshapeError("bad-usage", why=why) from None
+
+
+def _suffix(path: str) -> str:
+    return Path(path.rstrip("/")).suffix.lower()
+
+
+def _is_large_fortran(path: str) -> bool:
+    """Whether reading a .npy file in C order would take a copy of it, and that copy much memory."""
+    try:
+        with Path(path).open("rb") as file:
+            header = read_header(file, path)
+    except (OSError, FormatError):
+        return False  # whoever reads it will say why
+    return header.fortran_order and header.nbytes >= _LARGE
+
+
+def _read_chunks(text: str | None, output: tuple[int, ...], path: str | None) -> tuple[int, ...] | None:
+    if text is None:
+        return None
+    if path is not None and _suffix(path) != ".zarr":
+        raise ReshapeError("bad-usage", why=f"--chunks: {path} has none; only a .zarr has")
+    sizes = read_shape(text, "chunks")
+    if len(sizes) != len(output) or any(size < 1 and size != -1 for size in sizes):
+        why = f"--chunks {text}: it takes a positive size, or -1 for all, for each axis of {list(output)}"
+        raise ReshapeError("bad-usage", why=why)
+    return tuple(max(1, dim) if size == -1 else min(size, max(1, dim)) for size, dim in zip(sizes, output, strict=True))
+
+
+def _read_memory(text: str | None) -> int:
+    """The bytes of `2GB`, `512 MiB` or `1e9`.
+
+    >>> _read_memory("2GB"), _read_memory("512MiB"), _read_memory("1000")
+    (2000000000, 536870912, 1000)
+    """
+    if text is None:
+        return _DEFAULT_MEMORY
+    found = re.fullmatch(r"\s*([0-9]{1,18})\s*([kmgt]?i?)b?\s*", text.lower())
+    if found is None or found[2] not in _UNITS:
+        raise ReshapeError("bad-usage", why=f"--memory {text}: write a whole number with a unit, such as 2GB or 512MiB")
+    return int(found[1]) * _UNITS[found[2]]
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """Where to tell how many blocks are done: a bar on a terminal, and nowhere else."""
+    if not sys.stderr.isatty() or find_spec("rich") is None:
+        yield lambda _done, _total: None
+        return
+    progress = import_module("rich.progress")
+    console = import_module("rich.console").Console(stderr=True)
+    columns = [progress.BarColumn(), progress.MofNCompleteColumn(), progress.TextColumn("blocks")]
+    with progress.Progress(*columns, progress.TimeRemainingColumn(), console=console, transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

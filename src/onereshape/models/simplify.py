@@ -60,7 +60,7 @@ class _Work:
         self._reader = Reader(model)
         self._names: set[str] | None = None
         self._count = 0
-        self._targets: dict[tuple[ir.Graph, tuple[int, ...]], ir.Value] = {}
+        self._targets: dict[tuple[object, tuple[int, ...]], ir.Value] = {}
         self._left: list[ir.Value] = []
         """Values that lost a user."""
         self.stale = False
@@ -180,24 +180,23 @@ class _Work:
 
     def _target(self, node: ir.Node, root: ir.Graph | ir.Function, words: Sequence[int]) -> ir.Value:
         """An initializer; where there can be none, a Constant node."""
-        graph = node.graph
-        tensor = ir.tensor(np.array(words, np.int64))
-        if isinstance(root, ir.Function) or self._model.ir_version < 4 or not isinstance(graph, ir.Graph):
+        graph, key = node.graph, (node.graph, tuple(words))
+        inside = isinstance(root, ir.Function) or self._model.ir_version < 4 or not isinstance(graph, ir.Graph)
+        if not inside and key in self._targets:
+            return self._targets[key]
+        name = self._unused()
+        tensor = ir.tensor(np.array(words, np.int64), name=name)
+        if inside:
             domain = "" if "" in root.opset_imports else "ai.onnx"
-            attribute = ir.AttrTensor("value", tensor)
-            made = ir.Node(domain, "Constant", [], [attribute], name=self._unused(), num_outputs=1)
-            made.outputs[0].name = self._unused()
-            made.outputs[0].shape, made.outputs[0].type = ir.Shape([len(words)]), ir.TensorType(tensor.dtype)
+            made = ir.Node(domain, "Constant", [], [ir.AttrTensor("value", tensor)], name=name, num_outputs=1)
+            value = made.outputs[0]
             node.graph.insert_before(node, made)  # type: ignore[union-attr]
-            return made.outputs[0]
-        key = (graph, tuple(words))
-        if key not in self._targets:
-            name = tensor.name = self._unused()
-            kind = ir.TensorType(tensor.dtype)
-            value = ir.Value(name=name, shape=ir.Shape([len(words)]), type=kind, const_value=tensor)
-            graph.register_initializer(value)
-            self._targets[key] = value
-        return self._targets[key]
+        else:
+            value = self._targets[key] = ir.Value(const_value=tensor)
+        value.name, value.shape, value.type = name, ir.Shape([len(words)]), ir.TensorType(tensor.dtype)
+        if not inside:
+            graph.register_initializer(value)  # type: ignore[union-attr]
+        return value
 
     def _unused(self) -> str:
         """A name that nothing in the model has."""

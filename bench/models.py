@@ -44,7 +44,7 @@ LONGEST = 600
 
 def block(name: str, data: str) -> list[Any]:
     """Attention without its projections, in ten nodes."""
-    steps = [
+    steps: list[tuple[str, list[str], dict[str, Any]]] = [
         ("MatMul", [data, "weight"], {}),
         ("Reshape", ["0", "split"], {}),
         ("Transpose", ["1"], {"perm": [0, 2, 1, 3]}),

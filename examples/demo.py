@@ -1,7 +1,7 @@
 """onereshape at work: `make demo` checks a real export, repairs it and certifies the result.
 
-The model is a detection head as PyTorch exports it at batch 1: some constants of its Reshapes stop it at batch 2, others
-let it run there and answer wrongly.
+The model is a detection head as PyTorch exports it at batch 1: some constants of its Reshapes stop it at batch 2,
+others let it run there and answer wrongly.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def equal(one: Array, other: Array, slack: float = 1) -> bool:
 def _scale(array: Array) -> Array:
     """The largest magnitude of each channel: coordinates up to 640 that cancel to nearly 0 are not good to 1e-4."""
     axes = tuple(axis for axis in range(array.ndim) if axis != 1 or array.ndim < 3)
-    return np.max(np.abs(np.nan_to_num(array)), axes, keepdims=True, initial=0)
+    return np.asarray(np.max(np.abs(np.nan_to_num(array)), axes, keepdims=True, initial=0))
 
 
 def _declared(entry: Entry, name: str) -> tuple[list[int], Any]:
@@ -134,7 +134,7 @@ def drawn(rng: np.random.Generator, declared: tuple[list[int], Any], how: dict[s
         few = rng.integers(how.get("low", 0), how.get("high", 2), [*dims[:-1], dims[-1] // repeats] if dims else dims)
         return np.asarray(np.concatenate([few] * repeats, -1) if dims else few).astype(dtype)
     if kind == "uniform":
-        return (rng.random(dims) * rng.uniform(*how.get("scale", (1, 1)))).astype(dtype)
+        return np.asarray(rng.random(dims) * rng.uniform(*how.get("scale", (1, 1)))).astype(dtype)
     values = rng.standard_normal(dims) * rng.uniform(0.3, 1.5)
     if kind == "image":
         lead = [*dims[:-2], 1, 1]

@@ -8,7 +8,7 @@ import numpy as np
 import onnx_ir as ir
 from onnx import numpy_helper
 
-from onereshape.models.certify import Carried, Certificate, certify
+from onereshape.models.certificates.certify import Carried, Certificate, certify
 from tests.models import model
 
 BATCH = {"x": {0: "N"}}

@@ -7,7 +7,7 @@ import json
 import onnx_ir as ir
 import pytest
 
-from onereshape.models.certify import Carried
+from onereshape.models.certificates.certify import Carried
 from tests.certifying import batch, built, flat
 
 

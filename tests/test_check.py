@@ -12,7 +12,7 @@ import pytest
 import onereshape as orx
 from onereshape.errors import ReshapeError
 from onereshape.models.check import check
-from onereshape.models.findings import CODES, Finding
+from onereshape.models.findings.finding import CODES, Finding
 from tests.checking import HEADER, MODELS, proto, written
 from tests.models import model
 

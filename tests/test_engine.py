@@ -10,7 +10,7 @@ import onnx_ir as ir
 import pytest
 
 from onereshape.errors import FixError
-from onereshape.models.engine import Refusal, Session
+from onereshape.models.certificates.engine import Refusal, Session
 from tests.certifying import batch, built
 from tests.models import external, model
 

@@ -13,7 +13,7 @@ import onnxruntime
 import pytest
 
 from onereshape.errors import FixError
-from onereshape.models.freeing import FreePlan, apply_free, free_plan
+from onereshape.models.free.freeing import FreePlan, apply_free, free_plan
 from tests.freeing_cases import FORBIDDEN, GENERALISED, HEADER, HW, S
 from tests.models import model
 

@@ -10,7 +10,7 @@ import onnxruntime
 import pytest
 
 from onereshape.dims import Product, parse
-from onereshape.models.integer_values import Known, integer_values
+from onereshape.models.inference.integer_values import Known, integer_values
 from tests.symbolic_models import model_of
 
 SIZES = [(1, 1), (2, 3), (5, 1), (4, 7)]

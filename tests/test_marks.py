@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from onereshape.dims import Product
-from onereshape.models.marks import Mark, homes, marked, mentions, over, times
+from onereshape.models.batch.marks import Mark, homes, marked, mentions, over, times
 
 Array = np.ndarray[Any, Any]
 

@@ -12,7 +12,7 @@ import pytest
 from onnx import helper, numpy_helper, parser
 from onnx.reference import ReferenceEvaluator
 
-from onereshape.models.shapes import Shapes, shapes_of
+from onereshape.models.inference.shapes import Shapes, shapes_of
 
 HEAD = '<ir_version: 10, opset_import: ["" : 18]>\n'
 

@@ -11,7 +11,7 @@ import onnx_ir as ir
 import pytest
 from onnx import parser
 
-from onereshape.models.simplify import simplify
+from onereshape.models.simpler.simplify import simplify
 from tests.running import arrays, run, session, targets
 from tests.symbolic_models import by, model_of
 

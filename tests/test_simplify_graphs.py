@@ -11,7 +11,7 @@ import pytest
 from onnx import parser
 
 from onereshape.formats import onnx_model
-from onereshape.models.simplify import simplifications, simplify
+from onereshape.models.simpler.simplify import simplifications, simplify
 from tests.models import SHIPPED, write
 from tests.running import arrays, run, targets
 from tests.symbolic_models import by, model_of

@@ -12,8 +12,8 @@ import onnxruntime as ort
 
 from onereshape.dims import Size, multiply
 from onereshape.errors import FixError
-from onereshape.models import apply_batch, batching
-from onereshape.models.marks import Mark
+from onereshape.models.batch import apply, search
+from onereshape.models.batch.marks import Mark
 from tests.laws.batching_sketch import Sketch
 
 Array = np.ndarray[Any, Any]
@@ -64,7 +64,7 @@ def judge(case: Sketch) -> Verdict:
     proto = case.proto()
     model, freed = ir.from_proto(proto), case.freed()
     try:
-        plan = batching.batch_plan(model, freed, "N", case.size)
+        plan = search.batch_plan(model, freed, "N", case.size)
     except FixError as refusal:
         return Verdict("refused", refusal.sentence)
     except Exception as error:  # noqa: BLE001 - whatever is no refusal breaks the law
@@ -76,7 +76,7 @@ def judge(case: Sketch) -> Verdict:
     marks = [plan.marks.get(value) for value in model.graph.outputs]
     case.declare(model, answers[0])
     try:
-        apply_batch.apply_batch(model, plan, freed)
+        apply.apply_batch(model, plan, freed)
         batched = ir.to_proto(model)
     except Exception as error:  # noqa: BLE001
         return Verdict("crash", repr(error))

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import onnx_ir as ir
 import pytest
 
-from onereshape.models import batch_rules, batching
-from onereshape.models.batch_rules import contractions, indexing, layout, pointwise, spatial
-from onereshape.models.batch_rules.rule import Rule
-from onereshape.models.builder import Builder
-from onereshape.models.marks import Mark, homes, times
-from onereshape.models.view import Answer, Edit, View
+from onereshape.models.batch import rules as batch_rules, search
+from onereshape.models.batch.rules import contractions, indexing, layout, pointwise, spatial
+from onereshape.models.batch.rules.rule import Rule
+from onereshape.models.batch.builder import Builder
+from onereshape.models.batch.marks import Mark, homes, times
+from onereshape.models.batch.view import Answer, Edit, View
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 
@@ -176,7 +176,7 @@ def common_mark_without_factors(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("Reshape")
 def undoing_without_clearing(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(batching._Search, "_undo", lambda self: self.steps.pop())
+    patch.setattr(search._Search, "_undo", lambda self: self.steps.pop())
 
 
 @mutant("Add Mul Einsum")
@@ -281,11 +281,11 @@ def weights_of_channels_not_repeated(patch: pytest.MonkeyPatch) -> None:
 @mutant("MaxPool Size Shape")
 def sizes_given_away_as_outputs(patch: pytest.MonkeyPatch) -> None:
     """Whatever else it takes, an output that grows with N must be marked."""
-    plan = batching._Search.run
+    plan = search._Search.run
 
     def wrong(self: Any) -> Any:
         found = plan(self)
         self.state.sized.clear()
         return found
 
-    patch.setattr(batching._Search, "run", wrong)
+    patch.setattr(search._Search, "run", wrong)

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from onereshape.errors import FixError
-from onereshape.models.batch_rules import RULES, indexing, layout
-from onereshape.models.batching import batch_plan
-from onereshape.models.marks import homes
+from onereshape.models.batch.rules import RULES, indexing, layout
+from onereshape.models.batch.search import batch_plan
+from onereshape.models.batch.marks import homes
 from tests.laws.batching_compositions import composition
 from tests.laws.batching_law import Verdict, judge
 from tests.laws.batching_mutants import MUTANTS, Mutant

@@ -11,7 +11,7 @@ import onnx_ir as ir
 from hypothesis import given, settings, strategies as st
 
 from onereshape.dims import Size, multiply, parse
-from onereshape.models.simplify import simplify
+from onereshape.models.simpler.simplify import simplify
 from tests.running import session
 from tests.symbolic_models import model_of
 

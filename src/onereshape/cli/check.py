@@ -14,7 +14,7 @@ from onereshape.cli.typed import asked_dims
 from onereshape.errors import ReshapeError
 
 if TYPE_CHECKING:
-    from onereshape.models.finding_formats import Paint, Report
+    from onereshape.models.findings.formats import Paint, Report
 
 HELP = "find the Reshapes of a model that are wrong, or that fix a size which should vary"
 EXAMPLE = """\
@@ -68,7 +68,7 @@ def add_dims(parser: argparse.ArgumentParser) -> None:
 
 def answer(args: argparse.Namespace) -> tuple[str, dict[str, Any], int]:
     """The answer for people, the answer for machines, and the exit code."""
-    from onereshape.models import finding_formats as formats  # noqa: PLC0415
+    from onereshape.models.findings import formats  # noqa: PLC0415
 
     batch, free, more = asked_dims(args.batch, args.free)
     paths = [*args.models, *more]
@@ -94,7 +94,7 @@ def answer(args: argparse.Namespace) -> tuple[str, dict[str, Any], int]:
 
 def _report(path: str, batch: Any, free: Any) -> Report:
     from onereshape.models.check import check  # noqa: PLC0415
-    from onereshape.models.finding_formats import Report  # noqa: PLC0415
+    from onereshape.models.findings.formats import Report  # noqa: PLC0415
 
     try:
         return Report(path, tuple(check(path, batch=batch, free=free)))

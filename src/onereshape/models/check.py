@@ -19,11 +19,11 @@ from onereshape.formats.model import Model, ReshapeNode
 from onereshape.formats.model_files import load
 from onereshape.formats.onnx_graphs import nodes as walk, roots
 from onereshape.models.changes import Change, origin_of
-from onereshape.models.findings import CODES, SEVERITIES, Finding, Severity
-from onereshape.models.forced import absorbed, forced
+from onereshape.models.findings.finding import CODES, SEVERITIES, Finding, Severity
+from onereshape.models.findings.forced import absorbed, forced
 from onereshape.models.request import Batch, Free, requested
-from onereshape.models.shapes import Shapes, shapes_of
-from onereshape.models.verdicts import contradiction, judged
+from onereshape.models.inference.shapes import Shapes, shapes_of
+from onereshape.models.findings.verdicts import contradiction, judged
 
 _VOLUME = frozenset({"volume", "indivisible", "impossible-volume", "empty-copy-with-inferred"})
 """The refusals that no input can escape although the words are right."""
@@ -173,7 +173,7 @@ def _cannot(model: Model, error: FixError) -> Finding:
 
 def _simpler(model: Model, places: Mapping[ir.Node, str]) -> Iterator[Finding]:
     """What `fix --simplify` would make of the model."""
-    from onereshape.models.simplify import simplifications  # noqa: PLC0415 - as above
+    from onereshape.models.simpler.simplify import simplifications  # noqa: PLC0415 - as above
 
     named = _labels(places.items())
     try:

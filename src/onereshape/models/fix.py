@@ -15,7 +15,7 @@ from onereshape.errors import FixError
 from onereshape.formats.model import Model, cause
 from onereshape.formats.model_files import load, refreshed
 from onereshape.models.changes import Change
-from onereshape.models.marks import Mark
+from onereshape.models.batch.marks import Mark
 from onereshape.models.request import Batch, Free, requested
 
 Progress = Callable[[int, int, str], None]
@@ -99,7 +99,7 @@ def fix(  # noqa: PLR0913 - the options of the command
         if needed:
             work.apply()
     if simplify:
-        from onereshape.models.simplify import simplify as simplified  # noqa: PLC0415 - sympy takes long
+        from onereshape.models.simpler.simplify import simplify as simplified  # noqa: PLC0415 - sympy takes long
 
         found = simplified(fixed.ir)
         needed = needed or bool(found)
@@ -142,8 +142,8 @@ def _decide(model: Model, asked: Mapping[str, Mapping[int, str]], *, batch: bool
 
 
 def _batch(model: Model, asked: Mapping[str, Mapping[int, str]]) -> _Work:
-    from onereshape.models.apply_batch import apply_batch, static_declarations  # noqa: PLC0415 - sympy takes long
-    from onereshape.models.batching import batch_plan  # noqa: PLC0415
+    from onereshape.models.batch.apply import apply_batch, static_declarations  # noqa: PLC0415 - sympy takes long
+    from onereshape.models.batch.search import batch_plan  # noqa: PLC0415
 
     axes = {name: axis for name, dims in asked.items() for axis in dims}
     symbol = next(iter(next(iter(asked.values())).values()))
@@ -163,7 +163,7 @@ def _batch(model: Model, asked: Mapping[str, Mapping[int, str]]) -> _Work:
 
 def _carried(output: str, mark: Mark) -> Any:
     """Where an output carries N, for the certificate."""
-    from onereshape.models.certify import Carried  # noqa: PLC0415
+    from onereshape.models.certificates.certify import Carried  # noqa: PLC0415
 
     if not isinstance(mark.outer, int):
         raise FixError("cannot-free", node=output, op="output", why=f"it would carry the batch inside {mark.outer}")
@@ -171,7 +171,7 @@ def _carried(output: str, mark: Mark) -> Any:
 
 
 def _free(model: Model, asked: Mapping[str, Mapping[int, str]]) -> _Work:
-    from onereshape.models.freeing import apply_free, free_plan  # noqa: PLC0415 - sympy takes long
+    from onereshape.models.free.freeing import apply_free, free_plan  # noqa: PLC0415 - sympy takes long
 
     found = free_plan(model.ir, asked)
     return _Work(
@@ -186,6 +186,6 @@ def _free(model: Model, asked: Mapping[str, Mapping[int, str]]) -> _Work:
 def _certificate(
     given: Model, fixed: Model, asked: Mapping[str, Mapping[int, str]], settings: Mapping[str, Any]
 ) -> Any:
-    from onereshape.models.certify import certify  # noqa: PLC0415 - onnxruntime takes long
+    from onereshape.models.certificates.certify import certify  # noqa: PLC0415 - onnxruntime takes long
 
     return certify(given.ir, fixed.ir, asked, base_dir=str(Path(given.path).parent), **settings)

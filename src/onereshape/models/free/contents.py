@@ -10,7 +10,7 @@ import onnx_ir as ir
 
 from onereshape.models.free.formula import Formula, Size, cut, exact, product
 from onereshape.models.free.state import State, sizes
-from onereshape.models.integer_rules import Array, Call, array_of, rule_of
+from onereshape.models.inference.integer_rules import Array, Call, array_of, rule_of
 
 _MOVED = frozenset(
     "Gather Slice Concat Split Squeeze Unsqueeze Reshape Identity Expand Flatten Transpose ConstantOfShape".split()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from onereshape.models.batch_rules.pointwise import ELEMENTWISE
+from onereshape.models.batch.rules.pointwise import ELEMENTWISE
 from onereshape.models.free.alignment import size_of
 from onereshape.models.free.formula import Formula, Size
 from onereshape.models.free.grown import Grown, Growing, Inputs
 from onereshape.models.free.state import Limit, shown, sizes
 from onereshape.models.free.view import View
-from onereshape.models.view import Refused
+from onereshape.models.batch.view import Refused
 
 
 def _elementwise(growing: Growing) -> Inputs:

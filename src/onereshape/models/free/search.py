@@ -21,7 +21,7 @@ from onereshape.models.free.formula import Size
 from onereshape.models.free.rules import RULES
 from onereshape.models.free.state import Answer, Dims, Edit, Rules, State, shown, sizes
 from onereshape.models.free.view import View
-from onereshape.models.view import Refused
+from onereshape.models.batch.view import Refused
 
 _ONNX = frozenset({"", "ai.onnx"})
 _MOST_STEPS_BACK = 5_000
@@ -133,7 +133,7 @@ class Search:
 
 def _meaning(answer: Answer) -> tuple[Any, ...]:
     """What tells one answer from another."""
-    return answer.outputs, tuple((edit.index, edit.entries) for edit in answer.edits)
+    return answer.outputs, tuple((edit.slot, edit.entries) for edit in answer.edits)
 
 
 def _told(answer: Answer) -> str:
@@ -151,7 +151,7 @@ def _forget_edits(state: State, node: ir.Node) -> None:
 def settle(state: State, node: ir.Node, answer: Answer) -> None:
     """Notes what an answer says of the outputs of a node."""
     _forget_edits(state, node)
-    state.planned.update({(edit.node, edit.index): edit for edit in answer.edits})
+    state.planned.update({(edit.node, edit.slot): edit for edit in answer.edits})
     tainted = any(value in state.contents for value in node.inputs if value is not None)
     shape = node.op_type in {"Shape", "Size"} and node.domain in _ONNX
     for index, value in enumerate(node.outputs):
@@ -252,7 +252,7 @@ class _Explorer:
 def _fork(state: State) -> State:
     """A state that can be changed without changing the first."""
     other = State(state.shapes, state.folding, state.sizes, state.opset, state.sources)
-    other.tensors = ChainMap({}, state.tensors)  # type: ignore[arg-type]
+    other.tensors = ChainMap({}, state.tensors)
     other.contents = dict(state.contents)
     other.rules = state.rules
     other.planned = dict(state.planned)
@@ -267,7 +267,7 @@ def refuse_suspects(graph: ir.Graph, search: Search, edits: list[Edit]) -> None:
     }
     if not suspects:
         return
-    replaced = {(edit.node, edit.index): edit.uses for edit in edits}
+    replaced = {(edit.node, edit.slot): edit.uses for edit in edits}
     pending = list(graph.outputs)
     seen: set[ir.Node] = set()
     while pending:

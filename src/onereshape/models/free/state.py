@@ -12,12 +12,12 @@ import onnx_ir as ir
 from onereshape.dims import parse
 from onereshape.models.free.alignment import Axis, size_of
 from onereshape.models.changes import Change
-from onereshape.models.folding import Folding
+from onereshape.models.batch.folding import Folding
 from onereshape.models.free.formula import Formula, Size, depends, of_product, symbol
 from onereshape.models.free.writer import Writer
-from onereshape.models.integer_rules import Array, array_of
-from onereshape.models.integer_values import integer_values
-from onereshape.models.shapes import Shapes
+from onereshape.models.inference.integer_rules import Array, array_of
+from onereshape.models.inference.integer_values import integer_values
+from onereshape.models.inference.shapes import Shapes
 
 Dims = tuple[Axis | None, ...]
 """The dims of a tensor; None for one that is not known."""
@@ -39,7 +39,7 @@ class Edit(NamedTuple):
     changes: tuple[Change, ...]
     apply: Callable[[Writer], None]
     node: ir.Node
-    index: int | None
+    slot: int | None
     uses: tuple[ir.Value, ...] = ()
     """The values of the original that the new input is made of."""
     entries: tuple[Size, ...] | None = None

@@ -18,7 +18,7 @@ from onereshape.models.free.alignment import Axis
 from onereshape.models.free.formula import Formula, Size
 from onereshape.models.free.state import Dims, Edit, Make, State, shown
 from onereshape.models.free.writer import Writer
-from onereshape.models.view import Refused
+from onereshape.models.batch.view import Refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ class View:
 
     def with_change(self, edit: Edit, **fields: str) -> Edit:
         """The same edit, reported otherwise."""
-        return edit._replace(changes=(replace(edit.changes[0], **fields), *edit.changes[1:]))  # type: ignore[arg-type]
+        return edit._replace(changes=(replace(edit.changes[0], **fields), *edit.changes[1:]))
 
 
 def _known(dims: Dims, value: ir.Value) -> tuple[Axis, ...]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onereshape.models.free.alignment import Axis, size_of
-from onereshape.models.batch_rules.contractions import REDUCTIONS
+from onereshape.models.batch.rules.contractions import REDUCTIONS
 from onereshape.models.free.formula import Size
 from onereshape.models.free.rules.pointwise import ONE, Meeting, broadcast
 from onereshape.models.free.state import Answer, Dims
 from onereshape.models.free.view import View
-from onereshape.models.view import Refused
+from onereshape.models.batch.view import Refused
 
 
 _MOVED = frozenset("Reshape Squeeze Unsqueeze Identity Cast Transpose Flatten".split())
@@ -109,7 +109,7 @@ def _not_divided(view: View, own: Axis | None) -> None:
             elif user.op_type in {"Div", "Mul"} and (other := user.inputs[1 - index]) is not None:
                 array = None if view.state.matters(other) else view.state.folding.array(other)
                 number = None if array is None or array.size != 1 else float(array.reshape(-1)[0])
-                if number is not None and number in {float(then or 0), 1 / float(then or 1)}:
+                if number is not None and isinstance(then, int) and number in {float(then), 1 / then}:
                     name = user.name or user.outputs[0].name
                     raise Refused(f"it sums over {size_of(own)}, and {name} then takes {number} for it")
 

@@ -14,7 +14,7 @@ from onereshape.models.free.view import View
 from onereshape.models.free.formula import Formula, Size
 from onereshape.models.free.growth import grown_input
 from onereshape.models.free.spans import span_of
-from onereshape.models.view import Refused
+from onereshape.models.batch.view import Refused
 
 
 def _doubt(view: View, index: int, own: Axis | None, columns: Any = None) -> str:
@@ -105,7 +105,7 @@ def scatter_nd(view: View) -> Iterator[Answer]:
 
     doubts = [_doubt(view, 1, dims[column], _column(column)) for column in range(count)]
     answer = Meeting(view).result(compute)
-    grown = any(edit.index == 1 for edit in answer.edits)
+    grown = any(edit.slot == 1 for edit in answer.edits)
     yield answer._replace(suspect="" if grown else next(filter(None, doubts), ""))
 
 

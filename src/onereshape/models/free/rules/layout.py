@@ -7,13 +7,13 @@ from itertools import product as combinations
 from typing import NamedTuple
 
 from onereshape.models.free.alignment import Axis, axis_of, size_of
-from onereshape.models.builder import LAST
+from onereshape.models.batch.builder import LAST
 from onereshape.models.free.formula import Size, cut
 from onereshape.models.free.rules.pointwise import ONE, Meeting
 from onereshape.models.free.state import Answer, Dims, Edit, shown
 from onereshape.models.free.view import View
 from onereshape.models.free.growth import grown_input
-from onereshape.models.view import Refused
+from onereshape.models.batch.view import Refused
 
 _UNBOUNDED = 2**31 - 1
 """An end from which on a slice takes all there is."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from onereshape.models.free.alignment import Axis, size_of
-from onereshape.models.batch_rules.pointwise import ELEMENTWISE
+from onereshape.models.batch.rules.pointwise import ELEMENTWISE
 from onereshape.models.free.formula import Size
 from onereshape.models.free.state import Answer, Dims, Edit
 from onereshape.models.free.view import View
 from onereshape.models.free.growth import grown_input
-from onereshape.models.view import Refused
+from onereshape.models.batch.view import Refused
 
 ONE: Axis = (1,)
 _MOST_ROUNDS = 8

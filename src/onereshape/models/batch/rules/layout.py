@@ -1,0 +1,382 @@
+"""Operators that move elements without computing: where N goes is a question of row-major order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import onnx_ir as ir
+
+from onereshape.dims import Size
+from onereshape.models.batch.rules.pointwise import any_place, common_mark, only_first, reshaped_around, sized_mark
+from onereshape.models.batch.rules.rule import Rule, each_home
+from onereshape.models.batch.builder import LAST, Builder, Entry
+from onereshape.models.batch.marks import Mark, homes, marked, over, times
+from onereshape.models.batch.view import Answer, Edit, Refused, View
+
+_PARTS = ("starts", "ends")
+_ALL = 2**31 - 1
+"""An end of a slice that no size reaches; exporters write it, or the largest int64, for "to the end"."""
+
+
+def reshape(view: View) -> Iterator[Answer]:
+    """N goes to an axis that begins where N stands in row-major order; the target is rewritten to say so."""
+    mark = view.mark(0)
+    if mark is None:
+        if view.mark(1) is not None:
+            raise Refused("its target differs from sample to sample")
+        yield Answer((), (view.pin(1),))  # the same for all samples, so its dims are those of one
+        return
+    found = homes(view.dims(0), mark, view.output_dims(), view.size)
+    here = times(*view.dims(0)[: mark.axis], mark.outer)
+    none = f"no dim of its output begins where {view.state.symbol} does, after {here} elements"
+    yield from each_home(found, lambda home: Answer((home,), rewritten(view, home)), none)
+
+
+def rewritten(view: View, home: Mark) -> tuple[Edit, ...]:
+    """The edit that makes a Reshape put N there; none where it does already."""
+    wanted = marked(view.output_dims(), home, view.batch)
+    live = _live_target(view)
+    flag = bool(view.attribute("allowzero", 0))
+    if live is not None and _means(view, live, wanted, literal_zero=flag):
+        return ()
+    before = view.integers(1) if view.opset >= 5 else list(view.attribute("shape", ()))
+    code, message = _diagnosis(view, home, before)
+    for zero_copies in (not flag, flag):  # the flag stays if it can
+        words = view.constant_target(wanted, before, zero_copies=zero_copies)
+        if words is not None:
+            break
+    if words is None and view.opset < 5:
+        raise Refused("its target is an attribute, which cannot say this")
+    entries = None if words is not None else _computed(view, wanted)
+    node = view.node
+
+    def apply(build: Builder) -> None:
+        if words is not None and view.opset < 5:
+            node.attributes["shape"] = ir.AttrInt64s("shape", words)
+            return
+        value = node.inputs[1]
+        if words is not None:
+            node.replace_input_with(1, build.integers(words))
+            if 0 in words and flag and zero_copies:
+                node.attributes.pop("allowzero")
+        elif entries is not None and value is not None:
+            node.replace_input_with(1, build.vector(entries(build, node, value), node))
+
+    after = str(words) if words is not None else "[" + ", ".join(map(str, wanted)) + "]"
+    edit = view.edit(
+        1 if view.opset >= 5 else None, message, "computed" if before is None else str(before), after, apply
+    )
+    return (edit._replace(change=replace(edit.change, code=code)),)
+
+
+def _computed(view: View, wanted: Sequence[Size]) -> Callable[[Builder, ir.Node, ir.Value], list[Entry]]:
+    """How to compute a target: a size that nothing computes yet can be inferred, if it is the only one."""
+    live = _live_target(view) or []
+    missing = [axis for axis, size in enumerate(wanted) if not view.ours(size) and live[axis : axis + 1] != [size]]
+    if len(missing) == 1:
+        return view.entries(1, [-1 if axis in missing else size for axis, size in enumerate(wanted)])
+    return view.entries(1, wanted)
+
+
+def _diagnosis(view: View, home: Mark, before: Sequence[int] | None) -> tuple[str, str]:
+    """What is wrong with the words that are there."""
+    symbol, axis = view.state.symbol, home.axis
+    if before is None or axis >= len(before):
+        return "baked-dim", f"{symbol} is lost in the computed target of {view.label}"
+    if -1 in before and before[axis] != -1:
+        lost = before.index(-1)
+        here = f"shape[{axis}] = {before[axis]}"
+        return (
+            "absorbed-dim",
+            f"the -1 at shape[{lost}] swallows {symbol}, which belongs in {here}: a wrong answer, no error",
+        )
+    return "baked-dim", f"{symbol} is forced to {view.size} by {view.label}: shape[{axis}] = {before[axis]}"
+
+
+def _live_target(view: View) -> list[Size | None] | None:
+    return list(view.attribute("shape", ())) if view.opset < 5 else view.live(1)
+
+
+def _means(view: View, live: Sequence[Size | None], wanted: Sequence[Size], *, literal_zero: bool) -> bool:
+    """Whether the words that are there put N where it is wanted."""
+    mark = view.mark(0)
+    data = view.dims(0) if mark is None else marked(view.dims(0), mark, view.batch)
+    if None in live or len(live) != len(wanted) or (0 in live and literal_zero):
+        return False
+    dims = [data[axis] if word == 0 and axis < len(data) else word for axis, word in enumerate(live)]
+    if dims.count(-1) == 1:
+        at = dims.index(-1)
+        dims[at] = wanted[at]
+        if times(*dims) != times(*data):  # type: ignore[arg-type]
+            return False
+    return dims == list(wanted)
+
+
+def flatten(view: View) -> Iterator[Answer]:
+    """Two dims: all before an axis, and all from it on."""
+    mark, dims = only_first(view), view.dims(0)
+    axis = view.axis(len(dims), 1)
+    start, end = (0, axis) if mark.axis < axis else (axis, len(dims))
+    outer = times(*dims[start : mark.axis], mark.outer)
+    inner = times(mark.inner, *dims[mark.axis + 1 : end])
+    yield Answer((Mark(int(mark.axis >= axis), outer, inner),))
+
+
+def squeeze(view: View) -> Iterator[Answer]:
+    """Dims of size 1 go; where N would be one of them, a Reshape keeps it in another."""
+    mark, dims = only_first(view), view.dims(0)
+    given = view.axes(1, len(dims))
+    axes = [axis for axis, dim in enumerate(dims) if dim == 1] if given is None else given
+    if given is not None and mark.axis not in axes:
+        yield Answer((mark.at(mark.axis - sum(axis < mark.axis for axis in axes)),))
+        return
+    yield from as_reshape(view, [dim for axis, dim in enumerate(dims) if axis not in axes])
+
+
+def as_reshape(view: View, output: Sequence[Size]) -> Iterator[Answer]:
+    """The same as a Reshape of input 0, which can keep N."""
+    mark, dims, node = only_first(view), view.dims(0), view.node
+
+    def answer(home: Mark) -> Answer:
+        target = view.sayable(marked(dims, mark, view.batch), marked(output, home, view.batch))
+
+        def apply(build: Builder) -> None:
+            build.replace(node, "Reshape", [node.inputs[0], build.vector(target)])
+
+        after = f"Reshape [{', '.join(map(str, target))}]"
+        message = f"{view.label} removes the axis that is {view.state.symbol}"
+        return Answer((home,), (view.edit(None, message, node_words(view), after, apply),))
+
+    none = f"it removes the axis that is {view.state.symbol}, and no other can take it"
+    yield from each_home(homes(dims, mark, output, view.size), answer, none)
+
+
+def node_words(view: View) -> str:
+    """The node in a word or two."""
+    return f"{view.node.op_type} of {[str(dim) for dim in view.dims(0)]}".replace("'", "")
+
+
+def unsqueeze(view: View) -> Iterator[Answer]:
+    """New dims of size 1."""
+    mark = only_first(view)
+    rank = len(view.output_dims())
+    axes = view.axes(1, rank) or []
+    old = [axis for axis in range(rank) if axis not in axes]
+    yield Answer((mark.at(old[mark.axis]),))
+
+
+def transpose(view: View) -> Iterator[Answer]:
+    """The axes in another order."""
+    mark = only_first(view)
+    order = list(view.attribute("perm", ())) or list(range(view.rank(0)))[::-1]
+    yield Answer((mark.at(order.index(mark.axis)),))
+
+
+def expand(view: View) -> Iterator[Answer]:
+    """Sizes of 1 grow; N stays where it is."""
+    mark = view.mark(0)
+    if mark is None:
+        grown = _grown(view, 1)
+        if grown is None:
+            yield Answer((), (view.pin(1),))
+        else:
+            yield from (Answer((home,)) for home in any_place(grown))
+        return
+    before, output = view.original(1), view.output_dims()
+    if before is None:
+        raise Refused("its shape is computed at run time from what is not known")
+    axis = mark.axis + len(output) - view.rank(0)
+    entry = axis - (len(output) - len(before))
+    live = (view.live(1) or before)[entry] if entry >= 0 else 1
+    said = before[entry] if entry >= 0 else 1
+    if said in (1, view.dims(0)[mark.axis]) or live == mark.size(view.batch):
+        own = {} if entry < 0 else {entry: live if live == mark.size(view.batch) else 1}
+        yield Answer((mark.at(axis),), view.corrected(1, "shape", own))
+        return
+    if not mark.bare or view.size != 1 or not isinstance(said, int):
+        raise Refused(f"it grows axis {axis}, which is {mark.size(view.batch)}, to {said}")
+    yield _expand_apart(view, mark, axis, said)
+
+
+def _expand_apart(view: View, mark: Mark, axis: int, copies: int) -> Answer:
+    """Several copies of each sample on the axis that N has for itself."""
+    dims, output = view.dims(0), view.output_dims()
+    split = [*dims[: mark.axis], view.batch, 1, *dims[mark.axis + 1 :]]
+    grown = [
+        1 if place >= 0 and dims[place] == size else size for place, size in enumerate(output, len(dims) - len(output))
+    ]
+    if not all(isinstance(size, int) for size in grown):
+        raise Refused("it grows to sizes that are computed at run time")
+    wide: list[Size] = [*grown[:axis], 1, copies, *grown[axis + 1 :]]
+    home = Mark(axis, 1, copies)
+    between = (*output[:axis], view.batch, copies, *output[axis + 1 :])
+    sides = (between, marked(output, home, view.batch))
+    edit = reshaped_around(view, [(0, split)], sides, f"{view.batch} x {copies} at axis {axis}")
+    node = view.node
+
+    def apply(build: Builder) -> None:
+        edit.apply(build)
+        node.replace_input_with(1, build.vector(wide))
+
+    return Answer((home,), (edit._replace(apply=apply),))
+
+
+def _grown(view: View, index: int) -> Mark | None:
+    """Where a tensor that all samples share grows with N; None where its sizes are no batch."""
+    try:
+        home = sized_mark(view, index)
+    except Refused:
+        return None
+    here = home.axis - len(view.output_dims()) + view.rank(0)
+    return None if view.node.op_type == "Expand" and here >= 0 and view.dims(0)[here] != 1 else home
+
+
+def tile(view: View) -> Iterator[Answer]:
+    """Copies after one another: of N too, all samples again after the last."""
+    mark, dims = view.mark(0), view.dims(0)
+    if view.opset < 6:
+        raise Refused("before opset 6 it takes its repeats otherwise")
+    if mark is None:
+        home = _grown(view, 1)
+        grown = None if home is None else home._replace(inner=times(home.inner, dims[home.axis]))
+        yield Answer((), (view.pin(1),)) if grown is None else Answer((grown,))
+        return
+    repeats = view.original(1)
+    count = None if repeats is None else repeats[mark.axis]
+    if count is None:
+        raise Refused("its repeats are not known")
+    yield Answer((mark._replace(outer=times(count, mark.outer)),), view.corrected(1, "repeats", {}))
+
+
+def concat(view: View) -> Iterator[Answer]:
+    """Side by side along an axis; what all samples share is repeated for each."""
+    batched = view.batched()
+    mark = common_mark([mark for index in batched if (mark := view.mark(index))], view)
+    axis = view.axis(view.rank(0), 1)
+    if axis != mark.axis:
+        edits = [view.spread(index, mark) for index in range(len(view.node.inputs)) if index not in batched]
+        yield Answer((mark,), tuple(edits))
+        return
+    if len(batched) < len(view.node.inputs) or mark.outer != 1:
+        raise Refused(f"it joins along axis {axis}, which is {mark.size(view.batch)}", mixes=True)
+    yield Answer((mark._replace(outer=len(batched)),))
+
+
+def split(view: View) -> Iterator[Answer]:
+    """Apart along an axis that is not N, or along what stands outside N on its axis."""
+    mark = only_first(view)
+    axis, count = view.axis(view.rank(0), 0), len(view.node.outputs)
+    if axis != mark.axis:
+        yield Answer((mark,) * count, view.corrected(1, "split", {}) if view.has(1) else ())
+        return
+    sizes = {view.output_dims(index)[axis] for index in range(count)}
+    inner = over(mark.outer, count)
+    if len(sizes) != 1 or inner is None:
+        raise Refused(f"it cuts axis {axis}, which is {mark.size(view.batch)}", mixes=True)
+    edits: tuple[Edit, ...] = ()
+    if view.has(1) or "split" in view.node.attributes:
+        whole = times(inner, view.batch, mark.inner)
+        edits = view.corrected(1, "split", dict.fromkeys(range(count), whole)) if view.has(1) else (_even_split(view),)
+    yield Answer((mark._replace(outer=inner),) * count, edits)
+
+
+def _even_split(view: View) -> Edit:
+    node, sizes = view.node, list(view.attribute("split"))
+
+    def drop(_: Builder) -> None:
+        node.attributes.pop("split")
+
+    message = f"{view.state.symbol} is forced to {view.size} by {view.label}: split = {sizes}"
+    return view.edit(None, message, str(sizes), "even", drop)
+
+
+def slice_(view: View) -> Iterator[Answer]:
+    """A part of some axes; of N's own axis, only the whole."""
+    mark, dims = only_first(view), view.dims(0)
+    rank = len(dims)
+    old = view.opset < 10
+    starts, ends = (
+        list(view.attribute(name, ())) if old else view.original(index) for index, name in enumerate(_PARTS, 1)
+    )
+    axes = view.axes(3, rank) if view.opset < 10 or view.has(3) else None
+    if axes is None:
+        axes = list(range(rank if starts is None else len(starts)))
+    place = axes.index(mark.axis) if mark.axis in axes else None
+    own: dict[str, dict[int, Size]] = {"starts": {}, "ends": {}, "steps": {}}
+    if place is not None:
+        steps = view.original(4) if view.has(4) else [1] * len(axes)
+        if starts is None or ends is None or steps is None:
+            raise Refused("what it takes is computed at run time")
+        if not _takes_all(starts[place], ends[place], steps[place], dims[mark.axis]):
+            raise Refused(f"it takes a part of axis {mark.axis}, which is {mark.size(view.batch)}", mixes=view.size > 1)
+        own = {"starts": {place: 0}, "ends": {place: _whole_end(view, mark, place, ends[place])}, "steps": {place: 1}}
+    edits = [
+        edit for name, index in (("starts", 1), ("ends", 2), ("steps", 4)) for edit in _part(view, name, index, own)
+    ]
+    yield Answer((mark,), tuple(edits))
+
+
+def _whole_end(view: View, mark: Mark, place: int, end: Size | None) -> Size:
+    """The end of a slice that takes all of N: the one that is there, if it does."""
+    live = view.live(2) if view.opset >= 10 else None
+    if live is not None and live[place] == mark.size(view.batch):
+        return mark.size(view.batch)
+    wide = view.opset < 10 or view.state.dtype(view.value(2)) == ir.DataType.INT64
+    return end if isinstance(end, int) and end >= _ALL else LAST if wide else _ALL
+
+
+def _part(view: View, name: str, index: int, own: Mapping[str, Mapping[int, Size]]) -> tuple[Edit, ...]:
+    """The edit of one of a Slice's vectors."""
+    if view.opset >= 10:
+        return view.corrected(index, name, own[name]) if view.has(index) else ()
+    if name == "steps":
+        return ()
+    node, before = view.node, list(view.attribute(name, ()))
+    wanted = [own[name].get(place, number) for place, number in enumerate(before)]
+    if wanted == before:
+        return ()
+
+    def set_attribute(_: Builder) -> None:
+        node.attributes[name] = ir.AttrInt64s(name, wanted)
+
+    message = f"{view.state.symbol} is forced to {view.size} by {view.label}: {name} = {before}"
+    return (view.edit(None, message, str(before), str(wanted), set_attribute),)
+
+
+def _takes_all(start: Size | None, end: Size | None, step: Size | None, here: Size) -> bool:
+    """Whether a slice takes all of an axis of the original, in its order."""
+    if not (isinstance(start, int) and isinstance(end, int) and isinstance(step, int)):
+        return False
+    if not isinstance(here, int):
+        return start == 0 and step == 1 and end >= _ALL
+    return step > 0 and list(range(here)[start:end:step]) == list(range(here))
+
+
+def pad(view: View) -> Iterator[Answer]:
+    """More entries around some axes; around N, none."""
+    mark, rank = only_first(view), view.rank(0)
+    pads = list(view.attribute("pads", ())) if view.opset < 11 else view.integers(1)
+    if pads is None:
+        raise Refused("its pads are computed at run time")
+    axes = (view.axes(3, rank) or []) if view.has(3) else list(range(rank))
+    if mark.axis in axes:
+        place = axes.index(mark.axis)
+        if pads[place] or pads[place + len(axes)]:
+            raise Refused(f"it pads axis {mark.axis}, which is {mark.size(view.batch)}", mixes=True)
+    yield Answer((mark,), () if view.opset < 11 else view.corrected(1, "pads", {}))
+
+
+RULES = {
+    "Reshape": Rule(reshape, slots=frozenset({1}), several=True),
+    "Flatten": Rule(flatten),
+    "Squeeze": Rule(squeeze, several=True),
+    "Unsqueeze": Rule(unsqueeze),
+    "Transpose": Rule(transpose),
+    "Expand": Rule(expand, slots=frozenset({1}), several=True),
+    "Tile": Rule(tile, slots=frozenset({1})),
+    "Concat": Rule(concat),
+    "Split": Rule(split, slots=frozenset({1})),
+    "Slice": Rule(slice_, slots=frozenset({1, 2, 4})),
+    "Pad": Rule(pad, slots=frozenset({1})),
+}

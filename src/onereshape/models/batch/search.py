@@ -1,0 +1,229 @@
+"""Batching: from a model of one sample (or of a few), the model of N.
+
+Marks flow forward from the freed inputs, node by node; each operator's rule says what becomes of them.  Where a rule
+has several answers, the first is taken, and the search comes back for the next if a later rule cannot live with it.
+Every rule is right by itself, so the whole is; nothing here depends on names or on known architectures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.errors import FixError
+from onereshape.models.batch.rules import RULES, Rule
+from onereshape.models.batch.rules.counting import counted
+from onereshape.models.changes import Change
+from onereshape.models.inference.integer_values import integer_values
+from onereshape.models.batch.marks import Mark, mentions
+from onereshape.models.inference.shapes import shapes_of
+from onereshape.models.batch.view import Answer, Edit, Refused, State, View
+
+_ONNX = frozenset({"", "ai.onnx"})
+_SIZES = frozenset(
+    "Shape Size Gather Slice Concat Squeeze Unsqueeze Reshape Cast Identity Add Sub Mul Div Neg Mod Min Max ReduceProd "
+    "Equal Where ConstantOfShape Expand Flatten Transpose".split()
+)
+"""Operators through which sizes are followed."""
+_MOST_STEPS_BACK = 20_000
+_MOST_BLAMED = 16
+"""How many of the latest choices are remembered for each value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The decided graph: where each tensor carries N, and what must be rewritten."""
+
+    marks: Mapping[ir.Value, Mark]
+    edits: tuple[Edit, ...]
+    symbol: str
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """What must be rewritten, as it is reported."""
+        return tuple(edit.change for edit in self.edits)
+
+
+def batch_plan(model: ir.Model, freed: Mapping[str, int], symbol: str, size: int) -> Plan:
+    """Decides how the batch of size `size`, on these axes of these inputs, goes through the graph; changes nothing."""
+    opset = model.graph.opset_imports.get("", model.graph.opset_imports.get("ai.onnx", 1))
+    shapes = shapes_of(model, {name: {axis: size} for name, axis in freed.items()})
+    state = State(shapes, symbol, size, opset)
+    inputs = {value.name: value for value in model.graph.inputs}
+    for name, axis in freed.items():
+        state.marks[inputs[name]] = Mark(axis)
+    plan = _Search(list(model.graph), state).run()
+    for value in model.graph.outputs:
+        if (value in state.sized or value in state.counts) and (maker := value.producer()) is not None:
+            why = f"the output {value.name} would give the size of the whole batch"
+            raise FixError("cannot-free", node=View(maker, state).label, op=maker.op_type, why=why)
+    return plan
+
+
+@dataclass(slots=True)
+class _Step:
+    """A node that is decided, and what is left of its rule's answers."""
+
+    place: int
+    answers: Iterator[Answer]
+    blamed: frozenset[int]
+    """The places of the choices that led to its inputs, and of those that were to blame when later nodes failed."""
+    known: int
+    """How many values were known before it."""
+    edits: tuple[Edit, ...] = ()
+    """Those of the answer that was taken."""
+
+
+class _Search:
+    """The walk through the graph, with its way back."""
+
+    def __init__(self, nodes: list[ir.Node], state: State) -> None:
+        self.nodes = nodes
+        self.state = state
+        self.steps: list[_Step] = []
+        self.rests_on: dict[ir.Value, frozenset[int]] = {}
+        self.first: tuple[ir.Node, Refused] | None = None
+        """The first refusal: the one that the most natural answers met."""
+        self.back = 0
+
+    def run(self) -> Plan:
+        place = 0
+        while place < len(self.nodes):
+            touched = [value for value in _used(self.nodes[place]) if self._matters(value)]
+            if touched:
+                blamed = frozenset[int]().union(*(self.rests_on.get(value, frozenset()) for value in touched))
+                step = _Step(place, self._answers(self.nodes[place]), blamed, len(self.state.values_now))
+                place = self._decide(step)
+            place += 1
+        edits = [edit for step in self.steps for edit in step.edits]
+        return Plan(dict(self.state.marks), tuple(edits), self.state.symbol)
+
+    def _matters(self, value: ir.Value) -> bool:
+        return value in self.state.marks or value in self.state.sized
+
+    def _decide(self, step: _Step) -> int:
+        """Takes the next answer of a node, or of the latest choice that is to blame; returns the place decided."""
+        while (answer := self._next(step)) is None:
+            self.back += 1
+            earlier = [each for each in step.blamed if each < step.place]
+            if not earlier or self.back > _MOST_STEPS_BACK:
+                raise self._error()
+            culprit = max(earlier)
+            blamed = step.blamed
+            while (step := self._undo()).place != culprit:
+                pass
+            step.blamed = _latest(step.blamed | blamed - {culprit})
+        step.edits = answer.edits
+        self.steps.append(step)
+        node = self.nodes[step.place]
+        if answer.counts is not None:
+            self.state.counts[node.outputs[0]] = answer.counts
+        for value, mark in zip(node.outputs, answer.marks, strict=False):
+            if mark is not None:
+                self.state.marks[value] = mark
+        self._follow_sizes(node)
+        rule = _rule(node)
+        chosen = _latest(step.blamed | {step.place}) if rule is not None and rule.several else step.blamed
+        for value in node.outputs:
+            if self._matters(value):
+                self.rests_on[value] = chosen
+        return step.place
+
+    def _next(self, step: _Step) -> Answer | None:
+        try:
+            return next(step.answers, None)
+        except Refused as refused:
+            if self.first is None:
+                self.first = (self.nodes[step.place], refused)
+            return None
+
+    def _undo(self) -> _Step:
+        """Forgets the latest decision."""
+        step = self.steps.pop()
+        for value in self.nodes[step.place].outputs:
+            self.state.marks.pop(value, None)
+            self.state.sized.discard(value)
+            self.state.counts.pop(value, None)
+            self.rests_on.pop(value, None)
+        while len(self.state.values_now) > step.known:
+            self.state.values_now.popitem()
+        return step
+
+    def _error(self) -> FixError:
+        node, refused = self.first or (self.nodes[0], Refused("no rule has an answer"))
+        label = View(node, self.state).label
+        tensor = next((value.name for value in _used(node) if value in self.state.marks), None)
+        if _rule(node) is None and tensor is not None:
+            return FixError("no-batching-rule", node=label, op=_operator(node), tensor=tensor)
+        code = "mixes-samples" if refused.mixes else "cannot-free"
+        return FixError(code, node=label, op=node.op_type, why=refused.why)
+
+    def _answers(self, node: ir.Node) -> Iterator[Answer]:
+        """The answers of the rule; inputs that hold sizes are pinned where the rule does not expect them."""
+        view, rule = View(node, self.state), _rule(node)
+        batched = any(value in self.state.marks for value in _used(node))
+        if not batched and self._sizes(node) is not None:
+            yield Answer(())
+            return
+        if rule is None and (batched or _inside(node) & self.state.sized):
+            raise Refused("a graph inside it reads a size that depends on the batch")
+        slots = frozenset[int]() if rule is None else rule.slots
+        if strange := [view.value(index).name for index in slots if view.mark(index) is not None]:
+            raise Refused(f"the sizes in {strange[0]} would differ from sample to sample")
+        sized = [index for index in range(len(node.inputs)) if view.sized(index)]
+        pins = tuple(view.pin(index) for index in sized if index not in slots)
+        if rule is None or not (batched or slots & set(sized)):
+            yield Answer((), pins)
+            return
+        counts = counted(view)
+        for answer in rule.answers(view):
+            own = counts if answer.counts is None else answer.counts
+            yield Answer(answer.marks, (*pins, *answer.edits), own)
+
+    def _sizes(self, node: ir.Node) -> np.ndarray[Any, Any] | None:
+        """What a node computes from sizes, as far as all of it is known as a function of N."""
+        if node.op_type not in _SIZES or node.domain not in _ONNX:
+            return None
+        found = integer_values(node.outputs[0], self.state.live_dims, self.state.values_now)
+        return None if found is None or any(each is None for each in found.flat) else found
+
+    def _follow_sizes(self, node: ir.Node) -> None:
+        """Notes which outputs hold sizes that depend on N."""
+        if node.outputs[0] in self.state.marks or (sizes := self._sizes(node)) is None:
+            return
+        if any(mentions(size, self.state.symbol) for size in sizes.flat):
+            self.state.sized.add(node.outputs[0])
+
+
+def _latest(places: frozenset[int]) -> frozenset[int]:
+    return places if len(places) <= _MOST_BLAMED else frozenset(sorted(places)[-_MOST_BLAMED:])
+
+
+def _rule(node: ir.Node) -> Rule | None:
+    return RULES.get(_operator(node))
+
+
+def _operator(node: ir.Node) -> str:
+    return node.op_type if node.domain in _ONNX else f"{node.domain}::{node.op_type}"
+
+
+def _used(node: ir.Node) -> set[ir.Value]:
+    """The values that a node reads, in the graphs inside it too."""
+    return {value for value in node.inputs if value is not None} | _inside(node)
+
+
+def _inside(node: ir.Node) -> set[ir.Value]:
+    """The values that the graphs inside a node read."""
+    found: set[ir.Value] = set()
+    for attribute in node.attributes.values():
+        if attribute.type in {ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS}:
+            graphs = [attribute.value] if attribute.type == ir.AttributeType.GRAPH else attribute.value
+            for graph in graphs:
+                for inner in graph.all_nodes():
+                    found.update(value for value in inner.inputs if value is not None)
+                found.update(graph.outputs)
+    return found

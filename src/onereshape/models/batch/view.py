@@ -1,0 +1,378 @@
+"""View: one node of a graph that is being batched, as its rule sees it, and the edits that a rule can ask for.
+
+A rule changes nothing.  It answers with the marks of the outputs and with edits, which are made when the whole graph
+has been decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.dims import Product, Size, parse
+from onereshape.models.batch.builder import Builder, Entry
+from onereshape.models.changes import Change, origin_of
+from onereshape.models.batch.folding import Folding
+from onereshape.models.inference.integer_values import integer_values
+from onereshape.models.batch.marks import Mark, marked, mentions, times
+from onereshape.models.inference.shapes import Shapes
+from onereshape.models.words import constant_words
+
+
+Array = np.ndarray[Any, Any]
+
+
+class Refused(Exception):  # noqa: N818 - it is an answer, and often only the first of several
+    """A rule that cannot live with the marks it was given."""
+
+    def __init__(self, why: str, *, mixes: bool = False) -> None:
+        self.why = why
+        self.mixes = mixes
+        super().__init__(why)
+
+
+class Edit(NamedTuple):
+    """One rewriting: what is reported, and what is done."""
+
+    change: Change
+    apply: Callable[[Builder], None]
+
+
+class Answer(NamedTuple):
+    """What a rule says of one node."""
+
+    marks: tuple[Mark | None, ...]
+    edits: tuple[Edit, ...] = ()
+    counts: Array | None = None
+    """Of an output that counts the samples: what each sample adds to the one before."""
+
+
+@dataclass(slots=True)
+class State:
+    """What is known of the values of the graph, as far as it has been decided."""
+
+    shapes: Shapes
+    symbol: str
+    size: int
+    """The size of the batch in the original."""
+    opset: int
+    folding: Folding = field(init=False)
+    marks: dict[ir.Value, Mark] = field(default_factory=dict)
+    sized: set[ir.Value] = field(default_factory=set)
+    """Values that hold sizes which depend on N."""
+    counts: dict[ir.Value, Array] = field(default_factory=dict)
+    """Marked values that count the samples: what sample n has is what it would have alone, plus n times this."""
+    values_then: dict[ir.Value, Any] = field(default_factory=dict)
+    values_now: dict[ir.Value, Any] = field(default_factory=dict)
+    read: dict[ir.Value, tuple[Size | None, ...] | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.folding = Folding(self.dims, self.opset)
+
+    @property
+    def batch(self) -> Product:
+        """N."""
+        return Product(1, (self.symbol,))
+
+    def dims(self, value: ir.Value) -> tuple[Size | None, ...] | None:
+        """The dims in the original."""
+        if value not in self.read:
+            found = self.shapes.dims.get(value)
+            self.read[value] = None if found is None else tuple(_size(dim) for dim in found)
+        return self.read[value]
+
+    def live_dims(self, value: ir.Value) -> tuple[Size | None, ...] | None:
+        """The dims in the repaired model."""
+        dims, mark = self.dims(value), self.marks.get(value)
+        return dims if mark is None or dims is None else marked(dims, mark, self.batch)  # type: ignore[arg-type]
+
+    def dtype(self, value: ir.Value) -> ir.DataType | None:
+        """The element type, as far as it is known."""
+        return value.dtype or self.shapes.types.get(value)
+
+    def integers(self, value: ir.Value) -> Array | None:
+        """The integers that the original computes."""
+        return integer_values(value, self.dims, self.values_then)
+
+    def live(self, value: ir.Value) -> Array | None:
+        """The integers that the graph, as it is written, computes when N is free."""
+        if value not in self.sized:
+            return self.integers(value)
+        return integer_values(value, self.live_dims, self.values_now)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One node and what is known of its inputs."""
+
+    node: ir.Node
+    state: State
+
+    @property
+    def label(self) -> str:
+        """The node in a message."""
+        return self.node.name or f"{self.node.op_type} of {self.node.outputs[0].name}"
+
+    @property
+    def opset(self) -> int:
+        """The version of the operators."""
+        return self.state.opset
+
+    @property
+    def size(self) -> int:
+        """How many samples the original has."""
+        return self.state.size
+
+    @property
+    def batch(self) -> Product:
+        """N."""
+        return self.state.batch
+
+    def has(self, index: int) -> bool:
+        """Whether the node has this input."""
+        return index < len(self.node.inputs) and self.node.inputs[index] is not None
+
+    def value(self, index: int) -> ir.Value:
+        """An input that the operator requires."""
+        found = self.node.inputs[index] if index < len(self.node.inputs) else None
+        if found is None:
+            raise Refused(f"its input {index} is missing")
+        return found
+
+    def mark(self, index: int) -> Mark | None:
+        """The mark of an input."""
+        return self.state.marks.get(self.value(index)) if self.has(index) else None
+
+    def counts(self, index: int) -> Array | None:
+        """What each sample adds to an input that counts the samples."""
+        return self.state.counts.get(self.value(index)) if self.has(index) else None
+
+    def batched(self) -> list[int]:
+        """The inputs that carry the batch."""
+        return [index for index in range(len(self.node.inputs)) if self.mark(index) is not None]
+
+    def rank(self, index: int) -> int:
+        """The rank of an input."""
+        return len(self._known_rank(self.value(index)))
+
+    def dims(self, index: int) -> tuple[Size, ...]:
+        """The dims of an input in the original."""
+        return self._known(self.value(index))
+
+    def output_dims(self, index: int = 0) -> tuple[Size, ...]:
+        """The dims of an output in the original."""
+        return self._known(self.node.outputs[index])
+
+    def attribute(self, name: str, default: Any = None) -> Any:
+        """The value of an attribute."""
+        found = self.node.attributes.get(name)
+        return default if found is None else found.value
+
+    def axis(self, rank: int, default: int, name: str = "axis") -> int:
+        """An attribute that names an axis, counted from the front."""
+        axis = self.attribute(name, default)
+        return int(axis) + rank if axis < 0 else int(axis)
+
+    def integers(self, index: int) -> list[int] | None:
+        """The integers of an input in the original, where they are known."""
+        found = self.state.integers(self.value(index))
+        flat = None if found is None else found.reshape(-1).tolist()
+        return flat if flat is not None and all(isinstance(each, int) for each in flat) else None
+
+    def live(self, index: int) -> list[Size | None] | None:
+        """The integers of an input when N is free."""
+        found = self.state.live(self.value(index))
+        return None if found is None else list(found.reshape(-1).tolist())
+
+    def sized(self, index: int) -> bool:
+        """Whether an input holds sizes that depend on N."""
+        return self.has(index) and self.value(index) in self.state.sized
+
+    def axes(self, index: int, rank: int) -> list[int] | None:
+        """The axes that an attribute or (in newer opsets) an input names; None: all, or none were given."""
+        found = self.attribute("axes")
+        if found is None and self.has(index):
+            found = self.integers(index)
+            if found is None:
+                raise Refused("its axes are computed at run time")
+        return None if found is None else [axis + rank if axis < 0 else axis for axis in found]
+
+    # Edits
+
+    def edit(self, index: int | None, message: str, before: str, after: str, apply: Callable[[Builder], None]) -> Edit:
+        """An edit of one input, or of the node itself."""
+        value = self.node.outputs[0] if index is None else self.value(index)
+        origin = f"attribute of {self.label}" if index is None else origin_of(value)
+        change = Change("baked-dim", self.label, self.node.op_type, value.name or "", origin, message, before, after)
+        return Edit(change, apply)
+
+    def replace_input(
+        self, index: int, message: str, before: str, after: str, make: Callable[[Builder], ir.Value]
+    ) -> Edit:
+        """An edit that puts another value in the place of an input."""
+        node = self.node
+        return self.edit(index, message, before, after, lambda build: node.replace_input_with(index, make(build)))
+
+    def pin(self, index: int) -> Edit:
+        """The sizes that one sample had, where the graph would now compute those of all."""
+        value = self.value(index)
+        array = self.state.folding.array(value)
+        if array is None:
+            raise Refused(f"its input {value.name} is computed from {self.state.symbol}, and its value is not known")
+        message = f"{self.label} takes {value.name}, which grows with {self.state.symbol}, for one sample alone"
+        return self.replace_input(index, message, "computed", str(array.tolist()), lambda build: build.constant(array))
+
+    def spread(self, index: int, mark: Mark) -> Edit:
+        """An input that all samples share, as many times as there are samples."""
+        value, dims = self.value(index), self.dims(index)
+        symbol = self.state.symbol
+        if self.opset < 6:
+            raise Refused(f"its input {value.name} would have to be repeated, which needs opset 6")
+        if mark.outer != 1 and not all(isinstance(dim, int) for dim in dims):
+            raise Refused(f"its input {value.name} would have to be spread between sizes that are not known")
+        here, one = dims[mark.axis], times(mark.outer, mark.inner)
+        if here == one:
+            make = lambda build: build.spread(value, dims, mark)  # noqa: E731
+        else:
+            self.same_rows(index, mark)
+            single = (*dims[: mark.axis], one, *dims[mark.axis + 1 :])
+            rows = int(one) if isinstance(one, int) else 0
+            make = lambda build: build.spread(build.first(value, mark.axis, rows), single, mark)  # noqa: E731
+        message = (
+            f"{value.name} has size {here} at axis {mark.axis}, for {self.size_words()}; {self.label} needs {symbol}"
+        )
+        after = f"spread over {symbol} at axis {mark.axis}"
+        return self.replace_input(index, message, _shown(dims), after, make)
+
+    def one_sample(self, index: int, mark: Mark) -> Edit:
+        """An input that repeats the same rows for each sample of the original, cut to those of one."""
+        value, dims = self.value(index), self.dims(index)
+        self.same_rows(index, mark)
+        inner = mark.inner if isinstance(mark.inner, int) else 0
+        message = f"{value.name} has size {dims[mark.axis]} at axis {mark.axis}, for {self.size_words()}"
+        after = f"the first {inner} at axis {mark.axis}"
+        return self.replace_input(
+            index, message, _shown(dims), after, lambda build: build.first(value, mark.axis, inner)
+        )
+
+    def same_rows(self, index: int, mark: Mark) -> None:
+        """Makes sure that an input repeats the same rows for each sample of the original."""
+        value, dims = self.value(index), self.dims(index)
+        whole = times(mark.outer, self.size, mark.inner)
+        if dims[mark.axis] != whole or mark.outer != 1 or not isinstance(mark.inner, int):
+            raise Refused(f"its input {value.name} has size {dims[mark.axis]} where the batch of {whole} is")
+        array = self.state.folding.array(value)
+        if array is None:
+            raise Refused(f"its input {value.name} has {self.size} rows for the samples, and is not a constant")
+        rows = np.moveaxis(array, mark.axis, 0).reshape(self.size, -1)
+        if not all(rows[0].tobytes() == row.tobytes() for row in rows):
+            raise Refused(f"its input {value.name} is another constant for each of the {self.size} samples")
+
+    def size_words(self) -> str:
+        """How many samples the original has, in words."""
+        return "1 sample" if self.size == 1 else f"{self.size} samples"
+
+    def original(self, index: int) -> list[Size | None] | None:
+        """The integers of an input in the original, as far as they are known."""
+        found = self.state.integers(self.value(index))
+        return None if found is None else list(found.reshape(-1).tolist())
+
+    def corrected(self, index: int, what: str, places: Mapping[int, Size]) -> tuple[Edit, ...]:
+        """The edit that makes a vector of sizes what it was, but for these entries; none where it is so already."""
+        before = self.original(index)
+        if before is None:
+            if self.sized(index) or places:
+                raise Refused(f"its {what} is computed at run time from what is not known")
+            return ()
+        wanted = [places.get(place, size) for place, size in enumerate(before)]
+        if self.live(index) == wanted:
+            return ()
+        if any(size is None for size in wanted):
+            raise Refused(f"its {what} is computed at run time from what is not known")
+        return (self._reworded(index, what, [size for size in wanted if size is not None]),)
+
+    def _reworded(self, index: int, what: str, wanted: Sequence[Size]) -> Edit:
+        value, node, symbol = self.value(index), self.node, self.state.symbol
+        before, live = self.original(index) or [], self.live(index) or []
+        home = next((place for place, size in enumerate(wanted) if place >= len(live) or live[place] != size), 0)
+        if mentions(wanted[home], symbol):
+            message = f"{symbol} is forced to {self.size} by {self.label}: {what}[{home}] = {before[home]}"
+        else:
+            message = f"{self.label} takes {what}[{home}] for the batch, where it is {before[home]} for each sample"
+        entries = self.entries(index, wanted)
+        kind = self.state.dtype(value)
+
+        def make(build: Builder) -> ir.Value:
+            return build.typed(build.vector(entries(build, node, value), node), kind, node)
+
+        return self.replace_input(index, message, _shown(live), _shown(wanted), make)
+
+    def entries(self, index: int, wanted: Sequence[Size]) -> Callable[[Builder, ir.Node, ir.Value], list[Entry]]:
+        """How to make a vector of sizes; those that are neither numbers nor multiples of N come from the old one."""
+        old = self.live(index)
+        for axis, size in enumerate(wanted):
+            if not self.ours(size) and (old is None or axis >= len(old) or old[axis] != size):
+                raise Refused(f"the size {size} would have to be computed, and nothing computes it yet")
+
+        def make(build: Builder, node: ir.Node, value: ir.Value) -> list[Entry]:
+            found: list[Entry] = []
+            for axis, size in enumerate(wanted):
+                if self.ours(size):
+                    found.append(size)
+                else:
+                    taken = [value, build.integers([axis])]
+                    found.append(build.insert(node, "Gather", taken, {"axis": 0}))
+            return found
+
+        return make
+
+    def sayable(self, data: Sequence[Size], wanted: Sequence[Size]) -> list[Size]:
+        """The target of a new Reshape: constants if they can say it, else N computed and one other size inferred."""
+        words = constant_words(data, wanted, zero_copies=True)
+        if words is not None:
+            return list(words)
+        others = [axis for axis, size in enumerate(wanted) if not self.ours(size)]
+        if len(others) > 1:
+            raise Refused(f"the sizes {wanted[others[0]]} and {wanted[others[1]]} would have to be computed")
+        return [-1 if axis in others else size for axis, size in enumerate(wanted)]
+
+    def ours(self, size: Size) -> bool:
+        """Whether a size is a number or a multiple of N."""
+        return isinstance(size, int) or size.symbols == (self.state.symbol,)
+
+    def constant_target(
+        self, wanted: Sequence[Size], keep: Sequence[int] | None, *, zero_copies: bool
+    ) -> list[int] | None:
+        """The constant words for a Reshape of input 0 when N is free."""
+        mark = self.mark(0)
+        data = self.dims(0) if mark is None else marked(self.dims(0), mark, self.batch)
+        return constant_words(data, wanted, zero_copies=zero_copies, keep=keep)
+
+    def _known_rank(self, value: ir.Value) -> tuple[Size | None, ...]:
+        dims = self.state.dims(value)
+        if dims is None:
+            raise Refused(f"the rank of {value.name} is not known")
+        return dims
+
+    def _known(self, value: ir.Value) -> tuple[Size, ...]:
+        dims = self._known_rank(value)
+        if None in dims:
+            raise Refused(f"the size of {value.name} at axis {dims.index(None)} is not known")
+        return dims  # type: ignore[return-value]
+
+
+def _size(dim: Any) -> Size | None:
+    if isinstance(dim, int) or dim is None:
+        return dim
+    if isinstance(dim, str):
+        found = parse(dim)
+        return found if found.symbols else found.coefficient
+    return None
+
+
+def _shown(sizes: Sequence[Size | None]) -> str:
+    return "[" + ", ".join("?" if size is None else str(size) for size in sizes) + "]"

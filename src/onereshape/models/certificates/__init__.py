@@ -1,0 +1,1 @@
+"""Both models are run, and what that shows."""

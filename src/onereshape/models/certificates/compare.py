@@ -1,0 +1,202 @@
+"""How far two answers are apart, sample by sample, and how far they may be.
+
+An output is seen with its samples on the first axis, wherever the model carries them.  Floats may differ by 1e-3 of
+themselves and by 1e-4 of the scale around them, at most 1e-4; everything else is equal or not.  The scale is local: in
+an output that has coordinates up to 640 beside probabilities of 1e-5, each channel is held to its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import inf
+from typing import Final
+
+import ml_dtypes
+import numpy as np
+
+from onereshape.models.certificates.engine import Array
+
+_ENOUGH: Final = 16
+"""Elements of a slice whose largest is not small by mere chance."""
+_SMALLEST: Final = 1e-30
+"""A scale below which engines differ in what they still call zero."""
+_FINE: Final = 1e-6
+"""The rounding of float32 is finer."""
+_ROUNDINGS: Final = 4
+_MOST_ROUNDINGS: Final = 16
+CLEARLY: Final = 10
+"""How many tolerances apart two samples must be to count as different."""
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """An axis of an output with `outer` times N times `inner` elements; `inner` None is whatever the rest is."""
+
+    axis: int
+    outer: int = 1
+    inner: int | None = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """What a float may be off: `relative` of itself and `absolute` of the scale, which is kept between two bounds."""
+
+    relative: float
+    absolute: float
+    floor: float = _SMALLEST
+    ceiling: float = 1.0
+
+    def allowed(self, want: Array, scale: Array) -> Array:
+        """For each element."""
+        allowed: Array = self.relative * np.abs(want) + self.absolute * np.clip(scale, self.floor, self.ceiling)
+        return allowed
+
+
+FLOATS: Final = Tolerance(1e-3, 1e-4)
+_AT_MOST: Final = Tolerance(1e-3, 1e-4, floor=1.0, ceiling=inf)
+"""For a model whose own noise was measured: coordinates up to 640 that cancel to nearly 0 are not good to 1e-4."""
+_EXACT: Final = Tolerance(0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """The largest absolute difference, and the largest in units of what is allowed (above 1: too much)."""
+
+    absolute: float = 0.0
+    units: float = 0.0
+    most: float = 0.0
+    """The same in units of what is allowed to a model that differs from itself."""
+
+    def worse(self, other: Distance) -> Distance:
+        """The larger of each."""
+        return Distance(*map(max, (self.absolute, self.units, self.most), (other.absolute, other.units, other.most)))
+
+
+def tolerances(dtype: np.dtype, coarsest: float) -> tuple[Tolerance, Tolerance]:
+    """The tolerance of an output's type, and the one that a noisy model may be granted.
+
+    Half-precision floats are rounded after every operator, and which kernel runs depends on the batch, so that a last
+    digit or two are noise: four roundings of the type are allowed, of the element and of the scale around it.  Where
+    such floats are inside a model (`coarsest` is the rounding of its coarsest type), its other outputs may need it too.
+    """
+    if not _is_float(dtype):
+        return _EXACT, _EXACT
+    own = rounding(dtype)
+    coarsest = max(coarsest, own)
+    usual = FLOATS if own <= _FINE else Tolerance(_ROUNDINGS * own, _ROUNDINGS * own, ceiling=inf)
+    if coarsest <= _FINE:
+        return usual, _AT_MOST
+    return usual, Tolerance(_MOST_ROUNDINGS * coarsest, _MOST_ROUNDINGS * coarsest, ceiling=inf)
+
+
+def _is_float(dtype: np.dtype) -> bool:
+    # The small floats of ml_dtypes are of kind V or f, and only their own finfo knows them.
+    return dtype.kind in "fc" or (dtype.kind == "V" and "float" in dtype.name)
+
+
+def rounding(dtype: np.dtype) -> float:
+    """The distance from 1 to the next larger float."""
+    return float(ml_dtypes.finfo(dtype).eps)  # type: ignore[no-untyped-call]
+
+
+def samples(array: Array, carried: Carried | None, size: int) -> Array | None:
+    """The array with its samples first; None where its dims have no place for so many."""
+    if carried is None:
+        return array[None]
+    if not 0 <= carried.axis < array.ndim:
+        return None
+    dim = array.shape[carried.axis]
+    inner = dim // (carried.outer * size) if carried.inner is None else carried.inner
+    if dim != carried.outer * size * inner:
+        return None
+    before, after = array.shape[: carried.axis], array.shape[carried.axis + 1 :]
+    split = array.reshape(*before, carried.outer, size, inner, *after)
+    return np.moveaxis(split, carried.axis + 1, 0)
+
+
+def scale_of(answers: Iterable[Array]) -> Array:
+    """The scale around each element of a sample: the smallest, over the axes, of the largest element beside it.
+
+    Two elements are beside each other on an axis where they have the same index; slices of few elements do not count.
+    """
+    largest = np.zeros(())
+    for answer in answers:
+        if not _is_float(answer.dtype):
+            return np.zeros(answer.shape[1:])
+        for sample in answer:
+            magnitude = np.abs(_wide(sample))
+            largest = np.maximum(largest, np.where(np.isfinite(magnitude), magnitude, 0.0))
+    scale: Array = np.full(largest.shape, largest.max(initial=0.0))
+    for axis in range(largest.ndim):
+        others = tuple(other for other in range(largest.ndim) if other != axis)
+        if largest.size >= _ENOUGH * largest.shape[axis] > 0:
+            scale = np.minimum(scale, largest.max(axis=others, keepdims=True))
+    return scale
+
+
+@dataclass(frozen=True, slots=True)
+class Meter:
+    """What measures one output: where it carries its samples, the scale around each element, and what is allowed."""
+
+    name: str
+    carried: Carried | None
+    scale: Array
+    usual: Tolerance
+    most: Tolerance
+
+    @property
+    def largest(self) -> float:
+        """The largest magnitude."""
+        return float(self.scale.max(initial=0.0))
+
+    def distance(self, got: Array, want: Array) -> Distance:
+        """How far apart two arrays of the same dims and type are, samples first."""
+        if not _is_float(want.dtype):
+            return _exact_distance(got, want)
+        worst = Distance()
+        for mine, theirs in zip(got, want, strict=True):  # one at a time: they may be large
+            a, b = _wide(mine), _wide(theirs)
+            same = (a == b) | (np.isnan(a) & np.isnan(b))
+            with np.errstate(invalid="ignore", over="ignore"):
+                apart = np.where(same, 0.0, np.abs(a - b))
+            apart = np.where(np.isfinite(apart), apart, inf)
+            units, most = (self._units(apart, b, tolerance) for tolerance in (self.usual, self.most))
+            worst = worst.worse(Distance(float(apart.max(initial=0.0)), units, most))
+        return worst
+
+    def contrast(self, group: Array) -> float:
+        """How far, in units of what is allowed, any of these samples is from the first, where both are finite."""
+        if not _is_float(group.dtype):
+            return 0.0 if all(np.array_equal(group[0], other) for other in group[1:]) else inf
+        first, found = _wide(group[0]), 0.0
+        for sample in group[1:]:
+            other = _wide(sample)
+            finite = np.isfinite(first) & np.isfinite(other)
+            apart = np.zeros(first.shape)
+            np.copyto(apart, np.abs(np.where(finite, first, 0) - np.where(finite, other, 0)))
+            found = max(found, self._units(apart, np.where(finite, other, 0), self.usual))
+        return found
+
+    def _units(self, apart: Array, want: Array, tolerance: Tolerance) -> float:
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            units = np.where(apart == 0, 0.0, apart / tolerance.allowed(want, self.scale))
+        # An infinity that was wanted and is not there is too far, however much infinity would allow.
+        return float(np.where(np.isnan(units), inf, units).max(initial=0.0))
+
+
+def _exact_distance(got: Array, want: Array) -> Distance:
+    if np.array_equal(got, want):
+        return Distance()
+    if want.dtype.kind in "iub":
+        return Distance(float(np.abs(got.astype(np.float64) - want.astype(np.float64)).max()), inf, inf)
+    return Distance(inf, inf, inf)
+
+
+def is_finite_somewhere(array: Array) -> bool:
+    """Whether there is anything to compare."""
+    return not _is_float(array.dtype) or array.size == 0 or bool(np.isfinite(_wide(array)).any())
+
+
+def _wide(array: Array) -> Array:
+    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)

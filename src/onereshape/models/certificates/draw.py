@@ -1,0 +1,161 @@
+"""Inputs drawn to suit a graph, so that a model that is run on them says something.
+
+Samples differ from each other even in what a global average sees, indices stay inside their tables and away from the
+tokens that mean padding or an end, and no mask hides everything, whichever way round it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.models.certificates.engine import Array
+from onereshape.models.certificates.suits import Kind, Suit, fed, suits_of
+
+DEFAULT_SIZE: Final = 4
+"""The size of a dim that is neither declared nor given."""
+_SPECIAL: Final = 3
+"""The smallest indices are often padding, start and end; they are not drawn where there is room."""
+_ROOM: Final = 8
+
+Dims = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How values are drawn."""
+
+    scale: float = 1.0
+    """What floats are multiplied by."""
+    cautious: bool = False
+    """Only what hardly any graph refuses: indices 0 and 1, floats between 0 and 1, masks that hide nothing."""
+    default: int = DEFAULT_SIZE
+
+
+class Undrawable(Exception):  # noqa: N818 - a fact about an input
+    """An input that no value can be drawn for."""
+
+
+def draw(
+    model: ir.Model,
+    rng: np.random.Generator,
+    sizes: Mapping[str, int],
+    *,
+    suits: Mapping[str, Suit] | None = None,
+    manner: Manner = Manner(),  # noqa: B008 - frozen
+) -> dict[str, Array]:
+    """A value for every input that must be given; `sizes` binds the names of dims."""
+    suits = suits_of(model) if suits is None else suits
+    drawn = {}
+    for value in fed(model):
+        name = value.name or ""
+        _check(value)
+        dims = _dims(value, sizes, manner.default)
+        suit = suits[name]
+        array = (_CAUTIOUS if manner.cautious else _DRAWN)[suit.kind](rng, dims, suit)
+        drawn[name] = _typed(array * manner.scale if suit.kind in {"float", "positive"} else array, value)
+    return drawn
+
+
+def _check(value: ir.Value) -> None:
+    if not isinstance(value.type, ir.TensorType):
+        raise Undrawable(f"input {value.name!r} is not a tensor, and no value can be drawn for it")
+    if value.type.dtype != ir.DataType.STRING and value.type.dtype.bitwidth < 8:
+        raise Undrawable(f"input {value.name!r} is {value.type.dtype.name.lower()}, which cannot be fed")
+    if value.shape is None:
+        raise Undrawable(f"input {value.name!r} does not declare its dims, so no value can be drawn for it")
+
+
+def _dims(value: ir.Value, sizes: Mapping[str, int], default: int) -> Dims:
+    """The dims of an input, with sizes for those that have only a name."""
+    return tuple(dim if isinstance(dim, int) else sizes.get(dim.value or "", default) for dim in value.shape or ())
+
+
+def _typed(array: Any, value: ir.Value) -> Array:
+    dtype = value.dtype
+    if dtype is None or dtype == ir.DataType.STRING:
+        return np.asarray(array, object)
+    return np.asarray(array).astype(dtype.numpy())
+
+
+def _per_sample(dims: Dims) -> Dims:
+    return dims[:1] + (1,) * (len(dims) - 1)
+
+
+def _float(rng: np.random.Generator, dims: Dims, _suit: Suit) -> Array:
+    """Noise whose strength and mean differ between samples; of rank 4 and above also slopes, as in images."""
+    noise = rng.standard_normal(dims) * rng.uniform(0.3, 1.5, _per_sample(dims))
+    if len(dims) < 4:
+        return noise + 0.3 * rng.standard_normal(_per_sample(dims))
+    height, width = dims[-2:]
+    each = (*dims[:-2], 1, 1)
+    down = rng.standard_normal(each) * np.linspace(-1, 1, height)[:, None]
+    across = rng.standard_normal(each) * np.linspace(-1, 1, width)
+    picture: Array = noise + rng.standard_normal(each) + down + across
+    return picture
+
+
+def _positive(rng: np.random.Generator, dims: Dims, suit: Suit) -> Array:
+    return np.abs(_float(rng, dims, suit)) + 0.1
+
+
+def _unit(rng: np.random.Generator, dims: Dims, _suit: Suit) -> Array:
+    return rng.random(dims) * rng.uniform(0.25, 1, _per_sample(dims))
+
+
+def _bytes(rng: np.random.Generator, dims: Dims, suit: Suit) -> Array:
+    """Grey levels that fit a signed byte too."""
+    levels: Array = np.clip(64 + 32 * _float(rng, dims, suit), 0, 127)
+    return levels
+
+
+def _index(rng: np.random.Generator, dims: Dims, suit: Suit) -> Array:
+    low = max(suit.low, _SPECIAL) if suit.high - suit.low > _ROOM else suit.low
+    return rng.integers(low, suit.high, dims)
+
+
+def _mask(rng: np.random.Generator, dims: Dims, _suit: Suit) -> Array:
+    """Right padding: at least half is kept and, since a mask may be read either way, not everything."""
+    if len(dims) < 2 or dims[-1] < 2:
+        return rng.integers(0, 2, dims)
+    length = dims[-1]
+    kept = rng.integers((length + 1) // 2, max(length, (length + 1) // 2 + 1), (*dims[:-1], 1))
+    return (np.arange(length) < kept).astype(np.int64)
+
+
+def _few(rng: np.random.Generator, dims: Dims, suit: Suit) -> Array:
+    return rng.integers(suit.low, min(suit.low + 2, suit.high) if suit.high else 2, dims)
+
+
+def _ones(_rng: np.random.Generator, dims: Dims, _suit: Suit) -> Array:
+    return np.ones(dims, np.int64)
+
+
+def _string(rng: np.random.Generator, dims: Dims, _suit: Suit) -> Array:
+    return np.array([f"s{number}" for number in rng.integers(0, 10**6, int(np.prod(dims)))], object).reshape(dims)
+
+
+_DRAWN: Final[dict[Kind, Callable[[np.random.Generator, Dims, Suit], Any]]] = {
+    "float": _float,
+    "positive": _positive,
+    "index": _index,
+    "mask": _mask,
+    "size": _ones,
+    "bytes": _bytes,
+    "integer": lambda rng, dims, _: rng.integers(0, 10, dims),
+    "bool": _mask,
+    "string": _string,
+}
+
+_CAUTIOUS: Final = _DRAWN | {
+    "float": _unit,
+    "positive": lambda rng, dims, suit: _unit(rng, dims, suit) + 0.1,
+    "index": _few,
+    "mask": _ones,
+    "integer": _few,
+    "bool": _ones,
+}

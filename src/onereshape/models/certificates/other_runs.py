@@ -1,0 +1,189 @@
+"""The runs that certify freed dims other than a batch.
+
+They are compared with the original at its size and with a second export, where there is one, at its own; elsewhere
+there is nobody to ask, and the repaired model can only be seen to run, with the dims that inference promised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.models.certificates.certificate import RefusedSize
+from onereshape.models.certificates.draw import Manner, draw
+from onereshape.models.certificates.engine import Refusal, Session, folder_of
+from onereshape.models.certificates.reference import Reference, answered, ask, meters_of, opened, settle
+from onereshape.models.certificates.suits import Suit, fed, suits_of
+from onereshape.models.certificates.trial import (
+    Answers,
+    Feeds,
+    Freed,
+    Sizes,
+    Stop,
+    Trial,
+    check_declared,
+    check_interface,
+    compare,
+    contrast,
+    said,
+)
+
+Promised = Callable[[dict[str, int]], dict[str, tuple[int | None, ...]]]
+"""The dims of each output at given sizes, None for one that is not known."""
+
+_DRAWS: Final = 3
+"""Values on which the original size is compared."""
+_WITNESSED: Final = 2
+_NEEDED: Final = 2
+"""Other sizes that each dim must have had."""
+_LADDER: Final[tuple[Callable[[int], int], ...]] = (
+    lambda size: 2 * size,
+    lambda size: size // 2,
+    lambda size: size + 1,
+    lambda size: 3 * size,
+)
+_FURTHER: Final[tuple[Callable[[int], int], ...]] = (
+    lambda size: size - 1,
+    lambda size: size // 4,
+    lambda size: 4 * size,
+    lambda size: size + 2,
+)
+"""Tried where too few of the others run."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Climb:
+    """What is needed to run the repaired model at sizes that only it has."""
+
+    trial: Trial
+    session: Session
+    suits: Mapping[str, Suit]
+    reference: Reference
+    promised: Promised | None
+    rng: np.random.Generator
+
+
+def run_other(trial: Trial, freed: Freed, promised: Promised | None, witness: ir.Model | None) -> None:
+    """The repaired model beside the original, beside a second export, and alone."""
+    suits = suits_of(trial.original)
+    own = _sizes_of(trial.original, freed, "original")
+
+    def make(rng: np.random.Generator, manner: Manner, number: int) -> list[Feeds]:
+        return [draw(trial.original, rng, {}, suits=suits, manner=manner) for _ in range(number)]
+
+    trial.steps = 2 * _DRAWS + len(_LADDER) + (2 * _WITNESSED if witness else 0)
+    reference = ask(trial, make, _DRAWS)
+    for name, meter in reference.meters.items():
+        contrast(trial, meter, np.stack([answer[name] for answer in reference.answers]))
+    second = None if witness is None else _witnessed(trial, witness, freed, suits, reference.manner)
+    session = trial.opened()
+    _beside(trial, session, reference, reference, own)
+    if second is not None:
+        trial.witness, answers = second
+        _beside(trial, session, answers, reference, trial.witness)
+    _alone(_Climb(trial, session, suits, reference, promised, np.random.default_rng(trial.seed + 1)), own)
+
+
+def _sizes_of(model: ir.Model, freed: Freed, what: str) -> dict[str, int]:
+    """The size that each freed dim has in a model where it is fixed."""
+    found: dict[str, int] = {}
+    for value in fed(model):
+        for axis, symbol in freed.get(value.name or "", {}).items():
+            dim = None if value.shape is None else value.shape[axis]
+            if not isinstance(dim, int):
+                raise Stop("untested", f"input {value.name!r} of the {what} has no fixed size at axis {axis}")
+            if found.setdefault(symbol, dim) != dim:
+                raise Stop("untested", f"{symbol} is both {found[symbol]} and {dim} in the {what}")
+    return found
+
+
+def _witnessed(
+    trial: Trial, witness: ir.Model, freed: Freed, suits: Mapping[str, Suit], manner: Manner
+) -> tuple[Sizes, Reference]:
+    """The answers of a second export."""
+    check_interface(trial.original, witness, "witness")
+    sizes = _sizes_of(witness, freed, "witness")
+    if sizes == _sizes_of(trial.original, freed, "original"):
+        raise Stop("untested", f"the witness has the sizes of the original ({said(sizes)}), and so shows nothing")
+    session = opened(witness, folder_of(witness) or trial.base_dir, "witness")
+    rng = np.random.default_rng(trial.seed)
+    feeds = [draw(witness, rng, {}, suits=suits, manner=manner) for _ in range(_WITNESSED)]
+    answers: list[Answers] = []
+    for each in feeds:
+        trial.step(f"witness, {said(sizes)}")
+        answers.append(answered(session, each, "witness"))
+    return sizes, Reference(manner, feeds, answers, meters_of(trial, answers))
+
+
+def _beside(trial: Trial, session: Session, asked: Reference, original: Reference, at: Sizes) -> None:
+    """The repaired model beside the answers of a model that has these sizes."""
+    for feeds, answers in zip(asked.feeds, asked.answers, strict=True):
+        trial.step(said(at))
+        wanted = {name: array[None] for name, array in answers.items()}
+        compare(trial, asked.meters, trial.run(session, feeds, at), wanted, at)
+        settle(trial, original, at)
+
+
+def _alone(climb: _Climb, own: Sizes) -> None:
+    """Sizes that nobody else can run, until every dim has had enough of them."""
+    trial = climb.trial
+    for sizes in _rungs(own, _LADDER):
+        trial.step(said(sizes))
+        _try(climb, sizes)
+    for symbol in own if len(own) > 1 else ():  # two dims that were only ever changed together may be tied
+        _try(climb, {**own, symbol: 2 * own[symbol]})
+    for symbol in own:
+        for sizes in _rungs({symbol: own[symbol]}, (*_LADDER, *_FURTHER)):
+            if _had(trial, symbol, own) < _NEEDED and {**own, **sizes} not in [each.sizes for each in trial.refused]:
+                _try(climb, {**own, **sizes})
+    short = [symbol for symbol in own if _had(trial, symbol, own) < _NEEDED]
+    if short:
+        why = f": {trial.refused[0].why}" if trial.refused else ""
+        if not any(_had(trial, symbol, own) for symbol in short):
+            raise Stop("failed", f"the repaired model runs with no other size of {', '.join(short)}{why}")
+        raise Stop("untested", f"the repaired model runs with only one other size of {', '.join(short)}{why}")
+
+
+def _rungs(own: Sizes, rungs: tuple[Callable[[int], int], ...]) -> Iterator[dict[str, int]]:
+    """All dims on the same rung, as far as that is a size, and another one."""
+    seen = [dict(own)]
+    for rung in rungs:
+        sizes = {symbol: rung(size) for symbol, size in own.items()}
+        if min(sizes.values()) > 0 and sizes not in seen:
+            seen.append(sizes)
+            yield sizes
+
+
+def _had(trial: Trial, symbol: str, own: Sizes) -> int:
+    """How many other sizes a dim has had."""
+    return len({sizes[symbol] for sizes in trial.sizes} - {own[symbol]})
+
+
+def _try(climb: _Climb, sizes: dict[str, int]) -> None:
+    """Runs the repaired model at sizes that it may refuse; what it answers must have the dims that were promised."""
+    trial = climb.trial
+    if sizes in trial.sizes:
+        return
+    for manner in (climb.reference.manner, Manner(cautious=True, default=climb.reference.manner.default)):
+        feeds = draw(trial.repaired, climb.rng, sizes, suits=climb.suits, manner=manner)
+        try:
+            answers = climb.session.run(feeds)
+            break
+        except Refusal as refusal:
+            why = refusal.why
+    else:
+        trial.refused.append(RefusedSize(sizes, why))
+        return
+    trial.sizes.append(sizes)
+    promised = {} if climb.promised is None else climb.promised(sizes)
+    for name, array in answers.items():
+        check_declared(trial, name, array, sizes)
+        dims = promised.get(name, (None,) * array.ndim)
+        if len(dims) != array.ndim or any(want not in {None, dim} for want, dim in zip(dims, array.shape, strict=True)):
+            wanted = [dim if dim is not None else "?" for dim in dims]
+            why = f"output {name!r} has dims {list(array.shape)} at {said(sizes)}, and {wanted} were inferred"
+            raise Stop("differs", why)

@@ -1,0 +1,35 @@
+"""The tensor that a value always is: of an initializer, or of a Constant node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+
+_TYPES: dict[str, Any] = {
+    "value_int": np.int64,
+    "value_ints": np.int64,
+    "value_float": np.float32,
+    "value_floats": np.float32,
+}
+
+
+def constant_tensor(value: ir.Value) -> Any | None:
+    """The tensor, or None if the value is no constant.  onnx-ir's own `get_const_tensor` would name it in passing."""
+    if value.const_value is not None:
+        return value.const_value
+    maker = value.producer()
+    if (
+        maker is None
+        or maker.op_type != "Constant"
+        or maker.domain not in {"", "ai.onnx"}
+        or len(maker.attributes) != 1
+    ):
+        return None
+    ((name, attribute),) = maker.attributes.items()
+    if attribute.is_ref():
+        return None
+    if name == "value":
+        return attribute.value
+    return ir.tensor(np.array(attribute.value, _TYPES[name])) if name in _TYPES else None

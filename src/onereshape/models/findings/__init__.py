@@ -1,0 +1,1 @@
+"""What `check` finds, and how it is printed."""

@@ -1,0 +1,181 @@
+"""How findings are written: for people, as JSON, as annotations of GitHub, and as SARIF 2.1.0."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from onereshape.errors import ReshapeError
+from onereshape.models.findings.finding import CODES, SEVERITIES, Finding
+
+Paint = Callable[[str, str], str]
+"""A text and what it is (a severity, or `place`) -> the text in its colour."""
+
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_GITHUB = {"error": "error", "warning": "warning", "note": "notice"}
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was found in one file, or why nothing could be."""
+
+    path: str
+    findings: tuple[Finding, ...] = ()
+    error: ReshapeError | None = None
+
+
+def _plain(text: str, _: str) -> str:
+    return text
+
+
+def as_text(reports: Sequence[Report], paint: Paint = _plain) -> str:
+    """One line per finding, the worst of each file first, and a line that counts them."""
+    lines = [line for report in reports for line in _lines(report, paint)]
+    return "\n".join([*lines, _total(reports)])
+
+
+def _lines(report: Report, paint: Paint) -> Iterator[str]:
+    path = paint(_one_line(report.path), "place")
+    if report.error is not None:
+        yield f"{path}: {paint('cannot be checked', 'error')}: {_one_line(_why(report))}"
+    for found in report.findings:
+        more = [found.origin] if found.origin else []
+        more += ["fix can repair it"] if found.fixable else []
+        end = f" ({'; '.join(map(_one_line, more))})" if more else ""
+        code = paint(found.code, found.severity)
+        yield f"{path}: {paint(_one_line(found.node), 'place')}: {code}: {_one_line(found.message)}{end}"
+
+
+def _total(reports: Sequence[Report]) -> str:
+    """How many findings there are, and in what."""
+    counts = Counter(found.severity for report in reports for found in report.findings)
+    parts = [_counted(counts[severity], severity) for severity in SEVERITIES if counts[severity]]
+    checked = [report for report in reports if report.error is None]
+    failed = len(reports) - len(checked)
+    lost = [f"{_counted(failed, 'model')} could not be checked"] if failed else []
+    if not checked:
+        return lost[0]
+    where = _one_line(checked[0].path) if len(checked) == 1 else _counted(len(checked), "model")
+    return "; ".join([f"{', '.join(parts) or 'no findings'} in {where}", *lost])
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _one_line(text: str) -> str:
+    """The text with what no line can hold as escapes: a file may give a node any name."""
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
+
+
+def _why(report: Report) -> str:
+    """The sentence of an error, without the path that stands before it anyway."""
+    if report.error is None:
+        return ""
+    return report.error.sentence.removeprefix(f"{report.path}: ")
+
+
+def as_json(reports: Sequence[Report]) -> dict[str, Any]:
+    """Everything, for machines."""
+    counts = Counter(found.severity for report in reports for found in report.findings)
+    models = [
+        {
+            "path": report.path,
+            "error": None if report.error is None else report.error.to_json(),
+            "findings": [found.to_json() for found in report.findings],
+        }
+        for report in reports
+    ]
+    return {"models": models, "counts": {severity: counts[severity] for severity in SEVERITIES}}
+
+
+def as_github(reports: Sequence[Report]) -> str:
+    """One workflow command per finding: GitHub shows it at the file."""
+    lines = []
+    for report in reports:
+        file = _property(report.path)
+        if report.error is not None:
+            lines.append(f"::error file={file},title={_property(report.error.code)}::{_data(_why(report))}")
+        for found in report.findings:
+            more = f" ({found.origin})" if found.origin else ""
+            title = _property(f"{found.code}: {found.node}")
+            lines.append(f"::{_GITHUB[found.severity]} file={file},title={title}::{_data(found.message + more)}")
+    return "\n".join(lines)
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def as_sarif(reports: Sequence[Report], version: str) -> str:
+    """A log of one run, as code scanning services read it."""
+    rules = [
+        {
+            "id": code,
+            "shortDescription": {"text": kind.meaning},
+            "defaultConfiguration": {"level": kind.severity},
+        }
+        for code, kind in CODES.items()
+    ]
+    failed = [report for report in reports if report.error is not None]
+    run = {
+        "tool": {"driver": {"name": "onereshape", "version": version, "rules": rules}},
+        "invocations": [
+            {
+                "executionSuccessful": not failed,
+                "toolExecutionNotifications": [
+                    {
+                        "level": "error",
+                        "message": {"text": _why(report)},
+                        "locations": [{"physicalLocation": {"artifactLocation": {"uri": _uri(report.path)}}}],
+                    }
+                    for report in failed
+                ],
+            }
+        ],
+        "results": [_result(report, found) for report in reports for found in report.findings],
+    }
+    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
+
+
+def _result(report: Report, found: Finding) -> dict[str, Any]:
+    rule = {"ruleIndex": list(CODES).index(found.code)} if found.code in CODES else {}
+    return {
+        "ruleId": found.code,
+        **rule,
+        "level": found.severity,
+        "message": {"text": found.message},
+        "locations": [
+            {
+                "physicalLocation": {"artifactLocation": {"uri": _uri(report.path)}},
+                "logicalLocations": [{"fullyQualifiedName": found.node, "decoratedName": found.place}],
+            }
+        ],
+        "properties": {
+            "operator": found.op,
+            "tensor": found.tensor,
+            "origin": found.origin,
+            "fixable": found.fixable,
+        },
+    }
+
+
+def _uri(path: str) -> str:
+    """A relative reference where the file is below the current folder, else the URI of the file."""
+    where = Path(path)
+    if where.is_absolute():
+        try:
+            where = where.relative_to(Path.cwd())
+        except ValueError:
+            return where.as_uri()
+    text = quote(where.as_posix(), errors="surrogateescape")
+    return f"./{text}" if ":" in text.partition("/")[0] else text

@@ -1,0 +1,118 @@
+"""Freeing: from a model of one size (a sequence length, a height, a width), the model of any size.
+
+The dims of every tensor are followed as formulas of the freed symbols, node by node; constants that hold the old size
+are generalised so that at that size they are what they were.  That is a reading and no proof: a number that happens to
+be the old size may mean something else.  So only what can be read in one way is changed, everything that was
+generalised is reported, and what could be read in several ways is refused unless a later node leaves only one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import onnx_ir as ir
+
+from onereshape.errors import FixError
+from onereshape.models.batch.folding import Folding
+from onereshape.models.free.formula import Size, symbol
+from onereshape.models.free.plan import FreePlan, FreeSymbol, plan_of
+from onereshape.models.free.search import Search, refuse_suspects
+from onereshape.models.free.state import State
+from onereshape.models.free.writer import Writer
+from onereshape.models.inference.shapes import shapes_of
+
+Freed = Mapping[str, Mapping[int, str]]
+"""Input -> axis -> the symbol of its size."""
+
+__all__ = ["FreePlan", "FreeSymbol", "apply_free", "free_plan"]
+
+
+def free_plan(model: ir.Model, freed: Freed) -> FreePlan:
+    """Decides how the freed dims go through the graph; changes nothing."""
+    graph = model.graph
+    inputs = {value.name or "": value for value in graph.inputs}
+    originals = _originals(inputs, freed)
+    asked = {
+        name: {axis: called for axis, called in axes.items() if called in originals} for name, axes in freed.items()
+    }
+    sized = {name: {axis: originals[called] for axis, called in axes.items()} for name, axes in asked.items()}
+    shapes = shapes_of(model, sized)
+    opset = graph.opset_imports.get("", graph.opset_imports.get("ai.onnx", 1))
+    folding = Folding(shapes.dims.get, opset)  # type: ignore[arg-type]
+    sources = _sources(inputs, freed)
+    state = State(shapes, folding, originals, opset, frozenset(sources))
+    for name, axes in asked.items():
+        dims = list(state.dims(inputs[name]) or ())
+        for axis, called in axes.items():
+            dims[axis] = (symbol(called),)
+        if axes:
+            state.tensors[inputs[name]] = tuple(dims)
+    search = Search(list(graph), state)
+    edits = search.run()
+    refuse_suspects(graph, search, edits)
+    return plan_of(graph, state, edits, sources)
+
+
+def _originals(inputs: Mapping[str, ir.Value], freed: Freed) -> dict[str, int]:
+    """The sizes that the symbols have in the model as it is; one that is free everywhere already has none."""
+    found: dict[str, int] = {}
+    for name, axes in freed.items():
+        shape = inputs[name].shape
+        for axis, called in axes.items():
+            dim = None if shape is None else shape[axis]
+            if isinstance(dim, int) and found.setdefault(called, dim) != dim:
+                here = f"{name}[{axis}] = {dim}"
+                raise FixError("name-taken", name=called, first=str(found[called]), second=here)
+    return found
+
+
+def _sources(inputs: Mapping[str, ir.Value], freed: Freed) -> dict[str, tuple[str, int]]:
+    """An input and an axis for each symbol, the freed ones first."""
+    found: dict[str, tuple[str, int]] = {}
+    for name, axes in freed.items():
+        for axis, called in axes.items():
+            found.setdefault(called, (name, axis))
+    for name, value in inputs.items():
+        for axis, dim in enumerate(value.shape or ()):
+            if isinstance(dim, ir.SymbolicDim) and dim.value and dim.value.isidentifier():
+                found.setdefault(dim.value, (name, axis))
+    return found
+
+
+def apply_free(model: ir.Model, plan: FreePlan, freed: Freed) -> None:
+    """Rewrites the model, of which the plan was made, in place."""
+    used = _needed(model.graph)
+    for value, dims in plan.dims.items():
+        if value.shape is not None and len(value.shape) == len(dims):
+            value.shape = ir.Shape([_declared(size) for size in dims])
+    for name, axes in freed.items():
+        value = next(value for value in model.graph.inputs if value.name == name)
+        if value.shape is not None:
+            shape = list(value.shape)
+            for axis, called in axes.items():
+                shape[axis] = ir.SymbolicDim(called)
+            value.shape = ir.Shape(shape)
+    writer = Writer(model, plan.sources)
+    for edit in plan.edits:
+        edit.apply(writer)
+    _remove_unused(model.graph, used | set(writer.added))
+
+
+def _needed(graph: ir.Graph) -> set[ir.Node | ir.Value]:
+    """The nodes and constants that somebody uses."""
+    nodes = {node for node in graph if any(value.uses() or value.is_graph_output() for value in node.outputs)}
+    return nodes | {value for value in graph.initializers.values() if value.uses()}
+
+
+def _remove_unused(graph: ir.Graph, candidates: set[ir.Node | ir.Value]) -> None:
+    """Removes those of the nodes and constants that nobody uses any more."""
+    for node in reversed(list(graph)):
+        if node in candidates and not any(value.uses() or value.is_graph_output() for value in node.outputs):
+            graph.remove(node, safe=True)
+    for name, value in list(graph.initializers.items()):
+        if value in candidates and not (value.uses() or value.is_graph_output() or value.is_graph_input()):
+            del graph.initializers[name]
+
+
+def _declared(size: Size | None) -> int | ir.SymbolicDim:
+    return size if isinstance(size, int) else ir.SymbolicDim(None if size is None else str(size))

@@ -1,0 +1,105 @@
+"""What small tensors hold, as far as dims and constants decide it.
+
+The engine follows a few operators, and lists only.  Exporters calculate targets with many more, which `content_rules`
+knows; here is what is known in one walk, and how the engine is told.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import onnx_ir as ir
+import sympy  # type: ignore[import-untyped]
+from onnx_shape_inference._symbolic_shapes import dim_to_expr, expr_to_dim  # type: ignore[import-untyped]
+
+from onereshape.models.inference.content_rules import (
+    FOLLOWED,
+    INTEGERS,
+    MOST,
+    RULES,
+    Array,
+    Question,
+    array_of,
+    elements_of,
+    is_number,
+)
+
+_LIMIT = 2**63
+
+
+class Contents:
+    """The elements of the tensors of one walk."""
+
+    def __init__(self) -> None:
+        self._known: dict[ir.Value, Array] = {}
+        self._sizes: set[str] = set()
+        """Names of the engine's making that stand for dims; its others may stand for any number."""
+
+    def forget(self, value: ir.Value) -> None:
+        """Takes back what was found of a value."""
+        self._known.pop(value, None)
+
+    def follow(self, context: Any, node: ir.Node) -> None:
+        """Finds what the outputs of a node hold, and tells the engine."""
+        if node.domain != "" or (rule := RULES.get(node.op_type)) is None:
+            if node.op_type == "Shape" and node.inputs and node.inputs[0] is not None:
+                self._note_sizes(node.inputs[0])
+            return
+        kinds = {value.dtype.name for value in node.outputs if value.dtype is not None}
+        if not kinds <= FOLLOWED:
+            return
+        inputs = [None if value is None else self._of(context, value) for value in node.inputs]
+        if any(array is None and value is not None for array, value in zip(inputs, node.inputs, strict=True)):
+            return
+        found = rule(Question(node, inputs, self._sign, context.opset))
+        for value, array in zip(node.outputs, found, strict=False):
+            if array is not None and array.size <= MOST:
+                self._known[value] = array
+                self._tell(context, value, array)
+
+    def _of(self, context: Any, value: ir.Value) -> Array | None:
+        if value in self._known:
+            return self._known[value]
+        tensor = ir.convenience.get_const_tensor(value)
+        if tensor is not None:
+            return elements_of(tensor) if tensor.dtype.name in FOLLOWED and tensor.size <= MOST else None
+        if value.shape is None or len(value.shape) > 1:
+            return None
+        known = context.get_symbolic_value(value)
+        if known is None or (len(value.shape) == 1 and value.shape[0] != len(known)):
+            return None
+        array = array_of([dim if isinstance(dim, int) else dim_to_expr(dim) for dim in known])
+        return array.reshape(()) if len(value.shape) == 0 and array.size == 1 else array
+
+    def _tell(self, context: Any, value: ir.Value, array: Array) -> None:
+        """Writes a constant, or a list of dims, where the engine reads them, in place of what it found itself."""
+        elements = array.reshape(-1).tolist()
+        context.forget(value)
+        value.shape = ir.Shape(array.shape)
+        if all(is_number(each) and -_LIMIT <= each < _LIMIT for each in elements):
+            kind = ir.DataType.INT64 if value.dtype is None else value.dtype
+            value.const_value = ir.Tensor(array.astype(kind.numpy()), dtype=kind, name=value.name)
+        elif (
+            array.ndim <= 1
+            and value.dtype is not None
+            and value.dtype.name in INTEGERS
+            and any(each is not None for each in elements)
+        ):
+            kept = [context.new_symbolic_dim() if each is None else expr_to_dim(each) for each in elements]
+            context.set_symbolic_value(value, kept)
+
+    def _note_sizes(self, value: ir.Value) -> None:
+        for dim in value.shape or ():
+            if isinstance(dim, ir.SymbolicDim) and dim.value is not None:
+                self._sizes |= {symbol.name for symbol in dim_to_expr(dim).free_symbols}
+
+    def _sign(self, expr: Any) -> Any:
+        """The expression with symbols of which only that is assumed that is so: a dim may be 0."""
+        return expr.xreplace(
+            {
+                symbol: sympy.Symbol(symbol.name, integer=True, nonnegative=True)
+                if symbol.name in self._sizes
+                else sympy.Symbol(symbol.name, integer=True)
+                for symbol in expr.free_symbols
+            }
+        )

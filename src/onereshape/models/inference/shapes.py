@@ -1,0 +1,197 @@
+"""The shape of every tensor of a model, by symbolic inference on a copy of it.
+
+The original stays as it was, and what it declares inside is ignored: only its inputs and its constants count.  Names of
+dims that the engine could not read are others on the copy, and come back in the answers.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import onnx_ir as ir
+
+from onereshape.dims import Dim
+from onereshape.errors import ReshapeError
+
+Freed = Mapping[str, Mapping[int, str | int]]
+"""Input -> axis -> the name (or the size) that the dim is to have."""
+
+_MET = "onereshape.broadcast."
+"""How the names begin that `exact_broadcasts` gives."""
+_MOST_VALUES = 4096
+"""The longest tensor whose elements are given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shapes:
+    """What inference found, by the original's values and nodes."""
+
+    dims: Mapping[ir.Value, tuple[Dim, ...]]
+    """The dims of a value; None for one that is not known.  A value whose rank is not known is not there."""
+    conditions: Mapping[ir.Node, tuple[str, ...]]
+    """What must hold for a Reshape's answer to be right."""
+    errors: Mapping[ir.Node, ReshapeError]
+    """The Reshapes that no input can satisfy."""
+    values: Mapping[ir.Value, tuple[Dim, ...]] = field(default_factory=dict)
+    """The elements of integer tensors with one dim or none, as far as they are known: constants, and what is computed
+    from them and from dims."""
+    types: Mapping[ir.Value, ir.DataType] = field(default_factory=dict)
+    """The element types, as far as they are known."""
+    generated: frozenset[str] = frozenset()
+    """The names in dims and values that stand for something unknown, each for one and the same thing wherever it is."""
+
+
+def shapes_of(model: ir.Model, freed: Freed = {}) -> Shapes:  # noqa: B006 - a mapping is not written to
+    """Infers all shapes with the dims of `freed` in place of the declared ones; what was declared inside is ignored.
+
+    Where the engine fails, dims are unknown; no error of its own comes out.
+    """
+    from onereshape.models.inference.exact_broadcasts import exact_broadcasts  # noqa: PLC0415 - as below
+    from onereshape.models.inference.copies import Copy  # noqa: PLC0415
+    from onereshape.models.inference.walk import Walk  # noqa: PLC0415 - sympy takes long
+
+    log = logging.getLogger("onnx_shape_inference")
+    level = log.level
+    log.setLevel(logging.CRITICAL)  # what it would warn of is no business of the user's
+    found = _Found()
+    try:
+        copy = Copy(model)
+        found.originals = {theirs: mine for mine, theirs in copy.values.items()}
+        found.names = _declare(model, copy.values, freed)
+        walk = Walk(copy, found.add)
+        walk.context.reserve_symbol_names(found.names.symbols)
+        with exact_broadcasts():
+            walk.run()
+    except Exception:  # noqa: BLE001 - a graph that cannot even be copied
+        return Shapes({}, {}, {})
+    finally:
+        log.setLevel(level)
+    plain = found.names.plain
+    for error in walk.rule.errors.values():
+        error.data, error.target, error.fields = map(plain, (error.data, error.target, error.fields))
+    return Shapes(
+        found.dims,
+        {copy.nodes[node]: plain(said) for node, said in walk.rule.conditions.items() if node in copy.nodes},
+        {copy.nodes[node]: error for node, error in walk.rule.errors.items() if node in copy.nodes},
+        found.values,
+        found.types,
+        walk.context.generated_dim_names | found.met,
+    )
+
+
+class _Names:
+    """Names for the dims that the engine cannot read, and the way back."""
+
+    def __init__(self, declared: Iterable[str]) -> None:
+        from onnx_shape_inference._symbolic_shapes import (  # type: ignore[import-untyped] # noqa: PLC0415
+            parse_symbolic_expression,
+        )
+
+        names = dict.fromkeys(declared)
+        self._prefix = "dim_"
+        while any(self._prefix in name for name in names):
+            self._prefix += "_"
+        simple = {name for name in names if name.isidentifier()}
+        self.symbols = set(simple)
+        self._aliases: dict[str, str] = {}
+        for name in names:
+            try:
+                free = {symbol.name for symbol in parse_symbolic_expression(name).free_symbols}
+            except Exception:  # noqa: BLE001 - no expression, or one that breaks sympy
+                free = {""}
+            if not free or not free <= simple | {name}:  # else it is a formula of other dims
+                self._aliases[name] = f"{self._prefix}{len(self._aliases)}"
+            else:
+                self.symbols |= free
+        self._back = {alias: name for name, alias in self._aliases.items()}
+        self.symbols |= set(self._back)
+
+    def alias(self, name: str) -> str:
+        """The name on the copy."""
+        return self._aliases.get(name, name)
+
+    def plain(self, said: Any) -> Any:
+        """What was said of the copy, in the original's names."""
+        if not self._back:
+            return said
+        if isinstance(said, dict):
+            return {key: self.plain(value) for key, value in said.items()}
+        if isinstance(said, tuple):
+            return tuple(self.plain(value) for value in said)
+        return self._text(said) if isinstance(said, str) else said
+
+    def _text(self, said: str) -> str:
+        if said in self._back:
+            return self._back[said]
+        return re.sub(rf"\b{self._prefix}\d+\b", self._called, said)
+
+    def _called(self, found: re.Match[str]) -> str:
+        name = self._back.get(found[0], found[0])
+        return name if name.isidentifier() else f"({name})"
+
+
+class _Found:
+    """The answers, as they come in."""
+
+    def __init__(self) -> None:
+        self.dims: dict[ir.Value, tuple[Dim, ...]] = {}
+        self.values: dict[ir.Value, tuple[Dim, ...]] = {}
+        self.types: dict[ir.Value, ir.DataType] = {}
+        self.originals: dict[ir.Value, ir.Value] = {}
+        self.names: Any = None
+        self.met: set[str] = set()
+        """Names of the sizes that two dims have together where they are broadcast."""
+        self._varying: set[ir.Value] = set()
+        """Values whose rank, or whose elements, differ between the calls of their function."""
+
+    def add(self, context: Any, copy: ir.Value) -> None:
+        """Takes what is known of a value of the copy; what calls of its function disagree on is unknown."""
+        mine = self.originals.get(copy)
+        if mine is None:
+            return
+        if copy.dtype is not None:
+            self.types[mine] = copy.dtype
+        known = None if copy.shape is None else tuple(self._dim(dim) for dim in copy.shape)
+        _merge(self.dims, self._varying, mine, known)
+        values = None
+        if known is not None and copy.dtype is not None and copy.dtype.is_integer() and len(known) <= 1:
+            values = context.get_symbolic_value(copy)
+        if values is not None and len(values) <= _MOST_VALUES:
+            _merge(self.values, set(), mine, tuple(self._dim(each) for each in values))
+
+    def _dim(self, dim: Any) -> Dim:
+        if not isinstance(dim, int) and dim.value is not None and _MET in dim.value:
+            self.met |= set(re.findall(rf"{re.escape(_MET)}\d+", dim.value))
+        return self.names.plain(dim if isinstance(dim, int) else dim.value)  # type: ignore[no-any-return]
+
+
+def _merge(known: dict[ir.Value, tuple[Dim, ...]], varying: set[ir.Value], value: ir.Value, found: Any) -> None:
+    before = known.get(value)
+    if found is None or (before is not None and len(before) != len(found)):
+        varying.add(value)
+        known.pop(value, None)
+    elif value not in varying:
+        same = found if before is None else tuple(a if a == b else None for a, b in zip(before, found, strict=True))
+        known[value] = same
+
+
+def _declare(model: ir.Model, values: Mapping[ir.Value, ir.Value], freed: Freed) -> _Names:
+    """Writes the dims of the inputs on the copy, and returns the names that they have there."""
+    shapes: dict[ir.Value, list[Any]] = {}
+    for value in model.graph.inputs:
+        if value.shape is None or value.is_initializer():
+            continue
+        dims = [dim if isinstance(dim, int) else dim.value for dim in value.shape]
+        dims = [None if isinstance(dim, int) and dim < 0 else dim or None if dim != 0 else 0 for dim in dims]
+        for axis, dim in freed.get(value.name or "", {}).items():
+            if -len(dims) <= axis < len(dims):
+                dims[axis] = dim
+        shapes[value] = dims
+    names = _Names(dim for dims in shapes.values() for dim in dims if isinstance(dim, str))
+    for value, dims in shapes.items():
+        values[value].shape = ir.Shape([names.alias(dim) if isinstance(dim, str) else dim for dim in dims])
+    return names

@@ -1,0 +1,1 @@
+"""Reshapes in their plainest form."""

@@ -1,0 +1,155 @@
+"""Reading: a Reshape of an ONNX model with all that is proven of it: the entries of its target, its dims.
+
+Nothing is rewritten here.  A dim is a product of sizes; a size has a name, of the model's or of the engine's making,
+and may be anything from 1 on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import onnx_ir as ir
+
+from onereshape.dims import ONE, Dim, Size, divide, multiply, parse
+from onereshape.models.inference.integer_values import Known, integer_values
+from onereshape.models.inference.shapes import shapes_of
+
+_ONNX = frozenset({"", "ai.onnx"})
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One Reshape."""
+
+    node: ir.Node
+    opset: int
+    data: ir.Value
+    target: ir.Value | None
+    """None where the target is an attribute."""
+    copies: bool
+    """Whether a 0 copies."""
+    constant: bool
+    """Whether the target is a constant as it stands."""
+    entries: tuple[Size | None, ...] | None
+    """Of the target: a number, or a product of sizes; None: not known, or not even how many."""
+    dims: tuple[Size, ...] | None
+    """Of data, if all are known."""
+    output: tuple[Size, ...] | None
+    """The dims of the output whenever the Reshape succeeds, if all are known."""
+
+    @property
+    def numbers(self) -> list[int] | None:
+        """The entries, if all are numbers."""
+        known = [entry for entry in self.entries or () if isinstance(entry, int)]
+        return known if self.entries is not None and len(known) == len(self.entries) else None
+
+
+class Reader:
+    """Reads the Reshapes of a model."""
+
+    def __init__(self, model: ir.Model) -> None:
+        self._model = model
+        self._known: Known = {}
+        self._shapes = shapes_of(model)
+
+    def read(self, node: ir.Node, root: ir.Graph | ir.Function) -> Reading | None:
+        """What is known of a node, None if it is no Reshape or breaks the rules of one."""
+        if node.op_type != "Reshape" or node.domain not in _ONNX or node.op_identifier() in self._model.functions:
+            return None
+        opset = root.opset_imports.get("", root.opset_imports.get("ai.onnx", 1))
+        flag, words = (node.attributes.get(name) for name in ("allowzero", "shape"))
+        given = [value for value in node.inputs if value is not None]
+        told = all(each is None or not each.is_ref() for each in (flag, words))
+        if not told or len(given) != (1 if opset < 5 else 2) or node in self._shapes.errors:
+            return None
+        copies = flag is None or flag.value == 0
+        inside = isinstance(root, ir.Function)
+        dims = None if inside else self._sizes(given[0])
+        if opset < 5:
+            entries: Any = None if words is None else tuple(words.value)
+        else:
+            entries = self._entries(given[1], inside=inside)
+        output = None if entries is None else self._output(node, entries, dims, copies=copies)
+        constant = opset < 5 or _is_constant(given[1])
+        return Reading(node, opset, given[0], given[1] if opset >= 5 else None, copies, constant, entries, dims, output)
+
+    def is_conditional(self, node: ir.Node) -> bool:
+        """Whether a Reshape succeeds at some sizes only."""
+        return node in self._shapes.conditions
+
+    def dims(self, value: ir.Value) -> tuple[Size | None, ...] | None:
+        """The dims of a value, as far as they are known."""
+        found = self._shapes.dims.get(value)
+        return None if found is None else tuple(_size(dim) for dim in found)
+
+    def _sizes(self, value: ir.Value) -> tuple[Size, ...] | None:
+        found = self.dims(value) or ()
+        known = tuple(dim for dim in found if dim is not None)
+        return known if len(known) == len(found) and value in self._shapes.dims else None
+
+    def _entries(self, target: ir.Value, *, inside: bool) -> tuple[Size | None, ...] | None:
+        """The entries of a target; in a function only what its own constants say."""
+        found = integer_values(target, (lambda _: None) if inside else self.dims, self._known)
+        listed = None if found is None or found.ndim != 1 else found.tolist()
+        told = () if inside else self._shapes.values.get(target, ())
+        if listed is None:
+            dims = self._shapes.dims.get(target, ())
+            listed = [None] * len(told) if told and len(dims) == 1 else None
+        if listed is None or None not in listed:
+            return None if listed is None else tuple(listed)
+        other = [_size(entry) for entry in told] if len(told) == len(listed) else listed
+        return tuple(here if here is not None else there for here, there in zip(listed, other, strict=True))
+
+    def _output(
+        self, node: ir.Node, entries: Sequence[Size | None], dims: tuple[Size, ...] | None, *, copies: bool
+    ) -> tuple[Size, ...] | None:
+        """The output dims that the entries ask for; a quotient is the engine's word."""
+        output: list[Size] = []
+        for axis, entry in enumerate(entries):
+            if entry == 0 and copies:
+                if dims is None or axis >= len(dims):
+                    return None
+                output.append(dims[axis])
+            elif entry is None or (isinstance(entry, int) and entry < -1):
+                return None
+            else:
+                output.append(entry)
+        if -1 not in entries:
+            return tuple(output)
+        axis = entries.index(-1)
+        output[axis] = 1
+        below = multiply(output)
+        if entries.count(-1) > 1 or dims is None or not below.coefficient:
+            return None
+        quotient = divide(multiply(dims), below)
+        if quotient.bottom == ONE:
+            output[axis] = quotient.top if quotient.top.symbols else quotient.top.coefficient
+        elif (found := self.dims(node.outputs[0])) is None or (said := found[axis]) is None:
+            return None
+        else:
+            output[axis] = said
+        return tuple(output)
+
+
+def _is_constant(value: ir.Value) -> bool:
+    """An initializer, or the output of a Constant node."""
+    maker = value.producer()
+    return value.is_initializer() if maker is None else maker.op_type == "Constant" and maker.domain in _ONNX
+
+
+def _size(dim: Dim) -> Size | None:
+    if isinstance(dim, int):
+        return dim
+    return _parsed(dim) if isinstance(dim, str) else None
+
+
+@lru_cache(maxsize=65_536)
+def _parsed(text: str) -> Size | None:
+    try:
+        product = parse(text)
+    except OverflowError:
+        return None
+    return product if product.symbols else product.coefficient

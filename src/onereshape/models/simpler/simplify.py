@@ -1,0 +1,282 @@
+"""simplify(): the Reshapes of an ONNX model in their plainest form, without a change of what any of them means.
+
+A target that is computed at run time but always equals a constant becomes that constant; a Reshape that changes nothing
+goes; one of another becomes one; an allowzero that says nothing is dropped.  What is proven of each Reshape is in
+`reading`, which words say it in `words`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.dims import Product, Size, show
+from onereshape.formats.model import Model
+from onereshape.formats.onnx_graphs import nodes, roots, subgraphs
+from onereshape.models.changes import Change, origin_of
+from onereshape.models.simpler.reading import Reader, Reading
+from onereshape.models.words import constant_words
+
+_LONGEST_CHAIN = 16
+"""How many Reshapes back the dims of the output are looked for."""
+_ONNX = frozenset({"", "ai.onnx"})
+_NO_WORD = -2
+"""In place of a word that is computed: no word is kept there."""
+
+
+def simplifications(model: Model) -> list[Change]:
+    """What `simplify` would change; the model stays as it is."""
+    return simplify(model.ir.clone()) if model.format == "onnx" else []
+
+
+def simplify(model: ir.Model) -> list[Change]:
+    """Simplifies every Reshape in place, in subgraphs and functions too; returns what was changed, in graph order."""
+    reshapes = [
+        (node, place, root)
+        for root, start in roots(model)
+        for node, place in nodes(root, start)
+        if node.op_type == "Reshape" and node.domain in _ONNX
+    ]
+    found: list[tuple[int, Change]] = []
+    work = _Work(model) if reshapes else None
+    while work is not None:
+        before = len(found)
+        for index, (node, place, root) in enumerate(reshapes):
+            changes = [] if node.graph is None else work.simplified(node, place, root)
+            found += [(index, change) for change in changes]
+        work.bury()
+        if len(found) == before:  # else a Reshape that lost a user may now have one only
+            work = _Work(model) if work.stale else None
+    return [change for _, change in sorted(found, key=lambda pair: pair[0])]
+
+
+class _Work:
+    """What is shared by the steps on one model."""
+
+    def __init__(self, model: ir.Model) -> None:
+        self._model = model
+        self._reader = Reader(model)
+        self._names: set[str] | None = None
+        self._count = 0
+        self._targets: dict[tuple[object, tuple[int, ...]], ir.Value] = {}
+        self._left: list[ir.Value] = []
+        """Values that lost a user."""
+        self.stale = False
+        """Whether a Reshape is gone that not all sizes allow: the dims after it may tell more now."""
+
+    def simplified(self, node: ir.Node, place: str, root: ir.Graph | ir.Function) -> list[Change]:
+        """Does what can be done to one Reshape."""
+        read = self._reader.read(node, root)
+        if read is None:
+            return []
+        changes = []
+        for step in (self._give_back, self._merge, self._fold, self._drop_flag):
+            change = step(read, root, node.name or place)
+            if change is None:
+                continue
+            changes.append(change)
+            again = None if node.graph is None else self._reader.read(node, root)
+            if again is None:
+                break
+            read = again
+        return changes
+
+    def _give_back(self, read: Reading, root: ir.Graph | ir.Function, name: str) -> Change | None:
+        """Removes a Reshape whose output has the dims of its data, or of what those were reshaped from."""
+        if read.output is None:
+            return None
+        source, dims = read.data, read.dims
+        passed: list[ir.Node] = []
+        while dims != read.output:
+            inner = self._inner(source, root)
+            if inner is None or len(passed) == _LONGEST_CHAIN:
+                return None
+            source, dims = inner.data, inner.dims
+            passed.append(inner.node)
+        called = f"{source.name}"
+        if not self._reroute(read.node, source):
+            return None
+        self.stale = self.stale or any(map(self._reader.is_conditional, passed))
+        if not passed:
+            message = f"the output always has the dims of data, {_text(read.output)}"
+        else:
+            message = f"the Reshapes from {called} to here end where they began, at {_text(read.output)}"
+        return _change("chain" if passed else "identity", read, name, message, (_entries(read), called))
+
+    def _merge(self, read: Reading, root: ir.Graph | ir.Function, name: str) -> Change | None:
+        """Reads the data of the Reshape before it, if nobody else needs what that one makes."""
+        inner = self._inner(read.data, root)
+        alone = len(read.data.uses()) == 1 and not read.data.is_graph_output()
+        if inner is None or not alone or inner.node.graph is not read.node.graph:
+            return None
+        numbers = read.numbers
+        stays = read.constant and numbers is not None and not (read.copies and 0 in numbers)
+        said = None if stays else self._words(read, inner.dims)
+        if not stays and said is None:
+            return None
+        before = f"{_entries(inner)}, then {_entries(read)}"
+        read.node.replace_input_with(0, inner.data)
+        self._left.append(read.data)
+        self.stale = self.stale or self._reader.is_conditional(inner.node)
+        if said is not None:
+            self._write(read, root, *said)
+        after = _text((numbers if said is None else said[0]) or ())
+        message = f"its data come from another Reshape, {_name(inner.node)}; one with {after} does both"
+        return _change("chain", read, name, message, (before, after))
+
+    def _fold(self, read: Reading, root: ir.Graph | ir.Function, name: str) -> Change | None:
+        """Writes a constant in place of a target that always equals it."""
+        if read.constant:
+            return None
+        said = self._words(read, read.dims)
+        if said is None:
+            return None
+        self._write(read, root, *said)
+        before, after = _entries(read), _text(said[0])
+        message = f"the target is computed at run time as {before}, which always means the same as the constant {after}"
+        return _change("foldable-target", read, name, message, (before, after))
+
+    def _drop_flag(self, read: Reading, _root: ir.Graph | ir.Function, name: str) -> Change | None:
+        """Drops allowzero=1 where no entry is 0."""
+        numbers = read.numbers
+        if read.copies or numbers is None or 0 in numbers:
+            return None
+        del read.node.attributes["allowzero"]
+        before = _entries(read)
+        message = f"allowzero=1 says nothing here, since the target {before} has no 0, and keeps engines from fusing it"
+        return _change("redundant-allowzero", read, name, message, (f"{before}, allowzero=1", before))
+
+    def _inner(self, data: ir.Value, root: ir.Graph | ir.Function) -> Reading | None:
+        maker = data.producer()
+        return None if maker is None else self._reader.read(maker, root)
+
+    def _words(self, read: Reading, dims: Sequence[Size] | None) -> tuple[list[int], bool] | None:
+        """The constant that makes the output out of data of these dims, and whether a 0 in it copies."""
+        numbers = read.numbers
+        if numbers is not None and dims is read.dims and min(numbers, default=0) >= -1 and numbers.count(-1) <= 1:
+            return numbers, read.copies
+        if read.output is None or dims is None:
+            return None
+        # A -1 that stands for a number stays: whoever wrote it did not want that number fixed.
+        spared = zip(read.entries or (), read.output, strict=True)
+        keep = [entry if isinstance(entry, int) and isinstance(dim, int) else _NO_WORD for entry, dim in spared]
+        words = constant_words(dims, read.output, zero_copies=True, keep=keep)
+        return None if words is None else (words, True)
+
+    def _write(self, read: Reading, root: ir.Graph | ir.Function, words: Sequence[int], copies: bool) -> None:
+        """Gives a Reshape a constant target of its own."""
+        node = read.node
+        if read.target is None:
+            node.attributes["shape"] = ir.AttrInt64s("shape", words)
+            return
+        node.replace_input_with(1, self._target(node, root, words))
+        self._left.append(read.target)
+        if copies or 0 not in words:
+            node.attributes.pop("allowzero", None)
+        else:
+            node.attributes["allowzero"] = ir.AttrInt64("allowzero", 1)
+
+    def _target(self, node: ir.Node, root: ir.Graph | ir.Function, words: Sequence[int]) -> ir.Value:
+        """An initializer; where there can be none, a Constant node."""
+        graph, key = node.graph, (node.graph, tuple(words))
+        inside = isinstance(root, ir.Function) or self._model.ir_version < 4 or not isinstance(graph, ir.Graph)
+        if not inside and key in self._targets:
+            return self._targets[key]
+        name = self._unused()
+        tensor = ir.tensor(np.array(words, np.int64), name=name)
+        if inside:
+            domain = "" if "" in root.opset_imports else "ai.onnx"
+            made = ir.Node(domain, "Constant", [], [ir.AttrTensor("value", tensor)], name=name, num_outputs=1)
+            value = made.outputs[0]
+            node.graph.insert_before(node, made)  # type: ignore[union-attr]
+        else:
+            value = self._targets[key] = ir.Value(const_value=tensor)
+        value.name, value.shape, value.type = name, ir.Shape([len(words)]), ir.TensorType(tensor.dtype)
+        if not inside:
+            graph.register_initializer(value)  # type: ignore[union-attr]
+        return value
+
+    def _unused(self) -> str:
+        """A name that nothing in the model has."""
+        if self._names is None:
+            self._names = _all_names(self._model)
+        while (name := f"onereshape/target_{self._count}") in self._names:
+            self._count += 1
+        self._names.add(name)
+        return name
+
+    def _reroute(self, node: ir.Node, source: ir.Value) -> bool:
+        """Puts `source` in the place of a node's output and removes the node; an output of a graph keeps its name."""
+        output, graph = node.outputs[0], node.graph
+        if graph is None:
+            return False
+        if output.is_graph_output():
+            maker = source.producer()
+            if maker is None or maker.graph is not graph or source.is_graph_output() or _twice(output, graph):
+                return False
+            output.name, source.name = None, output.name
+            output.replace_all_uses_with(source, replace_graph_outputs=True)
+            source.type, source.shape = output.type or source.type, output.shape or source.shape
+        else:
+            output.replace_all_uses_with(source)
+        self._left += [value for value in node.inputs if value is not None]
+        graph.remove(node, safe=True)
+        return True
+
+    def bury(self) -> None:
+        """Removes what nobody needs any more of all that lost a user."""
+        while self._left:
+            value = self._left.pop()
+            if value.uses() or value.is_graph_output():
+                continue
+            maker = value.producer()
+            if maker is None:
+                if value.is_initializer() and not value.is_graph_input() and value.graph is not None:
+                    value.graph.initializers.pop(value.name or "")
+                continue
+            if maker.graph is not None and _removable(maker, self._model):
+                self._left += [each for each in maker.inputs if each is not None]
+                maker.graph.remove(maker, safe=True)
+
+
+def _removable(node: ir.Node, model: ir.Model) -> bool:
+    """Whether a node does nothing but make outputs that nobody needs."""
+    plain = node.domain in _ONNX and node.op_identifier() not in model.functions and not any(subgraphs(node))
+    return plain and not any(value.uses() or value.is_graph_output() for value in node.outputs)
+
+
+def _twice(value: ir.Value, graph: ir.Graph | ir.Function) -> bool:
+    return sum(output is value for output in graph.outputs) > 1
+
+
+def _all_names(model: ir.Model) -> set[str]:
+    names: set[str] = set()
+    for root, start in roots(model):
+        names.update(value.name or "" for value in root.inputs)
+        names.update(getattr(root, "initializers", {}))
+        for node, _ in nodes(root, start):
+            names.update([node.name or "", *(value.name or "" for value in node.outputs)])
+            for _, graph in subgraphs(node):
+                names.update(value.name or "" for value in graph.inputs)
+                names.update(graph.initializers)
+    return names
+
+
+def _change(code: str, read: Reading, name: str, message: str, words: tuple[str, str]) -> Change:
+    tensor = "shape" if read.target is None else read.target.name or ""
+    origin = "attribute shape" if read.target is None else origin_of(read.target)
+    return Change(code, name, "Reshape", tensor, origin, message, *words)
+
+
+def _entries(read: Reading) -> str:
+    return "?" if read.entries is None else _text(read.entries)
+
+
+def _text(dims: Iterable[Size | None]) -> str:
+    return "[" + ", ".join(str(dim) if isinstance(dim, Product) else str(show(dim)) for dim in dims) + "]"
+
+
+def _name(node: ir.Node) -> str:
+    return node.name or node.outputs[0].name or "?"

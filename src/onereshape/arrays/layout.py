@@ -1,7 +1,7 @@
 """View or copy: what a reshape does to memory, from integers alone.
 
-A reshape keeps the elements' order, so it is a view whenever the strides of data can walk the output dims, and a copy of
-data into C order otherwise.  Here is which of the two, the strides of the view, and the plan of the copy, which every
+A reshape keeps the elements' order, so it is a view whenever the strides of data can walk the output dims, and a copy
+of data into C order otherwise.  Here is which of the two, the strides of the view, and the plan of the copy, which every
 kernel follows.  No array is touched and no library is asked.
 """
 

@@ -1,0 +1,230 @@
+"""Copies on a GPU, each against a device copy of the same bytes and against torch, in one run.
+
+    python bench/gpu.py [--json PATH] [--sweep]
+
+Every result is first compared, byte for byte, with torch's on fresh random data.  Times are medians over device events;
+the figures are ratios to the device copy, so that 1 is memory speed.  `--sweep` tries other tiles than the rule's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from math import exp, log, prod
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from onereshape.arrays import torch_cuda
+from onereshape.arrays.gpu_plan import launch_of
+from onereshape.arrays.layout import copy_plan
+
+Dims = tuple[int, ...]
+
+REGULAR: dict[str, tuple[Dims, Dims]] = {
+    "transpose 16384 x 16384": ((16384, 16384), (1, 0)),
+    "NCHW to NHWC": ((256, 256, 56, 56), (0, 2, 3, 1)),
+    "NHWC to NCHW": ((256, 56, 56, 256), (0, 3, 1, 2)),
+    "NCHW to NHWC, C=3": ((256, 3, 512, 512), (0, 2, 3, 1)),
+    "NHWC to NCHW, C=3": ((256, 512, 512, 3), (0, 3, 1, 2)),
+    "head merge": ((32, 32, 2048, 128), (0, 2, 1, 3)),
+    "patchify": ((256, 3, 32, 16, 32, 16), (0, 2, 4, 1, 3, 5)),
+    "window partition": ((256, 8, 8, 8, 8, 192), (0, 1, 3, 2, 4, 5)),
+    "pixel shuffle": ((64, 16, 2, 2, 256, 256), (0, 1, 4, 2, 5, 3)),
+    "reversed 5-D": ((64, 32, 48, 40, 32), (4, 3, 2, 1, 0)),
+}
+ODD: dict[str, tuple[Dims, Dims]] = {
+    "odd transpose 16383 x 16385": ((16383, 16385), (1, 0)),
+    "odd C=3, 511 x 509": ((256, 3, 511, 509), (0, 2, 3, 1)),
+    "7 x 7 windows, C=1": ((512, 73, 7, 73, 7, 1), (0, 1, 3, 2, 4, 5)),
+    "odd head merge, 127": ((32, 32, 2048, 127), (0, 2, 1, 3)),
+}
+TYPES = ("float32", "float16", "bfloat16", "int8", "float8_e4m3fn")
+WANTED = {"regular": {4: 0.90, 2: 0.90, 1: 0.90}, "odd": {4: 0.85, 2: 0.60, 1: 0.35}}
+
+SWEEP: dict[str, list[dict[str, int]]] = {
+    "tile": [
+        {"along_source": a, "along_destination": b, "warps": w}
+        for a, b, w in ((64, 64, 8), (32, 64, 2), (32, 128, 4), (32, 128, 8), (64, 128, 8), (32, 256, 8), (64, 32, 4))
+    ],
+    "pack": [
+        {"along_source": a, "along_destination": b, "warps": w}
+        for a, b, w in ((32, 32, 8), (16, 32, 2), (16, 32, 4), (32, 16, 4), (64, 32, 8), (32, 64, 8), (64, 64, 8))
+    ],
+    "blocks": [{"room": room, "warps": w} for room, w in ((1024, 4), (2048, 4), (4096, 8), (8192, 4), (8192, 8))],
+    "interleave": [{"along_source": n, "warps": w} for n, w in ((256, 2), (512, 4), (1024, 4), (1024, 8), (2048, 8))],
+}
+SWEEP["deinterleave"] = SWEEP["interleave"]
+
+
+def fresh(dims: Dims, dtype: torch.dtype) -> torch.Tensor:
+    """Random bits."""
+    count = prod(dims) * dtype.itemsize
+    return torch.randint(0, 256, (count,), dtype=torch.uint8, device="cuda").view(dtype).view(dims)
+
+
+def median(call: Callable[[], Any], repeats: int = 15) -> float:
+    """Seconds of one call on the device."""
+    for _ in range(3):
+        call()
+    events = []
+    for _ in range(repeats):
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        call()
+        end.record()
+        events.append((start, end))
+    torch.cuda.synchronize()
+    return sorted(start.elapsed_time(end) for start, end in events)[repeats // 2] / 1e3
+
+
+def same(x: torch.Tensor, y: torch.Tensor) -> bool:
+    return x.shape == y.shape and bool((x.view(torch.uint8) == y.view(torch.uint8)).all())
+
+
+def scaled(dims: Dims, itemsize: int, nbytes: int) -> Dims:
+    """The same case at about that many bytes: the outermost dim, or all of a matrix, made smaller."""
+    share = nbytes / (prod(dims) * itemsize)
+    if len(dims) == 2:
+        return tuple(max(1, int(dim * share**0.5) // 16 * 16 + dim % 16 - 16 * (dim % 16 > 8)) for dim in dims)
+    return (max(1, round(dims[0] * share)), *dims[1:])
+
+
+def measured(dims: Dims, axes: Dims, dtype: torch.dtype, sweep: bool) -> dict[str, Any]:
+    """One case: the ratios of torch and ours to the device copy, and of other tiles where asked."""
+    base = fresh(dims, dtype)
+    x = base.permute(axes)
+    expected = x.clone(memory_format=torch.contiguous_format)
+    launch = torch_cuda.launch_for(x)
+    assert launch is not None
+    assert same(torch_cuda.launched(x, launch), expected), (dims, axes, dtype)
+    bits = base.view(torch.uint8).flatten()
+    plain = median(lambda: bits.clone())
+    theirs = median(lambda: x.clone(memory_format=torch.contiguous_format))
+    ours = median(lambda: torch_cuda.launched(x, launch))
+    row = {"bytes": bits.numel(), "copy_tb_s": 2 * bits.numel() / plain / 1e12, "kernel": launch.kernel}
+    row |= {"torch": plain / theirs, "ours": plain / ours, "constants": dict(launch.constants), "warps": launch.warps}
+    if sweep:
+        row["sweep"] = {}
+        strides = tuple(stride * x.element_size() for stride in x.stride())
+        for tuned in SWEEP[launch.kernel]:
+            other = launch_of(copy_plan(tuple(x.shape), strides, x.element_size()), 16, **tuned)
+            assert other is not None
+            try:
+                right = same(torch_cuda.launched(x, other), expected)
+                took = median(lambda other=other: torch_cuda.launched(x, other), 7)
+            except Exception as error:  # noqa: BLE001 - a tile that the device cannot hold
+                row["sweep"][str(tuned)] = type(error).__name__
+                continue
+            row["sweep"][" ".join(map(str, tuned.values()))] = plain / took if right else "WRONG"
+    return row
+
+
+def host_cost() -> dict[str, float]:
+    """Microseconds of the host for one call on 1 MB, the device kept busy by nothing else."""
+    x = fresh((512, 512), torch.float32).t()
+    launch = torch_cuda.launch_for(x)
+    assert launch is not None
+    calls: dict[str, Callable[[], Any]] = {
+        "torch": lambda: x.reshape(-1),
+        "ours, by a kernel": lambda: torch_cuda.launched(x, torch_cuda.launch_for(x)),
+        "ours, as called": lambda: torch_cuda.contiguous(x),
+    }
+    found = {}
+    for name, call in calls.items():
+        for _ in range(50):
+            call()
+        torch.cuda.synchronize()
+        best = float("inf")
+        for _ in range(20):
+            start = time.perf_counter()
+            for _ in range(50):
+                call()
+            best = min(best, (time.perf_counter() - start) / 50)
+            torch.cuda.synchronize()
+        found[name] = best * 1e6
+    return found
+
+
+def beyond_int32() -> bool:
+    """More than 2^31 elements, and offsets past 2^31 words."""
+    right = True
+    for dims, dtype in (((65536, 33000), torch.int8), ((65536, 33000), torch.float32), ((3, 40000, 20000), torch.int8)):
+        x = fresh(dims, dtype).transpose(-1, -2)
+        launch = torch_cuda.launch_for(x)
+        assert launch is not None
+        output = torch_cuda.launched(x, launch)
+        right = right and all(
+            same(part.contiguous(), whole) for part, whole in zip(x.split(4096), output.split(4096), strict=True)
+        )
+        del x, output
+    return right
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--sweep", action="store_true")
+    args = parser.parse_args()
+    began = time.perf_counter()
+    results: dict[str, Any] = {"device": torch.cuda.get_device_name(), "torch": torch.__version__, "cases": []}
+    print(f"{results['device']}, torch {torch.__version__}: ratios to a device copy of the same bytes")
+    for group, cases in (("regular", REGULAR), ("odd", ODD)):
+        for name, (dims, axes) in cases.items():
+            for kind in TYPES:
+                dtype = getattr(torch, kind)
+                for size in (None, 24 << 20):
+                    if size is not None and kind in {"bfloat16", "float8_e4m3fn"}:
+                        continue
+                    shape = dims if size is None else scaled(dims, dtype.itemsize, size)
+                    sweep = args.sweep and size is None and kind not in {"bfloat16", "float8_e4m3fn"}
+                    row = measured(shape, axes, dtype, sweep)
+                    row |= {"case": name, "group": group, "type": kind, "dims": shape}
+                    results["cases"].append(row)
+                    missed = (
+                        row["ours"] < WANTED[group][dtype.itemsize] if size is None else row["ours"] <= row["torch"]
+                    )
+                    print(
+                        f"{name:28} {kind:14} {row['bytes'] >> 20:6} MB  copy {row['copy_tb_s']:.2f} TB/s  torch {row['torch']:.2f}  "
+                        f"ours {row['ours']:.2f} {'MISSED' if missed else ''}",
+                        flush=True,
+                    )
+                    if sweep:
+                        shown = sorted(
+                            row["sweep"].items(), key=lambda pair: -pair[1] if isinstance(pair[1], float) else 9
+                        )
+                        print(
+                            "    ",
+                            row["kernel"],
+                            row["constants"],
+                            row["warps"],
+                            "| "
+                            + ", ".join(
+                                f"{key}: {value:.2f}" if isinstance(value, float) else f"{key}: {value}"
+                                for key, value in shown
+                            ),
+                            flush=True,
+                        )
+    large = [row for row in results["cases"] if row["bytes"] >= 16 << 20]
+    results["times_torch"] = exp(sum(log(row["ours"] / row["torch"]) for row in large) / len(large))
+    results["slower_than_torch"] = [
+        (row["case"], row["type"], row["bytes"]) for row in large if row["ours"] <= row["torch"]
+    ]
+    results["host_us"] = host_cost()
+    results["beyond_int32"] = beyond_int32()
+    results["seconds"] = time.perf_counter() - began
+    print(
+        f"geometric mean, times torch: {results['times_torch']:.2f}; slower than torch: {results['slower_than_torch']}"
+    )
+    print(
+        f"host, microseconds a call on 1 MB: {results['host_us']}; past 2^31: {results['beyond_int32']}; {results['seconds']:.0f} s"
+    )
+    if args.json is not None:
+        args.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -130,7 +130,7 @@ X = np.zeros((2, 6, 4, 8), np.float32)
     [
         (X, "rows", X.nbytes, (1,)),
         (X.transpose(0, 2, 1, 3), "blocks", 32, (2, 4, 6)),
-        (X.reshape(2, 3, 64).transpose(1, 0, 2), "rows", 256, (3, 2)),
+        (np.zeros((2, 3, LONG), np.int8).transpose(1, 0, 2), "rows", LONG, (3, 2)),
         (X.transpose(0, 2, 3, 1), "transpose", 4, (2, 32, 6)),
         (X.transpose(3, 2, 1, 0), "transpose", 4, (8, 4, 6, 2)),
         (X[:, :3].transpose(0, 2, 3, 1), "interleave", 4, (2, 32, 3)),

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from onereshape import dtypes
-from onereshape.arrays.numpy_arrays import Array, reshape_numpy
+from onereshape.arrays import cpu_copy
+from onereshape.arrays.numpy_arrays import Array, needs_copy, reshape_numpy
 from onereshape.errors import ReshapeError
 from onereshape.semantics import output_dims
 from onereshape.specs import SPECS, Spec, spec as find_spec
@@ -48,7 +49,7 @@ class Reshape:
         self._zero_copies = read_flag(self.spec, given)
         if self.target is not None:
             read_target(self.target, self.spec, zero_copies=self._zero_copies)  # refuse now what no data can mend
-        self._plans: dict[Any, tuple[int, ...]] = {}
+        self._plans: dict[Any, tuple[tuple[int, ...], Any]] = {}
 
     def __repr__(self) -> str:
         attributes = "".join(f", {name}={value!r}" for name, value in self.attributes.items())
@@ -80,13 +81,13 @@ class Reshape:
         key: Any = None
         if copy is None and type(data) is _ndarray:
             if shape is None:
-                key = (data.shape, data.dtype)
+                key = (data.shape, data.strides, data.dtype)
             elif type(shape) is _ndarray:
-                key = (data.shape, data.dtype, shape.dtype, shape.shape, shape.tobytes())
-            output = self._plans.get(key)
-            if output is not None:
+                key = (data.shape, data.strides, data.dtype, shape.dtype, shape.shape, shape.tobytes())
+            plan = self._plans.get(key)
+            if plan is not None:
                 try:
-                    return data.reshape(output)
+                    return plan[1](data, plan[0]) if plan[1] is not None else data.reshape(plan[0])
                 except MemoryError:
                     pass  # said below in our words
         return self._reshape(data, shape, copy, key)
@@ -101,7 +102,8 @@ class Reshape:
         if key is not None and not data.dtype.hasobject:  # objects must be looked at each time
             if len(self._plans) >= _PLANS:
                 self._plans.clear()
-            self._plans[key] = output
+            kernel = cpu_copy.copied if cpu_copy.takes(data) and needs_copy(data, output) else None
+            self._plans[key] = output, kernel
         return result
 
     def _output(self, data: Array, shape: Any) -> tuple[int, ...]:

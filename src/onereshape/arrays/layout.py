@@ -1,8 +1,8 @@
 """View or copy: what a reshape does to memory, from integers alone.
 
 A reshape keeps the elements' order, so it is a view whenever the strides of data can walk the output dims, and a copy
-of data into C order otherwise.  Here is which of the two, the strides of the view, and the plan of the copy, which every
-kernel follows.  No array is touched and no library is asked.
+of data into C order otherwise.  Here is which of the two, the strides of the view, and the plan of the copy, which
+every kernel follows.  No array is touched and no library is asked.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ FEW = (2, 3, 4)
 LINE = 64
 """The bytes of a cache line, which is best read and written whole."""
 
-LONG = 4 * LINE
-"""The bytes of an item from which on the order of items no longer matters, and they are copied as they come."""
+RUN = 1024
+"""The items that are read in one go before any is written."""
 
-_TILE = 16 * 1024
-"""The most bytes of a tile: source and destination lie in a first-level cache together."""
+LONG = 64 * 1024
+"""The bytes of an item from which on the order of items no longer matters, and they are copied as they come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +145,5 @@ def _kind(item: int, sizes: Dims, source: Dims, fast: int, last: int) -> Kind:
 
 
 def _tile(item: int, along_source: int, along_destination: int) -> tuple[int, int]:
-    """Four whole lines on the source's side and one on the destination's; more there while the tile stays small."""
-    first = min(along_source, max(1, 4 * LINE // item))
-    second = min(along_destination, max(1, LINE // item))
-    while first * second * item < _TILE // 2 and second < along_destination:
-        second = min(along_destination, 2 * second)
-    return first, second
+    """A long run on the source's side, a whole line on the destination's: reads must be long, writes whole."""
+    return min(along_source, RUN), min(along_destination, max(1, LINE // item))

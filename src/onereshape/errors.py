@@ -92,6 +92,7 @@ CODES: dict[str, Code] = {
     # Arrays
     "array-limit": Code("{library} cannot hold an array of dims {output}: {why}"),
     "needs-copy": Code("copy=False, but the strides {strides} allow no view of dims {output}"),
+    "no-view": Code("copy=False, but {library} gives no view of dims {output}"),
     # Files and models
     "unreadable": Code("{path}: {why}", usage=True),
     "unwritable": Code("{path}: {why}", usage=True),

@@ -12,6 +12,7 @@ import numpy as np
 
 from onereshape import dtypes
 from onereshape.arrays import cpu_copy
+from onereshape.arrays.libraries import library_of
 from onereshape.arrays.numpy_arrays import Array, needs_copy, reshape_numpy
 from onereshape.errors import ReshapeError
 from onereshape.semantics import output_dims
@@ -19,6 +20,10 @@ from onereshape.specs import SPECS, Spec, spec as find_spec
 from onereshape.target import read_flag, read_integers, read_target
 
 _ndarray = np.ndarray  # one look-up less in every call
+
+_NUMPY = (np.ndarray, np.generic)
+_LISTS = (list, tuple)
+"""Tuples of types, since torch cannot trace a union of them."""
 
 _PLANS = 256
 """How many results of `output_dims` one operator remembers."""
@@ -73,9 +78,10 @@ class Reshape:
         bound.target = self._words(target)
         return bound
 
-    def __call__(self, data: Array, shape: Any = None, *, copy: bool | None = None) -> Array:
+    def __call__(self, data: Any, shape: Any = None, *, copy: bool | None = None) -> Any:
         """`data` in its new dims: a view wherever the strides allow it; `copy` as in the array API.
 
+        `data` is an array of NumPy, PyTorch, JAX, CuPy or the array API, and so is what comes back, on the same device.
         `shape` is the second input: a 1-D array of the type that the specification asks for, or a list of integers.
         """
         key: Any = None
@@ -92,12 +98,15 @@ class Reshape:
                     pass  # said below in our words
         return self._reshape(data, shape, copy, key)
 
-    def _reshape(self, data: Any, shape: Any, copy: Any, key: Any) -> Array:
+    def _reshape(self, data: Any, shape: Any, copy: Any, key: Any) -> Any:
         """A call whose answer was not remembered."""
-        data = _read_array(data)
         if copy is not None and not isinstance(copy, bool):
             raise ReshapeError("bad-attribute", attribute="copy", value=repr(copy), allowed="None, True or False")
-        output = self._output(data, shape)
+        if not isinstance(data, _NUMPY):
+            return self._reshape_other(data, shape, copy)
+        data = np.asarray(data) if isinstance(data, np.generic) else data
+        check_data_type(data, self.spec)
+        output = self._output(data.shape, shape)
         result = reshape_numpy(data, output, copy)
         if key is not None and not data.dtype.hasobject:  # objects must be looked at each time
             if len(self._plans) >= _PLANS:
@@ -106,11 +115,22 @@ class Reshape:
             self._plans[key] = output, kernel
         return result
 
-    def _output(self, data: Array, shape: Any) -> tuple[int, ...]:
-        check_data_type(data, self.spec)
+    def _reshape_other(self, data: Any, shape: Any, copy: bool | None) -> Any:
+        """An array of another library, through the module that knows it."""
+        library = library_of(data)
+        if library is None:
+            wanted = "an array of NumPy, PyTorch, JAX, CuPy or the array API"
+            raise ReshapeError("not-an-array", what="data", type=type(data).__name__, wanted=wanted)
+        name = library.type_name(data)
+        _check_element_type(dtypes.named(name), name, self.spec)
+        if library.tracing():
+            words = tuple(shape) if isinstance(shape, _LISTS) else self._words(shape)
+            return library.traced(data, words, self.spec, self._zero_copies, copy)
+        return library.reshaped(data, self._output(library.dims(data), shape), copy)
+
+    def _output(self, data: tuple[int, ...], shape: Any) -> tuple[int, ...]:
         words = self._words(shape)
-        target = read_target(words, self.spec, zero_copies=self._zero_copies, data=data.shape)
-        return output_dims(data.shape, target)
+        return output_dims(data, read_target(words, self.spec, zero_copies=self._zero_copies, data=data))
 
     def _words(self, shape: Any) -> tuple[int, ...]:
         """The integers of the target, from wherever the specification keeps them."""
@@ -120,6 +140,8 @@ class Reshape:
             return self.target
         if self.spec.target_in == "attribute":
             raise ReshapeError("target-twice")
+        if not isinstance(shape, (_ndarray, *_LISTS)) and (library := library_of(shape)) is not None:
+            shape = library.integers(shape)
         if isinstance(shape, np.ndarray):
             _check_shape_tensor(shape, self.spec)
             return tuple(shape.tolist())
@@ -128,7 +150,7 @@ class Reshape:
         return words
 
 
-def reshape(array: Array, target: Any, spec: str | Spec, *, copy: bool | None = None, **attributes: Any) -> Array:
+def reshape(array: Any, target: Any, spec: str | Spec, *, copy: bool | None = None, **attributes: Any) -> Any:
     """`array` reshaped to `target` under a specification: one call of its operator.
 
     >>> reshape(np.zeros((2, 3, 4), np.float32), [0, -1], "onnx").shape
@@ -144,18 +166,21 @@ def reshape(array: Array, target: Any, spec: str | Spec, *, copy: bool | None = 
 
 def check_data_type(data: Array, spec: Spec) -> None:
     """Refuses data of a type that the specification does not list, and says which version lists it first."""
-    element_type = dtypes.of_dtype(data.dtype)
+    _check_element_type(dtypes.of_dtype(data.dtype), str(data.dtype), spec)
+    if data.dtype == np.object_:
+        _check_strings(data, spec)
+
+
+def _check_element_type(element_type: dtypes.ElementType | None, shown: str, spec: Spec) -> None:
     name = None if element_type is None else element_type.named_in(spec.dialect)
     if name in spec.data_types:
-        if data.dtype == np.object_:
-            _check_strings(data, spec)
         return
     first = next((row for row in SPECS if row.dialect == spec.dialect and name in row.data_types), None)
     if first is None:
         allowed = f": no Reshape of {spec.dialect} takes it"
     else:
         allowed = f": allowed {'since' if first.operator == spec.operator else 'by'} {first}"
-    raise _type_refusal("data-type", name or str(data.dtype), spec, spec.data_types, allowed=allowed)
+    raise _type_refusal("data-type", name or shown, spec, spec.data_types, allowed=allowed)
 
 
 def _check_strings(data: Array, spec: Spec) -> None:
@@ -187,11 +212,3 @@ def _check_fits(words: tuple[int, ...], spec: Spec) -> None:
 
 def _type_refusal(code: str, name: str, spec: Spec, types: tuple[str, ...], **fields: Any) -> ReshapeError:
     return ReshapeError(code, spec=spec, type=name, types=" ".join(types), **fields)
-
-
-def _read_array(data: Any) -> Array:
-    if isinstance(data, np.ndarray):
-        return data
-    if isinstance(data, np.generic):
-        return np.asarray(data)
-    raise ReshapeError("not-an-array", what="data", type=type(data).__name__, wanted="a NumPy array")

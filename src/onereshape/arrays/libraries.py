@@ -1,0 +1,36 @@
+"""Which array library an object comes from, found through the object: no library is imported to be asked.
+
+A library is a module here with the same four functions: `dims` and `type_name` of an array, `integers` of a shape tensor,
+and `reshaped`.  Objects of no library named here are taken by their array-API namespace, where they have one.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from types import ModuleType
+from typing import Any
+
+
+@lru_cache(maxsize=256)
+def _root(kind: type) -> str | None:
+    """The library whose class this is, or is derived from."""
+    for base in kind.__mro__:
+        root = base.__module__.partition(".")[0]
+        if root in {"numpy", "torch", "jax", "jaxlib", "cupy"}:
+            return "jax" if root == "jaxlib" else root
+    return None
+
+
+def library_of(data: Any) -> ModuleType | None:
+    """The module that reshapes such arrays; None if it is no array we know."""
+    root = _root(type(data))
+    found: ModuleType | None = None
+    if root == "torch" and hasattr(data, "data_ptr"):
+        from onereshape.arrays import torch_arrays as found  # noqa: PLC0415 - its library is there: it made the object
+    elif root == "jax" and hasattr(data, "aval"):
+        from onereshape.arrays import jax_arrays as found  # noqa: PLC0415
+    elif root == "cupy" and hasattr(data, "__cuda_array_interface__"):
+        from onereshape.arrays import cupy_arrays as found  # noqa: PLC0415
+    elif hasattr(data, "__array_namespace__"):
+        from onereshape.arrays import namespace_arrays as found  # noqa: PLC0415
+    return found

@@ -109,10 +109,8 @@ class Reshape:
         output = self._output(data.shape, shape)
         result = reshape_numpy(data, output, copy)
         if key is not None and not data.dtype.hasobject:  # objects must be looked at each time
-            if len(self._plans) >= _PLANS:
-                self._plans.clear()
             kernel = cpu_copy.copied if cpu_copy.takes(data) and needs_copy(data, output) else None
-            self._plans[key] = output, kernel
+            self._remember(key, output, kernel)
         return result
 
     def _reshape_other(self, data: Any, shape: Any, copy: bool | None) -> Any:
@@ -121,12 +119,28 @@ class Reshape:
         if library is None:
             wanted = "an array of NumPy, PyTorch, JAX, CuPy or the array API"
             raise ReshapeError("not-an-array", what="data", type=type(data).__name__, wanted=wanted)
-        name = library.type_name(data)
-        _check_element_type(dtypes.named(name), name, self.spec)
         if library.tracing():
+            self._check_type(library.type_name(data))
             words = tuple(shape) if isinstance(shape, _LISTS) else self._words(shape)
             return library.traced(data, words, self.spec, self._zero_copies, copy)
-        return library.reshaped(data, self._output(library.dims(data), shape), copy)
+        dims = library.dims(data)
+        key = (library, data.dtype, dims) if shape is None else None
+        if key in self._plans:
+            return library.reshaped(data, self._plans[key][0], copy)
+        self._check_type(library.type_name(data))
+        output = self._output(dims, shape)
+        result = library.reshaped(data, output, copy)
+        if key is not None:
+            self._remember(key, output, None)
+        return result
+
+    def _check_type(self, name: str) -> None:
+        _check_element_type(dtypes.named(name), name, self.spec)
+
+    def _remember(self, key: Any, output: tuple[int, ...], kernel: Any) -> None:
+        if len(self._plans) >= _PLANS:
+            self._plans.clear()
+        self._plans[key] = output, kernel
 
     def _output(self, data: tuple[int, ...], shape: Any) -> tuple[int, ...]:
         words = self._words(shape)

@@ -17,6 +17,9 @@ OUTER = 4
 """How many dims besides the tile's own a kernel can walk."""
 
 _INT32 = 2**31 - 1
+_RUN = 512
+"""The bytes of a run below which it is joined with what follows it."""
+
 _SHORT = 64
 """The bytes up to which an item is exchanged with its neighbours, rather than written where it belongs."""
 
@@ -32,16 +35,6 @@ class Launch:
     warps: int
     programs: int
 
-    @property
-    def class_key(self) -> tuple[object, ...]:
-        """What the compiled kernel depends on."""
-        return self.kernel, self.word, self.constants, self.warps
-
-    @property
-    def values(self) -> tuple[int, ...]:
-        """The constants in the kernel's order."""
-        return tuple(value for _, value in self.constants)
-
 
 @lru_cache(maxsize=4096)
 def launch_of(plan: CopyPlan, alignment: int, **tuned: int) -> Launch | None:
@@ -50,12 +43,15 @@ def launch_of(plan: CopyPlan, alignment: int, **tuned: int) -> Launch | None:
     `tuned` overrides the rule's tile (`along_source`, `along_destination`, both in words) and `warps`, to measure it.
     """
     others = [axis for axis in range(len(plan.dims)) if axis not in {plan.source_axis, plan.destination_axis}]
-    if len(others) > OUTER or plan.dims == (1,):
+    if plan.dims == (1,):
         return None
     steps = [stride for axis in others for stride in (plan.source[axis], plan.destination[axis])]
     found = _interleave(plan, alignment, steps, tuned) or _tile(plan, alignment, steps, tuned)
     found = found or _blocks(plan, alignment, steps, tuned)
-    kernel, word, granule, constants, head, warps, tiles = found
+    kernel, word, granule, constants, head, warps, tiles, inside = found
+    others = [axis for axis in others if axis not in inside]
+    if len(others) > OUTER:
+        return None
     outer = [(plan.dims[axis], plan.source[axis] // granule, plan.destination[axis] // granule) for axis in others]
     # The innermost first: it is divided off first.
     integers = [
@@ -63,8 +59,11 @@ def launch_of(plan: CopyPlan, alignment: int, **tuned: int) -> Launch | None:
         *(number for triple in reversed(outer) for number in triple),
         *([1, 0, 0] * (OUTER - len(others))),
     ]
-    programs = tiles * prod(size for size, _, _ in outer)
-    if max(map(abs, integers)) > _INT32 or programs > _INT32:
+    together = constants.get("ROWS_TOGETHER", 1)
+    programs = tiles * _parts(prod(size for size, _, _ in outer), together)
+    # A quarter of int32: kernels add up to four of them, and a tile beyond the end, before they widen.
+    longest = max(plan.dims) * plan.item // word
+    if max(longest, programs * together, *map(abs, integers)) > _INT32 // 4:
         return None
     reach = max(plan.nbytes, sum(abs(s) * (n - 1) for n, s in zip(plan.dims, plan.source, strict=True)) + plan.item)
     fixed = {
@@ -76,7 +75,8 @@ def launch_of(plan: CopyPlan, alignment: int, **tuned: int) -> Launch | None:
     return Launch(kernel, word, tuple(fixed.items()), tuple(integers), warps, programs)
 
 
-_Found = tuple[str, int, int, dict[str, int], list[int], int, int]
+_Found = tuple[str, int, int, dict[str, int], list[int], int, int, set[int]]
+"""Kernel, word, granule, constants, the integers before those of the outer dims, warps, tiles, and dims in the tile."""
 
 
 def _granule(*lengths: int) -> int:
@@ -111,12 +111,18 @@ def _interleave(plan: CopyPlan, alignment: int, steps: list[int], tuned: dict[st
     if plan.item < 4 and word < 4:
         word = plan.item
         granule = max(word, gcd(granule, word))
-    per_tile = tuned.get("along_source", 512 if plan.item >= 4 or word == 4 else 1024)
+    room = tuned.get("along_source", 512 if plan.item >= 4 or word == 4 else 1024)
     words = plan.dims[long] * plan.item // word
-    constants = {"FEW": plan.dims[few], "PER_WORD": word // plan.item, "TILE": per_tile}
+    per_tile = min(room, _power(words))
+    constants = {
+        "FEW": plan.dims[few],
+        "PER_WORD": word // plan.item,
+        "TILE": per_tile,
+        "ROWS_TOGETHER": room // per_tile,
+    }
     head = [words * word // granule, plane // granule]
-    warps = tuned.get("warps", _warps(per_tile * 4))
-    return plan.kind, word, granule, constants, head, warps, _parts(words, per_tile)
+    warps = tuned.get("warps", _warps(room * 4))
+    return plan.kind, word, granule, constants, head, warps, _parts(words, per_tile), set()
 
 
 def _tile(plan: CopyPlan, alignment: int, steps: list[int], tuned: dict[str, int]) -> _Found | None:
@@ -127,23 +133,42 @@ def _tile(plan: CopyPlan, alignment: int, steps: list[int], tuned: dict[str, int
         return None
     item, na, nb = plan.item, plan.dims[a], plan.dims[b]
     granule = _granule(alignment, plan.source[b], plan.destination[a], na * item, nb * item, *steps)
+    after_a, after_b = _following(plan)
+    long_a, long_b = na * plan.dims[after_a] if after_a >= 0 else na, nb * plan.dims[after_b] if after_b >= 0 else nb
+    jumps = [plan.destination[after_a] if after_a >= 0 else 0, plan.source[after_b] if after_b >= 0 else 0]
+    lengths = [na * item, nb * item, long_a * item, long_b * item, plan.source[b], plan.destination[a], *jumps]
+    head = [length // granule for length in lengths]
+    joined = {"JOIN_A": int(after_a >= 0), "JOIN_B": int(after_b >= 0)}
+    inside = {axis for axis in (after_a, after_b) if axis >= 0}
     if item < 4 and granule >= 4:
         rows = 4 // item
-        along_a, along_b = _square(na // rows, nb // rows, 32, 32, tuned)
-        constants = {"ROWS": rows, "ALONG_A": along_a, "ALONG_B": along_b}
-        head = [na * item // granule, nb * item // granule, plan.source[b] // granule, plan.destination[a] // granule]
-        tiles = _parts(na // rows, along_a) * _parts(nb // rows, along_b)
-        return "pack", 4, granule, constants, head, tuned.get("warps", _warps(rows * along_a * along_b)), tiles
+        along_a, along_b = _square(long_a // rows, long_b // rows, 64, 64, tuned)
+        constants = {"ROWS": rows, "ALONG_A": along_a, "ALONG_B": along_b, **joined}
+        tiles = _parts(long_a // rows, along_a) * _parts(long_b // rows, along_b)
+        return "pack", 4, granule, constants, head, tuned.get("warps", _warps(rows * along_a * along_b)), tiles, inside
     word = min(item, granule, 8) if item > 8 else min(item, granule)
-    if word not in WORDS:
-        return None
-    odd = granule < 16
     items = item // word
-    along_a, along_b = _square(na, nb, max(1, 64 // items), max(1, (128 if odd and items == 1 else 64) // items), tuned)
-    constants = {"ALONG_A": along_a, "ALONG_B": along_b, "ITEM": items}
-    head = [na * item // granule, nb * item // granule, plan.source[b] // granule, plan.destination[a] // granule]
-    warps = tuned.get("warps", _warps(along_a * along_b * items * max(1, word // 4)))
-    return "tile", word, granule, constants, head, warps, _parts(na, along_a) * _parts(nb, along_b)
+    if granule < 16 and items == 1:  # nothing but single words can be moved: fewer rows, and longer
+        along_a, along_b = _square(long_a, long_b, 32, 256, tuned)
+    else:
+        along_a, along_b = _square(long_a, long_b, max(1, 64 // items), max(1, 64 // items), tuned)
+    constants = {"ALONG_A": along_a, "ALONG_B": along_b, "ITEM": items, **joined}
+    warps = tuned.get("warps", _warps(2 * along_a * along_b * items * max(1, word // 4)))
+    return "tile", word, granule, constants, head, warps, _parts(long_a, along_a) * _parts(long_b, along_b), inside
+
+
+def _following(plan: CopyPlan) -> tuple[int, int]:
+    """The dims into which the source's run, and the destination's, go on without a gap, where they are short; else -1."""
+    a, b = plan.source_axis, plan.destination_axis
+    found_a = found_b = -1
+    for axis in range(len(plan.dims)):
+        if axis in {a, b}:
+            continue
+        if plan.dims[b] * plan.item < _RUN and plan.destination[axis] == plan.dims[b] * plan.item:
+            found_b = axis
+        elif plan.dims[a] * plan.item < _RUN and plan.source[axis] == plan.dims[a] * plan.item:
+            found_a = axis
+    return found_a, found_b
 
 
 def _square(na: int, nb: int, along_a: int, along_b: int, tuned: dict[str, int]) -> tuple[int, int]:
@@ -164,7 +189,7 @@ def _blocks(plan: CopyPlan, alignment: int, steps: list[int], tuned: dict[str, i
     granule = _granule(alignment, plan.item, *strides, *steps)
     word = min(granule, 4) if plan.item % 8 or granule < 8 or plan.item > 8 else 8
     words, na, nb = plan.item // word, plan.dims[a] if both else 1, plan.dims[b]
-    room = tuned.get("room", 4096)
+    room = tuned.get("room", 4096 if granule == 16 else 1024 if words < 32 else 2048)
     along_item = min(_power(words), 1024)
     along_b = min(_power(nb), max(1, room // along_item))
     along_a = min(_power(na), max(1, room // (along_item * along_b)))
@@ -172,5 +197,5 @@ def _blocks(plan: CopyPlan, alignment: int, steps: list[int], tuned: dict[str, i
     per_a = (plan.source[a] // granule, plan.destination[a] // granule) if both else (0, 0)
     head = [na, nb, plan.item // granule, *per_a, plan.source[b] // granule]
     tiles = _parts(na, along_a) * _parts(nb, along_b) * _parts(words, along_item)
-    warps = tuned.get("warps", _warps(along_a * along_b * along_item))
-    return "blocks", word, granule, constants, head, warps, tiles
+    warps = tuned.get("warps", max(4, _warps(along_a * along_b * along_item)))
+    return "blocks", word, granule, constants, head, warps, tiles, set()

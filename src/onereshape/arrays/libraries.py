@@ -6,18 +6,18 @@ and `reshaped`.  Objects of no library named here are taken by their array-API n
 
 from __future__ import annotations
 
-from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
+_ROOTS = {"torch": "torch", "jax": "jax", "jaxlib": "jax", "cupy": "cupy"}
 
-@lru_cache(maxsize=256)
+
 def _root(kind: type) -> str | None:
-    """The library whose class this is, or is derived from."""
+    """The library whose class this is, or is derived from; not remembered, since torch traces through it."""
     for base in kind.__mro__:
         root = base.__module__.partition(".")[0]
-        if root in {"numpy", "torch", "jax", "jaxlib", "cupy"}:
-            return "jax" if root == "jaxlib" else root
+        if root in _ROOTS:
+            return _ROOTS[root]
     return None
 
 

@@ -12,7 +12,9 @@ from onereshape.errors import ReshapeError
 def dims(data: Any) -> tuple[int, ...]:
     found = tuple(data.shape)
     if not all(isinstance(dim, int) for dim in found):  # the array API has None for a dim that is not known yet
-        raise ReshapeError("array-limit", library=_name(data), output="that are asked for", why=f"data has dims {found}")
+        raise ReshapeError(
+            "array-limit", library=_name(data), output="that are asked for", why=f"data has dims {found}"
+        )
     return found
 
 

@@ -52,7 +52,11 @@ def symbolic_dims(data: tuple[Any, ...], target: tuple[Any, ...], spec: Spec, ze
     return output
 
 
-@torch.library.custom_op("onereshape::reshape", mutates_args=(), schema="(Tensor data, SymInt[] target, str spec, bool zero_copies) -> Tensor")
+@torch.library.custom_op(
+    "onereshape::reshape",
+    mutates_args=(),
+    schema="(Tensor data, SymInt[] target, str spec, bool zero_copies) -> Tensor",
+)
 def _reshape(data: Any, target: Any, spec: str, zero_copies: bool) -> Any:
     row = find_spec(spec)
     dims = tuple(data.shape)

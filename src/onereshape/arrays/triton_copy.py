@@ -57,24 +57,41 @@ def _outer(
 
 
 @triton.jit
+def _wide(number, WIDE: tl.constexpr):
+    if WIDE:
+        number = number.to(tl.int64)
+    return number
+
+
+@triton.jit
 def _span(tile, size: tl.constexpr, WIDE: tl.constexpr):
     """The indices of one tile along one dim."""
-    if WIDE:
-        tile = tile.to(tl.int64)
-    return tile * size + tl.arange(0, size)
+    return _wide(tile, WIDE) * size + tl.arange(0, size)
 
 
-@triton.jit(do_not_specialize=list(range(2, 18)))
+@triton.jit
+def _walk(index, inner, step, jump, JOIN: tl.constexpr):
+    """The offset of an index over one dim, or over two of which the inner has `inner` elements."""
+    if JOIN:
+        found = index // inner * jump + index % inner * step
+    else:
+        found = index * step
+    return found
+
+
+@triton.jit(do_not_specialize=list(range(2, 22)))
 def _tile(
-    src, dst, na, nb, sb, da,
-    n1, s1, d1, n2, s2, d2,
-    n3, s3, d3, n4, s4, d4,
-    ALONG_A: tl.constexpr, ALONG_B: tl.constexpr, ITEM: tl.constexpr,
+    src, dst, na, nb, long_a, long_b, sb, da, jump_a, jump_b,
+    n1, s1, d1, n2, s2, d2, n3, s3, d3, n4, s4, d4,
+    ALONG_A: tl.constexpr, ALONG_B: tl.constexpr, ITEM: tl.constexpr, JOIN_A: tl.constexpr, JOIN_B: tl.constexpr,
     GRANULE: tl.constexpr, OUTERS: tl.constexpr, WIDE: tl.constexpr,
 ):  # fmt: skip
-    """A tile of items of ITEM words, read along the source's unit-stride dim and written along the destination's."""
-    words_a = na * GRANULE
-    words_b = nb * GRANULE
+    """A tile of items of ITEM words, read along the source's unit-stride dim and written along the destination's.
+
+    Where the dims are short, the tile goes on into the dims that follow them there.
+    """
+    words_a = long_a * GRANULE
+    words_b = long_b * GRANULE
     tiles_a = tl.cdiv(words_a, ALONG_A * ITEM)
     tiles_b = tl.cdiv(words_b, ALONG_B * ITEM)
     pid = tl.program_id(0)
@@ -85,7 +102,8 @@ def _tile(
     along = _span(ta, ALONG_A * ITEM, WIDE)
     rows = _span(tb, ALONG_B, WIDE)
     mask = (rows < words_b // ITEM)[:, None] & (along < words_a)[None, :]
-    held = tl.load(src + so + (rows * sb * GRANULE)[:, None] + along[None, :], mask=mask)
+    from_row = _walk(rows, nb * GRANULE // ITEM, sb, jump_b, JOIN_B) * GRANULE
+    held = tl.load(src + so + from_row[:, None] + along[None, :], mask=mask)
     if ITEM > 1:
         held = held.reshape(ALONG_B, ALONG_A, ITEM).permute(1, 0, 2).reshape(ALONG_A, ALONG_B * ITEM)
     else:
@@ -93,7 +111,8 @@ def _tile(
     along = _span(tb, ALONG_B * ITEM, WIDE)
     rows = _span(ta, ALONG_A, WIDE)
     mask = (rows < words_a // ITEM)[:, None] & (along < words_b)[None, :]
-    tl.store(dst + do + (rows * da * GRANULE)[:, None] + along[None, :], held, mask=mask)
+    to_row = _walk(rows, na * GRANULE // ITEM, da, jump_a, JOIN_A) * GRANULE
+    tl.store(dst + do + to_row[:, None] + along[None, :], held, mask=mask)
 
 
 @triton.jit
@@ -106,17 +125,16 @@ def _store_word(dst, offset, word, mask):
     tl.store(dst + offset, tl.trans(word.to(tl.int32, bitcast=True)), mask=mask)
 
 
-@triton.jit(do_not_specialize=list(range(2, 18)))
+@triton.jit(do_not_specialize=list(range(2, 22)))
 def _pack(
-    src, dst, na, nb, sb, da,
-    n1, s1, d1, n2, s2, d2,
-    n3, s3, d3, n4, s4, d4,
-    ROWS: tl.constexpr, ALONG_A: tl.constexpr, ALONG_B: tl.constexpr,
+    src, dst, na, nb, long_a, long_b, sb, da, jump_a, jump_b,
+    n1, s1, d1, n2, s2, d2, n3, s3, d3, n4, s4, d4,
+    ROWS: tl.constexpr, ALONG_A: tl.constexpr, ALONG_B: tl.constexpr, JOIN_A: tl.constexpr, JOIN_B: tl.constexpr,
     GRANULE: tl.constexpr, OUTERS: tl.constexpr, WIDE: tl.constexpr,
 ):  # fmt: skip
-    """Items of 1 or 2 bytes as words of ROWS items: ROWS rows are transposed in registers, then the words as in `_tile`."""
-    words_a = na * GRANULE
-    words_b = nb * GRANULE
+    """Items of 1 or 2 bytes as words of ROWS items: ROWS rows are transposed in registers, the words as in `_tile`."""
+    words_a = long_a * GRANULE
+    words_b = long_b * GRANULE
     tiles_a = tl.cdiv(words_a, ALONG_A)
     tiles_b = tl.cdiv(words_b, ALONG_B)
     pid = tl.program_id(0)
@@ -126,13 +144,14 @@ def _pack(
     so, do = _outer(rest // tiles_b, n1, s1, d1, n2, s2, d2, n3, s3, d3, s4, d4, GRANULE, OUTERS, WIDE)
     wa = _span(ta, ALONG_A, WIDE)
     wb = _span(tb, ALONG_B, WIDE)
-    row = sb * GRANULE
+    row = _wide(sb, WIDE) * GRANULE
     mask = (wb < words_b)[:, None] & (wa < words_a)[None, :]
     source = src + so
-    first = (wb * ROWS * row)[:, None] + wa[None, :]
+    # Rows are joined in whole words, so that the ROWS rows of a word are always one step apart.
+    first = (_walk(wb, nb * GRANULE, sb * ROWS, jump_b, JOIN_B) * GRANULE)[:, None] + wa[None, :]
     out = dst + do
-    column = da * GRANULE
-    into = (wa * ROWS * column)[:, None] + wb[None, :]
+    column = _wide(da, WIDE) * GRANULE
+    into = (_walk(wa, na * GRANULE, da * ROWS, jump_a, JOIN_A) * GRANULE)[:, None] + wb[None, :]
     into_mask = (wa < words_a)[:, None] & (wb < words_b)[None, :]
     w0 = _load_word(source, first, mask)
     w1 = _load_word(source, first + row, mask)
@@ -182,9 +201,7 @@ def _blocks(
         tl.store(dst + do + into, tl.load(src + so + source, mask=mask), mask=mask)
     else:
         mask = (b < nb)[:, None] & (k < words)[None, :]
-        here = ta
-        if WIDE:
-            here = ta.to(tl.int64)
+        here = _wide(ta, WIDE)
         source = here * sa * GRANULE + (b * sb * GRANULE)[:, None] + k[None, :]
         into = here * da * GRANULE + (b * words)[:, None] + k[None, :]
         tl.store(dst + do + into, tl.load(src + so + source, mask=mask), mask=mask)
@@ -251,85 +268,82 @@ def _as_word(word, PER_WORD: tl.constexpr):
 @triton.jit(do_not_specialize=list(range(2, 16)))
 def _interleave(
     src, dst, length, plane,
-    n1, s1, d1, n2, s2, d2,
-    n3, s3, d3, n4, s4, d4,
-    FEW: tl.constexpr, PER_WORD: tl.constexpr, TILE: tl.constexpr,
+    n1, s1, d1, n2, s2, d2, n3, s3, d3, n4, s4, d4,
+    FEW: tl.constexpr, PER_WORD: tl.constexpr, TILE: tl.constexpr, ROWS_TOGETHER: tl.constexpr,
     GRANULE: tl.constexpr, OUTERS: tl.constexpr, WIDE: tl.constexpr,
 ):  # fmt: skip
-    """FEW planes woven into one run."""
+    """FEW planes woven into one run, for several rows where they are short."""
     words = length * GRANULE
     tiles = tl.cdiv(words, TILE)
     pid = tl.program_id(0)
-    so, do = _outer(pid // tiles, n1, s1, d1, n2, s2, d2, n3, s3, d3, s4, d4, GRANULE, OUTERS, WIDE)
+    rows = pid // tiles * ROWS_TOGETHER + tl.arange(0, ROWS_TOGETHER)
+    so, do = _outer(rows, n1, s1, d1, n2, s2, d2, n3, s3, d3, s4, d4, GRANULE, OUTERS, WIDE)
     at = _span(pid % tiles, TILE, WIDE)
-    mask = at < words
-    step = plane * GRANULE
-    if WIDE:
-        step = step.to(tl.int64)
-    w0 = _as_bits(tl.load(src + so + at, mask=mask), PER_WORD)
-    w1 = _as_bits(tl.load(src + so + step + at, mask=mask), PER_WORD)
+    mask = (rows < n1 * n2 * n3 * n4)[:, None] & (at < words)[None, :]
+    step = _wide(plane, WIDE) * GRANULE
+    source = src + so[:, None] + at[None, :]
+    w0 = _as_bits(tl.load(source, mask=mask), PER_WORD)
+    w1 = _as_bits(tl.load(source + step, mask=mask), PER_WORD)
     w2 = w0
     w3 = w1
     if FEW > 2:
-        w2 = _as_bits(tl.load(src + so + 2 * step + at, mask=mask), PER_WORD)
+        w2 = _as_bits(tl.load(source + 2 * step, mask=mask), PER_WORD)
     if FEW > 3:
-        w3 = _as_bits(tl.load(src + so + 3 * step + at, mask=mask), PER_WORD)
+        w3 = _as_bits(tl.load(source + 3 * step, mask=mask), PER_WORD)
     o0 = _as_word(_woven(0, w0, w1, w2, w3, FEW, PER_WORD), PER_WORD)
     o1 = _as_word(_woven(1, w0, w1, w2, w3, FEW, PER_WORD), PER_WORD)
+    out = dst + do[:, None, None] + (at * FEW)[None, :, None]
     if FEW == 2:
-        held = tl.join(o0, o1)
-        into = (at * 2)[:, None] + tl.arange(0, 2)[None, :]
-        tl.store(dst + do + into, held, mask=mask[:, None])
+        tl.store(out + tl.arange(0, 2)[None, None, :], tl.join(o0, o1), mask=mask[:, :, None])
     else:
         o2 = _as_word(_woven(2, w0, w1, w2, w3, FEW, PER_WORD), PER_WORD)
         o3 = o2
         if FEW > 3:
             o3 = _as_word(_woven(3, w0, w1, w2, w3, FEW, PER_WORD), PER_WORD)
-        held = tl.join(tl.join(o0, o2), tl.join(o1, o3)).reshape(TILE, 4)
+        held = tl.join(tl.join(o0, o2), tl.join(o1, o3)).reshape(ROWS_TOGETHER, TILE, 4)
         j = tl.arange(0, 4)
-        into = (at * FEW)[:, None] + j[None, :]
-        tl.store(dst + do + into, held, mask=mask[:, None] & (j < FEW)[None, :])
+        tl.store(out + j[None, None, :], held, mask=mask[:, :, None] & (j < FEW)[None, None, :])
 
 
 @triton.jit(do_not_specialize=list(range(2, 16)))
 def _deinterleave(
     src, dst, length, plane,
-    n1, s1, d1, n2, s2, d2,
-    n3, s3, d3, n4, s4, d4,
-    FEW: tl.constexpr, PER_WORD: tl.constexpr, TILE: tl.constexpr,
+    n1, s1, d1, n2, s2, d2, n3, s3, d3, n4, s4, d4,
+    FEW: tl.constexpr, PER_WORD: tl.constexpr, TILE: tl.constexpr, ROWS_TOGETHER: tl.constexpr,
     GRANULE: tl.constexpr, OUTERS: tl.constexpr, WIDE: tl.constexpr,
 ):  # fmt: skip
     """One run taken apart into FEW planes."""
     words = length * GRANULE
     tiles = tl.cdiv(words, TILE)
     pid = tl.program_id(0)
-    so, do = _outer(pid // tiles, n1, s1, d1, n2, s2, d2, n3, s3, d3, s4, d4, GRANULE, OUTERS, WIDE)
+    rows = pid // tiles * ROWS_TOGETHER + tl.arange(0, ROWS_TOGETHER)
+    so, do = _outer(rows, n1, s1, d1, n2, s2, d2, n3, s3, d3, s4, d4, GRANULE, OUTERS, WIDE)
     at = _span(pid % tiles, TILE, WIDE)
-    mask = at < words
-    step = plane * GRANULE
-    if WIDE:
-        step = step.to(tl.int64)
+    mask = (rows < n1 * n2 * n3 * n4)[:, None] & (at < words)[None, :]
+    step = _wide(plane, WIDE) * GRANULE
+    source = src + so[:, None, None] + (at * FEW)[None, :, None]
     if FEW == 2:
-        held = tl.load(src + so + (at * 2)[:, None] + tl.arange(0, 2)[None, :], mask=mask[:, None])
+        held = tl.load(source + tl.arange(0, 2)[None, None, :], mask=mask[:, :, None])
         w0, w1 = tl.split(held)
         w2 = w0
         w3 = w1
     else:
         j = tl.arange(0, 4)
-        held = tl.load(src + so + (at * FEW)[:, None] + j[None, :], mask=mask[:, None] & (j < FEW)[None, :], other=0)
-        even, odd = tl.split(held.reshape(TILE, 2, 2))
+        held = tl.load(source + j[None, None, :], mask=mask[:, :, None] & (j < FEW)[None, None, :], other=0)
+        even, odd = tl.split(held.reshape(ROWS_TOGETHER, TILE, 2, 2))
         w0, w2 = tl.split(even)
         w1, w3 = tl.split(odd)
     w0 = _as_bits(w0, PER_WORD)
     w1 = _as_bits(w1, PER_WORD)
     w2 = _as_bits(w2, PER_WORD)
     w3 = _as_bits(w3, PER_WORD)
-    tl.store(dst + do + at, _as_word(_unwoven(0, w0, w1, w2, w3, FEW, PER_WORD), PER_WORD), mask=mask)
-    tl.store(dst + do + step + at, _as_word(_unwoven(1, w0, w1, w2, w3, FEW, PER_WORD), PER_WORD), mask=mask)
+    out = dst + do[:, None] + at[None, :]
+    tl.store(out, _as_word(_unwoven(0, w0, w1, w2, w3, FEW, PER_WORD), PER_WORD), mask=mask)
+    tl.store(out + step, _as_word(_unwoven(1, w0, w1, w2, w3, FEW, PER_WORD), PER_WORD), mask=mask)
     if FEW > 2:
-        tl.store(dst + do + 2 * step + at, _as_word(_unwoven(2, w0, w1, w2, w3, FEW, PER_WORD), PER_WORD), mask=mask)
+        tl.store(out + 2 * step, _as_word(_unwoven(2, w0, w1, w2, w3, FEW, PER_WORD), PER_WORD), mask=mask)
     if FEW > 3:
-        tl.store(dst + do + 3 * step + at, _as_word(_unwoven(3, w0, w1, w2, w3, FEW, PER_WORD), PER_WORD), mask=mask)
+        tl.store(out + 3 * step, _as_word(_unwoven(3, w0, w1, w2, w3, FEW, PER_WORD), PER_WORD), mask=mask)
 
 
 KERNELS: dict[str, Any] = {
@@ -356,22 +370,32 @@ class Pointer:
         return self.address
 
 
-def run(launch: Launch, source: int, output: int, device: int) -> None:
-    """Copies on the current stream of a device, which is the current one; the addresses are those of the first items."""
-    stream = triton.runtime.driver.active.get_current_stream(device)
-    key = (launch.class_key, source % 16 == 0, output % 16 == 0, device)
+def run(launch: Launch, source: int, output: int, device: int) -> tuple[Any, ...]:
+    """Copies on the current stream of the current device; the addresses are those of the first items.
+
+    Gives what `again` needs to do the same for other addresses of the same alignment, at the price of a launch alone.
+    """
+    key = (launch.kernel, launch.word, launch.constants, launch.warps, source % 16 == 0, output % 16 == 0, device)
     compiled = _compiled.get(key)
+    numbers = (*launch.integers, *(value for _, value in launch.constants))
     if compiled is None:
-        compiled = _compiled[key] = interpret(launch, Pointer(source, launch.word), Pointer(output, launch.word))
-        return
-    # The compiled kernel called directly: finding it again through its arguments costs more than the launch.
-    compiled.run(
-        launch.programs, 1, 1, stream, compiled.function, compiled.packed_metadata, None, None, None,
-        source, output, *launch.integers, *launch.values,
-    )  # fmt: skip
+        pointers = Pointer(source, launch.word), Pointer(output, launch.word)
+        compiled = _compiled[key] = interpret(launch, *pointers)
+        return compiled.run, launch.programs, compiled.function, compiled.packed_metadata, numbers
+    ready = (compiled.run, launch.programs, compiled.function, compiled.packed_metadata, numbers)
+    again(ready, source, output, device)
+    return ready
+
+
+def again(ready: tuple[Any, ...], source: int, output: int, device: int) -> None:
+    """The compiled kernel called directly: finding it through its arguments costs more than the launch."""
+    call, programs, function, metadata, numbers = ready
+    stream = triton.runtime.driver.active.get_current_stream(device)
+    call(programs, 1, 1, stream, function, metadata, None, None, None, source, output, *numbers)
 
 
 def interpret(launch: Launch, source: Any, output: Any) -> Any:
     """The same through Triton's own call, which compiles; or interprets, where that was asked for."""
     kernel = KERNELS[launch.kernel]
-    return kernel[(launch.programs,)](source, output, *launch.integers, *launch.values, num_warps=launch.warps)
+    values = [value for _, value in launch.constants]
+    return kernel[(launch.programs,)](source, output, *launch.integers, *values, num_warps=launch.warps)

@@ -94,7 +94,9 @@ class _Version(argparse.Action):
         parts = [f"{name} {_installed(name)}" for name in ("numpy", "ml_dtypes", "onnx")]
         _print(f"onereshape {onereshape.__version__}", sys.stdout)
         _print(f"{', '.join(parts)}, Python {platform.python_version()}", sys.stdout)
-        kernels = f"C++, up to {cpu_copy.threads()} threads" if cpu_copy.available() else "NumPy's (no C++ kernels built)"
+        kernels = (
+            f"C++, up to {cpu_copy.threads()} threads" if cpu_copy.available() else "NumPy's (no C++ kernels built)"
+        )
         _print(f"copies: {kernels}", sys.stdout)
         parser.exit()
 

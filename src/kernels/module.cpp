@@ -65,7 +65,7 @@ std::uintptr_t beyond_line(const py::array& array) {
 
 PYBIND11_MODULE(_copy, module, py::mod_gil_not_used()) {
     module.doc() = "Copies into C order, by the plans of onereshape.arrays.layout.";
-    py::class_<Plan>(module, "Plan").def(py::init(&plan)).def_readonly("nbytes", &Plan::nbytes);
+    py::class_<Plan>(module, "Plan", py::module_local()).def(py::init(&plan)).def_readonly("nbytes", &Plan::nbytes);
     module.def("copy_array", &copy_array);
     module.def("copy_address", &copy_address);
     module.def("beyond_line", &beyond_line);

@@ -66,6 +66,7 @@ SWEEP: dict[str, list[dict[str, int]]] = {
     ],
     "interleave": [{"along_source": n, "warps": w} for n, w in ((128, 1), (256, 2), (512, 4), (1024, 4), (1024, 8))],
 }
+SWEEP["small"] = [{"room": n, "warps": w} for n, w in ((512, 2), (512, 4), (1024, 2), (1024, 8), (2048, 4), (2048, 8))]
 SWEEP["deinterleave"] = SWEEP["interleave"]
 
 

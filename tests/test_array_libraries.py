@@ -150,7 +150,9 @@ class TestTorch:
     @settings(max_examples=150)
     @given(st.data())
     def test_any_layout(self, data: st.DataObject) -> None:
-        array = random_array(data.draw(st.integers(0, 2**32)), 1 << 14, itemsize=data.draw(st.sampled_from([1, 2, 4, 8])), offset=0)
+        array = random_array(
+            data.draw(st.integers(0, 2**32)), 1 << 14, itemsize=data.draw(st.sampled_from([1, 2, 4, 8])), offset=0
+        )
         if min(array.strides, default=0) < 0:  # torch has none
             array = np.ascontiguousarray(array)
         words = {1: np.uint8, 2: np.int16, 4: np.int32, 8: np.int64}[array.itemsize]
@@ -225,7 +227,9 @@ class TestTorchTraces:
 
     @pytest.mark.filterwarnings("ignore")  # of torch's own, about how it traces
     def test_compiled_with_symbolic_sizes(self) -> None:
-        compiled = torch.compile(lambda x: self.OP(x.transpose(0, 1), [0, -1]) * 2, fullgraph=True, dynamic=True, backend="aot_eager")
+        compiled = torch.compile(
+            lambda x: self.OP(x.transpose(0, 1), [0, -1]) * 2, fullgraph=True, dynamic=True, backend="aot_eager"
+        )
         for dims in [(4, 5, 6), (7, 3, 2), (30, 40, 8)]:
             x = torch.randn(dims, requires_grad=True)
             result = compiled(x)

@@ -111,7 +111,9 @@ def test_large_outputs_begin_on_a_line() -> None:
         assert _copy.beyond_line(cpu_copy.copied(np.zeros((512, 512)).T, (-1 + 2, 512 * 512))) == 0
 
 
-@pytest.mark.parametrize("change", [{"item": 0}, {"dims": (0, 4)}, {"destination": (4, 8)}, {"source_axis": 2}, {"kind": "x"}])
+@pytest.mark.parametrize(
+    "change", [{"item": 0}, {"dims": (0, 4)}, {"destination": (4, 8)}, {"source_axis": 2}, {"kind": "x"}]
+)
 def test_a_plan_that_is_none_is_refused(change: dict[str, Any]) -> None:
     good = {"kind": "transpose", "item": 4, "dims": (4, 4), "source": (4, 16), "destination": (16, 4), "source_axis": 0}
     words = good | change
@@ -122,7 +124,11 @@ def test_a_plan_that_is_none_is_refused(change: dict[str, Any]) -> None:
 def test_a_plan_of_other_arrays_is_refused() -> None:
     x = np.zeros((8, 8), np.int32)
     plan = cpu_copy.kernel_plan(x.T.shape, x.T.strides, 4)
-    for destination, source in [(np.empty((8, 7), np.int32), x.T), (np.empty((8, 8), np.int32), x[:4]), (x.copy().T, x.T)]:
+    for destination, source in [
+        (np.empty((8, 7), np.int32), x.T),
+        (np.empty((8, 8), np.int32), x[:4]),
+        (x.copy().T, x.T),
+    ]:
         with pytest.raises(ValueError, match="other arrays"):
             _copy.copy_array(plan, destination if source is not x[:4] else destination, source, 1)
 

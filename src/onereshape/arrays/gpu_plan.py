@@ -20,6 +20,9 @@ _INT32 = 2**31 - 1
 _RUN = 512
 """The bytes of a run below which it is joined with what follows it."""
 
+_FEW = 16
+"""The items and rows, in words, below which their number is a constant of the kernel."""
+
 _SHORT = 64
 """The bytes up to which an item is exchanged with its neighbours, rather than written where it belongs."""
 
@@ -47,7 +50,7 @@ def launch_of(plan: CopyPlan, alignment: int, **tuned: int) -> Launch | None:
         return None
     steps = [stride for axis in others for stride in (plan.source[axis], plan.destination[axis])]
     found = _interleave(plan, alignment, steps, tuned) or _tile(plan, alignment, steps, tuned)
-    found = found or _blocks(plan, alignment, steps, tuned)
+    found = found or _small(plan, alignment, steps, tuned) or _blocks(plan, alignment, steps, tuned)
     kernel, word, granule, constants, head, warps, tiles, inside = found
     others = [axis for axis in others if axis not in inside]
     if len(others) > OUTER:
@@ -111,7 +114,7 @@ def _interleave(plan: CopyPlan, alignment: int, steps: list[int], tuned: dict[st
     if plan.item < 4 and word < 4:
         word = plan.item
         granule = max(word, gcd(granule, word))
-    room = tuned.get("along_source", 512 if plan.item >= 4 or word == 4 else 1024)
+    room = tuned.get("along_source", 256 if word >= 4 else 1024)
     words = plan.dims[long] * plan.item // word
     per_tile = min(room, _power(words))
     constants = {
@@ -121,7 +124,7 @@ def _interleave(plan: CopyPlan, alignment: int, steps: list[int], tuned: dict[st
         "ROWS_TOGETHER": room // per_tile,
     }
     head = [words * word // granule, plane // granule]
-    warps = tuned.get("warps", _warps(room * 4))
+    warps = tuned.get("warps", max(2, _warps(room * 4)))
     return plan.kind, word, granule, constants, head, warps, _parts(words, per_tile), set()
 
 
@@ -181,6 +184,29 @@ def _square(na: int, nb: int, along_a: int, along_b: int, tuned: dict[str, int])
     return tuned.get("along_source", a), tuned.get("along_destination", b)
 
 
+def _small(plan: CopyPlan, alignment: int, steps: list[int], tuned: dict[str, int]) -> _Found | None:
+    """Items of few words that no wide access fits, in few rows: their numbers are part of the class."""
+    a, b = plan.source_axis, plan.destination_axis
+    granule = _granule(alignment, plan.item, plan.source[a], plan.source[b], *steps)
+    word = min(granule, 8)
+    words, nb = plan.item // word, plan.dims[b]
+    if a != b - 1 or granule > 8 or words >= _FEW or nb >= _FEW:
+        return None
+    tile = tuned.get("room", 1024)
+    constants = {"ITEM": words, "HIGH": nb, "TILE": tile}
+    head = [plan.dims[a], plan.source[a] // granule, plan.source[b] // granule]
+    return (
+        "small",
+        word,
+        granule,
+        constants,
+        head,
+        tuned.get("warps", 4),
+        _parts(plan.dims[a] * nb * words, tile),
+        set(),
+    )
+
+
 def _blocks(plan: CopyPlan, alignment: int, steps: list[int], tuned: dict[str, int]) -> _Found:
     """Items of any length over both dims, each written where it belongs."""
     a, b = plan.source_axis, plan.destination_axis
@@ -189,7 +215,7 @@ def _blocks(plan: CopyPlan, alignment: int, steps: list[int], tuned: dict[str, i
     granule = _granule(alignment, plan.item, *strides, *steps)
     word = min(granule, 4) if plan.item % 8 or granule < 8 or plan.item > 8 else 8
     words, na, nb = plan.item // word, plan.dims[a] if both else 1, plan.dims[b]
-    room = tuned.get("room", 4096 if granule == 16 else 1024 if words < 32 else 2048)
+    room = tuned.get("room", 1024 if granule < 16 and words < 32 else 2048)
     along_item = min(_power(words), 1024)
     along_b = min(_power(nb), max(1, room // along_item))
     along_a = min(_power(na), max(1, room // (along_item * along_b)))
@@ -197,5 +223,5 @@ def _blocks(plan: CopyPlan, alignment: int, steps: list[int], tuned: dict[str, i
     per_a = (plan.source[a] // granule, plan.destination[a] // granule) if both else (0, 0)
     head = [na, nb, plan.item // granule, *per_a, plan.source[b] // granule]
     tiles = _parts(na, along_a) * _parts(nb, along_b) * _parts(words, along_item)
-    warps = tuned.get("warps", max(4, _warps(along_a * along_b * along_item)))
+    warps = tuned.get("warps", 8 if granule == 16 else 4)
     return "blocks", word, granule, constants, head, warps, tiles, set()

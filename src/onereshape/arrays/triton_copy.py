@@ -207,6 +207,25 @@ def _blocks(
         tl.store(dst + do + into, tl.load(src + so + source, mask=mask), mask=mask)
 
 
+@triton.jit(do_not_specialize=list(range(2, 17)))
+def _small(
+    src, dst, na, sa, sb,
+    n1, s1, d1, n2, s2, d2, n3, s3, d3, n4, s4, d4,
+    ITEM: tl.constexpr, HIGH: tl.constexpr, TILE: tl.constexpr,
+    GRANULE: tl.constexpr, OUTERS: tl.constexpr, WIDE: tl.constexpr,
+):  # fmt: skip
+    """Small blocks of HIGH items of ITEM words, one after the other in the destination, which is written in order."""
+    tiles = tl.cdiv(na * (HIGH * ITEM), TILE)
+    pid = tl.program_id(0)
+    so, do = _outer(pid // tiles, n1, s1, d1, n2, s2, d2, n3, s3, d3, s4, d4, GRANULE, OUTERS, WIDE)
+    at = pid % tiles * TILE + tl.arange(0, TILE)
+    a = _wide(at // (HIGH * ITEM), WIDE)
+    b = _wide(at // ITEM % HIGH, WIDE)
+    mask = at < na * (HIGH * ITEM)
+    held = tl.load(src + so + (a * sa + b * sb) * GRANULE + at % ITEM, mask=mask)
+    tl.store(dst + do + at, held, mask=mask)
+
+
 @triton.jit
 def _choose(number: tl.constexpr, w0, w1, w2, w3):
     if number == 0:
@@ -350,6 +369,7 @@ KERNELS: dict[str, Any] = {
     "tile": _tile,
     "pack": _pack,
     "blocks": _blocks,
+    "small": _small,
     "interleave": _interleave,
     "deinterleave": _deinterleave,
 }

@@ -20,8 +20,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.modules["onereshape.arrays._copy"] = None  # type: ignore[assignment]  # not the installed one
 
-from onereshape.arrays.layout import copy_plan
-from tests.copying import random_dims, random_view
+from onereshape.arrays.layout import copy_plan  # noqa: E402
+from tests.copying import random_dims, random_view  # noqa: E402
 
 LIBC = ctypes.CDLL(None)
 LIBC.malloc.restype = ctypes.c_void_p
@@ -40,7 +40,7 @@ def loaded(path: str) -> ModuleType:
 def block(nbytes: int) -> tuple[int, Any]:
     """Memory of exactly so many bytes, which the sanitizer fences."""
     address = LIBC.malloc(nbytes)
-    return address, np.frombuffer((ctypes.c_uint8 * nbytes).from_address(address), np.uint8)
+    return address, np.frombuffer(memoryview((ctypes.c_uint8 * nbytes).from_address(address)), np.uint8)
 
 
 def one_copy(kernels: ModuleType, seed: int) -> str:

@@ -20,7 +20,7 @@ from onereshape.arrays.layout import copy_plan
 from tests.copying import random_array
 from tests.strategies import Array
 
-SEEN = set()
+SEEN: set[str] = set()
 
 
 def words_at(address: int, word: int) -> torch.Tensor:

@@ -39,7 +39,8 @@ template <Index N>
 void blocks(char* destination, const char* source, const Rectangle& r) {
     // Copies of all numbers: a store of bytes might change the rectangle, for all that the compiler knows.
     const Index item = N > 0 ? N : r.item, na = r.na, nb = r.nb, sa = r.sa, sb = r.sb, da = r.da;
-    const Index high = N > 0 ? std::max<Index>(1, line / item) : r.high;
+    // Of the smallest items four lines' worth, or a line would be finished before the next row of it is near.
+    const Index high = N > 0 && N <= 16 ? 4 * line / item : r.high;
     Index j = 0;
     for (; j + high <= nb; j += high) {
         const char* from = source + j * sb;

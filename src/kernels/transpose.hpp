@@ -40,6 +40,39 @@ void transpose_squares(char* destination, const char* source, Index na, Index nb
     }
 }
 
+// Squares of half that side, in vectors half full: na and nb are at least half a square's side.
+template <class T>
+void transpose_half_squares(char* destination, const char* source, Index na, Index nb, Index sb, Index da) {
+    using L = Lanes<T>;
+    using Vector = typename L::Vector;
+    constexpr Index width = sizeof(T), side = L::count / 2, full = side / 2;
+    for (Index j = 0; j < nb; j += side) {
+        j = std::min(j, nb - side);
+        for (Index i = 0; i < na; i += side) {
+            i = std::min(i, na - side);
+            Vector row[side], held[full];
+            for (Index k = 0; k < side; ++k) {
+                row[k] = Vector{};
+                std::memcpy(&row[k], source + (j + k) * sb + i * width, 8);
+            }
+            for (Index k = 0; k < full; ++k) held[k] = L::zip_low(row[k], row[k + full]);
+            for (Index round = 1; round < full; round *= 2) {
+                Vector next[full];
+                for (Index k = 0; k < full / 2; ++k) {
+                    next[2 * k] = L::zip_low(held[k], held[k + full / 2]);
+                    next[2 * k + 1] = L::zip_high(held[k], held[k + full / 2]);
+                }
+                for (Index k = 0; k < full; ++k) held[k] = next[k];
+            }
+            // Each vector holds two columns.
+            for (Index k = 0; k < side; ++k) {
+                const char* column = reinterpret_cast<const char*>(&held[k / 2]) + k % 2 * 8;
+                std::memcpy(destination + (i + k) * da + j * width, column, 8);
+            }
+        }
+    }
+}
+
 // Columns of a panel of words, one line high: four words (two, if they have 8 bytes) of each row become as many lines.
 template <class Word>
 inline void write_lines(char* destination, Index da, const char* panel, Index row) {
@@ -128,7 +161,14 @@ inline bool crowded(Index sb) { return sb % 4096 == 0; }
 template <class T>
 void transpose(char* destination, const char* source, const Rectangle& r) {
     constexpr Index width = sizeof(T), high = line / width, side = 16 / width;
-    if (r.na < side || r.nb < side) return transpose_narrow<T>(destination, source, r.na, r.nb, r.sb, r.da);
+    if (r.na < side || r.nb < side) {
+        if constexpr (width <= 4) {
+            if (r.na >= side / 2 && r.nb >= side / 2) {
+                return transpose_half_squares<T>(destination, source, r.na, r.nb, r.sb, r.da);
+            }
+        }
+        return transpose_narrow<T>(destination, source, r.na, r.nb, r.sb, r.da);
+    }
     if (r.nb < high) {
         for (Index n = 0; n < r.repeats; ++n) {
             transpose_squares<T>(destination + n * r.dr, source + n * r.na * width, r.na, r.nb, r.sb, r.da);

@@ -123,15 +123,15 @@ class Reshape:
             self._check_type(library.type_name(data))
             words = tuple(shape) if isinstance(shape, _LISTS) else self._words(shape)
             return library.traced(data, words, self.spec, self._zero_copies, copy)
-        dims = library.dims(data)
-        key = (library, data.dtype, dims) if shape is None else None
-        if key in self._plans:
-            return library.reshaped(data, self._plans[key][0], copy)
+        key = (library, *library.layout(data)) if shape is None and copy is None else None
+        plan = self._plans.get(key)
+        if plan is not None:
+            return plan[1](data, plan[0], None)
         self._check_type(library.type_name(data))
-        output = self._output(dims, shape)
+        output = self._output(library.dims(data), shape)
         result = library.reshaped(data, output, copy)
         if key is not None:
-            self._remember(key, output, None)
+            self._remember(key, output, library.quickest(data, output))
         return result
 
     def _check_type(self, name: str) -> None:

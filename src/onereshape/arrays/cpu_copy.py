@@ -33,7 +33,7 @@ def available() -> bool:
 
 
 def threads() -> int:
-    """How many threads a large copy may use: ONERESHAPE_NUM_THREADS, else OMP_NUM_THREADS, else all that we may run on."""
+    """How many threads a large copy may use: ONERESHAPE_NUM_THREADS, else OMP_NUM_THREADS, else one per processor."""
     for name in ("ONERESHAPE_NUM_THREADS", "OMP_NUM_THREADS"):
         first = os.environ.get(name, "").split(",")[0].strip()
         if first.isdecimal() and int(first) > 0:

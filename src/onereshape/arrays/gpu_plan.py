@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd, prod
 
-from onereshape.arrays.layout import WORDS, CopyPlan
+from onereshape.arrays.layout import CopyPlan
 
 OUTER = 4
 """How many dims besides the tile's own a kernel can walk."""
@@ -161,7 +161,7 @@ def _tile(plan: CopyPlan, alignment: int, steps: list[int], tuned: dict[str, int
 
 
 def _following(plan: CopyPlan) -> tuple[int, int]:
-    """The dims into which the source's run, and the destination's, go on without a gap, where they are short; else -1."""
+    """The dims into which the source's run, and the destination's, go on without a gap, if they are short; else -1."""
     a, b = plan.source_axis, plan.destination_axis
     found_a = found_b = -1
     for axis in range(len(plan.dims)):
@@ -192,7 +192,7 @@ def _small(plan: CopyPlan, alignment: int, steps: list[int], tuned: dict[str, in
     words, nb = plan.item // word, plan.dims[b]
     if a != b - 1 or granule > 8 or words >= _FEW or nb >= _FEW:
         return None
-    tile = tuned.get("room", 1024)
+    tile = tuned.get("room", 512)
     constants = {"ITEM": words, "HIGH": nb, "TILE": tile}
     head = [plan.dims[a], plan.source[a] // granule, plan.source[b] // granule]
     return (

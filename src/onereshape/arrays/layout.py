@@ -55,6 +55,7 @@ class CopyPlan:
         return prod(self.dims) * self.item
 
 
+@lru_cache(maxsize=4096)
 def view_strides(dims: Dims, strides: Dims, itemsize: int, output: Dims) -> Dims | None:
     """The strides of a view with the dims `output`, which hold as many elements; None if only a copy has them.
 

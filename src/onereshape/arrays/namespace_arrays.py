@@ -28,6 +28,16 @@ def integers(shape: Any) -> Any:
     return np.asarray(shape.tolist() if hasattr(shape, "tolist") else shape)
 
 
+def layout(data: Any) -> tuple[Any, ...]:
+    """What a remembered answer depends on."""
+    return data.dtype, data.shape
+
+
+def quickest(data: Any, output: tuple[int, ...]) -> Any:  # noqa: ARG001 - as in every library
+    """What reshapes other arrays of the same layout."""
+    return reshaped
+
+
 def tracing() -> bool:
     """Whether the library is tracing with dims that are symbols; of those named here, only torch does."""
     return False

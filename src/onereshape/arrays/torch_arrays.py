@@ -14,6 +14,12 @@ from onereshape.arrays.layout import view_strides
 from onereshape.errors import ReshapeError
 
 
+SMALLEST = {"cpu": cpu_copy.SMALLEST, "cuda": 4 << 20}
+"""The bytes of a copy, on each kind of device, below which torch's own is as fast; on other devices it always is."""
+
+_NEVER = 1 << 63
+
+
 def dims(data: Any) -> tuple[int, ...]:
     return tuple(data.shape)
 
@@ -25,6 +31,26 @@ def type_name(data: Any) -> str:
 def integers(shape: Any) -> Any:
     """A shape tensor as a NumPy array: a few integers, wherever they are."""
     return shape.detach().cpu().numpy()
+
+
+def layout(data: Any) -> tuple[Any, ...]:
+    """What a remembered answer depends on."""
+    return data.dtype, data.shape, data.stride() if data.layout is torch.strided else None, data.is_cuda
+
+
+def quickest(data: Any, output: tuple[int, ...]) -> Any:
+    """What reshapes other tensors of the same layout: torch alone, where it would not copy or the copy is small."""
+    small = data.numel() * data.element_size() < SMALLEST.get(data.device.type, _NEVER)
+    if not small and view_strides(tuple(data.shape), data.stride(), 1, output) is None:
+        return reshaped
+    return _by_torch
+
+
+def _by_torch(data: Any, output: tuple[int, ...], copy: bool | None) -> Any:
+    try:
+        return data.reshape(output)
+    except RuntimeError:  # said in our words
+        return reshaped(data, output, copy)
 
 
 def tracing() -> bool:
@@ -48,6 +74,8 @@ def reshaped(data: Any, output: tuple[int, ...], copy: bool | None) -> Any:
     try:
         if strides is not None and not copy:
             return _view(data, output, strides)
+        if not copy and data.numel() * data.element_size() < SMALLEST.get(data.device.type, _NEVER):
+            return data.reshape(output)
         return contiguous(data).view(output)
     except (RuntimeError, ValueError, MemoryError) as error:
         raise _limit(output, f"it says {str(error).partition(chr(10))[0]}") from None
@@ -65,12 +93,12 @@ def contiguous(data: Any) -> Any:
     if not _plain(data):
         return data.clone(memory_format=torch.contiguous_format)
     if data.requires_grad and torch.is_grad_enabled():
-        return _Contiguous.apply(data)
+        return _Contiguous.apply(data)  # type: ignore[no-untyped-call]
     return _copied(data)
 
 
 def _plain(data: Any) -> bool:
-    """Whether the elements are the bytes in memory: no lazy conjugate or negative, no subclass, nothing being traced."""
+    """Whether the elements are the bytes in memory: no lazy conjugate or negative, no subclass, nothing traced."""
     kind = type(data)
     if kind is not torch.Tensor and kind is not torch.nn.Parameter:
         return False
@@ -88,7 +116,7 @@ class _Contiguous(torch.autograd.Function):
         return _copied(data)
 
     @staticmethod
-    def backward(ctx: Any, grad: Any) -> Any:  # type: ignore[override]  # noqa: ARG004
+    def backward(ctx: Any, grad: Any) -> Any:  # noqa: ARG004
         return grad
 
 
@@ -98,7 +126,7 @@ def _copied(data: Any) -> Any:
 
         return torch_cuda.contiguous(data)
     itemsize = data.element_size()
-    if data.device.type != "cpu" or not cpu_copy.available() or data.numel() * itemsize < cpu_copy.SMALLEST:
+    if data.device.type != "cpu" or not cpu_copy.available() or data.numel() * itemsize < SMALLEST["cpu"]:
         return data.clone(memory_format=torch.contiguous_format)
     result = torch.empty(data.shape, dtype=data.dtype)
     strides = tuple(stride * itemsize for stride in data.stride())

@@ -1,8 +1,8 @@
 """Reshape as a custom operator of torch: `onereshape::reshape`, for torch.compile and torch.export.
 
-An operator of torch cannot give back its input's memory, so that inside a compiled graph a Reshape is a copy, which the
-kernels make.  Its fake implementation follows the rule of `infer` with torch's symbols: a copied dim is data's own, and an
-inferred one is the product of the dims that are not copied, divided by the fixed ones.
+An operator of torch cannot give back its input's memory, so that inside a compiled graph a Reshape is a copy, which
+the kernels make.  Its fake implementation follows the rule of `infer` with torch's symbols: a copied dim is data's own,
+and an inferred one is the product of the dims that are not copied, divided by the fixed ones.
 """
 
 from __future__ import annotations

@@ -201,7 +201,7 @@ def _small(plan: CopyPlan, alignment: int, steps: list[int], tuned: dict[str, in
         granule,
         constants,
         head,
-        tuned.get("warps", 4),
+        tuned.get("warps", 2),
         _parts(plan.dims[a] * nb * words, tile),
         set(),
     )

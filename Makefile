@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 LOWEST := .venv-lowest
 
-.PHONY: demo test test-lowest lint bench docs clean
+.PHONY: demo test test-lowest lint bench sanitize docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -23,7 +23,17 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python bench/formats.py
 	$(BIN)/python bench/corpus.py
 	$(BIN)/python bench/models.py
+	$(BIN)/python bench/copies.py
 	$(BIN)/python bench/dask.py
+
+# The copy kernels with AddressSanitizer and UBSan, on random shapes, strides and offsets.
+sanitize: $(VENV)/.installed-sanitize
+	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DONERESHAPE_SANITIZE=ON -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
+	    -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python -Dpybind11_DIR=$$($(BIN)/python -m pybind11 --cmakedir)
+	$(BIN)/cmake --build build/sanitize
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
+	    ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
+	    $(BIN)/python tests/fuzz_copy.py $$(ls build/sanitize/_copy*.so)
 
 docs: $(VENV)/.installed
 	$(BIN)/python docs/write_dialects.py

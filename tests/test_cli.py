@@ -325,7 +325,10 @@ class TestUsage:
 
     def test_version(self, capsys: Captured) -> None:
         found = said(capsys, "--version")
-        assert re.fullmatch(r"onereshape 0\.1\.0\nnumpy \S+, ml_dtypes \S+, onnx \S+, Python 3\.\S+\n", found)
+        versions = r"onereshape 0\.1\.0\nnumpy \S+, ml_dtypes \S+, onnx \S+, Python 3\.\S+\n"
+        assert re.fullmatch(
+            versions + r"copies: (C\+\+, up to \d+ threads|NumPy's \(no C\+\+ kernels built\))\n", found
+        )
 
 
 def process(*words: str, cwd: Path | None = None, **options: Any) -> subprocess.CompletedProcess[str]:

@@ -58,7 +58,7 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "not-an-array": (
         lambda: orx.reshape([[1, 2]], [2], "onnx"),
-        "data is of type list, not a NumPy array  [not-an-array]",
+        "data is of type list, not an array of NumPy, PyTorch, JAX, CuPy or the array API  [not-an-array]",
     ),
     "below-minus-one": (
         lambda: orx.resolve([2, 3], [2, -2], "onnx"),
@@ -170,6 +170,10 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
     "needs-copy": (
         lambda: orx.reshape(X.T, [6], "onnx", copy=False),
         "copy=False, but the strides [4, 12] allow no view of dims [6]  [needs-copy]",
+    ),
+    "no-view": (
+        lambda: _fail(ReshapeError("no-view", library="JAX", output=[6])),
+        "copy=False, but JAX gives no view of dims [6]  [no-view]",
     ),
     "unreadable": (
         lambda: _fail(FormatError("unreadable", path="x.npy", why="it is a folder")),

@@ -96,6 +96,7 @@ CODES: dict[str, Code] = {
         usage=True,
     ),
     "needs-copy": Code("copy=False, but the strides {strides} allow no view of dims {output}"),
+    "no-view": Code("copy=False, but {library} gives no view of dims {output}"),
     # Dims that are to be freed
     "unknown-input": Code("the model has no input {name!r}{nearest}; {there}", usage=True),
     "axis-range": Code("the input {input} has {rank:dim}, so it has no axis {asked}", usage=True),

@@ -12,14 +12,20 @@ from typing import Any
 import numpy as np
 
 from onereshape import dtypes
+from onereshape.arrays import cpu_copy
 from onereshape.arrays.chunked import chunked_library
-from onereshape.arrays.numpy_arrays import Array, reshape_numpy
+from onereshape.arrays.libraries import library_of
+from onereshape.arrays.numpy_arrays import Array, needs_copy, reshape_numpy
 from onereshape.errors import ReshapeError
 from onereshape.semantics import output_dims
 from onereshape.specs import SPECS, Spec, spec as find_spec
 from onereshape.target import read_flag, read_integers, read_target
 
 _ndarray = np.ndarray  # one look-up less in every call
+
+_NUMPY = (np.ndarray, np.generic)
+_LISTS = (list, tuple)
+"""Tuples of types, since torch cannot trace a union of them."""
 
 _PLANS = 256
 """How many results of `output_dims` one operator remembers."""
@@ -50,7 +56,7 @@ class Reshape:
         self._zero_copies = read_flag(self.spec, given)
         if self.target is not None:
             read_target(self.target, self.spec, zero_copies=self._zero_copies)  # refuse now what no data can mend
-        self._plans: dict[Any, tuple[int, ...]] = {}
+        self._plans: dict[Any, tuple[tuple[int, ...], Any]] = {}
 
     def __repr__(self) -> str:
         attributes = "".join(f", {name}={value!r}" for name, value in self.attributes.items())
@@ -79,51 +85,81 @@ class Reshape:
     ) -> Any:
         """`data` in its new dims: a view wherever the strides allow it; `copy` as in the array API.
 
+        `data` is an array of NumPy, PyTorch, JAX, CuPy or the array API, and so is what comes back, on the same device.
         `shape` is the second input: a 1-D array of the type that the specification asks for, or a list of integers.
         `chunks` and `limit` are of Dask arrays: the chunks of output, and the most bytes that a block may have.
         """
         key: Any = None
         if copy is chunks is limit is None and type(data) is _ndarray:
             if shape is None:
-                key = (data.shape, data.dtype)
+                key = (data.shape, data.strides, data.dtype)
             elif type(shape) is _ndarray:
-                key = (data.shape, data.dtype, shape.dtype, shape.shape, shape.tobytes())
-            output = self._plans.get(key)
-            if output is not None:
+                key = (data.shape, data.strides, data.dtype, shape.dtype, shape.shape, shape.tobytes())
+            plan = self._plans.get(key)
+            if plan is not None:
                 try:
-                    return data.reshape(output)
+                    return plan[1](data, plan[0]) if plan[1] is not None else data.reshape(plan[0])
                 except MemoryError:
                     pass  # said below in our words
+        if chunks is limit is None:
+            return self._reshape(data, shape, copy, key, {})
         options = {"chunks": chunks, "limit": limit}
-        return self._reshape(
-            data, shape, copy, key, {name: given for name, given in options.items() if given is not None}
-        )
+        return self._reshape(data, shape, copy, key, {name: each for name, each in options.items() if each is not None})
 
     def _reshape(self, data: Any, shape: Any, copy: Any, key: Any, options: dict[str, Any]) -> Any:
         """A call whose answer was not remembered."""
         if copy is not None and not isinstance(copy, bool):
             raise ReshapeError("bad-attribute", attribute="copy", value=repr(copy), allowed="None, True or False")
-        library = chunked_library(data)
-        if library is not None:
-            library.read(data)
-            check = partial(_check_strings, spec=self.spec)
-            return library.reshape(data, self.output_dims(data, shape), copy, check, **options)
-        data = _read_array(data)
-        if options:
-            raise ReshapeError("bad-usage", why=f"{' and '.join(options)}: only Dask arrays have chunks")
-        output = self._output(data, shape)
+        if not isinstance(data, _NUMPY):
+            return self._reshape_other(data, shape, copy, options)
+        _check_options(options)
+        data = np.asarray(data) if isinstance(data, np.generic) else data
+        check_data_type(data, self.spec)
+        output = self._output(data.shape, shape)
         result = reshape_numpy(data, output, copy)
         if key is not None and not data.dtype.hasobject:  # objects must be looked at each time
-            if len(self._plans) >= _PLANS:
-                self._plans.clear()
-            self._plans[key] = output
+            kernel = cpu_copy.copied if cpu_copy.takes(data) and needs_copy(data, output) else None
+            self._remember(key, output, kernel)
         return result
 
-    def _output(self, data: Array, shape: Any) -> tuple[int, ...]:
-        check_data_type(data, self.spec)
+    def _reshape_other(self, data: Any, shape: Any, copy: bool | None, options: dict[str, Any]) -> Any:
+        """An array of another library, through the module that knows it."""
+        chunked = chunked_library(data)
+        if chunked is not None:
+            chunked.read(data)
+            check = partial(_check_strings, spec=self.spec)
+            return chunked.reshape(data, self.output_dims(data, shape), copy, check, **options)
+        _check_options(options)
+        library = library_of(data)
+        if library is None:
+            wanted = "an array of NumPy, PyTorch, JAX, CuPy or the array API"
+            raise ReshapeError("not-an-array", what="data", type=type(data).__name__, wanted=wanted)
+        if library.tracing():
+            self._check_type(library.type_name(data))
+            words = tuple(shape) if isinstance(shape, _LISTS) else self._words(shape)
+            return library.traced(data, words, self.spec, self._zero_copies, copy)
+        key = (library, *library.layout(data)) if shape is None and copy is None else None
+        plan = self._plans.get(key)
+        if plan is not None:
+            return plan[1](data, plan[0], None)
+        self._check_type(library.type_name(data))
+        output = self._output(library.dims(data), shape)
+        result = library.reshaped(data, output, copy)
+        if key is not None:
+            self._remember(key, output, library.quickest(data, output))
+        return result
+
+    def _check_type(self, name: str) -> None:
+        _check_element_type(dtypes.named(name), name, self.spec)
+
+    def _remember(self, key: Any, output: tuple[int, ...], kernel: Any) -> None:
+        if len(self._plans) >= _PLANS:
+            self._plans.clear()
+        self._plans[key] = output, kernel
+
+    def _output(self, data: tuple[int, ...], shape: Any) -> tuple[int, ...]:
         words = self._words(shape)
-        target = read_target(words, self.spec, zero_copies=self._zero_copies, data=data.shape)
-        return output_dims(data.shape, target)
+        return output_dims(data, read_target(words, self.spec, zero_copies=self._zero_copies, data=data))
 
     def _words(self, shape: Any) -> tuple[int, ...]:
         """The integers of the target, from wherever the specification keeps them."""
@@ -133,6 +169,8 @@ class Reshape:
             return self.target
         if self.spec.target_in == "attribute":
             raise ReshapeError("target-twice")
+        if not isinstance(shape, (_ndarray, *_LISTS)) and (library := library_of(shape)) is not None:
+            shape = library.integers(shape)
         if isinstance(shape, np.ndarray):
             _check_shape_tensor(shape, self.spec)
             return tuple(shape.tolist())
@@ -142,7 +180,8 @@ class Reshape:
 
     def output_dims(self, data: Any, shape: Any = None) -> tuple[int, ...]:
         """The dims of the output alone, for data of which only `shape` and `dtype` are there; nothing is moved."""
-        return self._output(data, shape)
+        check_data_type(data, self.spec)
+        return self._output(data.shape, shape)
 
 
 def reshape(  # noqa: PLR0913 - the options of arrays are keywords
@@ -178,18 +217,26 @@ def bound(target: Any, spec: str | Spec, **attributes: Any) -> Reshape:
 
 def check_data_type(data: Any, spec: Spec) -> None:
     """Refuses data of a type that the specification does not list, and says which version lists it first."""
-    element_type = dtypes.of_dtype(data.dtype)
+    _check_element_type(dtypes.of_dtype(data.dtype), str(data.dtype), spec)
+    if data.dtype == np.object_ and isinstance(data, np.ndarray):  # other arrays look at their blocks, later
+        _check_strings(data, spec)
+
+
+def _check_element_type(element_type: dtypes.ElementType | None, shown: str, spec: Spec) -> None:
     name = None if element_type is None else element_type.named_in(spec.dialect)
     if name in spec.data_types:
-        if data.dtype == np.object_ and isinstance(data, np.ndarray):  # other arrays look at their blocks, later
-            _check_strings(data, spec)
         return
     first = next((row for row in SPECS if row.dialect == spec.dialect and name in row.data_types), None)
     if first is None:
         allowed = f": no Reshape of {spec.dialect} takes it"
     else:
         allowed = f": allowed {'since' if first.operator == spec.operator else 'by'} {first}"
-    raise _type_refusal("data-type", name or str(data.dtype), spec, spec.data_types, allowed=allowed)
+    raise _type_refusal("data-type", name or shown, spec, spec.data_types, allowed=allowed)
+
+
+def _check_options(options: dict[str, Any]) -> None:
+    if options:
+        raise ReshapeError("bad-usage", why=f"{' and '.join(options)}: only Dask arrays have chunks")
 
 
 def _check_strings(data: Array, spec: Spec) -> None:
@@ -222,11 +269,3 @@ def _check_fits(words: tuple[int, ...], spec: Spec) -> None:
 
 def _type_refusal(code: str, name: str, spec: Spec, types: tuple[str, ...], **fields: Any) -> ReshapeError:
     return ReshapeError(code, spec=spec, type=name, types=" ".join(types), **fields)
-
-
-def _read_array(data: Any) -> Array:
-    if isinstance(data, np.ndarray):
-        return data
-    if isinstance(data, np.generic):
-        return np.asarray(data)
-    raise ReshapeError("not-an-array", what="data", type=type(data).__name__, wanted="a NumPy array")

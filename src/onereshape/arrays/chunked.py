@@ -7,6 +7,7 @@ may hold anything.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -16,5 +17,10 @@ _MODULES = {"dask": "onereshape.arrays.dask_arrays"}
 
 def chunked_library(data: Any) -> ModuleType | None:
     """The module that knows such arrays, or None where there is none."""
-    name = _MODULES.get(type(data).__module__.partition(".")[0])
+    return _library(type(data))
+
+
+@lru_cache(maxsize=256)
+def _library(kind: type) -> ModuleType | None:
+    name = _MODULES.get(kind.__module__.partition(".")[0])
     return None if name is None else import_module(name)

@@ -1,4 +1,4 @@
-"""NumPy arrays: a view whenever the strides allow one, a copy in C order otherwise."""
+"""NumPy arrays: a view whenever the strides allow one, a copy in C order otherwise, by our kernels where they pay."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from onereshape.arrays import cpu_copy
+from onereshape.arrays.layout import view_strides
 from onereshape.errors import INT64_MAX, ReshapeError
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -21,6 +23,8 @@ def reshape_numpy(array: Array, output: tuple[int, ...], copy: bool | None) -> A
     `copy` has the array API's meaning: None copies only if it must, False refuses instead, True always copies.
     """
     try:
+        if copy is not False and cpu_copy.takes(array) and (copy or needs_copy(array, output)):
+            return cpu_copy.copied(array, output)
         result = array.reshape(output, copy=copy)
     except (ValueError, TypeError) as error:
         raise _refusal(array, output, copy, error) from None
@@ -29,6 +33,11 @@ def reshape_numpy(array: Array, output: tuple[int, ...], copy: bool | None) -> A
     if result.shape != output:  # np.matrix is always 2-D
         raise _limit(output, f"{type(array).__name__} made it {list(result.shape)}")
     return result
+
+
+def needs_copy(array: Array, output: tuple[int, ...]) -> bool:
+    """Whether no view has these dims."""
+    return view_strides(array.shape, array.strides, array.itemsize, output) is None
 
 
 def _refusal(array: Array, output: tuple[int, ...], copy: bool | None, error: Exception) -> ReshapeError:

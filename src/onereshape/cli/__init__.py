@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn, TextIO
 
 import onereshape
+from onereshape.arrays import cpu_copy
 from onereshape.cli import check, conform, convert, fix, infer, run
 from onereshape.cli.typed import join_negative_shapes
 from onereshape.errors import ReshapeError
@@ -93,6 +94,10 @@ class _Version(argparse.Action):
         parts = [f"{name} {_installed(name)}" for name in ("numpy", "ml_dtypes", "onnx")]
         _print(f"onereshape {onereshape.__version__}", sys.stdout)
         _print(f"{', '.join(parts)}, Python {platform.python_version()}", sys.stdout)
+        kernels = (
+            f"C++, up to {cpu_copy.threads()} threads" if cpu_copy.available() else "NumPy's (no C++ kernels built)"
+        )
+        _print(f"copies: {kernels}", sys.stdout)
         parser.exit()
 
 

@@ -1,0 +1,59 @@
+// Few planes woven into one run, and one run taken apart into few planes: a dim of 2, 3 or 4 that is innermost on one side.
+// Plain loops, which compilers turn into the machine's own interleaving loads and stores where it has them.
+#pragma once
+
+#include "plan.hpp"
+
+namespace onereshape {
+
+// An item that may lie anywhere.
+template <class T>
+using Loose __attribute__((aligned(1), may_alias)) = T;
+
+// nb planes, sb apart on the source's side, na items long: (i, j) goes to i * nb + j.
+template <class T, int few>
+void interleave(char* destination, const char* source, const Rectangle& r) {
+    Loose<T>* __restrict to = reinterpret_cast<Loose<T>*>(destination);
+    const Loose<T>* __restrict plane[few];
+    for (int j = 0; j < few; ++j) plane[j] = reinterpret_cast<const Loose<T>*>(source + j * r.sb);
+    const Index na = r.na;
+    for (Index i = 0; i < na; ++i) {
+        for (int j = 0; j < few; ++j) to[i * few + j] = plane[j][i];
+    }
+}
+
+// na planes, da apart on the destination's side, nb items long: j * na + i goes to (i, j).  Larger items one plane at a
+// time, two lines each, so that lines are written whole; smaller ones all planes at once, as the machine can load them.
+template <class T, int few>
+void deinterleave(char* destination, const char* source, const Rectangle& r) {
+    const Loose<T>* __restrict from = reinterpret_cast<const Loose<T>*>(source);
+    Loose<T>* __restrict plane[few];
+    for (int i = 0; i < few; ++i) plane[i] = reinterpret_cast<Loose<T>*>(destination + i * r.da);
+    constexpr Index step = 2 * line / static_cast<Index>(sizeof(T));
+    const Index nb = r.nb;
+    Index j = 0;
+    if constexpr (sizeof(T) >= 4) {
+        for (; j + step <= nb; j += step) {
+            for (int i = 0; i < few; ++i) {
+                Loose<T>* __restrict to = plane[i] + j;
+                const Loose<T>* __restrict items = from + j * few + i;
+                for (Index k = 0; k < step; ++k) to[k] = items[k * few];
+            }
+        }
+    }
+    for (; j < nb; ++j) {
+        for (int i = 0; i < few; ++i) plane[i][j] = from[j * few + i];
+    }
+}
+
+template <class T>
+Move interleave_of(Index few) {
+    return few == 2 ? interleave<T, 2> : few == 3 ? interleave<T, 3> : interleave<T, 4>;
+}
+
+template <class T>
+Move deinterleave_of(Index few) {
+    return few == 2 ? deinterleave<T, 2> : few == 3 ? deinterleave<T, 3> : deinterleave<T, 4>;
+}
+
+}  // namespace onereshape

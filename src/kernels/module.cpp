@@ -1,0 +1,72 @@
+// The Python side: plans, and copies between arrays or addresses.
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <string>
+
+#include "copy.hpp"
+
+namespace py = pybind11;
+using onereshape::Axis;
+using onereshape::Index;
+using onereshape::Kind;
+using onereshape::Plan;
+
+namespace {
+
+Kind kind_of(const std::string& name) {
+    if (name == "rows") return Kind::rows;
+    if (name == "transpose") return Kind::transpose;
+    if (name == "interleave") return Kind::interleave;
+    if (name == "deinterleave") return Kind::deinterleave;
+    if (name == "blocks") return Kind::blocks;
+    throw std::invalid_argument("no such kind of plan");
+}
+
+Plan plan(const std::string& kind, Index item, const std::vector<Index>& dims, const std::vector<Index>& source,
+          const std::vector<Index>& destination, Index source_axis, std::pair<Index, Index> tile) {
+    if (source.size() != dims.size() || destination.size() != dims.size()) throw std::invalid_argument("unequal ranks");
+    std::vector<Axis> axes;
+    for (std::size_t k = 0; k < dims.size(); ++k) axes.push_back({dims[k], source[k], destination[k]});
+    return onereshape::make_plan(kind_of(kind), item, axes, source_axis, tile.first, tile.second);
+}
+
+void run(const Plan& plan, char* destination, const char* source, int threads) {
+    py::gil_scoped_release release;
+    onereshape::copy(plan, destination, source, threads);
+}
+
+// Between arrays: what the plan would touch must be exactly what the two hold.
+void copy_array(const Plan& plan, const py::array& destination, const py::array& source, int threads) {
+    Index low = 0, high = source.itemsize();
+    for (py::ssize_t axis = 0; axis < source.ndim(); ++axis) {
+        const Index reach = source.strides(axis) * (source.shape(axis) - 1);
+        if (source.shape(axis) == 0) throw std::invalid_argument("the source is empty");
+        (reach < 0 ? low : high) += reach;
+    }
+    const bool fits = destination.nbytes() == plan.nbytes && (destination.flags() & py::array::c_style) != 0;
+    if (!fits || low != plan.low || high != plan.high) throw std::invalid_argument("the plan is of other arrays");
+    run(plan, static_cast<char*>(const_cast<py::array&>(destination).mutable_data()), static_cast<const char*>(source.data()),
+        threads);
+}
+
+// Between addresses, for other libraries' tensors: the caller knows that the plan is theirs.
+void copy_address(const Plan& plan, std::uintptr_t destination, std::uintptr_t source, int threads) {
+    run(plan, reinterpret_cast<char*>(destination), reinterpret_cast<const char*>(source), threads);
+}
+
+// How many bytes an array begins behind the start of a cache line.
+std::uintptr_t beyond_line(const py::array& array) {
+    return reinterpret_cast<std::uintptr_t>(array.data()) % static_cast<std::uintptr_t>(onereshape::line);
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_copy, module, py::mod_gil_not_used()) {
+    module.doc() = "Copies into C order, by the plans of onereshape.arrays.layout.";
+    py::class_<Plan>(module, "Plan", py::module_local()).def(py::init(&plan)).def_readonly("nbytes", &Plan::nbytes);
+    module.def("copy_array", &copy_array);
+    module.def("copy_address", &copy_address);
+    module.def("beyond_line", &beyond_line);
+}

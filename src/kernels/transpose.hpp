@@ -1,0 +1,196 @@
+// Transposition of a rectangle whose rows are unit-stride on the source's side (sa == item) and whose columns are on the
+// destination's, for items of 1, 2, 4, 8 and 16 bytes.
+//
+// What the memory of today's machines asks for: read few rows at a time, each for a long run, and write whole lines, each
+// at once; a line written in pieces, or a buffer read while its writes still wait, costs several times as much.  So a
+// panel of one line's worth of source rows is first gathered into a buffer, where items of 1 and 2 bytes become words of
+// 4 (four or two rows zipped into one); then four columns of it at a time are transposed in registers, and leave as four
+// whole lines.  The last panel and the last columns overlap their neighbours instead of being cut.
+#pragma once
+
+#include <algorithm>
+
+#include "lanes.hpp"
+
+namespace onereshape {
+
+// What is too narrow for a panel, item by item.
+template <class T>
+void transpose_narrow(char* destination, const char* source, Index na, Index nb, Index sb, Index da) {
+    constexpr Index width = sizeof(T);
+    for (Index i = 0; i < na; ++i) {
+        for (Index j = 0; j < nb; ++j) store(destination + i * da + j * width, load<T>(source + i * width + j * sb));
+    }
+}
+
+// Squares of 16 bytes by 16, for what is narrower than a line: na and nb are at least one square's side.
+template <class T>
+void transpose_squares(char* destination, const char* source, Index na, Index nb, Index sb, Index da) {
+    using L = Lanes<T>;
+    constexpr Index width = sizeof(T), side = L::count;
+    for (Index j = 0; j < nb; j += side) {
+        j = std::min(j, nb - side);
+        for (Index i = 0; i < na; i += side) {
+            i = std::min(i, na - side);
+            typename L::Vector held[L::count];
+            for (Index k = 0; k < side; ++k) held[k] = load<typename L::Vector>(source + (j + k) * sb + i * width);
+            L::transpose(held);
+            for (Index k = 0; k < side; ++k) store(destination + (i + k) * da + j * width, held[k]);
+        }
+    }
+}
+
+// Squares of half that side, in vectors half full: na and nb are at least half a square's side.
+template <class T>
+void transpose_half_squares(char* destination, const char* source, Index na, Index nb, Index sb, Index da) {
+    using L = Lanes<T>;
+    using Vector = typename L::Vector;
+    constexpr Index width = sizeof(T), side = L::count / 2, full = side / 2;
+    for (Index j = 0; j < nb; j += side) {
+        j = std::min(j, nb - side);
+        for (Index i = 0; i < na; i += side) {
+            i = std::min(i, na - side);
+            Vector row[side], held[full];
+            for (Index k = 0; k < side; ++k) {
+                row[k] = Vector{};
+                std::memcpy(&row[k], source + (j + k) * sb + i * width, 8);
+            }
+            for (Index k = 0; k < full; ++k) held[k] = L::zip_low(row[k], row[k + full]);
+            for (Index round = 1; round < full; round *= 2) {
+                Vector next[full];
+                for (Index k = 0; k < full / 2; ++k) {
+                    next[2 * k] = L::zip_low(held[k], held[k + full / 2]);
+                    next[2 * k + 1] = L::zip_high(held[k], held[k + full / 2]);
+                }
+                for (Index k = 0; k < full; ++k) held[k] = next[k];
+            }
+            // Each vector holds two columns.
+            for (Index k = 0; k < side; ++k) {
+                const char* column = reinterpret_cast<const char*>(&held[k / 2]) + k % 2 * 8;
+                std::memcpy(destination + (i + k) * da + j * width, column, 8);
+            }
+        }
+    }
+}
+
+// Columns of a panel of words, one line high: four words (two, if they have 8 bytes) of each row become as many lines.
+template <class Word>
+inline void write_lines(char* destination, Index da, const char* panel, Index row) {
+    using L = Lanes<Word>;
+    constexpr Index side = L::count;
+    typename L::Vector held[4][L::count];
+    for (Index block = 0; block < 4; ++block) {
+        for (Index k = 0; k < side; ++k) held[block][k] = load<typename L::Vector>(panel + (block * side + k) * row);
+        L::transpose(held[block]);
+    }
+    for (Index k = 0; k < side; ++k) {
+        for (Index block = 0; block < 4; ++block) store(destination + k * da + block * 16, held[block][k]);
+    }
+}
+
+// Four rows of bytes as one row of words; `length` is a multiple of 16.
+inline void zip_rows(char* words, const char* source, Index sb, Index length, std::uint8_t) {
+    using L = Lanes<std::uint8_t>;
+    for (Index i = 0; i < length; i += 16) {
+        L::Vector r[4];
+        for (Index k = 0; k < 4; ++k) r[k] = load<L::Vector>(source + k * sb + i);
+        const L::Vector even_low = L::zip_low(r[0], r[2]), even_high = L::zip_high(r[0], r[2]);
+        const L::Vector odd_low = L::zip_low(r[1], r[3]), odd_high = L::zip_high(r[1], r[3]);
+        store(words + 4 * i, L::zip_low(even_low, odd_low));
+        store(words + 4 * i + 16, L::zip_high(even_low, odd_low));
+        store(words + 4 * i + 32, L::zip_low(even_high, odd_high));
+        store(words + 4 * i + 48, L::zip_high(even_high, odd_high));
+    }
+}
+
+// Two rows of 2-byte items as one row of words; `length` is a multiple of 8.
+inline void zip_rows(char* words, const char* source, Index sb, Index length, std::uint16_t) {
+    using L = Lanes<std::uint16_t>;
+    for (Index i = 0; i < length; i += 8) {
+        const L::Vector first = load<L::Vector>(source + 2 * i), second = load<L::Vector>(source + sb + 2 * i);
+        store(words + 4 * i, L::zip_low(first, second));
+        store(words + 4 * i + 16, L::zip_high(first, second));
+    }
+}
+
+inline void zip_rows(char* words, const char* source, Index, Index length, std::uint32_t) {
+    std::memcpy(words, source, static_cast<std::size_t>(4 * length));
+}
+
+// The longest run that is gathered from each row, in items, and the buffer that then holds a panel of words.
+constexpr Index longest_run = 1024;
+constexpr Index buffer_bytes = line / 4 * (longest_run * 4 + line);
+
+// A panel one line high (its nb items are 64 bytes) through the buffer; na is a multiple of 16 bytes of items.  Runs of
+// the source go on over the repeats of the panel.
+template <class T>
+void transpose_panel(char* destination, const char* source, Index na, const Rectangle& r, Index repeats, char* buffer) {
+    using Word = std::uint32_t;
+    constexpr Index width = sizeof(T), word = sizeof(Word), zipped = word / width, step = 16 / word;
+    const Index whole = na * repeats;
+    Index i = 0;
+    for (Index begin = 0; begin < whole; begin += r.run) {
+        const Index length = std::min(r.run, whole - begin);
+        // A line more than whole lines: rows a power of two apart would fall into few sets of the cache.
+        const Index row = (length * word + line - 1) / line * line + line;
+        const char* from = source + begin * width;
+        for (Index j = 0; j < line / word; ++j) zip_rows(buffer + j * row, from + j * zipped * r.sb, r.sb, length, T{});
+        for (Index k = 0; k < length; k += step, i += step) {
+            if (i == na) {
+                i = 0;
+                destination += r.dr;
+            }
+            write_lines<Word>(destination + i * r.da, r.da, buffer + k * word, row);
+        }
+    }
+}
+
+// The same straight from the source, where few rows make a line.
+template <class T>
+void transpose_panel_direct(char* destination, const char* source, Index na, const Rectangle& r, Index repeats) {
+    constexpr Index width = sizeof(T), step = 16 / width;
+    for (Index n = 0; n < repeats; ++n, destination += r.dr, source += na * width) {
+        for (Index i = 0; i < na; i += step) write_lines<T>(destination + i * r.da, r.da, source + i * width, r.sb);
+    }
+}
+
+// Whether 16 rows this far apart fall into so few sets of a first-level cache that they drive each other out.
+inline bool crowded(Index sb) { return sb % 4096 == 0; }
+
+// A rectangle repeats only if na is a multiple of `side`.
+template <class T>
+void transpose(char* destination, const char* source, const Rectangle& r) {
+    constexpr Index width = sizeof(T), high = line / width, side = 16 / width;
+    if (r.na < side || r.nb < side) {
+        if constexpr (width <= 4) {
+            if (r.na >= side / 2 && r.nb >= side / 2) {
+                return transpose_half_squares<T>(destination, source, r.na, r.nb, r.sb, r.da);
+            }
+        }
+        return transpose_narrow<T>(destination, source, r.na, r.nb, r.sb, r.da);
+    }
+    if (r.nb < high) {
+        for (Index n = 0; n < r.repeats; ++n) {
+            transpose_squares<T>(destination + n * r.dr, source + n * r.na * width, r.na, r.nb, r.sb, r.da);
+        }
+        return;
+    }
+    alignas(64) static thread_local char buffer[width == 8 ? 1 : buffer_bytes];
+    const bool direct = width == 8 || (width == 4 && !crowded(r.sb));
+    const auto panel = [&](char* to, const char* from, Index na, Index repeats) {
+        if constexpr (width >= 4) {
+            if (direct) return transpose_panel_direct<T>(to, from, na, r, repeats);
+        }
+        if constexpr (width <= 4) transpose_panel<T>(to, from, na, r, repeats, buffer);
+    };
+    const Index whole = r.na / side * side, last = r.na - side;
+    for (Index j = 0; j < r.nb; j += high) {
+        j = std::min(j, r.nb - high);
+        char* to = destination + j * width;
+        const char* from = source + j * r.sb;
+        panel(to, from, whole, r.repeats);
+        if (whole < r.na) panel(to + last * r.da, from + last * width, side, 1);
+    }
+}
+
+}  // namespace onereshape

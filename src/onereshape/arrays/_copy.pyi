@@ -1,0 +1,20 @@
+from typing import Any
+
+class Plan:
+    def __init__(
+        self,
+        kind: str,
+        item: int,
+        dims: tuple[int, ...],
+        source: tuple[int, ...],
+        destination: tuple[int, ...],
+        source_axis: int,
+        tile: tuple[int, int],
+        /,
+    ) -> None: ...
+    @property
+    def nbytes(self) -> int: ...
+
+def copy_array(plan: Plan, destination: Any, source: Any, threads: int, /) -> None: ...
+def copy_address(plan: Plan, destination: int, source: int, threads: int, /) -> None: ...
+def beyond_line(array: Any, /) -> int: ...

@@ -1,0 +1,78 @@
+"""Copies in the CPU's memory: the C++ kernels where they were built and pay, NumPy elsewhere."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from onereshape.arrays.layout import LINE, copy_plan
+
+try:
+    from onereshape.arrays import _copy
+except ImportError:  # installed without a compiler
+    _copy = None  # type: ignore[assignment]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Dims = tuple[int, ...]
+
+SMALLEST = 2048
+"""The bytes below which NumPy's copy is over before a plan is found."""
+
+_THREADED = 2 << 20
+_ALIGNED = 32 << 10
+_OPAQUE = frozenset("OTUSVmM")
+"""The kinds of dtypes whose elements are not plain numbers: objects, strings, records, times."""
+
+
+def available() -> bool:
+    """Whether the kernels were built."""
+    return _copy is not None
+
+
+def threads() -> int:
+    """How many threads a large copy may use: ONERESHAPE_NUM_THREADS, else OMP_NUM_THREADS, else one per processor."""
+    for name in ("ONERESHAPE_NUM_THREADS", "OMP_NUM_THREADS"):
+        first = os.environ.get(name, "").split(",")[0].strip()
+        if first.isdecimal() and int(first) > 0:
+            return min(int(first), 1024)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@lru_cache(maxsize=4096)
+def kernel_plan(dims: Dims, strides: Dims, itemsize: int) -> Any:
+    """The kernels' form of the plan of a copy."""
+    plan = copy_plan(dims, strides, itemsize)
+    return _copy.Plan(plan.kind, plan.item, plan.dims, plan.source, plan.destination, plan.source_axis, plan.tile)
+
+
+def takes(array: Array) -> bool:
+    """Whether the kernels copy this array: its own class and bytes that are nothing but its numbers."""
+    if _copy is None or type(array) is not np.ndarray or array.nbytes < SMALLEST:
+        return False
+    # The small types of ml_dtypes are of kind V, but are no records.
+    return array.dtype.kind not in _OPAQUE or (array.dtype.kind == "V" and array.dtype.isbuiltin == 2)
+
+
+def copied(array: Array, output: Dims) -> Array:
+    """An array with the dims `output` and a copy of the elements, in C order; for arrays that `takes` takes."""
+    nbytes = array.nbytes
+    if nbytes < _ALIGNED:
+        result: Array = np.empty(output, array.dtype)
+    else:
+        # On a line of the cache, where NumPy's own large arrays are not; their copies take up to twice as long.
+        raw = np.empty(nbytes + LINE, np.uint8)
+        result = np.ndarray(output, array.dtype, raw, -_copy.beyond_line(raw) % LINE)
+    plan = kernel_plan(array.shape, array.strides, array.itemsize)
+    _copy.copy_array(plan, result, array, threads() if nbytes >= _THREADED else 1)
+    return result
+
+
+def copied_between(dims: Dims, strides: Dims, itemsize: int, source: int, destination: int) -> None:
+    """The same between addresses, for tensors that other libraries hold; the dims are not empty."""
+    plan = kernel_plan(dims, strides, itemsize)
+    _copy.copy_address(plan, destination, source, threads() if plan.nbytes >= _THREADED else 1)

@@ -1,0 +1,200 @@
+"""The C++ kernels: NumPy's copy, byte for byte, on every layout, item size and number of threads, and after a fork."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import onereshape as orx
+from onereshape.arrays import _copy, cpu_copy
+from onereshape.arrays.layout import copy_plan
+from tests.copying import random_array
+from tests.strategies import Array, layouts
+
+
+def right(array: Array) -> bool:
+    result = cpu_copy.copied(array, array.shape)
+    return (
+        (result.shape, result.dtype) == (array.shape, array.dtype)
+        and result.flags.c_contiguous
+        and result.tobytes() == array.tobytes()
+    )
+
+
+@settings(max_examples=400)
+@given(st.integers(0, 2**32))
+def test_numpys_copy(seed: int) -> None:
+    assert right(random_array(seed))
+
+
+@given(layouts().filter(lambda array: array.size > 0))
+def test_numpys_copy_of_small_arrays(array: Array) -> None:
+    assert right(array)
+
+
+@pytest.mark.parametrize("kind", ["rows", "transpose", "interleave", "deinterleave", "blocks"])
+def test_random_arrays_meet_every_kind(kind: str) -> None:
+    arrays = (random_array(seed) for seed in range(400))
+
+    assert any(copy_plan(x.shape, x.strides, x.itemsize).kind == kind for x in arrays)
+
+
+@pytest.mark.parametrize("itemsize", [1, 2, 4, 8, 16])
+@pytest.mark.parametrize(
+    ("dims", "axes"),
+    [
+        ((1030, 1100), (1, 0)),
+        ((1024, 1024), (1, 0)),
+        ((64, 64, 130), (0, 2, 1)),
+        ((2, 65, 40, 40), (0, 2, 3, 1)),
+        ((16, 8, 10, 12, 32), (4, 3, 2, 1, 0)),
+        ((64, 8, 9, 32, 32), (4, 3, 2, 1, 0)),
+        ((3, 224, 225), (1, 2, 0)),
+        ((224, 225, 4), (2, 0, 1)),
+        ((2, 3, 14, 16, 14, 16), (0, 2, 4, 1, 3, 5)),
+        ((5, 7, 8, 7, 8, 96), (0, 1, 3, 2, 4, 5)),
+    ],
+)
+def test_large_copies(itemsize: int, dims: tuple[int, ...], axes: tuple[int, ...], monkeypatch: Any) -> None:
+    raw = np.random.default_rng(itemsize).integers(0, 256, (*dims, itemsize), np.uint8)
+    array = raw.view(f"V{itemsize}").reshape(dims).transpose(axes)
+    for threads in ("1", "3"):
+        monkeypatch.setenv("ONERESHAPE_NUM_THREADS", threads)
+        assert right(array)
+
+
+def test_reshape_copies_by_the_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[int, ...]] = []
+    kernel = cpu_copy.copied
+
+    def watched(array: Array, output: tuple[int, ...]) -> Array:
+        seen.append(output)
+        return kernel(array, output)
+
+    monkeypatch.setattr(cpu_copy, "copied", watched)
+    x = np.arange(64 * 64, dtype=np.float32).reshape(64, 64)
+    op = orx.Reshape("onnx").bind([-1])
+    for _ in range(3):  # the first call plans, the others remember
+        assert np.array_equal(op(x.T), x.T.reshape(-1))
+    assert np.shares_memory(op(x), x)
+    assert not np.shares_memory(orx.reshape(x, [-1], "onnx", copy=True), x)
+
+    assert seen == [(4096,)] * 4
+
+
+@pytest.mark.parametrize("dtype", [object, np.dtypes.StringDType(), "U2", "S3", [("a", "i4"), ("b", "i8")], "M8[s]"])
+def test_what_is_not_plain_numbers_stays_with_numpy(dtype: Any) -> None:
+    assert not cpu_copy.takes(np.zeros((64, 64), dtype).T)
+
+
+@pytest.mark.parametrize("dtype", [ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.int4, ">f4", bool, "c16"])
+def test_every_number_is_copied(dtype: Any) -> None:
+    x = np.arange(64 * 64).reshape(64, 64).astype(dtype)
+    assert cpu_copy.takes(x.T)
+    result = orx.reshape(x.T, [-1], "onnx")
+
+    assert (result.dtype, result.tobytes()) == (x.dtype, x.T.tobytes())
+
+
+def test_subclasses_stay_with_numpy() -> None:
+    masked = np.ma.masked_array(np.zeros((64, 64)), mask=np.eye(64, dtype=bool))
+
+    assert not cpu_copy.takes(masked.T)
+    assert orx.reshape(masked.T, [-1], "onnx").mask.sum() == 64
+
+
+def test_large_outputs_begin_on_a_line() -> None:
+    for _ in range(5):
+        assert _copy.beyond_line(cpu_copy.copied(np.zeros((512, 512)).T, (-1 + 2, 512 * 512))) == 0
+
+
+@pytest.mark.parametrize(
+    "change", [{"item": 0}, {"dims": (0, 4)}, {"destination": (4, 8)}, {"source_axis": 2}, {"kind": "x"}]
+)
+def test_a_plan_that_is_none_is_refused(change: dict[str, Any]) -> None:
+    good: dict[str, Any] = {
+        "kind": "transpose",
+        "item": 4,
+        "dims": (4, 4),
+        "source": (4, 16),
+        "destination": (16, 4),
+        "source_axis": 0,
+    }
+    words = good | change
+    with pytest.raises(ValueError, match=r"\w"):
+        _copy.Plan(*words.values(), (4, 4))  # type: ignore[call-arg]
+
+
+def test_a_plan_of_other_arrays_is_refused() -> None:
+    x = np.zeros((8, 8), np.int32)
+    plan = cpu_copy.kernel_plan(x.T.shape, x.T.strides, 4)
+    for destination, source in [
+        (np.empty((8, 7), np.int32), x.T),
+        (np.empty((8, 8), np.int32), x[:4]),
+        (x.copy().T, x.T),
+    ]:
+        with pytest.raises(ValueError, match="other arrays"):
+            _copy.copy_array(plan, destination, source, 1)
+
+
+class TestThreads:
+    X = np.random.default_rng(5).integers(0, 256, (3, 1200, 1300), np.uint8)
+
+    @pytest.mark.parametrize(
+        ("environment", "count"),
+        [
+            ({"ONERESHAPE_NUM_THREADS": "3", "OMP_NUM_THREADS": "2"}, 3),
+            ({"OMP_NUM_THREADS": "2,4"}, 2),
+            ({"ONERESHAPE_NUM_THREADS": "many", "OMP_NUM_THREADS": "0"}, len(os.sched_getaffinity(0))),
+        ],
+    )
+    def test_the_limit(self, environment: dict[str, str], count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in ("ONERESHAPE_NUM_THREADS", "OMP_NUM_THREADS"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+
+        assert cpu_copy.threads() == count
+
+    def test_many_python_threads_at_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("ONERESHAPE_NUM_THREADS", "3")
+        expected = self.X.T.tobytes()
+        op = orx.Reshape("onnx").bind([-1])
+        with ThreadPoolExecutor(8) as pool:
+            results = list(pool.map(lambda _: op(self.X.T).tobytes() == expected, range(24)))
+
+        assert all(results)
+
+    @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+    def test_after_a_fork(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("ONERESHAPE_NUM_THREADS", "3")
+        expected = self.X.T.tobytes()
+        assert cpu_copy.copied(self.X.T, (-1 + 1 + self.X.size,)).tobytes() == expected
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if cpu_copy.copied(self.X.T, (self.X.size,)).tobytes() == expected else 1)
+        _, status = os.waitpid(child, 0)
+
+        assert os.waitstatus_to_exitcode(status) == 0
+
+
+def test_without_the_extension() -> None:
+    """Everything works through NumPy, and the version says so."""
+    code = (
+        "import sys; sys.modules['onereshape.arrays._copy'] = None\n"
+        "import numpy as np, onereshape as orx, onereshape.cli\n"
+        "x = np.arange(4096).reshape(64, 64).T\n"
+        "assert np.array_equal(orx.reshape(x, [-1], 'onnx'), x.reshape(-1))\n"
+        "onereshape.cli.main(['--version'])\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)  # noqa: S603
+
+    assert run.stdout.endswith("copies: NumPy's (no C++ kernels built)\n")

@@ -154,7 +154,7 @@ class TestTorch:
             data.draw(st.integers(0, 2**32)), 1 << 14, itemsize=data.draw(st.sampled_from([1, 2, 4, 8])), offset=0
         )
         if min(array.strides, default=0) < 0:  # torch has none
-            array = np.ascontiguousarray(array)
+            array = array.copy()  # ascontiguousarray would leave those of axes of size 1
         words = {1: np.uint8, 2: np.int16, 4: np.int32, 8: np.int64}[array.itemsize]
         base = np.lib.stride_tricks.as_strided(np.asarray(array), array.shape, array.strides).view(words)
         tensor = torch.from_numpy(base.copy() if not base.flags.writeable and 0 in base.strides else base)

@@ -7,7 +7,6 @@ may hold anything.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -15,12 +14,13 @@ from typing import Any
 _MODULES = {"dask": "onereshape.arrays.dask_arrays"}
 
 
+_found: dict[type, ModuleType | None] = {}
+
+
 def chunked_library(data: Any) -> ModuleType | None:
     """The module that knows such arrays, or None where there is none."""
-    return _library(type(data))
-
-
-@lru_cache(maxsize=256)
-def _library(kind: type) -> ModuleType | None:
-    name = _MODULES.get(kind.__module__.partition(".")[0])
-    return None if name is None else import_module(name)
+    kind = type(data)
+    if kind not in _found:
+        name = _MODULES.get(kind.__module__.partition(".")[0])
+        _found[kind] = None if name is None else import_module(name)
+    return _found[kind]

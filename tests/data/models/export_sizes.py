@@ -60,7 +60,7 @@ class Positions(Encoder):
 
     def forward(self, ids: Any, mask: Any = None) -> Any:
         length = ids.shape[1]
-        x = self.words(ids) + self.places(self.order[:, :length])
+        x = self.words(ids) + self.places(self.order[:, :length])  # type: ignore[index]
         padding = (1.0 - mask[:, None, None, :].expand(ids.shape[0], 1, length, length).float()) * -1e4
         for layer in self.layers:
             x = layer(x, padding)
@@ -168,7 +168,7 @@ def main() -> None:
                 path = HERE / f"{name}.{exporter}.{size}.onnx"
                 given = inputs(size)
                 names = ["x", "mask"][: len(given)]
-                options = (
+                options: Any = (
                     {"opset_version": 18, "dynamo": True, "verbose": False}
                     if exporter == "dynamo"
                     else {"opset_version": 17, "dynamo": False}

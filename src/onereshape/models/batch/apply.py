@@ -8,18 +8,19 @@ from typing import Any
 import onnx_ir as ir
 
 from onereshape.models.batch.search import Plan
+from onereshape.models.additions import needed, remove_unused
 from onereshape.models.batch.builder import Builder
 
 
 def apply_batch(model: ir.Model, plan: Plan, freed: Mapping[str, int]) -> None:
     """Rewrites the model, of which the plan was made, in place."""
     source, axis = next(iter(freed.items()))
-    needed = set(_needed(model.graph))
+    used = set(needed(model.graph))
     _declare(model.graph, plan)
     build = Builder(model, source, axis, plan.symbol)
     for edit in plan.edits:
         edit.apply(build)
-    remove_unused(model.graph, needed | set(build.added))
+    remove_unused(model.graph, used | set(build.added))
 
 
 def static_declarations(plan: Plan) -> Iterator[ir.Value]:
@@ -52,23 +53,3 @@ def _declare(graph: ir.Graph, plan: Plan) -> None:
                     None if not isinstance(dim, int) and dim.value in stale else dim for dim in value.shape
                 ]
                 value.shape = ir.Shape(kept)
-
-
-def _needed(graph: ir.Graph) -> Iterator[ir.Node | ir.Value]:
-    """The nodes and constants that somebody uses."""
-    for node in graph:
-        if any(value.uses() or value.is_graph_output() for value in node.outputs):
-            yield node
-    for value in graph.initializers.values():
-        if value.uses() or value.is_graph_output():
-            yield value
-
-
-def remove_unused(graph: ir.Graph, candidates: set[ir.Node | ir.Value]) -> None:
-    """Removes those of the nodes and constants that nobody uses any more."""
-    for node in reversed(list(graph)):
-        if node in candidates and not any(value.uses() or value.is_graph_output() for value in node.outputs):
-            graph.remove(node, safe=True)
-    for name, value in list(graph.initializers.items()):
-        if value in candidates and not (value.uses() or value.is_graph_output() or value.is_graph_input()):
-            del graph.initializers[name]

@@ -6,13 +6,14 @@ after it was made, for all who need it so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import onnx_ir as ir
 
 from onereshape.dims import Product, Size
+from onereshape.models.additions import NO_ATTRIBUTES, Additions
 from onereshape.models.batch.marks import Mark, times
 
 Entry = Size | ir.Value
@@ -37,41 +38,18 @@ class Shift(NamedTuple):
     """Whether the indices are int32."""
 
 
-class Builder:
+class Builder(Additions):
     """Adds nodes to the main graph of a model."""
 
     def __init__(self, model: ir.Model, source: str, axis: int, symbol: str) -> None:
-        self.graph = model.graph
-        self.opset = model.graph.opset_imports.get("", model.graph.opset_imports.get("ai.onnx", 1))
+        super().__init__(model)
         self.symbol = symbol
-        self.added: list[ir.Node] = []
-        self._domain = "" if "" in model.graph.opset_imports else "ai.onnx"
         self._source = next(value for value in self.graph.inputs if value.name == source)
         self._axis = axis
-        self._front = next(iter(self.graph), None)
-        self._fronted: set[ir.Node] = set()
-        self._made: dict[Hashable, ir.Value] = {}
-        self._names = _names(model)
-
-    def constant(self, array: np.ndarray[Any, Any]) -> ir.Value:
-        """An initializer of its own, shared only with other repairs."""
-        return self._once(("constant", array.dtype.str, array.shape, array.tobytes()), lambda: self._constant(array))
-
-    def integers(self, numbers: Sequence[int]) -> ir.Value:
-        """A constant vector."""
-        return self.constant(np.array(numbers, np.int64))
 
     def batch(self) -> ir.Value:
         """N, as a vector of one element."""
-
-        def make() -> ir.Value:
-            if self.opset >= 15:
-                bounds = {"start": self._axis, "end": self._axis + 1}
-                return self.front("Shape", [self._source], bounds, name=self.symbol)
-            whole = self.front("Shape", [self._source])
-            return self.front("Gather", [whole, self.integers([self._axis])], {"axis": 0}, name=self.symbol)
-
-        return self._once(("batch",), make)
+        return self.once(("batch",), lambda: self.dim(self._source, self._axis, self.symbol))
 
     def multiple(self, size: Size) -> ir.Value:
         """A multiple of N, as a vector of one element."""
@@ -82,29 +60,18 @@ class Builder:
             return self.integers([number])
         if number == 1:
             return self.batch()
-        return self._once(("multiple", number), lambda: self.front("Mul", [self.batch(), self.integers([number])]))
+        return self.once(("multiple", number), lambda: self.front("Mul", [self.batch(), self.integers([number])]))
 
     def vector(self, entries: Sequence[Entry], before: ir.Node | None = None) -> ir.Value:
         """A vector of sizes; a constant where all are numbers."""
         if all(isinstance(entry, int) for entry in entries):
             return self.integers([entry for entry in entries if isinstance(entry, int)])
-        parts: list[ir.Value] = []
-        numbers: list[int] = []
-        for entry in entries:
-            if isinstance(entry, int):
-                numbers.append(entry)
-                continue
-            if numbers:
-                parts.append(self.integers(numbers))
-                numbers = []
-            parts.append(entry if isinstance(entry, ir.Value) else self.multiple(entry))
-        if numbers:
-            parts.append(self.integers(numbers))
+        parts = self.pieces(entries, lambda entry: entry if isinstance(entry, ir.Value) else self.multiple(entry))
         if len(parts) == 1:
             return parts[0]
         if any(isinstance(entry, ir.Value) for entry in entries):
             return self.insert(before, "Concat", parts, {"axis": 0})
-        return self._once(("vector", *entries), lambda: self.front("Concat", parts, {"axis": 0}))
+        return self.once(("vector", *entries), lambda: self.front("Concat", parts, {"axis": 0}))
 
     def typed(self, integers: ir.Value, kind: ir.DataType | None, before: ir.Node) -> ir.Value:
         """A vector in the type that its place asks for."""
@@ -121,7 +88,7 @@ class Builder:
             scalars = [self.constant(np.array(number, np.int64)) for number in (0, 1)]
             return self.front("Range", [scalars[0], limit, scalars[1]])
 
-        return self._once(("range",), make)
+        return self.once(("range",), make)
 
     def offsets(self, step: int, home: Mark, rank: int) -> ir.Value:
         """`step` times the number of the sample, laid along an axis."""
@@ -136,7 +103,7 @@ class Builder:
             dims = [-1 if each == home.axis else 1 for each in range(rank)]
             return numbers if rank == 1 and home.inner == 1 else self.front("Reshape", [numbers, self.integers(dims)])
 
-        return self._once(("offsets", step, home, rank), make)
+        return self.once(("offsets", step, home, rank), make)
 
     def spread(self, value: ir.Value, dims: Sequence[Size], mark: Mark) -> ir.Value:
         """The tensor, which is the same for all samples, with N of it at the place of the mark."""
@@ -156,7 +123,7 @@ class Builder:
             joined[mark.axis] = times(mark.outer, Product(1, (self.symbol,)), mark.inner)
             return self.after(many, "Reshape", [many, self.vector(joined)])
 
-        return self._once(("spread", value, mark), make)
+        return self.once(("spread", value, mark), make)
 
     def first(self, value: ir.Value, axis: int, count: int) -> ir.Value:
         """The first `count` entries along an axis."""
@@ -167,33 +134,31 @@ class Builder:
                 return self.after(value, "Slice", [value], bounds)
             return self.after(value, "Slice", [value, *(self.integers([each]) for each in (0, count, axis))])
 
-        return self._once(("first", value, axis, count), make)
-
-    def front(
-        self, op: str, inputs: Sequence[ir.Value], attributes: Mapping[str, Any] = {}, name: str = ""
-    ) -> ir.Value:
-        """A new node before all others."""
-        return self._add(op, inputs, attributes, name, self._at_front)
+        return self.once(("first", value, axis, count), make)
 
     def after(
-        self, value: ir.Value, op: str, inputs: Sequence[ir.Value], attributes: Mapping[str, Any] = {}
+        self, value: ir.Value, op: str, inputs: Sequence[ir.Value], attributes: Mapping[str, Any] = NO_ATTRIBUTES
     ) -> ir.Value:
         """A new node right after the one that makes `value`."""
         maker = value.producer()
         if maker is None or maker in self._fronted:
             return self.front(op, inputs, attributes)
-        return self._add(op, inputs, attributes, "", lambda node: self.graph.insert_after(maker, node))
+        node = self.node(op, inputs, attributes)
+        self.graph.insert_after(maker, node)
+        return node.outputs[0]
 
     def insert(
-        self, before: ir.Node | None, op: str, inputs: Sequence[ir.Value], attributes: Mapping[str, Any] = {}
+        self, before: ir.Node | None, op: str, inputs: Sequence[ir.Value], attributes: Mapping[str, Any] = NO_ATTRIBUTES
     ) -> ir.Value:
         """A new node right before another."""
         if before is None:
             return self.front(op, inputs, attributes)
-        return self._add(op, inputs, attributes, "", lambda node: self.graph.insert_before(before, node))
+        node = self.node(op, inputs, attributes)
+        self.graph.insert_before(before, node)
+        return node.outputs[0]
 
     def replace(
-        self, node: ir.Node, op: str, inputs: Sequence[ir.Value | None], attributes: Mapping[str, Any] = {}
+        self, node: ir.Node, op: str, inputs: Sequence[ir.Value | None], attributes: Mapping[str, Any] = NO_ATTRIBUTES
     ) -> None:
         """Another node in the place of one with a single output."""
         value = node.outputs[0]
@@ -207,11 +172,8 @@ class Builder:
         """A Reshape after a node, to these dims, for all who use its output."""
         value = node.outputs[0]
         target = self.vector(list(dims))
-        called = self.unused("onereshape/Reshape")
-        last = ir.node("Reshape", [value, target], domain=self._domain, name=called)
-        last.outputs[0].name = called
+        last = self.node("Reshape", [value, target], NO_ATTRIBUTES)
         self.graph.insert_after(node, last)
-        self.added.append(last)
         self._take_place(last, value, last.outputs[0])
 
     def shifted(self, node: ir.Node, indices: ir.Value, shift: Shift) -> ir.Value:
@@ -229,7 +191,7 @@ class Builder:
         cycle = self.constant(np.where(chosen == 1, shift.step, 1).astype(kind))
         within = self.insert(node, "Mod", [indices, cycle])
         kept = self.insert(node, "Mul", [indices, self.constant((1 - chosen).astype(kind))])
-        column = self._once(
+        column = self.once(
             ("column", offsets, shift.width, shift.column),
             lambda: self.front("Mul", [offsets, self.constant(chosen)]),
         )
@@ -237,32 +199,7 @@ class Builder:
 
     def _short(self, integers: ir.Value) -> ir.Value:
         to = {"to": int(ir.DataType.INT32)}
-        return self._once(("short", integers), lambda: self.front("Cast", [integers], to))
-
-    def unused(self, name: str) -> str:
-        """A name that no other value or node has."""
-        count, found = 0, name
-        while found in self._names:
-            count += 1
-            found = f"{name}_{count}"
-        self._names.add(found)
-        return found
-
-    def _add(
-        self,
-        op: str,
-        inputs: Sequence[ir.Value],
-        attributes: Mapping[str, Any],
-        name: str,
-        place: Callable[[ir.Node], None],
-    ) -> ir.Value:
-        called = self.unused(name or f"onereshape/{op}")
-        node = ir.node(op, inputs, dict(attributes), domain=self._domain, name=called)
-        node.outputs[0].name = called
-        node.outputs[0].type = _type(op, inputs, attributes)
-        place(node)
-        self.added.append(node)
-        return node.outputs[0]
+        return self.once(("short", integers), lambda: self.front("Cast", [integers], to))
 
     def _take_place(self, node: ir.Node, old: ir.Value, new: ir.Value) -> None:
         """Gives the uses, the name and the declaration of a value to another, of which `node` must stay a user."""
@@ -276,42 +213,3 @@ class Builder:
                 if output is old:
                     self.graph.outputs[index] = new
         old.name, new.name = new.name, old.name
-
-    def _at_front(self, node: ir.Node) -> None:
-        self._fronted.add(node)
-        if self._front is None:
-            self.graph.append(node)
-        else:
-            self.graph.insert_before(self._front, node)
-
-    def _constant(self, array: np.ndarray[Any, Any]) -> ir.Value:
-        name = self.unused("onereshape/constant")
-        tensor = ir.tensor(array, name=name)
-        value = ir.Value(name=name, shape=ir.Shape(array.shape), type=ir.TensorType(tensor.dtype), const_value=tensor)
-        self.graph.register_initializer(value)
-        return value
-
-    def _once(self, key: Hashable, make: Callable[[], ir.Value]) -> ir.Value:
-        if key not in self._made:
-            self._made[key] = make()
-        return self._made[key]
-
-
-def _type(op: str, inputs: Sequence[ir.Value], attributes: Mapping[str, Any]) -> ir.TypeProtocol | None:
-    """The type of a new node's output: that of its first input, as for all operators that are added but these."""
-    if op == "Shape":
-        return ir.TensorType(ir.DataType.INT64)
-    if op == "Cast":
-        return ir.TensorType(ir.DataType(attributes["to"]))
-    return None if op == "Scan" else inputs[0].type
-
-
-def _names(model: ir.Model) -> set[str]:
-    """All names of values and nodes, in subgraphs too."""
-    names: set[str] = set()
-    for graph in model.graphs():
-        names.update(value.name or "" for value in (*graph.inputs, *graph.initializers.values()))
-        for node in graph:
-            names.add(node.name or "")
-            names.update(value.name or "" for value in node.outputs)
-    return names

@@ -21,7 +21,8 @@ from onereshape.models.changes import Change
 from onereshape.models.inference.integer_values import integer_values
 from onereshape.models.batch.marks import Mark, mentions
 from onereshape.models.inference.shapes import shapes_of
-from onereshape.models.batch.view import Answer, Edit, Refused, State, View
+from onereshape.models.batch.view import Answer, Edit, State, View
+from onereshape.models.node_view import Refused
 
 _ONNX = frozenset({"", "ai.onnx"})
 _SIZES = frozenset(

@@ -20,19 +20,11 @@ from onereshape.models.batch.folding import Folding
 from onereshape.models.inference.integer_values import integer_values
 from onereshape.models.batch.marks import Mark, marked, mentions, times
 from onereshape.models.inference.shapes import Shapes
+from onereshape.models.node_view import NodeView, Refused
 from onereshape.models.words import constant_words
 
 
 Array = np.ndarray[Any, Any]
-
-
-class Refused(Exception):  # noqa: N818 - it is an answer, and often only the first of several
-    """A rule that cannot live with the marks it was given."""
-
-    def __init__(self, why: str, *, mixes: bool = False) -> None:
-        self.why = why
-        self.mixes = mixes
-        super().__init__(why)
 
 
 class Edit(NamedTuple):
@@ -106,16 +98,10 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class View(NodeView):
     """One node and what is known of its inputs."""
 
-    node: ir.Node
     state: State
-
-    @property
-    def label(self) -> str:
-        """The node in a message."""
-        return self.node.name or f"{self.node.op_type} of {self.node.outputs[0].name}"
 
     @property
     def opset(self) -> int:
@@ -131,17 +117,6 @@ class View:
     def batch(self) -> Product:
         """N."""
         return self.state.batch
-
-    def has(self, index: int) -> bool:
-        """Whether the node has this input."""
-        return index < len(self.node.inputs) and self.node.inputs[index] is not None
-
-    def value(self, index: int) -> ir.Value:
-        """An input that the operator requires."""
-        found = self.node.inputs[index] if index < len(self.node.inputs) else None
-        if found is None:
-            raise Refused(f"its input {index} is missing")
-        return found
 
     def mark(self, index: int) -> Mark | None:
         """The mark of an input."""
@@ -167,16 +142,6 @@ class View:
         """The dims of an output in the original."""
         return self._known(self.node.outputs[index])
 
-    def attribute(self, name: str, default: Any = None) -> Any:
-        """The value of an attribute."""
-        found = self.node.attributes.get(name)
-        return default if found is None else found.value
-
-    def axis(self, rank: int, default: int, name: str = "axis") -> int:
-        """An attribute that names an axis, counted from the front."""
-        axis = self.attribute(name, default)
-        return int(axis) + rank if axis < 0 else int(axis)
-
     def integers(self, index: int) -> list[int] | None:
         """The integers of an input in the original, where they are known."""
         found = self.state.integers(self.value(index))
@@ -191,15 +156,6 @@ class View:
     def sized(self, index: int) -> bool:
         """Whether an input holds sizes that depend on N."""
         return self.has(index) and self.value(index) in self.state.sized
-
-    def axes(self, index: int, rank: int) -> list[int] | None:
-        """The axes that an attribute or (in newer opsets) an input names; None: all, or none were given."""
-        found = self.attribute("axes")
-        if found is None and self.has(index):
-            found = self.integers(index)
-            if found is None:
-                raise Refused("its axes are computed at run time")
-        return None if found is None else [axis + rank if axis < 0 else axis for axis in found]
 
     # Edits
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 import onnx_ir as ir
 
 from onereshape.errors import FixError
+from onereshape.models.additions import needed, remove_unused
 from onereshape.models.batch.folding import Folding
 from onereshape.models.free.formula import Size, symbol
 from onereshape.models.free.plan import FreePlan, FreeSymbol, plan_of
@@ -81,7 +82,7 @@ def _sources(inputs: Mapping[str, ir.Value], freed: Freed) -> dict[str, tuple[st
 
 def apply_free(model: ir.Model, plan: FreePlan, freed: Freed) -> None:
     """Rewrites the model, of which the plan was made, in place."""
-    used = _needed(model.graph)
+    used = set(needed(model.graph))
     for value, dims in plan.dims.items():
         if value.shape is not None and len(value.shape) == len(dims):
             value.shape = ir.Shape([_declared(size) for size in dims])
@@ -95,23 +96,7 @@ def apply_free(model: ir.Model, plan: FreePlan, freed: Freed) -> None:
     writer = Writer(model, plan.sources)
     for edit in plan.edits:
         edit.apply(writer)
-    _remove_unused(model.graph, used | set(writer.added))
-
-
-def _needed(graph: ir.Graph) -> set[ir.Node | ir.Value]:
-    """The nodes and constants that somebody uses."""
-    nodes = {node for node in graph if any(value.uses() or value.is_graph_output() for value in node.outputs)}
-    return nodes | {value for value in graph.initializers.values() if value.uses()}
-
-
-def _remove_unused(graph: ir.Graph, candidates: set[ir.Node | ir.Value]) -> None:
-    """Removes those of the nodes and constants that nobody uses any more."""
-    for node in reversed(list(graph)):
-        if node in candidates and not any(value.uses() or value.is_graph_output() for value in node.outputs):
-            graph.remove(node, safe=True)
-    for name, value in list(graph.initializers.items()):
-        if value in candidates and not (value.uses() or value.is_graph_output() or value.is_graph_input()):
-            del graph.initializers[name]
+    remove_unused(model.graph, used | set(writer.added))
 
 
 def _declared(size: Size | None) -> int | ir.SymbolicDim:

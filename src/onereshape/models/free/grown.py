@@ -12,7 +12,7 @@ from onereshape.models.free.alignment import size_of
 from onereshape.models.free.formula import Size
 from onereshape.models.free.state import Dims, Limit, Make, State, shown
 from onereshape.models.free.view import View
-from onereshape.models.batch.view import Refused
+from onereshape.models.node_view import Refused
 
 Wanted = Mapping[int, Size]
 """Axis -> the size that it must have."""

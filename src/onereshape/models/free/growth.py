@@ -22,7 +22,7 @@ from onereshape.models.free.spans import Spans, added_span, span_of
 from onereshape.models.free.state import Dims, Edit, State, shown, sizes
 from onereshape.models.free.view import View
 from onereshape.models.free.writer import Writer
-from onereshape.models.batch.view import Refused
+from onereshape.models.node_view import Refused
 
 _DEEPEST = 40
 

@@ -10,7 +10,7 @@ from onereshape.models.free.formula import Formula, Size
 from onereshape.models.free.grown import Grown, Growing, Inputs
 from onereshape.models.free.state import Limit, shown, sizes
 from onereshape.models.free.view import View
-from onereshape.models.batch.view import Refused
+from onereshape.models.node_view import Refused
 
 
 def _elementwise(growing: Growing) -> Inputs:
@@ -217,8 +217,8 @@ def _slice(growing: Growing) -> Inputs:
 
 def _cut(view: View) -> tuple[list[int], list[int], list[int]]:
     """The starts, ends and axes of a Slice that takes every entry of a part."""
-    starts, ends = (None, None) if view.opset < 10 else (view.numbers(1), view.numbers(2))
-    steps = [1] if starts is None or not view.has(4) else view.numbers(4)
+    starts, ends = (None, None) if view.opset < 10 else (view.integers(1), view.integers(2))
+    steps = [1] if starts is None or not view.has(4) else view.integers(4)
     if starts is None or ends is None or steps is None or any(step != 1 for step in steps):
         raise Refused(f"the bounds of {view.label} are not constants with a step of 1")
     axes = view.axes(3, view.rank(0))
@@ -267,7 +267,7 @@ def _matmul(growing: Growing) -> Inputs:
 def _reshape(growing: Growing) -> Inputs:
     """A dim that is a dim of data too: both begin and end at the same place in row-major order."""
     view = growing.view
-    target = view.numbers(1) if view.opset >= 5 else None
+    target = view.integers(1) if view.opset >= 5 else None
     output, data = view.output(), sizes(view.dims(0))
     if target is None or None in output or None in data or len(target) != len(output):
         raise Refused(f"the target of {view.label} is not a constant")

@@ -103,21 +103,20 @@ def _largest(array: Array, wanted: Mapping[int, Size], steps: Mapping[int, Array
 def _counted(
     writer: Writer, array: Array, wanted: Mapping[int, Size], base: Array, steps: Mapping[int, Array]
 ) -> ir.Value:
-    kind = ir.DataType.from_numpy(array.dtype)
 
     def make() -> ir.Value:
         total: ir.Value | None = None if steps and not np.any(base) else writer.constant(base)
         for axis, step in steps.items():
             term = _numbers(writer, array, wanted[axis], axis)
             if not np.all(step == 1):
-                term = writer.front("Mul", [term, writer.constant(step.astype(array.dtype))], kind=kind)
-            total = term if total is None else writer.front("Add", [total, term], kind=kind)
+                term = writer.front("Mul", [term, writer.constant(step.astype(array.dtype))])
+            total = term if total is None else writer.front("Add", [total, term])
         if total is None:
             raise ValueError(wanted)
         return (
             total
             if len(steps) == len(wanted) and _no_others(array, wanted)
-            else writer.front("Expand", [total, _dims(writer, array, wanted)], kind=kind)
+            else writer.front("Expand", [total, _dims(writer, array, wanted)])
         )
 
     key = ("counted", array.dtype.str, array.shape, array.tobytes(), tuple(sorted(wanted.items(), key=str)))
@@ -139,9 +138,9 @@ def _numbers(writer: Writer, array: Array, size: Size, axis: int) -> ir.Value:
     def make() -> ir.Value:
         numbers = writer.count(size)
         if kind != ir.DataType.INT64:
-            numbers = writer.front("Cast", [numbers], {"to": int(kind)}, kind)
+            numbers = writer.front("Cast", [numbers], {"to": int(kind)})
         if rank > 1:
-            numbers = writer.front("Reshape", [numbers, writer.integers(_along(rank, axis))], kind=kind)
+            numbers = writer.front("Reshape", [numbers, writer.integers(_along(rank, axis))])
         return numbers
 
     return writer.once(("numbers", size, axis, rank, kind), make)
@@ -180,25 +179,20 @@ def _is_triangle(matrix: Array, below: Any, above: Any, *, strict: bool) -> bool
 
 
 def _drawn(writer: Writer, array: Array, wanted: Mapping[int, Size], *, strict: bool) -> ir.Value:
-    kind = ir.DataType.from_numpy(array.dtype)
     below, above = _corners(array, wanted)
 
     def make() -> ir.Value:
         places = np.empty(array.shape, np.int64)
         row, column = (_numbers(writer, places, wanted[axis], axis) for axis in sorted(wanted))
         # Below the diagonal the column comes before the row; on it neither does.
-        inside = writer.front("Less", [column, row] if strict else [row, column], kind=ir.DataType.BOOL)
+        inside = writer.front("Less", [column, row] if strict else [row, column])
         first, second = (below, above) if strict else (above, below)
         if array.dtype.kind == "b":
-            found = inside if first else writer.front("Not", [inside], kind=kind)
+            found = inside if first else writer.front("Not", [inside])
         else:
             values = [writer.constant(np.array(each, array.dtype)) for each in (first, second)]
-            found = writer.front("Where", [inside, *values], kind=kind)
-        return (
-            found
-            if _no_others(array, wanted)
-            else writer.front("Expand", [found, _dims(writer, array, wanted)], kind=kind)
-        )
+            found = writer.front("Where", [inside, *values])
+        return found if _no_others(array, wanted) else writer.front("Expand", [found, _dims(writer, array, wanted)])
 
     key = ("drawn", array.dtype.str, array.shape, array.tobytes(), tuple(sorted(wanted.items(), key=str)))
     return writer.once(key, make)

@@ -21,7 +21,7 @@ from onereshape.models.free.formula import Size
 from onereshape.models.free.rules import RULES
 from onereshape.models.free.state import Answer, Dims, Edit, Rules, State, shown, sizes
 from onereshape.models.free.view import View
-from onereshape.models.batch.view import Refused
+from onereshape.models.node_view import Refused
 
 _ONNX = frozenset({"", "ai.onnx"})
 _MOST_STEPS_BACK = 5_000

@@ -108,7 +108,7 @@ def _counted(spans: Spans, node: ir.Node, _: int) -> Size | None:
 
 def _summed(spans: Spans, node: ir.Node, depth: int) -> Size | None:
     view = View(node, spans.state)
-    part, axis = _span(spans, node.inputs[0], depth + 1), view.numbers(1)
+    part, axis = _span(spans, node.inputs[0], depth + 1), view.integers(1)
     dims = None if node.inputs[0] is None else spans.state.dims(node.inputs[0])
     own = None if dims is None or axis is None else dims[axis[0]]
     return None if part is None or own is None else size_of(own) * part

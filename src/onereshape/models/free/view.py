@@ -18,35 +18,18 @@ from onereshape.models.free.alignment import Axis
 from onereshape.models.free.formula import Formula, Size
 from onereshape.models.free.state import Dims, Edit, Make, State, shown
 from onereshape.models.free.writer import Writer
-from onereshape.models.batch.view import Refused
+from onereshape.models.node_view import NodeView, Refused
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class View(NodeView):
     """One node and what is known of its inputs."""
 
-    node: ir.Node
     state: State
-
-    @property
-    def label(self) -> str:
-        """The node in a message."""
-        return self.node.name or f"{self.node.op_type} of {self.node.outputs[0].name}"
 
     @property
     def opset(self) -> int:
         return self.state.opset
-
-    def has(self, index: int) -> bool:
-        """Whether the node has this input."""
-        return index < len(self.node.inputs) and self.node.inputs[index] is not None
-
-    def value(self, index: int) -> ir.Value:
-        """An input that the operator requires."""
-        found = self.node.inputs[index] if index < len(self.node.inputs) else None
-        if found is None:
-            raise Refused(f"its input {index} is missing")
-        return found
 
     def dims(self, index: int) -> Dims:
         """The dims of an input."""
@@ -74,31 +57,12 @@ class View:
             raise Refused(f"the rank of {self.node.outputs[index].name} is not known")
         return found
 
-    def attribute(self, name: str, default: Any = None) -> Any:
-        """The value of an attribute."""
-        found = self.node.attributes.get(name)
-        return default if found is None else found.value
-
-    def axis(self, rank: int, default: int, name: str = "axis") -> int:
-        """An attribute that names an axis, counted from the front."""
-        axis = int(self.attribute(name, default))
-        return axis + rank if axis < 0 else axis
-
-    def axes(self, index: int, rank: int) -> list[int] | None:
-        """The axes that an attribute or (in newer opsets) an input names; None: all, or none were given."""
-        found = self.attribute("axes")
-        if found is None and self.has(index):
-            found = self.numbers(index)
-            if found is None:
-                raise Refused("its axes are computed at run time")
-        return None if found is None else [axis + rank if axis < 0 else axis for axis in found]
-
     def live(self, index: int) -> list[Size | None] | None:
         """The integers of an input when the symbols are free."""
         found = self.state.live(self.value(index))
         return None if found is None else list(found.reshape(-1).tolist())
 
-    def numbers(self, index: int) -> list[int] | None:
+    def integers(self, index: int) -> list[int] | None:
         """The integers of an input, where they are all known numbers."""
         found = self.live(index)
         return _numbers(found)

@@ -6,80 +6,29 @@ those that need them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import onnx_ir as ir
 
+from onereshape.models.additions import Additions
 from onereshape.models.free.formula import Atom, Formula, Size
 
-_NO_ATTRIBUTES: Mapping[str, Any] = {}
 
-
-class Writer:
+class Writer(Additions):
     """Adds nodes to the main graph of a model."""
 
     def __init__(self, model: ir.Model, sources: Mapping[str, tuple[str, int]]) -> None:
-        self.graph = model.graph
-        self.opset = model.graph.opset_imports.get("", model.graph.opset_imports.get("ai.onnx", 1))
-        self.added: list[ir.Node] = []
-        self._domain = "" if "" in model.graph.opset_imports else "ai.onnx"
-        self._front = next(iter(self.graph), None)
+        super().__init__(model)
         self._inputs = {value.name: value for value in model.graph.inputs}
         self._sources = sources
-        self._made: dict[Hashable, ir.Value] = {}
-        self._names = _names(model)
-
-    def once(self, key: Hashable, make: Callable[[], ir.Value]) -> ir.Value:
-        """What was made for a key, or is made now."""
-        if key not in self._made:
-            self._made[key] = make()
-        return self._made[key]
-
-    def constant(self, array: np.ndarray[Any, Any]) -> ir.Value:
-        """An initializer of its own."""
-
-        def make() -> ir.Value:
-            name = self._unused("onereshape/constant")
-            tensor = ir.tensor(np.ascontiguousarray(array).reshape(array.shape), name=name)
-            kind = ir.TensorType(tensor.dtype)
-            value = ir.Value(name=name, shape=ir.Shape(array.shape), type=kind, const_value=tensor)
-            self.graph.register_initializer(value)
-            return value
-
-        return self.once(("constant", array.dtype.str, array.shape, array.tobytes()), make)
-
-    def integers(self, numbers: Sequence[int]) -> ir.Value:
-        """A constant vector."""
-        return self.constant(np.array(numbers, np.int64))
-
-    def front(
-        self,
-        op: str,
-        inputs: Sequence[ir.Value],
-        attributes: Mapping[str, Any] = _NO_ATTRIBUTES,
-        kind: ir.DataType = ir.DataType.INT64,
-        name: str = "",
-    ) -> ir.Value:
-        """A new node before all others."""
-        called = self._unused(name or f"onereshape/{op}")
-        node = ir.node(op, inputs, dict(attributes), domain=self._domain, name=called)
-        node.outputs[0].name = called
-        node.outputs[0].type = ir.TensorType(kind)
-        self.added.append(node)
-        if self._front is None:
-            self.graph.append(node)
-        else:
-            self.graph.insert_before(self._front, node)
-        return node.outputs[0]
 
     def copy(self, node: ir.Node, inputs: Sequence[ir.Value | None], before: ir.Node) -> ir.Value:
         """The same operator on other inputs."""
         attributes = list(node.attributes.values())
         copy = ir.Node(node.domain, node.op_type, inputs, attributes, overload=node.overload)
-        copy.name = self._unused(f"{node.name or node.op_type}/free")
-        copy.outputs[0].name = self._unused(f"{node.outputs[0].name}/free")
+        copy.name = self.unused(f"{node.name or node.op_type}/free")
+        copy.outputs[0].name = self.unused(f"{node.outputs[0].name}/free")
         copy.outputs[0].type = node.outputs[0].type
         self.graph.insert_before(before, copy)
         self.added.append(copy)
@@ -113,18 +62,7 @@ class Writer:
         return self.once(("count", size), lambda: self.front("Range", [self.scalar(each) for each in bounds]))
 
     def _vector(self, entries: Sequence[Size]) -> ir.Value:
-        parts: list[ir.Value] = []
-        numbers: list[int] = []
-        for entry in entries:
-            if isinstance(entry, int):
-                numbers.append(entry)
-                continue
-            if numbers:
-                parts.append(self.integers(numbers))
-                numbers = []
-            parts.append(self.size(entry))
-        if numbers:
-            parts.append(self.integers(numbers))
+        parts = self.pieces(entries, self.size)
         return parts[0] if len(parts) == 1 else self.front("Concat", parts, {"axis": 0})
 
     def _sum(self, size: Formula) -> ir.Value:
@@ -156,28 +94,4 @@ class Writer:
 
     def _symbol(self, name: str) -> ir.Value:
         source, axis = self._sources[name]
-        value = self._inputs[source]
-        if self.opset >= 15:
-            return self.front("Shape", [value], {"start": axis, "end": axis + 1}, name=name)
-        whole = self.once(("shape", source), lambda: self.front("Shape", [value]))
-        return self.front("Gather", [whole, self.integers([axis])], {"axis": 0}, name=name)
-
-    def _unused(self, name: str) -> str:
-        """A name that no other value or node has."""
-        count, found = 0, name
-        while found in self._names:
-            count += 1
-            found = f"{name}_{count}"
-        self._names.add(found)
-        return found
-
-
-def _names(model: ir.Model) -> set[str]:
-    """All names of values and nodes, in subgraphs too."""
-    names: set[str] = set()
-    for graph in model.graphs():
-        names.update(value.name or "" for value in (*graph.inputs, *graph.initializers.values()))
-        for node in graph:
-            names.add(node.name or "")
-            names.update(value.name or "" for value in node.outputs)
-    return names
+        return self.dim(self._inputs[source], axis, name)

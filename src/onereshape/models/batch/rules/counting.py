@@ -14,7 +14,8 @@ import onnx_ir as ir
 
 from onereshape.models.batch.rules.rule import Rule
 from onereshape.models.batch.marks import Mark
-from onereshape.models.batch.view import Answer, Array, Refused, State, View
+from onereshape.models.batch.view import Answer, Array, State, View
+from onereshape.models.node_view import Refused
 
 _MOVES = frozenset("Reshape Unsqueeze Squeeze Flatten Transpose Expand Tile Slice Identity Cast".split())
 """Their first input is moved or copied; the others say how."""

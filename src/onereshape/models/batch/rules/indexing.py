@@ -18,7 +18,8 @@ from onereshape.models.batch.rules.pointwise import common_mark, reshaped_around
 from onereshape.models.batch.rules.rule import Rule, each_home
 from onereshape.models.batch.builder import Builder, Shift
 from onereshape.models.batch.marks import Mark, homes, marked
-from onereshape.models.batch.view import Answer, Edit, Refused, View
+from onereshape.models.batch.view import Answer, Edit, View
+from onereshape.models.node_view import Refused
 
 
 def gather(view: View) -> Iterator[Answer]:

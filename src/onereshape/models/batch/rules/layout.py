@@ -12,7 +12,8 @@ from onereshape.models.batch.rules.pointwise import any_place, common_mark, only
 from onereshape.models.batch.rules.rule import Rule, each_home
 from onereshape.models.batch.builder import LAST, Builder, Entry
 from onereshape.models.batch.marks import Mark, homes, marked, over, times
-from onereshape.models.batch.view import Answer, Edit, Refused, View
+from onereshape.models.batch.view import Answer, Edit, View
+from onereshape.models.node_view import Refused
 
 _PARTS = ("starts", "ends")
 _ALL = 2**31 - 1

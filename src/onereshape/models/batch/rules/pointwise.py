@@ -9,7 +9,8 @@ from onereshape.dims import Product, Size
 from onereshape.models.batch.rules.rule import Rule
 from onereshape.models.batch.builder import Builder
 from onereshape.models.batch.marks import Mark, marked, over, times
-from onereshape.models.batch.view import Answer, Edit, Refused, View
+from onereshape.models.batch.view import Answer, Edit, View
+from onereshape.models.node_view import Refused
 
 ELEMENTWISE = (
     "Abs Acos Acosh Add And Asin Asinh Atan Atanh BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast Ceil "

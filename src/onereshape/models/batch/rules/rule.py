@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from onereshape.models.batch.marks import Mark
-from onereshape.models.batch.view import Answer, Refused, View
+from onereshape.models.batch.view import Answer, View
+from onereshape.models.node_view import Refused
 
 
 class Rule(NamedTuple):

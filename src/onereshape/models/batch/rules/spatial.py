@@ -12,7 +12,8 @@ from onereshape.models.batch.rules.pointwise import common_mark, only_first
 from onereshape.models.batch.rules.rule import Rule
 from onereshape.models.batch.builder import Builder
 from onereshape.models.batch.marks import Mark, marked
-from onereshape.models.batch.view import Answer, Edit, Refused, View
+from onereshape.models.batch.view import Answer, Edit, View
+from onereshape.models.node_view import Refused
 
 
 def convolution(view: View) -> Iterator[Answer]:

@@ -10,7 +10,7 @@ from onereshape.models.free.formula import Size
 from onereshape.models.free.rules.pointwise import ONE, Meeting, broadcast
 from onereshape.models.free.state import Answer, Dims
 from onereshape.models.free.view import View
-from onereshape.models.batch.view import Refused
+from onereshape.models.node_view import Refused
 
 
 _MOVED = frozenset("Reshape Squeeze Unsqueeze Identity Cast Transpose Flatten".split())

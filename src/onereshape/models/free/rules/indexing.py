@@ -14,7 +14,7 @@ from onereshape.models.free.view import View
 from onereshape.models.free.formula import Formula, Size
 from onereshape.models.free.growth import grown_input
 from onereshape.models.free.spans import span_of
-from onereshape.models.batch.view import Refused
+from onereshape.models.node_view import Refused
 
 
 def _doubt(view: View, index: int, own: Axis | None, columns: Any = None) -> str:

@@ -13,7 +13,7 @@ from onereshape.models.free.rules.pointwise import ONE, Meeting
 from onereshape.models.free.state import Answer, Dims, Edit, shown
 from onereshape.models.free.view import View
 from onereshape.models.free.growth import grown_input
-from onereshape.models.batch.view import Refused
+from onereshape.models.node_view import Refused
 
 _UNBOUNDED = 2**31 - 1
 """An end from which on a slice takes all there is."""

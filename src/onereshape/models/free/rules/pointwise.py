@@ -10,7 +10,7 @@ from onereshape.models.free.formula import Size
 from onereshape.models.free.state import Answer, Dims, Edit
 from onereshape.models.free.view import View
 from onereshape.models.free.growth import grown_input
-from onereshape.models.batch.view import Refused
+from onereshape.models.node_view import Refused
 
 ONE: Axis = (1,)
 _MOST_ROUNDS = 8

@@ -11,7 +11,7 @@ from onereshape.models.free.rules.pointwise import ONE
 from onereshape.models.free.state import Answer, Edit, shown, sizes
 from onereshape.models.free.view import View
 from onereshape.models.free.writer import Writer
-from onereshape.models.batch.view import Refused
+from onereshape.models.node_view import Refused
 
 
 def reshape(view: View) -> Iterator[Answer]:

@@ -13,7 +13,7 @@ from onereshape.models.free.rules.contractions import summed
 from onereshape.models.free.rules.pointwise import ONE
 from onereshape.models.free.state import Answer, Dims, Edit
 from onereshape.models.free.view import View
-from onereshape.models.batch.view import Refused
+from onereshape.models.node_view import Refused
 
 _LARGEST_RATIO = 64
 _WIDE = 4

@@ -1,0 +1,63 @@
+"""NodeView: one node of a graph as the rule for its operator sees it, and the refusal of a rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import onnx_ir as ir
+
+
+class Refused(Exception):  # noqa: N818 - it is an answer, and often only the first of several
+    """A rule that cannot live with what it was given."""
+
+    def __init__(self, why: str, *, mixes: bool = False) -> None:
+        self.why = why
+        self.mixes = mixes
+        super().__init__(why)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeView:
+    """A node with its inputs and attributes."""
+
+    node: ir.Node
+
+    @property
+    def label(self) -> str:
+        """The node in a message."""
+        return self.node.name or f"{self.node.op_type} of {self.node.outputs[0].name}"
+
+    def has(self, index: int) -> bool:
+        """Whether the node has this input."""
+        return index < len(self.node.inputs) and self.node.inputs[index] is not None
+
+    def value(self, index: int) -> ir.Value:
+        """An input that the operator requires."""
+        found = self.node.inputs[index] if index < len(self.node.inputs) else None
+        if found is None:
+            raise Refused(f"its input {index} is missing")
+        return found
+
+    def attribute(self, name: str, default: Any = None) -> Any:
+        """The value of an attribute."""
+        found = self.node.attributes.get(name)
+        return default if found is None else found.value
+
+    def axis(self, rank: int, default: int, name: str = "axis") -> int:
+        """An attribute that names an axis, counted from the front."""
+        axis = int(self.attribute(name, default))
+        return axis + rank if axis < 0 else axis
+
+    def integers(self, index: int) -> list[int] | None:
+        """The integers of an input in the original, where they are known."""
+        raise NotImplementedError
+
+    def axes(self, index: int, rank: int) -> list[int] | None:
+        """The axes that an attribute or (in newer opsets) an input names; None: all, or none were given."""
+        found = self.attribute("axes")
+        if found is None and self.has(index):
+            found = self.integers(index)
+            if found is None:
+                raise Refused("its axes are computed at run time")
+        return None if found is None else [axis + rank if axis < 0 else axis for axis in found]

@@ -72,7 +72,8 @@ class TestRun:
 
     @pytest.mark.parametrize("scheduler", ["threads", "processes"])
     def test_schedulers(self, scheduler: str, capsys: Captured) -> None:
-        said(capsys, *run("x.zarr", "--target", "3,8", "-o", "y.zarr", "--scheduler", scheduler))
+        memory = ("--memory", "64GB")  # this process holds whatever other tests have loaded
+        said(capsys, *run("x.zarr", "--target", "3,8", "-o", "y.zarr", "--scheduler", scheduler, *memory))
         assert held("y.zarr").tolist() == DATA.reshape(3, 8).tolist()
 
     @pytest.mark.parametrize("version", [2, 3])

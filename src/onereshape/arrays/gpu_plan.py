@@ -152,7 +152,7 @@ def _tile(plan: CopyPlan, alignment: int, steps: list[int], tuned: dict[str, int
     word = min(item, granule, 8) if item > 8 else min(item, granule)
     items = item // word
     if granule < 16 and items == 1:  # nothing but single words can be moved: fewer rows, and longer
-        along_a, along_b = _square(long_a, long_b, 32, 256, tuned)
+        along_a, along_b = _square(long_a, long_b, 64, 128, tuned)
     else:
         along_a, along_b = _square(long_a, long_b, max(1, 64 // items), max(1, 64 // items), tuned)
     constants = {"ALONG_A": along_a, "ALONG_B": along_b, "ITEM": items, **joined}

@@ -4,7 +4,7 @@ Bounds: a program's offsets are sums of index times stride over the plan's dims,
 indices below the plan's sizes, so that no address outside the plan's own walk over data and output is touched.  Sizes
 and strides come in granules (the bytes that all of them are multiples of) and are multiplied by a constant, which is
 how the compiler knows that accesses of 16 bytes are aligned.  Where offsets pass 2^31 words, WIDE makes them 64-bit.
-Programs that run together write next to each other, so that lines which two of them share leave the cache once, whole.
+Programs that run together write next to each other: a transpose gains by it, most where rows do not begin with a line.
 """
 
 import triton
@@ -81,7 +81,7 @@ def _tile(
     """A tile of items of ITEM words, read along the source's unit-stride dim and written along the destination's.
 
     Where the dims are short, the tile goes on into the dims that follow them there.  KEEP is for rows that begin
-    anywhere in a line: the cache is to hold the line's first part until the next program has written the rest.
+    anywhere in a line: the cache is asked to hold a line until the program beside has written its part.
     """
     words_a = long_a * GRANULE
     words_b = long_b * GRANULE

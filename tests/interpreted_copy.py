@@ -60,6 +60,8 @@ CASES = [
     # dims, axes, and the kernel for items of 1, 2, 4 and 8 bytes
     ((64, 80), (1, 0), "pack pack tile tile"),
     ((33, 35), (1, 0), "tile tile tile tile"),
+    ((2, 320, 272), (0, 2, 1), "pack pack tile tile"),  # several tiles along each dim, twice
+    ((2, 521, 133), (0, 2, 1), "tile tile tile tile"),
     ((2, 16, 4, 8), (0, 2, 3, 1), "pack pack tile tile"),
     ((2, 3, 16, 16), (0, 2, 3, 1), "interleave interleave interleave interleave"),
     ((2, 3, 7, 5), (0, 2, 3, 1), "interleave interleave interleave interleave"),

@@ -60,6 +60,14 @@ def test_words_are_as_wide_as_alignment_allows(alignment: int, word: int) -> Non
     assert rows.word == word
 
 
+@pytest.mark.parametrize(("dims", "keep"), [((1024, 512), 0), ((1023, 513), 1)])
+def test_lines_that_programs_share_are_kept_in_the_cache(dims: tuple[int, ...], keep: int) -> None:
+    launch = launch_of(contiguous_plan(dims, (1, 0), 4), 16)
+    assert launch is not None
+
+    assert (launch.kernel, dict(launch.constants)["KEEP"]) == ("tile", keep)
+
+
 def test_offsets_past_int32_are_wide() -> None:
     def wide(dims: tuple[int, ...]) -> Any:
         launch = launch_of(contiguous_plan(dims, (1, 0), 1), 1)

@@ -27,6 +27,10 @@ _SHORT = 64
 """The bytes up to which an item is exchanged with its neighbours, rather than written where it belongs."""
 
 
+_SINGLE = {1: (32, 512), 2: (64, 256), 4: (32, 256), 8: (32, 128)}
+"""The tile, by the bytes of a word, where nothing but single words can be moved: few rows to write, and long ones."""
+
+
 @dataclass(frozen=True, slots=True)
 class Launch:
     """One call of a kernel: its name, the bytes of a word, constants, run-time integers, warps and the grid's size."""
@@ -151,11 +155,10 @@ def _tile(plan: CopyPlan, alignment: int, steps: list[int], tuned: dict[str, int
         return "pack", 4, granule, constants, head, tuned.get("warps", _warps(rows * along_a * along_b)), tiles, inside
     word = min(item, granule, 8) if item > 8 else min(item, granule)
     items = item // word
-    if granule < 16 and items == 1:  # nothing but single words can be moved: fewer rows, and longer
-        along_a, along_b = _square(long_a, long_b, 32, 256, tuned)
-    else:
-        along_a, along_b = _square(long_a, long_b, max(1, 64 // items), max(1, 64 // items), tuned)
-    constants = {"ALONG_A": along_a, "ALONG_B": along_b, "ITEM": items, **joined}
+    single = granule < 16 and items == 1
+    room = _SINGLE[word] if single else (max(1, 64 // items), max(1, 64 // items))
+    along_a, along_b = _square(long_a, long_b, *room, tuned)
+    constants = {"ALONG_A": along_a, "ALONG_B": along_b, "ITEM": items, "KEEP": int(single), **joined}
     warps = tuned.get("warps", _warps(2 * along_a * along_b * items * max(1, word // 4)))
     return "tile", word, granule, constants, head, warps, _parts(long_a, along_a) * _parts(long_b, along_b), inside
 

@@ -38,7 +38,7 @@ def by_kernel(data: Any) -> Any:
         return output
     from onereshape.arrays import triton_copy  # noqa: PLC0415 - imported by the first copy
 
-    output = torch.empty(data.shape, dtype=data.dtype, device=data.device)
+    output = torch.empty_like(data, memory_format=torch.contiguous_format)
     if torch.cuda.current_device() == index:
         triton_copy.again(ready, address, output.data_ptr(), index)
     else:
@@ -59,6 +59,6 @@ def launched(data: Any, launch: Launch) -> tuple[Any, tuple[Any, ...]]:
     """The copy, and what repeats it."""
     from onereshape.arrays import triton_copy  # noqa: PLC0415 - Triton is imported by the first copy that needs it
 
-    output = torch.empty(data.shape, dtype=data.dtype, device=data.device)
+    output = torch.empty_like(data, memory_format=torch.contiguous_format)
     with torch.cuda.device(data.device):
         return output, triton_copy.run(launch, data.data_ptr(), output.data_ptr(), data.device.index)

@@ -4,6 +4,7 @@ Bounds: a program's offsets are sums of index times stride over the plan's dims,
 indices below the plan's sizes, so that no address outside the plan's own walk over data and output is touched.  Sizes
 and strides come in granules (the bytes that all of them are multiples of) and are multiplied by a constant, which is
 how the compiler knows that accesses of 16 bytes are aligned.  Where offsets pass 2^31 words, WIDE makes them 64-bit.
+Programs that run together write next to each other: a transpose gains by it, most where rows do not begin with a line.
 """
 
 import triton
@@ -74,22 +75,23 @@ def _walk(index, inner, step, jump, JOIN: tl.constexpr):
 def _tile(
     src, dst, na, nb, long_a, long_b, sb, da, jump_a, jump_b,
     n1, s1, d1, n2, s2, d2, n3, s3, d3, n4, s4, d4,
-    ALONG_A: tl.constexpr, ALONG_B: tl.constexpr, ITEM: tl.constexpr, JOIN_A: tl.constexpr, JOIN_B: tl.constexpr,
-    GRANULE: tl.constexpr, OUTERS: tl.constexpr, WIDE: tl.constexpr,
+    ALONG_A: tl.constexpr, ALONG_B: tl.constexpr, ITEM: tl.constexpr, KEEP: tl.constexpr,
+    JOIN_A: tl.constexpr, JOIN_B: tl.constexpr, GRANULE: tl.constexpr, OUTERS: tl.constexpr, WIDE: tl.constexpr,
 ):  # fmt: skip
     """A tile of items of ITEM words, read along the source's unit-stride dim and written along the destination's.
 
-    Where the dims are short, the tile goes on into the dims that follow them there.
+    Where the dims are short, the tile goes on into the dims that follow them there.  KEEP is for rows that begin
+    anywhere in a line: the cache is asked to hold a line until the program beside has written its part.
     """
     words_a = long_a * GRANULE
     words_b = long_b * GRANULE
     tiles_a = tl.cdiv(words_a, ALONG_A * ITEM)
     tiles_b = tl.cdiv(words_b, ALONG_B * ITEM)
     pid = tl.program_id(0)
-    ta = pid % tiles_a
-    rest = pid // tiles_a
-    tb = rest % tiles_b
-    so, do = _outer(rest // tiles_b, n1, s1, d1, n2, s2, d2, n3, s3, d3, s4, d4, GRANULE, OUTERS, WIDE)
+    tb = pid % tiles_b
+    rest = pid // tiles_b
+    ta = rest % tiles_a
+    so, do = _outer(rest // tiles_a, n1, s1, d1, n2, s2, d2, n3, s3, d3, s4, d4, GRANULE, OUTERS, WIDE)
     along = _span(ta, ALONG_A * ITEM, WIDE)
     rows = _span(tb, ALONG_B, WIDE)
     mask = (rows < words_b // ITEM)[:, None] & (along < words_a)[None, :]
@@ -103,7 +105,8 @@ def _tile(
     rows = _span(ta, ALONG_A, WIDE)
     mask = (rows < words_a // ITEM)[:, None] & (along < words_b)[None, :]
     to_row = _walk(rows, na * GRANULE // ITEM, da, jump_a, JOIN_A) * GRANULE
-    tl.store(dst + do + to_row[:, None] + along[None, :], held, mask=mask)
+    into = dst + do + to_row[:, None] + along[None, :]
+    tl.store(into, held, mask=mask, eviction_policy="evict_last" if KEEP else "")
 
 
 @triton.jit
@@ -129,10 +132,10 @@ def _pack(
     tiles_a = tl.cdiv(words_a, ALONG_A)
     tiles_b = tl.cdiv(words_b, ALONG_B)
     pid = tl.program_id(0)
-    ta = pid % tiles_a
-    rest = pid // tiles_a
-    tb = rest % tiles_b
-    so, do = _outer(rest // tiles_b, n1, s1, d1, n2, s2, d2, n3, s3, d3, s4, d4, GRANULE, OUTERS, WIDE)
+    tb = pid % tiles_b
+    rest = pid // tiles_b
+    ta = rest % tiles_a
+    so, do = _outer(rest // tiles_a, n1, s1, d1, n2, s2, d2, n3, s3, d3, s4, d4, GRANULE, OUTERS, WIDE)
     wa = _span(ta, ALONG_A, WIDE)
     wb = _span(tb, ALONG_B, WIDE)
     row = _wide(sb, WIDE) * GRANULE

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnx_ir as ir
 import pytest
 
 import onereshape as orx
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model_files import refreshed
+from onereshape.models.changes import Change
 from onereshape.models.fix import Fixed, plan
 from tests.checking import proto, written
 
@@ -262,3 +264,47 @@ def test_functions_are_freed_where_they_are_called(tmp_path: Path) -> None:
     fixed = orx.fix(path, batch=True)
 
     assert [change.after for change in fixed.changes] == ["[0, 2, 3]"]
+
+
+class TestSimplify:
+    """Alone, nothing is freed: both models answer the same at every size that is tried."""
+
+    TEXT = (
+        "g (float[N, S, 6] x) => (float[N, S, 2, 3] y) <int64[1] zero = {0}, int64[1] one = {1}, int64[2] k = {2, 3}> {"
+        " s = Shape(x) n = Gather(s, zero) l = Gather(s, one) t = Concat <axis = 0> (n, l, k) y = Reshape(x, t) }"
+    )
+
+    def test_at_several_sizes(self, tmp_path: Path) -> None:
+        fixed = orx.fix(written(self.TEXT, tmp_path), simplify=True)
+
+        assert [(change.code, change.after) for change in fixed.changes] == [("foldable-target", "[0, 0, 2, 3]")]
+        assert fixed.certificate.kind == "same"
+        assert len(fixed.certificate.sizes) == 4
+
+    def test_a_wrong_simplification_is_not_certified(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Planted: the last two axes exchanged, which one size alone would not show if they were equal."""
+        from onereshape.models.simpler import simplify as module
+
+        right = module.simplify
+
+        def wrong(model: ir.Model) -> list[Change]:
+            changes = right(model)
+            node = next(node for node in model.graph if node.op_type == "Reshape")
+            tensor = ir.tensor(np.array([0, 0, 3, 2]), name="wrong")
+            value = ir.Value(name="wrong", const_value=tensor)
+            model.graph.register_initializer(value)
+            node.replace_input_with(1, value)
+            return changes
+
+        monkeypatch.setattr(module, "simplify", wrong)
+        with pytest.raises(FixError, match="not certified: output 'y' has dims") as refusal:
+            orx.fix(written(self.TEXT, tmp_path), simplify=True)
+
+        assert refusal.value.certificate.status == "differs"
+
+    def test_only_onnx(self, tmp_path: Path) -> None:
+        path = tmp_path / "m.json"
+        path.write_text('{"version": "3.0.0", "graph": []}', encoding="utf-8")
+
+        with pytest.raises(ReshapeError):
+            orx.fix(path, simplify=True)

@@ -63,7 +63,7 @@ def plan(model: Model | str | os.PathLike[str], *, batch: Batch = None, free: Fr
     asked = requested(given, batch, free)
     if not asked:
         return Plan(())
-    work = _decide(_copy(given) if given.ir.functions else given, asked, batch=free is None)
+    work = _decide(_copy(given, inline=True) if given.ir.functions else given, asked, batch=free is None)
     return Plan(work.changes, work.conditions)
 
 
@@ -87,9 +87,11 @@ def fix(  # noqa: PLR0913 - the options of the command
     asked = requested(given, batch, free)
     if not asked and not simplify:
         raise FixError("nothing-asked")
-    fixed = _copy(given)
+    if given.format != "onnx":
+        raise FixError("unsupported-model", why=f"{given.path}: only ONNX models are rewritten")
+    fixed = _copy(given, inline=bool(asked))
     changes: list[Change] = []
-    settings: Mapping[str, Any] = {"kind": "other", "size": 1, "outputs": {}}
+    settings: Mapping[str, Any] = {"kind": "same", "size": 1, "outputs": {}}
     conditions: tuple[str, ...] = ()
     needed = False
     if asked:
@@ -122,13 +124,11 @@ def _model(model: Model | str | os.PathLike[str]) -> Model:
     return model if isinstance(model, Model) else load(model)
 
 
-def _copy(model: Model) -> Model:
-    """The model to be rewritten: functions are put where they are called, since each call may carry another dim."""
-    if model.format != "onnx":
-        return model
+def _copy(model: Model, *, inline: bool) -> Model:
+    """The model to be rewritten; to free a dim, functions are put where they are called, as each call may differ."""
     try:
         copy = model.ir.clone()
-        if copy.functions:
+        if inline and copy.functions:
             from onnx_ir.passes.common import InlinePass  # noqa: PLC0415 - takes long
 
             InlinePass()(copy)

@@ -43,7 +43,7 @@ class Certificate:
     """`certified`; `untested`: nothing shown either way; `differs`; `failed`: the repaired model does not run."""
     reason: str
     """A sentence for people."""
-    kind: Literal["batch", "other"]
+    kind: Literal["batch", "other", "same"]
     sizes: tuple[Mapping[str, int], ...]
     """The sizes at which the repaired model ran."""
     outputs: tuple[OutputAnswer, ...]

@@ -17,6 +17,7 @@ from onereshape.models.certificates.compare import Carried
 from onereshape.models.certificates.draw import Undrawable
 from onereshape.models.certificates.other_runs import Promised, run_other
 from onereshape.models.certificates.suits import fed
+from onereshape.models.certificates.same_runs import run_same
 from onereshape.models.certificates.trial import Freed, Progress, Stop, Trial, certificate, check_interface, verdict
 
 __all__ = ["Carried", "Certificate", "certify"]
@@ -27,7 +28,7 @@ def certify(  # noqa: PLR0913 - what is asked of a certificate
     repaired: ir.Model,
     freed: Freed,
     *,
-    kind: Literal["batch", "other"],
+    kind: Literal["batch", "other", "same"],
     size: int,
     outputs: Mapping[str, Carried | None],
     base_dir: str,
@@ -50,8 +51,10 @@ def certify(  # noqa: PLR0913 - what is asked of a certificate
         _check_free(repaired, freed)
         if batch:
             run_batch(trial, freed)
-        else:
+        elif freed:
             run_other(trial, freed, promised, witness)
+        else:
+            run_same(trial)
         status, reason = verdict(trial)
     except Stop as stop:
         status, reason = stop.status, stop.reason

@@ -38,7 +38,7 @@ class Trial:
 
     original: ir.Model
     repaired: ir.Model
-    kind: Literal["batch", "other"]
+    kind: Literal["batch", "other", "same"]
     size: int
     outputs: Mapping[str, Carried | None]
     base_dir: str
@@ -118,10 +118,10 @@ def verdict(trial: Trial) -> tuple[Status, str]:
     named = [name for name in trial.distances if _matters(trial, name)]
     blind = [name for name in named if _is_blind(trial, name)]
     if not named:
-        return "untested", "no output carries the batch"
+        return "untested", "no output carries the batch" if trial.kind == "batch" else "no output was compared"
     if len(blind) == len(named):
         return "untested", f"no output depends on the sample (same for all: {', '.join(blind)})"
-    tested = "; ".join(said(sizes) for sizes in trial.sizes)
+    tested = "; ".join(said(sizes) or "the sizes of the original" for sizes in trial.sizes)
     largest = max(found.absolute for found in trial.distances.values())
     reason = f"ran at {tested}; the largest difference is {largest:.3g}"
     return "certified", reason + (f"; not tested, the same for all samples: {', '.join(blind)}" if blind else "")
@@ -182,7 +182,7 @@ def amount(found: Distance) -> str:
 
 
 def _matters(trial: Trial, name: str) -> bool:
-    return trial.kind == "other" or trial.outputs.get(name) is not None
+    return trial.kind != "batch" or trial.outputs.get(name) is not None
 
 
 def _is_blind(trial: Trial, name: str) -> bool:

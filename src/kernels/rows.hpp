@@ -62,6 +62,7 @@ Move sized(Index item, std::integer_sequence<Index, N...>) {
     if (item == 32) return Kernel<32>::move;
     if (item == 64) return Kernel<64>::move;
     if (item == 128) return Kernel<128>::move;
+    if (item == 256) return Kernel<256>::move;
     return Kernel<0>::move;
 }
 

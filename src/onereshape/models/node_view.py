@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ class Refused(Exception):  # noqa: N818 - it is an answer, and often only the fi
 
 
 @dataclass(frozen=True, slots=True)
-class NodeView:
+class NodeView(ABC):
     """A node with its inputs and attributes."""
 
     node: ir.Node
@@ -49,9 +50,9 @@ class NodeView:
         axis = int(self.attribute(name, default))
         return axis + rank if axis < 0 else axis
 
+    @abstractmethod
     def integers(self, index: int) -> list[int] | None:
         """The integers of an input in the original, where they are known."""
-        raise NotImplementedError
 
     def axes(self, index: int, rank: int) -> list[int] | None:
         """The axes that an attribute or (in newer opsets) an input names; None: all, or none were given."""

@@ -137,6 +137,7 @@ def test_renamed_symbols_rename_the_answer(draws: Any, data: list[Any], flag: An
     assert before[0] is not None
     assert after[0] is not None
     if any(str(said).endswith(" = 0") for said in before[1:]):  # of several that could be 0, the first by name is
+        assert any(str(said).endswith(" = 0") for said in after[1:])
         return
     assert list(map(in_order, renamed(before[0]))) == list(map(in_order, after[0]))
     assert sorted(map(in_order, renamed(list(before[1:])))) == sorted(map(in_order, after[1:]))

@@ -193,9 +193,9 @@ def _exact_distance(got: Array, want: Array) -> Distance:
     return Distance(inf, inf, inf)
 
 
-def is_finite_somewhere(array: Array) -> bool:
-    """Whether there is anything to compare."""
-    return not _is_float(array.dtype) or array.size == 0 or bool(np.isfinite(_wide(array)).any())
+def comparable(array: Array) -> int:
+    """How many elements there are to compare: NaN beside NaN shows nothing, and neither does an empty array."""
+    return array.size if not _is_float(array.dtype) else int(np.isfinite(_wide(array)).sum())
 
 
 def _wide(array: Array) -> Array:

@@ -6,7 +6,7 @@ there is nobody to ask, and the repaired model can only be seen to run, with the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,8 +14,9 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.models.certificates.certificate import RefusedSize
+from onereshape.models.certificates.compare import CLEARLY
 from onereshape.models.certificates.draw import Manner, draw
-from onereshape.models.certificates.engine import Refusal, Session, folder_of
+from onereshape.models.certificates.engine import Array, Refusal, Session, folder_of
 from onereshape.models.certificates.reference import Reference, answered, ask, meters_of, opened, settle
 from onereshape.models.certificates.suits import Suit, fed, suits_of
 from onereshape.models.certificates.trial import (
@@ -70,7 +71,7 @@ class _Climb:
 def run_other(trial: Trial, freed: Freed, promised: Promised | None, witness: ir.Model | None) -> None:
     """The repaired model beside the original, beside a second export, and alone."""
     suits = suits_of(trial.original)
-    own = _sizes_of(trial.original, freed, "original")
+    own = trial.own = _sizes_of(trial.original, freed, "original")
 
     def make(rng: np.random.Generator, manner: Manner, number: int) -> list[Feeds]:
         return [draw(trial.original, rng, {}, suits=suits, manner=manner) for _ in range(number)]
@@ -78,7 +79,7 @@ def run_other(trial: Trial, freed: Freed, promised: Promised | None, witness: ir
     trial.steps = 2 * _DRAWS + len(_LADDER) + (2 * _WITNESSED if witness else 0)
     reference = ask(trial, make, _DRAWS)
     for name, meter in reference.meters.items():
-        contrast(trial, meter, np.stack([answer[name] for answer in reference.answers]))
+        contrast(trial, meter, _stacked(reference.answers, name))
     second = None if witness is None else _witnessed(trial, witness, freed, suits, reference.manner)
     session = trial.opened()
     _beside(trial, session, reference, reference, own)
@@ -116,7 +117,15 @@ def _witnessed(
     for each in feeds:
         trial.step(f"witness, {said(sizes)}")
         answers.append(answered(session, each, "witness"))
-    return sizes, Reference(manner, feeds, answers, meters_of(trial, answers))
+    found = Reference(manner, feeds, answers, meters_of(trial, answers))
+    if all(meter.contrast(_stacked(answers, name)) <= CLEARLY for name, meter in found.meters.items()):
+        why = f"no output of the witness ({said(sizes)}) depends on what is fed, and so it shows nothing"
+        raise Stop("untested", why)
+    return sizes, found
+
+
+def _stacked(answers: Sequence[Answers], name: str) -> Array:
+    return np.stack([answer[name] for answer in answers])
 
 
 def _beside(trial: Trial, session: Session, asked: Reference, original: Reference, at: Sizes) -> None:
@@ -160,13 +169,13 @@ def _rungs(own: Sizes, rungs: tuple[Callable[[int], int], ...]) -> Iterator[dict
 
 def _had(trial: Trial, symbol: str, own: Sizes) -> int:
     """How many other sizes a dim has had."""
-    return len({sizes[symbol] for sizes in trial.sizes} - {own[symbol]})
+    return len({sizes[symbol] for sizes in trial.ran} - {own[symbol]})
 
 
 def _try(climb: _Climb, sizes: dict[str, int]) -> None:
     """Runs the repaired model at sizes that it may refuse; what it answers must have the dims that were promised."""
     trial = climb.trial
-    if sizes in trial.sizes:
+    if sizes in trial.ran:
         return
     for manner in (climb.reference.manner, Manner(cautious=True, default=climb.reference.manner.default)):
         feeds = draw(trial.repaired, climb.rng, sizes, suits=climb.suits, manner=manner)
@@ -178,7 +187,7 @@ def _try(climb: _Climb, sizes: dict[str, int]) -> None:
     else:
         trial.refused.append(RefusedSize(sizes, why))
         return
-    trial.sizes.append(sizes)
+    trial.ran.append(sizes)
     promised = {} if climb.promised is None else climb.promised(sizes)
     for name, array in answers.items():
         check_declared(trial, name, array, sizes)

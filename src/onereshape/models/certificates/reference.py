@@ -15,7 +15,7 @@ from onereshape.models.certificates.compare import (
     CLEARLY,
     Distance,
     Meter,
-    is_finite_somewhere,
+    comparable,
     rounding,
     samples,
     scale_of,
@@ -89,8 +89,8 @@ def _first_answers(trial: Trial, session: Session, make: Make) -> tuple[Manner, 
 
 
 def _shows(trial: Trial, answers: Sequence[Answers]) -> bool:
-    """Whether every output has something finite, and one that matters differs."""
-    if not all(any(is_finite_somewhere(answer[name]) for answer in answers) for name in answers[0]):
+    """Whether every output has something to compare, and one that matters differs."""
+    if not all(any(comparable(answer[name]) for answer in answers) for name in answers[0]):
         return False
     return any(
         meter.contrast(np.stack([answer[name] for answer in answers])) > CLEARLY

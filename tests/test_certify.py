@@ -35,6 +35,8 @@ def test_a_certificate_is_json() -> None:
         "ran": [],
         "outputs": list(found["outputs"]),
         "refused": [],
+        "held": [],
+        "extremes": ["large", "negative", "huge", "equal"],
     }
     assert found["status"] == "certified"
     assert found["outputs"][0]["name"] == "y"
@@ -44,9 +46,14 @@ def test_who_watches_sees_every_step() -> None:
     seen: list[tuple[int, int, str]] = []
     batch(flat("1", 1), flat("N", 0), progress=lambda *step: seen.append(step))
 
-    assert [step[0] for step in seen] == list(range(16))
-    assert {step[1] for step in seen} == {15}
-    assert [step[2] for step in seen[10:]] == ["original, 11 of 11", "N = 1", "N = 2", "N = 3", "N = 5", "certified"]
+    assert [step[0] for step in seen] == list(range(17))
+    assert {step[1] for step in seen} == {16}
+    assert [step[2] for step in seen[10:]] == [
+        "original, 11 of 11",
+        *("N = 1", "N = 2", "N = 3", "N = 5"),
+        "values beyond the usual",
+        "certified",
+    ]
 
 
 def test_an_input_that_carries_no_batch_is_the_same_for_all() -> None:

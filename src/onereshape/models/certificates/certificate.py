@@ -54,6 +54,10 @@ class Certificate:
     """The sizes at which it was only seen to run, and to have the dims that were inferred."""
     outputs: tuple[OutputAnswer, ...]
     refused: tuple[RefusedSize, ...]
+    held: tuple[str, ...]
+    """What was the same in all runs, as the original took nothing else: a dim, or an input that serves as a size."""
+    extremes: tuple[str, ...]
+    """The values beyond the usual on which they were compared too, as far as the original takes them."""
     witness: Mapping[str, int] | None
     """The sizes at which a second export confirmed it."""
     seed: int

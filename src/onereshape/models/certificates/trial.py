@@ -64,6 +64,8 @@ class Trial:
     ran: list[Sizes] = field(default_factory=list)
     """Whether compared or not."""
     refused: list[RefusedSize] = field(default_factory=list)
+    held: list[str] = field(default_factory=list)
+    extremes: list[str] = field(default_factory=list)
     witness: Sizes | None = None
 
     def step(self, text: str) -> None:
@@ -79,13 +81,14 @@ class Trial:
         except Refusal as refusal:
             raise Stop("failed", f"onnxruntime cannot load the repaired model: {refusal.why}") from None
 
-    def run(self, session: Session, feeds: Feeds, at: Sizes) -> Answers:
+    def run(self, session: Session, feeds: Feeds, at: Sizes, *, listed: bool = True) -> Answers:
         """The repaired model's answers."""
         try:
             found = session.run(feeds)
         except Refusal as refusal:
             raise Stop("failed", f"onnxruntime cannot run the repaired model at {said(at)}: {refusal.why}") from None
-        note(self.ran, at)
+        if listed:
+            note(self.ran, at)
         return found
 
 
@@ -156,6 +159,8 @@ def certificate(trial: Trial, status: Status, reason: str) -> Certificate:
         tuple(sizes for sizes in trial.ran if sizes not in trial.compared),
         tuple(answered),
         tuple(trial.refused),
+        tuple(trial.held),
+        tuple(trial.extremes),
         trial.witness,
         trial.seed,
         engine_name(),

@@ -18,11 +18,12 @@ def verdict(trial: Trial) -> tuple[Status, str]:
         found = "; ".join(f"{why}: {', '.join(names)}" for why, names in silent.items() if names)
         return "untested", f"no output depends on the sample ({found})"
     compared, only = said_all(trial.compared), [sizes for sizes in trial.ran if sizes not in trial.compared]
-    notes = [f"not tested, {why}: {', '.join(names)}" for why, names in silent.items() if names] + _gaps(trial)
+    notes = [f"not tested, {why}: {', '.join(names)}" for why, names in silent.items() if names]
+    notes += [*_gaps(trial), *trial.held]
     shut = [symbol for symbol, size in trial.own.items() if all(at[symbol] == size for at in trial.compared)]
     if shut:
         where = "the exported size" if len(trial.own) == 1 else "the exported sizes"
-        if trial.compared == [dict(trial.own)]:
+        if len(shut) == len(trial.own):
             parts = [f"compared at {compared} ({where})"]
         else:
             parts = [f"compared at {compared}, but with no other {', '.join(shut)} than the exported"]

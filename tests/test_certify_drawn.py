@@ -339,18 +339,55 @@ def test_healthy_models_stay_certified(name: str, kind: str) -> None:
     assert found.holds, found.reason
 
 
-def test_a_batch_that_is_rounded_in_another_way_is_no_difference() -> None:
-    """Products of large numbers that cancel: rounding decides, and another order of the sums gives another answer."""
-    body = """(float[{n}, 64] x) => (float[{n}, 64] y) {{
-        a = MatMul(x, w)
-        y = {last}
-    }}"""
-    rng = np.random.default_rng(0)
-    weights = np.linalg.qr(rng.standard_normal((64, 64)))[0].astype(np.float32)
-    original = built(body.format(n=1, last="MatMul(a, v)"), w=weights, v=weights.T.copy())
-    once = built(body.format(n="N", last="Identity(x)"), w=weights)
+def test_what_rounding_decides_is_no_difference() -> None:
+    """x by a matrix and back, less x, is nothing but the rounding of x: far above 1 where x is huge."""
+    body = """(float[{n}, 64] x) => (float[{n}, 64] y) {{ a = MatMul(x, w) b = MatMul(a, v) c = Sub(b, x)
+        s = Softmax <axis = 1> (x) y = {y} }}"""
+    weights = np.linalg.qr(np.random.default_rng(0).standard_normal((64, 64)))[0].astype(np.float32)
+    original, repaired = (
+        built(body.format(n=n, y=y), w=weights, v=weights.T.copy()) for n, y in ((1, "Add(c, s)"), ("N", "Identity(s)"))
+    )
+    found = batch(original, repaired)
 
-    assert batch(original, once).holds
+    assert found.holds, found.reason
+    assert "huge" in found.extremes
+
+
+def test_values_are_as_large_as_the_original_takes() -> None:
+    """e^(x/100) is infinite where x is huge, and a gate at 100 is opened all the same."""
+    body = """(float[{n}, 6] x) => (float[{n}, 6] y) <float part = {{0.01}}, float limit = {{100}}> {{
+        a = Mul(x, part)
+        e = Exp(a)
+        b = Add(e, x)
+        c = Greater(x, limit)
+        m = {behind}(b)
+        y = Where(c, m, b)
+    }}"""
+    original, right, wrong = (
+        built(body.format(n=n, behind=op)) for n, op in ((1, "Neg"), ("N", "Neg"), ("N", "Identity"))
+    )
+    found = batch(original, right)
+
+    assert found.holds, found.reason
+    assert "huge" not in found.extremes
+    assert batch(original, wrong).status == "differs"
+
+
+def test_a_gate_that_one_sample_opens_beside_another() -> None:
+    """A batch of two, of which one is large and one is not; samples that are alike never open it."""
+    body = """(float[2, 6] x) => (float[2, 6] y)
+        <float limit = {1000}, float few = {10}, float[1] zero = {0}, int64[1] first = {0}> {
+        a = Abs(x)
+        p = ReduceMax <keepdims = 1> (a, first)
+        q = ReduceMin <keepdims = 1> (a, first)
+        g = Greater(p, limit)
+        l = Less(q, few)
+        c = And(g, l)
+        y = Where(c, zero, x)
+    }"""
+    found = batch(built(body), built("(float[N, 6] x) => (float[N, 6] y) { y = Identity(x) }"), size=2)
+
+    assert found.status == "differs", found.reason
 
 
 def test_settings_are_the_same_for_the_same_seed() -> None:

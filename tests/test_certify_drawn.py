@@ -401,3 +401,32 @@ def test_settings_are_the_same_for_the_same_seed() -> None:
 
     assert values() == values()
     assert len({str(each) for each in values()}) > 4
+
+
+def test_an_output_that_shows_nothing_at_some_sizes_is_named() -> None:
+    """Without its first place a sequence of one is empty."""
+    made = built("""(float[S, 3] x) => (float[R, 3] y, float[S, 3] z) <int64[1] one = {1}, int64[1] end = {99}> {
+        y = Slice(x, one, end)
+        z = Neg(x)
+    }""")
+    found = same(made, made)
+
+    assert found.holds
+    assert "; y was empty or not finite at S = 1" in found.reason
+
+
+def test_dims_without_a_name_vary_too() -> None:
+    def made(n: str, op: str) -> ir.Model:
+        found = built(f"(float[{n}, a] x) => (float[{n}, a] y) <int64[1] at = {{1}}, int64[1] four = {{4}}> {{ {op} }}")
+        for value in (*found.graph.inputs, *found.graph.outputs):
+            assert value.shape is not None
+            value.shape = ir.Shape([value.shape[0], None])
+        return found
+
+    original, right = (made(n, "y = Neg(x)") for n in ("1", "N"))
+    wrong = made("N", "d = Shape(x) w = Gather(d, at) c = Equal(w, four) m = Neg(x) y = Where(c, m, x)")
+    found = batch(original, right)
+
+    assert found.holds
+    assert len({each["?"] for each in found.compared}) > 2
+    assert batch(original, wrong).status == "differs"

@@ -151,6 +151,11 @@ def test_in_place(here: Path, capsys: Captured) -> None:
     ("words", "code", "message"),
     [
         (["m.onnx", "-o", "out.onnx"], 2, "nothing is asked of fix: give a batch, dims to free, or simplify"),
+        (
+            ["m.onnx", "-o", "out.onnx", "--batch", "--witness", "mixing.onnx"],
+            2,
+            "a witness is for freed dims other than the batch, and none are asked for",
+        ),
         (["m.onnx", "--batch"], 2, "name the file to write: -o OUT"),
         (["--batch"], 2, "a model is missing (see onereshape fix --help)"),
         (["m.onnx", "-o", "m.onnx", "--batch"], 2, "m.onnx is the input itself, which is changed only with --in-place"),

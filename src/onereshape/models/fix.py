@@ -1,4 +1,4 @@
-"""fix(): frees dims of a model, simplifies its Reshapes, and certifies the result.
+"""fix(): frees dims of a model, simplifies its Reshapes, and has the result compared with the original.
 
 The batch goes by the rules of `batching`, every other dim by `freeing`.  The model that is given is never changed.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from onereshape.errors import FixError
+from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model import Model, cause
 from onereshape.formats.model_files import load, refreshed
 from onereshape.models.changes import Change
@@ -91,6 +91,8 @@ def fix(  # noqa: PLR0913 - the options of the command
     asked = requested(given, batch, free)
     if not asked and not simplify:
         raise FixError("nothing-asked")
+    if witness is not None and not free:
+        raise ReshapeError("bad-usage", why="a witness is for freed dims other than the batch, and none are asked for")
     if given.format != "onnx":
         raise FixError("unsupported-model", why=f"{given.path}: only ONNX models are rewritten")
     fixed = _copy(given, inline=bool(asked))

@@ -70,6 +70,7 @@ class _Climb:
     trial: Trial
     session: Session
     asked: Asked
+    suits: Mapping[str, Suit]
     promised: Promised | None
     rng: np.random.Generator
 
@@ -101,7 +102,7 @@ def run_other(trial: Trial, freed: Freed, promised: Promised | None, witness: ir
     if second is not None:
         trial.witness, reference = second
         _beside(trial, session, reference, asked.references, {**trial.witness, **reference.setting.sizes})
-    _alone(_Climb(trial, session, asked, promised, np.random.default_rng(trial.seed + 1)), own)
+    _alone(_Climb(trial, session, asked, suits, promised, np.random.default_rng(trial.seed + 1)), own)
 
 
 def _sizes_of(model: ir.Model, freed: Freed, what: str) -> dict[str, int]:
@@ -216,9 +217,8 @@ def _try(climb: _Climb, sizes: dict[str, int]) -> None:
     setting = _setting(trial.repaired, climb.session, climb.asked, sizes, trial.seed)
     if setting.sizes in trial.ran:
         return
-    suits = suits_of(trial.original)
     for manner in (usual, Manner(cautious=True, default=usual.default)):
-        feeds = draw(trial.repaired, climb.rng, setting.sizes, suits=suits, manner=manner, given=setting.values)
+        feeds = draw(trial.repaired, climb.rng, setting.sizes, suits=climb.suits, manner=manner, given=setting.values)
         try:
             answers = climb.session.run(feeds)
             break

@@ -74,22 +74,19 @@ class Chooser:
 
     def others(self, turn: int, manner: Manner, first: Setting, taken: Collection[int]) -> Iterator[Setting]:
         """Settings for a later turn, the best first; none of their sizes is one that is taken."""
-        for sizes in self._sizes(turn, manner.default, first.sizes):
-            if any(size in taken and size != 1 for size in sizes.values()) and sizes != first.sizes:
-                continue
+        for sizes in self._sizes(turn, manner.default, first.sizes, taken):
             rng = np.random.default_rng([self.seed, turn, *sizes.values()])
             for _ in range(_TRIES if self.sized else 0):
                 yield Setting(sizes, self.values(rng, sizes, manner))
             yield Setting(sizes, first.values)
 
-    def _sizes(self, turn: int, default: int, first: Sizes) -> Iterator[Sizes]:
+    def _sizes(self, turn: int, default: int, first: Sizes, taken: Collection[int]) -> Iterator[Sizes]:
         names = self.names
         if names:
-            pool = (*_SMALL[turn:], *_SMALL[:turn])
-            one = (turn - 1) % len(names)
-            others = iter(size for size in pool)
-            yield {name: 1 if place == one else next(others, default) for place, name in enumerate(names)}
-            yield dict.fromkeys(names, (1, *_SMALL)[turn - 1])
+            pool = [size for size in (*_SMALL[turn:], *_SMALL[:turn]) if size not in taken]
+            others = iter(pool)  # every second name is 1 in the first turn, the rest of them in the second
+            yield {name: 1 if place % 2 == turn - 1 else next(others, default) for place, name in enumerate(names)}
+            yield dict.fromkeys(names, 1 if turn == 1 else pool[0])
             yield dict.fromkeys(names, _LARGER.get(default, 2 * default))
         yield first
 

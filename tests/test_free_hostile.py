@@ -115,6 +115,29 @@ def test_what_is_certified_is_right_at_the_sizes_it_names(name: str, unwitnessed
     assert all(right(proto_of(fixed.model), module, size) for size in (EXPORTED, WITNESSED))
 
 
+PAIRS = [
+    ("encoder.ts", 8, 13),
+    ("decoder.dynamo", 13, 8),
+    ("positions.ts", 8, 13),
+    ("unet.ts", 16, 24),
+    ("windows.ts", 24, 16),
+]
+
+
+@pytest.mark.parametrize(("name", "here", "there"), PAIRS)
+def test_a_right_repair_is_certified_by_its_other_export(name: str, here: int, there: int) -> None:
+    """What is refused above is not refused for want of better."""
+    path, witness = (Path(__file__).parent / "data" / "models" / f"{name}.{size}.onnx" for size in (here, there))
+    inputs = orx.load(path).ir.graph.inputs
+    free = {str(value.name): {1: "S"} if len(value.shape or ()) == 2 else {2: "H", 3: "W"} for value in inputs}
+
+    assert getattr(attempted(str(path), free=free), "code", "") == "unwitnessed"
+    assert fix(path, free=free, unwitnessed=True).certificate.status == "unwitnessed"
+    found = fix(path, free=free, witness=witness).certificate
+    assert (found.status, len(found.compared)) == ("certified", 2)
+    assert set(found.witness.items()) <= set(found.compared[1].items())
+
+
 def test_the_words_of_a_batch_are_those_of_what_was_compared() -> None:
     fixed = orx.fix(Path(__file__).parent / "data" / "corpus" / "hand_squeeze_all.ts.onnx", batch=True)
 

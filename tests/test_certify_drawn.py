@@ -430,3 +430,11 @@ def test_dims_without_a_name_vary_too() -> None:
     assert found.holds
     assert len({each["?"] for each in found.compared}) > 2
     assert batch(original, wrong).status == "differs"
+
+
+def test_a_model_of_one_size_is_compared_at_it() -> None:
+    made = built("(float[2, 3] x) => (float[3, 2] y) <int64[2] k = {3, 2}> { y = Reshape(x, k) }")
+    found = same(made, made)
+
+    assert (found.compared, found.ran) == (({},), ())
+    assert found.reason == "compared at the sizes of the original; the largest difference is 0"

@@ -38,7 +38,7 @@ def said_all(sizes: Sequence[Sizes]) -> str:
     """Several sizes: `N = 1, 2`, `(H, W) = (4, 6), (8, 6)`."""
     names = [*sizes[0]] if sizes else []
     if not names:
-        return "the only sizes that the model has"
+        return "the sizes of the original"
     if any([*each] != names for each in sizes):
         return "; ".join(map(said, sizes))
     if len(names) == 1:

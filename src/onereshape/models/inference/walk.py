@@ -16,12 +16,14 @@ import onnx_ir as ir
 import onnx_shape_inference as engine  # type: ignore[import-untyped]
 from onnx_shape_inference import _engine, _functions
 from onnx_shape_inference._context import SYM_DATA_KEY  # type: ignore[import-untyped]
+from onnx_shape_inference._symbolic_shapes import dim_to_expr  # type: ignore[import-untyped]
 
 from onereshape.models.inference.contents import Contents
 from onereshape.models.inference.copies import Copy, inner_graphs
 from onereshape.models.inference.exact_rules import RULES, Asked
 from onereshape.models.inference.formulas import Formulas
 from onereshape.models.inference.held import HELD
+from onereshape.models.inference.reshape_claims import sure_axes
 from onereshape.models.inference.wellformed import is_wellformed
 from onereshape.shape_rule import ReshapeRule
 
@@ -147,6 +149,8 @@ class Walk:
         rule = self._rule(node, version)
         if rule is not None:
             rule(ctx, node)
+            if rule is self.rule:
+                self._drop_unless_sure(ctx, node)
             with suppress(*_REFUSALS, TypeError):  # as sympy says that it cannot compare
                 self._contents.follow(ctx, node)
             if key[:2] == ("", "If"):
@@ -166,6 +170,24 @@ class Walk:
         if node.domain == "" and (own := RULES.get(node.op_type)) is not None:
             return lambda ctx, node: own(Asked(ctx, node, self._formulas))
         return engine.registry.get(node.domain, node.op_type, version)  # type: ignore[no-any-return]
+
+    def _drop_unless_sure(self, ctx: _Context, node: ir.Node) -> None:
+        """Takes back dims of a Reshape that are others at sizes at which it succeeds all the same."""
+        data, output = node.inputs[0], node.outputs[0]
+        if data is None or data.shape is None or output.shape is None or len(node.inputs) < 2 or node.inputs[1] is None:
+            return
+        target = ctx.get_symbolic_value(node.inputs[1])
+        if target is None or all(isinstance(entry, int) for entry in target):
+            return  # numbers mean the same at all sizes
+        exprs = [tuple(map(dim_to_expr, dims)) for dims in (data.shape, target, output.shape)]
+        flag = node.attributes.get("allowzero")
+        sure: frozenset[int] = frozenset()
+        if all(expr is not None for dims in exprs for expr in dims):
+            sure = sure_axes(*exprs, copies=flag is None or flag.value == 0)
+        dims = list(output.shape)
+        if len(sure) < len(dims):
+            ctx.forget(output)
+            output.shape = ir.Shape([dim if axis in sure else ctx.new_symbolic_dim() for axis, dim in enumerate(dims)])
 
     def _loop(self, ctx: _Context, node: ir.Node, active: Any) -> None:
         """A Loop: its body is walked until the shapes that it is given are those of every iteration."""

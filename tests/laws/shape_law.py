@@ -25,7 +25,16 @@ _OPTIONS = ort.SessionOptions()
 _OPTIONS.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
 _OPTIONS.intra_op_num_threads = _OPTIONS.inter_op_num_threads = 1
 _OPTIONS.log_severity_level = 4
-_TYPES = {"f": "float32", "h": "float16", "d": "float64", "l": "int64", "i": "int32", "?": "bool", "B": "uint8", "b": "int8"}
+_TYPES = {
+    "f": "float32",
+    "h": "float16",
+    "d": "float64",
+    "l": "int64",
+    "i": "int32",
+    "?": "bool",
+    "B": "uint8",
+    "b": "int8",
+}
 _MOST_RUNS = 160
 """Of one form of a case."""
 _KNOWN = 4
@@ -109,18 +118,26 @@ class Untrue(NamedTuple):
     what: str
 
 
-def forms(case: Case) -> Iterator[Case]:
-    """The case as it is, and with each of its constants given at run time; inputs without names for their dims."""
-    yield case
+def _other_forms(case: Case) -> Iterator[tuple[Case, Sizes | None]]:
+    """The case with each of its constants given at run time, and without names for its dims."""
     for index, given in enumerate(case.inputs):
         if given is not None and given.constant:
-            yield case._replace(inputs=_with(case.inputs, index, given._replace(constant=False)))
+            yield case._replace(inputs=_with(case.inputs, index, given._replace(constant=False))), None
     if _names(case):
-        nameless = tuple(
-            each and each._replace(dims=tuple(None if isinstance(dim, str) else dim for dim in each.dims))
-            for each in case.inputs
-        )
-        yield case._replace(inputs=nameless)
+        yield _renamed(case, dict.fromkeys(_names(case))), None
+
+
+def _known(case: Case, sizes: Sizes) -> tuple[Case, Sizes]:
+    """The case with numbers for all its names."""
+    return _renamed(case, sizes), sizes
+
+
+def _renamed(case: Case, dims: Mapping[str, int | None]) -> Case:
+    inputs = tuple(
+        each and each._replace(dims=tuple(dims[dim] if isinstance(dim, str) else dim for dim in each.dims))
+        for each in case.inputs
+    )
+    return case._replace(inputs=inputs)
 
 
 def _with(inputs: tuple[In | None, ...], index: int, given: In) -> tuple[In | None, ...]:
@@ -132,22 +149,19 @@ def _names(case: Case) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def judge(case: Case) -> tuple[list[Untrue], int]:
-    """The claims that are not so, over all forms of the case, and how many runs there were."""
-    untrue: list[Untrue] = []
-    count = 0
-    for form in forms(case):
-        bindings, wrong = _judge(case, form)
-        count += len(bindings)
+def judge(case: Case, only: int | None = None) -> tuple[list[Untrue], int]:
+    """The claims that are not so, and how many runs there were: over all forms of the case, or as it is and in one other
+    of its forms.
+    """
+    found, untrue = _judge(case, case)
+    others = [*_other_forms(case), *(_known(case, sizes) for sizes in found[:: max(1, len(found) // _KNOWN)][:_KNOWN])]
+    if only is not None and others:
+        others = [others[only % len(others)]]
+    count = len(found)
+    for form, sizes in others:
+        ran, wrong = _judge(case, form, sizes)
+        count += len(ran)
         untrue += wrong
-    if _names(case):
-        spread = bindings[:: max(1, len(bindings) // _KNOWN)][:_KNOWN]
-        for sizes in spread:
-            known = tuple(
-                each and each._replace(dims=tuple(sizes[dim] if isinstance(dim, str) else dim for dim in each.dims))
-                for each in case.inputs
-            )
-            untrue += _judge(case, case._replace(inputs=known), sizes)[1]
     return untrue, count
 
 
@@ -163,10 +177,12 @@ def _judge(case: Case, form: Case, only: Sizes | None = None) -> tuple[list[Size
     for sizes, feeds in islice(_runs(case, form, only), _MOST_RUNS):
         try:
             answers = engine(feeds)
-        except Exception:  # noqa: BLE001 - sizes that the operator does not take
+        except Exception:  # noqa: BLE001, S112 - sizes that the operator does not take
             continue
         ran.append(sizes)
-        wrong = contradictions(shapes, dict(zip([each.name for each in proto.graph.output], answers, strict=True)), sizes)
+        wrong = contradictions(
+            shapes, dict(zip([each.name for each in proto.graph.output], answers, strict=True)), sizes
+        )
         untrue += [Untrue(form.text, f"{what} at {dict(sizes)}") for what in wrong]
     return ran, untrue[:3]
 
@@ -206,7 +222,11 @@ def _runs(case: Case, form: Case, only: Sizes | None) -> Iterator[tuple[Sizes, d
     """Feeds for all sizes of the names and all values that matter."""
     names = _names(case)
     choices = [case.sizes.get(name, (1, 2, 0, 3)) for name in names]
-    given = [(f"x{index}", named, each) for index, (named, each) in enumerate(zip(case.inputs, form.inputs, strict=True)) if named and each]
+    given = [
+        (f"x{index}", named, each)
+        for index, (named, each) in enumerate(zip(case.inputs, form.inputs, strict=True))
+        if named and each
+    ]
     alternatives = [each.values or (None,) for _, _, each in given if not each.constant]
     for numbers in product(*choices) if only is None else [tuple(only[name] for name in names)]:
         sizes = dict(zip(names, numbers, strict=True))
@@ -254,7 +274,9 @@ def model_of(case: Case) -> onnx.ModelProto:
             inputs.append(helper.make_tensor_value_info(name, kind, list(given.dims)))
     outputs = [f"y{index}" for index in range(case.outputs)]
     node = helper.make_node(case.op, names, outputs, domain=case.domain, **case.attributes)
-    graph = helper.make_graph([*nodes, node], "g", inputs, [onnx.ValueInfoProto(name=each) for each in outputs], constants)
+    graph = helper.make_graph(
+        [*nodes, node], "g", inputs, [onnx.ValueInfoProto(name=each) for each in outputs], constants
+    )
     imports = [helper.make_opsetid("", case.opset)] + ([helper.make_opsetid(case.domain, 1)] if case.domain else [])
     return helper.make_model(graph, opset_imports=imports, ir_version=10)
 
@@ -267,9 +289,9 @@ def contradictions(found: Found, answers: Mapping[str, Array], sizes: Sizes) -> 
         if (kind := found.types.get(name)) is not None and array.dtype != kind.numpy():
             said.append(f"{name} is {array.dtype}, not {kind}")
         if (dims := found.dims.get(name)) is not None:
-            if len(dims) != array.ndim:
-                said.append(f"{name} has dims {list(array.shape)}, not {list(dims)}")
-            elif not all(_is(found, dim, is_, sizes, free) for dim, is_ in zip(dims, array.shape, strict=True)):
+            if len(dims) != array.ndim or not all(
+                _is(found, dim, is_, sizes, free) for dim, is_ in zip(dims, array.shape, strict=True)
+            ):
                 said.append(f"{name} has dims {list(array.shape)}, not {list(dims)}")
         if (values := found.values.get(name)) is not None:
             flat = array.reshape(-1).tolist()
@@ -289,19 +311,26 @@ def _is(found: Found, claim: Any, is_: int, sizes: Sizes, free: dict[str, int]) 
     return meant is None or meant == is_
 
 
+_WORDS = {
+    "floor": lambda number: Fraction(floor(number)),
+    "ceiling": lambda number: Fraction(ceil(number)),
+    "Max": max,
+    "Min": min,
+    "Mod": lambda top, bottom: top % bottom,
+    "Fraction": Fraction,
+    "__builtins__": {},
+}
+
+
 def value_of(claim: str, generated: frozenset[str], sizes: Sizes) -> Any:
     """What a formula of sizes is; None where it has names that are free."""
-    names: dict[str, Any] = {}
-    text = claim
-    for place, name in enumerate(sorted({*generated, *sizes}, key=len, reverse=True)):
-        if re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", text):
+    text, names = claim, dict[str, Fraction]()
+    for name in sorted({*generated, *sizes}, key=len, reverse=True):
+        whole = rf"(?<![\w.]){re.escape(name)}(?![\w.])"
+        if re.search(whole, text):
             if name not in sizes:
                 return None
-            text = re.sub(rf"(?<![\w.]){re.escape(name)}(?![\w.])", f"size_{place}", text)
-            names[f"size_{place}"] = Fraction(sizes[name])
-    words = {"floor": lambda a: Fraction(floor(a)), "ceiling": lambda a: Fraction(ceil(a)), "Max": max, "Min": min, "Mod": lambda a, b: a % b, "Abs": abs, "Fraction": Fraction}
-    return eval(re.sub(r"\b\d+\b", r"Fraction(\g<0>)", re.sub(r"size_(\d+)", lambda m: "size_" + _letters(m[1]), text)), {"__builtins__": {}}, words | {"size_" + _letters(name[5:]): value for name, value in names.items()})  # noqa: S307 - formulas of our own making
-
-
-def _letters(digits: str) -> str:
-    return digits.translate(str.maketrans("0123456789", "abcdefghij"))
+            alias = "size_" + "".join(chr(ord("a") + int(digit)) for digit in str(len(names)))
+            text, names[alias] = re.sub(whole, alias, text), Fraction(sizes[name])
+    text = re.sub(r"\b\d+\b", r"Fraction(\g<0>)", text)
+    return eval(text, dict(_WORDS), names)  # noqa: S307 - a formula of our own making

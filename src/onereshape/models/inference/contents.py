@@ -85,5 +85,8 @@ class Contents:
             and value.dtype.name in INTEGERS
             and any(each is not None for each in elements)
         ):
-            kept = [context.new_symbolic_dim() if each is None else self._formulas.dim(sympy.sympify(each)) for each in elements]
+            kept = [
+                context.new_symbolic_dim() if each is None else self._formulas.dim(sympy.sympify(each))
+                for each in elements
+            ]
             context.set_symbolic_value(value, kept)

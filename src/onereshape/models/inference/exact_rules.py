@@ -222,7 +222,7 @@ def _all_meet(dims: Sequence[TheirDim]) -> TheirDim:
 
 
 def prelu(asked: Asked) -> None:
-    """onnxruntime broadcasts both ways, so nothing but that is taken for granted."""
+    """By onnxruntime both are broadcast, so nothing but that is taken for granted."""
     data, slope = asked.dims(0), asked.dims(1)
     if data is None or slope is None:
         return asked.say(None)
@@ -326,7 +326,7 @@ def resize(asked: Asked) -> None:
     opset = asked.context.opset
     axes = asked.attribute("axes")
     places = list(range(len(dims))) if axes is None else [_axis(axis, len(dims)) for axis in axes]
-    scales = asked.attribute("scales") if opset < 9 else asked.floats(1 if opset == 10 or opset == 9 else 2)
+    scales = asked.attribute("scales") if opset < 9 else asked.floats(1 if opset in {9, 10} else 2)
     sizes = asked.context.get_symbolic_value(asked.node.inputs[3]) if asked.has(3) else None
     policy = asked.attribute("keep_aspect_ratio_policy", "stretch")
     if scales and len(scales) == len(places) and asked.attribute("coordinate_transformation_mode") != _CROP:
@@ -359,7 +359,9 @@ def _scaled(asked: Asked, dim: TheirDim, scale: Any) -> TheirDim:
 
 def _kept(policy: str, dims: Sequence[TheirDim], sizes: Sequence[TheirDim]) -> list[int | None]:
     """The sizes that keep the aspect ratio: all dims by one scale, rounded; a half may go either way."""
-    numbers = [(dim, size) for dim, size in zip(dims, sizes, strict=True) if isinstance(dim, int) and isinstance(size, int)]
+    numbers = [
+        (dim, size) for dim, size in zip(dims, sizes, strict=True) if isinstance(dim, int) and isinstance(size, int)
+    ]
     if len(numbers) < len(dims) or any(dim == 0 for dim, _ in numbers):
         return [None] * len(dims)
     ratios = [Fraction(size, dim) for dim, size in numbers]

@@ -1,6 +1,6 @@
 """Formulas: sizes that the engine cannot calculate with, under names of their own.
 
-The engine takes every symbol for a number from 1 on, and so simplifies `Max(0, N - 1)` to `N - 1`, which is not so at 0.
+The engine takes every symbol for a number from 1 on, so it simplifies `Max(0, N - 1)` to `N - 1`, which is wrong at 0.
 Here symbols are numbers from 0 on, and a formula in which that matters becomes a name, the same for the same formula;
 the answers give the formula back.
 """

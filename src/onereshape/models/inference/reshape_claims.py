@@ -20,7 +20,7 @@ Exprs = tuple[Any, ...]
 
 @lru_cache(maxsize=1024)
 def sure_axes(data: Exprs, target: Exprs, output: Exprs, *, copies: bool) -> frozenset[int]:
-    """The axes of `output` that are so at all sizes that are tried and at which `target` makes anything out of `data`."""
+    """The axes of `output` that are so at all sizes that are tried and at which the Reshape succeeds."""
     names = sorted({symbol.name for expr in (*data, *target, *output) for symbol in expr.free_symbols})
     sure = set(range(len(output)))
     for sizes in samples(names):

@@ -10,8 +10,10 @@ from onereshape.semantics import resolve
 
 
 def run(dims: Sequence[int], words: Sequence[int], *, copies: bool) -> tuple[int, ...] | None:
-    """The output dims.  Beside a literal 0 a -1 is refused by the specification, but onnxruntime infers it from the dims
-    that are not 0, if the data are empty and the target is no constant.
+    """The output dims.
+
+    Beside a literal 0 a -1 is refused by the specification, but onnxruntime infers it from the dims that are not 0, if
+    the data are empty and the target is no constant.
 
     >>> run((0, 3), (0, -1), copies=False)
     (0, 3)

@@ -28,8 +28,10 @@ from onereshape.models.inference.wellformed import is_wellformed
 from onereshape.shape_rule import ReshapeRule
 
 _REFUSALS = (ValueError, IndexError, ArithmeticError)
-"""What a rule raises for a node that it cannot read, such as one with an axis that its data do not have.  Any other error
-is a mistake, of ours or of the engine's, and must not pass for "unknown"."""
+"""What a rule raises for a node that it cannot read, such as one with an axis that its data do not have.
+
+Any other error is a mistake, of ours or of the engine's, and must not pass for "unknown".
+"""
 _MOST_ROUNDS = 4
 """How often the body of a Loop is walked until what it carries stays the same; then nothing is known of that."""
 _DEEPEST_LOOP = 3

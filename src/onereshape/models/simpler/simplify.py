@@ -8,6 +8,7 @@ goes; one of another becomes one; an allowzero that says nothing is dropped.  Wh
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import onnx_ir as ir
@@ -133,7 +134,7 @@ class _Work:
             self._write(read, root, *said)
         after = _text((numbers if said is None else said[0]) or ())
         message = f"its data come from another Reshape, {_name(inner.node)}; one with {after} does both{_where(agreed)}"
-        return _change("chain", read, name, message, (before, after), agreed.conditions)
+        return replace(_change("chain", read, name, message, (before, after)), conditions=agreed.conditions)
 
     def _fold(self, read: Reading, root: ir.Graph | ir.Function, name: str) -> Change | None:
         """Writes a constant in place of a target that always equals it."""
@@ -152,7 +153,7 @@ class _Work:
         before, after = _entries(read), _text(said[0])
         means = "always means the same as" if agreed.kind == "same" else "means the same as"
         message = f"the target is computed at run time as {before}, which {means} the constant {after}{_where(agreed)}"
-        return _change("foldable-target", read, name, message, (before, after), agreed.conditions)
+        return replace(_change("foldable-target", read, name, message, (before, after)), conditions=agreed.conditions)
 
     def _drop_flag(self, read: Reading, _root: ir.Graph | ir.Function, name: str) -> Change | None:
         """Drops allowzero=1 where no entry is 0."""
@@ -296,12 +297,10 @@ def _where(agreed: Agreement) -> str:
     return f", where {' and '.join(agreed.conditions)}: an empty tensor is refused then" if agreed.conditions else ""
 
 
-def _change(
-    code: str, read: Reading, name: str, message: str, words: tuple[str, str], conditions: tuple[str, ...] = ()
-) -> Change:
+def _change(code: str, read: Reading, name: str, message: str, words: tuple[str, str]) -> Change:
     tensor = "shape" if read.target is None else read.target.name or ""
     origin = "attribute shape" if read.target is None else origin_of(read.target)
-    return Change(code, name, "Reshape", tensor, origin, message, *words, conditions)
+    return Change(code, name, "Reshape", tensor, origin, message, *words)
 
 
 def _entries(read: Reading) -> str:

@@ -32,19 +32,12 @@ def versions(op: str, domain: str = "") -> list[int]:
     return found if any(each == 7 for each in since) else [*([7] if since[0] < 7 else []), *found]
 
 
-def each(  # noqa: PLR0913 - what a case has
-    op: str,
-    *inputs: In | None,
-    opsets: Iterable[int] | None = None,
-    outputs: int = 1,
-    sizes: Mapping[str, Sequence[int]] = {},
-    domain: str = "",
-    reference: bool = False,
-    **attributes: Any,
-) -> Iterator[Case]:
-    """The case under every version of the operator, or under these opsets."""
-    for opset in versions(op, domain) if opsets is None else opsets:
-        yield Case(op, opset, inputs, attributes, outputs, sizes, domain, reference)
+def each(op: str, *inputs: In | None, **rest: Any) -> Iterator[Case]:
+    """The case under every version of the operator, or under `opsets`; what is no field of a case is an attribute."""
+    fields = {name: rest.pop(name) for name in ("outputs", "sizes", "domain", "reference") if name in rest}
+    opsets = rest.pop("opsets", None)
+    for opset in versions(op, fields.get("domain", "")) if opsets is None else opsets:
+        yield Case(op, opset, inputs, rest, **fields)
 
 
 def grid(op: str, *inputs: In | None, options: Mapping[str, Sequence[Any]], **rest: Any) -> Iterator[Case]:

@@ -214,8 +214,11 @@ def _found(proto: onnx.ModelProto) -> Found:
 
 def by_name(shapes: Shapes) -> Found:
     """The answers by the names of values."""
-    tables = (shapes.dims, shapes.values, shapes.types)
-    return Found(*({str(value.name): said for value, said in table.items()} for table in tables), shapes.generated)  # type: ignore[arg-type]
+    dims, values, types = (
+        {str(value.name): said for value, said in table.items()}
+        for table in (dict(shapes.dims), dict(shapes.values), dict(shapes.types))
+    )
+    return Found(dims, values, types, shapes.generated)
 
 
 def _runs(case: Case, form: Case, only: Sizes | None) -> Iterator[tuple[Sizes, dict[str, Array]]]:
@@ -244,12 +247,13 @@ def _runs(case: Case, form: Case, only: Sizes | None) -> Iterator[tuple[Sizes, d
 def drawn(given: In, dims: Any) -> Array:
     """Values of a type; the same ones for the same dims."""
     rng = np.random.default_rng(len(dims))
-    kind = _TYPES[given.kind]
     if given.high:
-        return rng.integers(-given.high, given.high, dims).astype(kind)
-    if given.kind in "fhd":
-        return rng.standard_normal(dims).astype(kind)
-    return rng.integers(0, 2 if given.kind == "?" else 5, dims).astype(kind)
+        values = rng.integers(-given.high, given.high, dims)
+    elif given.kind in "fhd":
+        values = rng.standard_normal(dims)
+    else:
+        values = rng.integers(0, 2 if given.kind == "?" else 5, dims)
+    return np.asarray(values, _TYPES[given.kind])
 
 
 def model_of(case: Case) -> onnx.ModelProto:
@@ -288,11 +292,13 @@ def contradictions(found: Found, answers: Mapping[str, Array], sizes: Sizes) -> 
     for name, array in answers.items():
         if (kind := found.types.get(name)) is not None and array.dtype != kind.numpy():
             said.append(f"{name} is {array.dtype}, not {kind}")
-        if (dims := found.dims.get(name)) is not None:
-            if len(dims) != array.ndim or not all(
-                _is(found, dim, is_, sizes, free) for dim, is_ in zip(dims, array.shape, strict=True)
-            ):
-                said.append(f"{name} has dims {list(array.shape)}, not {list(dims)}")
+        dims = found.dims.get(name)
+        fits = dims is None or (
+            len(dims) == array.ndim
+            and all(_is(found, dim, is_, sizes, free) for dim, is_ in zip(dims, array.shape, strict=True))
+        )
+        if not fits:
+            said.append(f"{name} has dims {list(array.shape)}, not {list(dims or ())}")
         if (values := found.values.get(name)) is not None:
             flat = array.reshape(-1).tolist()
             if len(flat) != len(values) or not all(

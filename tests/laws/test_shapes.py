@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import onnx_ir as ir
+import onnx_shape_inference as engine  # type: ignore[import-untyped]
 import pytest
 
 from onereshape.models.inference import exact_rules, walk
@@ -75,7 +76,7 @@ def _engine(op: str) -> Callable[[Rule], Rule]:
     """The engine's own rule, which ours took the place of."""
 
     def planted(_: Rule) -> Rule:
-        return lambda asked: walk.engine.registry.get("", op, asked.context.opset)(asked.context, asked.node)
+        return lambda asked: engine.registry.get("", op, asked.context.opset)(asked.context, asked.node)
 
     return planted
 

@@ -112,6 +112,7 @@ def fix(  # noqa: PLR0913 - the options of the command
         found = simplified(fixed.ir)
         needed = needed or bool(found)
         changes += found
+        conditions = tuple(dict.fromkeys([*conditions, *(each for change in found for each in change.conditions)]))
     if not needed:
         return Fixed(given, (), None, conditions)
     certificate = None

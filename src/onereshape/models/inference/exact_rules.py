@@ -77,9 +77,9 @@ class Asked:
         if dtype is not None:
             value.dtype = dtype
 
-    def new(self) -> Any:
+    def new(self) -> ir.SymbolicDim:
         """A dim of which nothing is known."""
-        return self.context.new_symbolic_dim()
+        return self.context.new_symbolic_dim()  # type: ignore[no-any-return]
 
 
 def _axis(axis: int, rank: int) -> int:
@@ -265,7 +265,8 @@ def nonzero(asked: Asked) -> None:
 
 def range_(asked: Asked) -> None:
     """As many as there are steps, and none where the limit lies on the other side."""
-    kind = asked.node.inputs[0].dtype if asked.has(0) else None
+    first = asked.node.inputs[0]
+    kind = None if first is None else first.dtype
     if kind is None or not kind.is_integer():
         numbers = [asked.floats(index) for index in range(3)]
         if any(each is None or len(each) != 1 for each in numbers):
@@ -350,7 +351,8 @@ def _scaled(asked: Asked, dim: TheirDim, scale: Any) -> TheirDim:
     exact = Fraction(float(scale))
     if isinstance(dim, int):
         floored = exact * dim // 1
-        return int(floored) if int(np.float32(scale) * np.float32(dim)) == floored else asked.new()
+        rounded = int(np.float32(scale) * np.float32(dim))
+        return rounded if rounded == floored else asked.new()
     if exact.denominator > 64 or exact.numerator >= _FLOAT_EXACT:
         return asked.new()
     size = asked.formulas.expr(dim)

@@ -24,14 +24,18 @@ def sure_axes(data: Exprs, target: Exprs, output: Exprs, *, copies: bool) -> fro
     names = sorted({symbol.name for expr in (*data, *target, *output) for symbol in expr.free_symbols})
     sure = set(range(len(output)))
     for sizes in samples(names):
-        dims, words, claimed = ([_value(expr, sizes) for expr in exprs] for exprs in (data, target, output))
-        if any(number is None for number in (*dims, *words)) or min(dims, default=0) < 0:
-            continue
-        found = run(dims, words, copies=copies)
+        dims, words = (_numbers(exprs, sizes) for exprs in (data, target))
+        found = None if dims is None or words is None or min(dims, default=0) < 0 else run(dims, words, copies=copies)
         if found is None:
             continue
+        claimed = [_value(expr, sizes) for expr in output]
         sure &= {axis for axis, (is_, said) in enumerate(zip(found, claimed, strict=True)) if is_ == said}
     return frozenset(sure)
+
+
+def _numbers(exprs: Exprs, sizes: dict[str, int]) -> list[int] | None:
+    values = [value for expr in exprs if (value := _value(expr, sizes)) is not None]
+    return values if len(values) == len(exprs) else None
 
 
 def _value(expr: Any, sizes: dict[str, int]) -> int | None:

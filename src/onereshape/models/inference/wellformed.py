@@ -51,6 +51,6 @@ def _schema(op: str, domain: str, version: int) -> _Schema | None:
         found.min_input,
         found.max_input,
         found.max_output,
-        {name: each.type.name for name, each in found.attributes.items()},
+        {name: str(each.type).rpartition(".")[2] for name, each in found.attributes.items()},
         frozenset(name for name, each in found.attributes.items() if each.required),
     )

@@ -103,6 +103,12 @@ def binary() -> Iterator[Case]:
     ):
         for other in (const([2, 3]), const(2), const([3]), const([-1, 1]), shape_of("M", 3), run([2, 3], [1, 4])):
             yield from each(op, shape_of("N", "M"), other)
+    for op in ("Add", "Sub", "Mul", "Pow"):  # what an integer cannot hold wraps around
+        yield from each(op, shape_of("N", 3), const([2**63 - 1]))
+        yield from each(op, const([2**62, 3]), const([5, 2**62]))
+        yield from each(op, const([2**30, 3], "i"), const([5, 2**30], "i"))
+    yield from each("Cast", const([2**40, -5]), to=TensorProto.INT32)
+    yield from each("Cast", const([2**40, -5]), to=TensorProto.UINT8)
     for op in ("Neg", "Abs", "Sign", "Identity"):
         yield from each(op, shape_of("N", 3))
     for op in ("Add", "Sub", "Mul", "Div", "Mod", "Min", "Max", "Pow", "Equal", "Less"):

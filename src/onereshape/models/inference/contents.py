@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import onnx_ir as ir
 import sympy  # type: ignore[import-untyped]
 from onnx_shape_inference._symbolic_shapes import dim_to_expr  # type: ignore[import-untyped]
@@ -26,6 +27,8 @@ from onereshape.models.inference.content_rules import (
 )
 
 _LIMIT = 2**63
+_LARGE = 2**31
+"""A number in a formula of sizes from which on the result may wrap around at run time."""
 
 
 class Contents:
@@ -48,13 +51,15 @@ class Contents:
         kinds = {value.dtype.name for value in node.outputs if value.dtype is not None}
         if not kinds <= FOLLOWED:
             return
+        for value in node.outputs:  # what the engine's own rules found is not held
+            context.forget_elements(value)
         inputs = [None if value is None else self._of(context, value) for value in node.inputs]
         if any(array is None and value is not None for array, value in zip(inputs, node.inputs, strict=True)):
             return
         found = rule(Question(node, inputs, self._formulas.signed, context.opset))
         for value, array in zip(node.outputs, found, strict=False):
             if array is not None and array.size <= MOST:
-                self._known[value] = array
+                self._known[value] = array = _bounded(array, value.dtype)
                 self._tell(context, value, array)
 
     def _of(self, context: Any, value: ir.Value) -> Array | None:
@@ -90,3 +95,18 @@ class Contents:
                 for each in elements
             ]
             context.set_symbolic_value(value, kept)
+
+
+def _bounded(array: Array, kind: ir.DataType | None) -> Array:
+    """The elements, without those that the type cannot hold: at run time they wrap around."""
+    if kind is None or kind.name not in INTEGERS:
+        return array
+    least, most = (int(limit) for limit in (np.iinfo(kind.numpy()).min, np.iinfo(kind.numpy()).max))
+    bounded = [each if _fits(each, least, most) else None for each in array.reshape(-1).tolist()]
+    return array_of(bounded).reshape(array.shape)
+
+
+def _fits(element: Any, least: int, most: int) -> bool:
+    if element is None or is_number(element):
+        return element is None or least <= element <= most
+    return all(abs(number) < _LARGE for number in element.atoms(sympy.Integer))

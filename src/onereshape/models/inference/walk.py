@@ -70,7 +70,12 @@ class _Context(engine.ShapeInferenceContext):  # type: ignore[misc]
 
     def forget(self, value: ir.Value) -> None:
         """Takes back what was found of a value."""
-        value.shape = value.const_value = None
+        value.shape = None
+        self.forget_elements(value)
+
+    def forget_elements(self, value: ir.Value) -> None:
+        """Takes back what was found of the elements of a value."""
+        value.const_value = None
         value.metadata_props.pop(SYM_DATA_KEY, None)
         self._symbolic_values.pop(value, None)
 

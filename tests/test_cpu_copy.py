@@ -142,7 +142,7 @@ def test_a_plan_of_other_arrays_is_refused() -> None:
         (x.copy().T, x.T),
     ]:
         with pytest.raises(ValueError, match="other arrays"):
-            _copy.copy_array(plan, destination, source, 1)
+            _copy.copy_array(plan, destination, source, 1, 1)
 
 
 class TestThreads:

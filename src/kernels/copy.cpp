@@ -130,12 +130,12 @@ void run_part(const Plan& plan, char* destination, const char* source, const Par
     } else if (!plan.outer.empty() && plan.outer.back().source == r.na * r.item) {
         // Asked of this part's rectangle, not the plan's: one that was cut along the source leaves a gap.
         walk_over(plan.outer, destination, source, part, at, [&](char* to, const char* from, Index most) {
-            move_on(to, from, r, most, plan.outer.back().destination);
+            move_on(to, from, r, {most, plan.outer.back().destination});
             return most;
         });
     } else {
         walk_over(plan.outer, destination, source, part, at, [&](char* to, const char* from, Index) {
-            move_on(to, from, r, 1, 0);
+            move_on(to, from, r, once);
             return Index{1};
         });
     }

@@ -40,8 +40,15 @@ struct Rectangle {
 // Moves one rectangle.
 using Move = void (*)(char* destination, const char* source, const Rectangle& rectangle);
 
-// Moves `repeats` rectangles, na * sa apart in the source, which goes on there without a gap, and dr in the destination.
-using MoveOn = void (*)(char* destination, const char* source, const Rectangle& rectangle, Index repeats, Index dr);
+// How often a rectangle is moved: na * sa apart in the source, which goes on there without a gap, `apart` bytes in the
+// destination.
+struct Repeats {
+    Index count;
+    Index apart;
+};
+
+// Moves all repeats of a rectangle.
+using MoveOn = void (*)(char* destination, const char* source, const Rectangle& rectangle, const Repeats& repeats);
 
 // Which axis of the rectangle may be cut between threads: a kernel for few planes needs all of them.
 enum class Cut { longer, source, destination };
@@ -63,6 +70,7 @@ struct Plan {
 };
 
 constexpr Index line = 64;
+constexpr Repeats once = {1, 0};
 
 // Items may lie anywhere, so all accesses go through memcpy, which compilers turn into plain loads and stores.
 template <class T>

@@ -1,7 +1,7 @@
 """Copies of every kind that the kernels tell apart, around every extent at which they change their ways.
 
-A `Recipe` says which bytes there are and how they are seen; where they lie is the caller's choice, so that the law of the
-copies and the sanitizers run over the same ones.
+A `Recipe` says which bytes there are and how they are seen; where they lie is the caller's choice, so that the law of
+the copies and the sanitizers run over the same ones.
 """
 
 from __future__ import annotations
@@ -86,7 +86,10 @@ LAYOUTS: dict[str, Layout] = {
     "overlapping": (lambda na, nb: (nb, 4, na), _overlapping),
     "in steps": (lambda na, nb: (nb, 2, 2 * na), lambda base: base[..., ::2].transpose()),
     "in rows": (lambda na, nb: (na, nb + 1, 2), lambda base: base[:, 1:, 0]),
-    "repeated": (lambda na, nb: (nb, na), lambda base: np.broadcast_to(base.T[:, None], (base.shape[1], 3, base.shape[0]))),
+    "repeated": (
+        lambda na, nb: (nb, na),
+        lambda base: np.broadcast_to(base.T[:, None], (base.shape[1], 3, base.shape[0])),
+    ),
 }
 
 

@@ -6,7 +6,6 @@ right by chance, between guards that must stay as they are.  What NumPy's own al
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -84,11 +83,10 @@ def filled(fill: int, empty: Any) -> Any:
 
 
 @pytest.fixture(params=[0x00, 0xFF], ids=hex)
-def poison(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+def poison(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """What memory holds before it is written: of two fillings, no byte is right by chance in both."""
     monkeypatch.setattr(np, "empty", filled(request.param, np.empty))
     monkeypatch.setattr(torch, "empty", filled(request.param, torch.empty))
-    return request.param
 
 
 NARROW = [
@@ -127,9 +125,8 @@ def test_the_door_for_arrays_and_the_door_for_addresses(threads: str, monkeypatc
         view = seen(random_recipe(seed))
         expected = view.tobytes()
         _, bytes_per_thread = random_cut(seed, view.nbytes)
-        assert cpu_copy.copied(view, view.shape, bytes_per_thread).tobytes() == expected, seed
+        assert cpu_copy.copied(view, view.shape, bytes_per_thread=bytes_per_thread).tobytes() == expected, seed
         output = np.empty(view.nbytes, np.uint8)
-        cpu_copy.copied_between(
-            view.shape, view.strides, view.itemsize, view.ctypes.data, output.ctypes.data, bytes_per_thread
-        )
+        ends = view.ctypes.data, output.ctypes.data
+        cpu_copy.copied_between(view.shape, view.strides, view.itemsize, *ends, bytes_per_thread=bytes_per_thread)
         assert output.tobytes() == expected, seed

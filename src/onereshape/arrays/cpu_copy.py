@@ -60,7 +60,7 @@ def takes(array: Array) -> bool:
     return array.dtype.kind not in _OPAQUE or (array.dtype.kind == "V" and array.dtype.isbuiltin == 2)
 
 
-def copied(array: Array, output: Dims, bytes_per_thread: int = BYTES_PER_THREAD) -> Array:
+def copied(array: Array, output: Dims, *, bytes_per_thread: int = BYTES_PER_THREAD) -> Array:
     """An array with the dims `output` and a copy of the elements, in C order; for arrays that `takes` takes."""
     nbytes = array.nbytes
     if nbytes < _ALIGNED:
@@ -74,8 +74,8 @@ def copied(array: Array, output: Dims, bytes_per_thread: int = BYTES_PER_THREAD)
     return result
 
 
-def copied_between(
-    dims: Dims, strides: Dims, itemsize: int, source: int, destination: int, bytes_per_thread: int = BYTES_PER_THREAD
+def copied_between(  # noqa: PLR0913 - a layout, two addresses and the cut
+    dims: Dims, strides: Dims, itemsize: int, source: int, destination: int, *, bytes_per_thread: int = BYTES_PER_THREAD
 ) -> None:
     """The same between addresses, for tensors that other libraries hold; the dims are not empty."""
     plan = kernel_plan(dims, strides, itemsize)

@@ -31,6 +31,7 @@ from tests.laws.copies_world import (  # noqa: E402
     THREADS,
     Recipe,
     kernels_plan,
+    long,
     plan_of,
     random_cut,
     random_recipe,
@@ -78,9 +79,10 @@ def one_copy(kernels: ModuleType, recipe: Recipe, threads: int, bytes_per_thread
 
 
 def cases(every: int, count: int) -> Iterator[tuple[Recipe, int, int]]:
-    """One in `every` copies of the world, with any number of threads, and so many random ones."""
+    """One in `every` copies of the world; its long ones, by one and two threads, always; and so many random ones."""
     whole = ((recipe, threads, 1) for item in ITEMS for recipe in world(item) for threads in THREADS)
     yield from islice(whole, 0, None, every)
+    yield from ((recipe, threads, 1) for item in ITEMS for recipe in long(item) for threads in (1, 2))
     for seed in range(count):
         recipe = random_recipe(seed)
         yield recipe, *random_cut(seed, recipe.nbytes)

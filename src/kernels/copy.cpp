@@ -73,13 +73,6 @@ Index product(Index a, Index b) {
     return result;
 }
 
-// One part of the work: the walk's positions first to last, and of each rectangle the items begin to end along one axis.
-struct Part {
-    Index first, last;
-    Index begin, end;
-    bool along_source;
-};
-
 // Takes a part's walk from its first position to its last: `take` gets the addresses, how many positions it may take in
 // one go along the innermost axis, and says how many it has taken.  `at` has room for the place along each axis.
 template <class Take>
@@ -144,32 +137,6 @@ void run_part(const Plan& plan, char* destination, const char* source, const Par
 // Where share k of `count` shares begins, for k from 0 to count: they differ by 1 at most, and none overflows.
 Index share(Index length, Index count, Index k) { return length / count * k + std::min(k, length % count); }
 
-// At most `count` parts, none of them empty, that are the whole: every position of the walk for every item of a rectangle
-// is in exactly one.  Either the walk is cut, or all rectangles are along one axis.
-std::vector<Part> parts_of(const Plan& plan, Index count) {
-    const Rectangle& r = plan.rectangle;
-    Index walk = 1;
-    for (const Axis& axis : plan.outer) walk *= axis.size;
-    const bool along_source = plan.kernel.cut == Cut::longer ? r.na > r.nb : plan.kernel.cut == Cut::source;
-    const Index length = along_source ? r.na : r.nb;
-    const bool by_walk = walk >= 4 * count || length < 2 * count;
-    if (by_walk) count = std::min(count, walk);
-    // Whole lines of the destination to each, wherever the items are smaller than one; a grain or more to each part.
-    const Index grain = std::max<Index>(1, std::min(length / count, line / std::min(line, r.item)));
-    const Index grains = (length + grain - 1) / grain;
-    std::vector<Part> parts;
-    parts.reserve(static_cast<std::size_t>(count));
-    for (Index n = 0; n < count; ++n) {
-        if (by_walk) {
-            parts.push_back({share(walk, count, n), share(walk, count, n + 1), 0, length, along_source});
-        } else {
-            const Index begin = share(grains, count, n) * grain, end = share(grains, count, n + 1) * grain;
-            parts.push_back({0, walk, begin, std::min(end, length), along_source});
-        }
-    }
-    return parts;
-}
-
 }  // namespace
 
 Plan make_plan(Kind kind, Index item, const std::vector<Axis>& axes, Index source_axis, Index run, Index high) {
@@ -205,10 +172,35 @@ Plan make_plan(Kind kind, Index item, const std::vector<Axis>& axes, Index sourc
     return plan;
 }
 
-void copy(const Plan& plan, char* destination, const char* source, int threads, Index bytes_per_thread) {
+// Either the walk is cut, or all rectangles are along one axis.
+std::vector<Part> parts_of(const Plan& plan, int threads, Index bytes_per_thread) {
     check(bytes_per_thread > 0, "a thread moves something");
-    const Index count = std::max<Index>(1, std::min<Index>(threads, plan.nbytes / bytes_per_thread));
-    const std::vector<Part> parts = parts_of(plan, count);
+    const Rectangle& r = plan.rectangle;
+    Index count = std::max<Index>(1, std::min<Index>(threads, plan.nbytes / bytes_per_thread));
+    Index walk = 1;
+    for (const Axis& axis : plan.outer) walk *= axis.size;
+    const bool along_source = plan.kernel.cut == Cut::longer ? r.na > r.nb : plan.kernel.cut == Cut::source;
+    const Index length = along_source ? r.na : r.nb;
+    const bool by_walk = walk >= 4 * count || length < 2 * count;
+    if (by_walk) count = std::min(count, walk);
+    // Whole lines of the destination to each, wherever the items are smaller than one; a grain or more to each part.
+    const Index grain = std::max<Index>(1, std::min(length / count, line / std::min(line, r.item)));
+    const Index grains = (length + grain - 1) / grain;
+    std::vector<Part> parts;
+    parts.reserve(static_cast<std::size_t>(count));
+    for (Index n = 0; n < count; ++n) {
+        if (by_walk) {
+            parts.push_back({share(walk, count, n), share(walk, count, n + 1), 0, length, along_source});
+        } else {
+            const Index begin = share(grains, count, n) * grain, end = share(grains, count, n + 1) * grain;
+            parts.push_back({0, walk, begin, std::min(end, length), along_source});
+        }
+    }
+    return parts;
+}
+
+void copy(const Plan& plan, char* destination, const char* source, int threads, Index bytes_per_thread) {
+    const std::vector<Part> parts = parts_of(plan, threads, bytes_per_thread);
     const std::size_t rank = plan.outer.size();
     std::vector<Index> at(parts.size() * rank);
     const auto run = [&](std::size_t n) noexcept { run_part(plan, destination, source, parts[n], at.data() + n * rank); };

@@ -4,6 +4,8 @@
 #include <pybind11/stl.h>
 
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "copy.hpp"
 
@@ -30,6 +32,15 @@ Plan plan(const std::string& kind, Index item, const std::vector<Index>& dims, c
     std::vector<Axis> axes;
     for (std::size_t k = 0; k < dims.size(); ++k) axes.push_back({dims[k], source[k], destination[k]});
     return onereshape::make_plan(kind_of(kind), item, axes, source_axis, tile.first, tile.second);
+}
+
+// How a copy is cut, for those who check it.
+std::vector<std::tuple<Index, Index, Index, Index, bool>> parts(const Plan& plan, int threads, Index bytes_per_thread) {
+    std::vector<std::tuple<Index, Index, Index, Index, bool>> found;
+    for (const onereshape::Part& part : onereshape::parts_of(plan, threads, bytes_per_thread)) {
+        found.emplace_back(part.first, part.last, part.begin, part.end, part.along_source);
+    }
+    return found;
 }
 
 void run(const Plan& plan, char* destination, const char* source, int threads, Index bytes_per_thread) {
@@ -67,7 +78,10 @@ std::uintptr_t beyond_line(const py::array& array) {
 
 PYBIND11_MODULE(_copy, module, py::mod_gil_not_used()) {
     module.doc() = "Copies into C order, by the plans of onereshape.arrays.layout.";
-    py::class_<Plan>(module, "Plan", py::module_local()).def(py::init(&plan)).def_readonly("nbytes", &Plan::nbytes);
+    py::class_<Plan>(module, "Plan", py::module_local())
+        .def(py::init(&plan))
+        .def_readonly("nbytes", &Plan::nbytes)
+        .def("parts", &parts);
     module.def("copy_array", &copy_array);
     module.def("copy_address", &copy_address);
     module.def("beyond_line", &beyond_line);

@@ -55,7 +55,7 @@ def world(item: int) -> Iterator[Recipe]:
     """Every layout at every pair of extents: na items along the source's axis, nb along the destination's."""
     for (name, (dims, view)), na, nb in product(LAYOUTS.items(), extents(item), extents(item)):
         yield Recipe(f"{name}, {na} by {nb} items of {item}", item, dims(na, nb), view)
-    yield from _long(item)
+    yield from long(item)
 
 
 def _reverse(base: Array) -> Array:
@@ -93,7 +93,7 @@ LAYOUTS: dict[str, Layout] = {
 }
 
 
-def _long(item: int) -> Iterator[Recipe]:
+def long(item: int) -> Iterator[Recipe]:
     """Past the longest run, past four lines, and rows so far apart that they crowd the cache."""
     high = max(1, LINE // item)
     for dims in [

@@ -6,6 +6,7 @@ right by chance, between guards that must stay as they are.  What NumPy's own al
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,39 @@ def seen(recipe: Recipe) -> Array:
 def test_the_whole_world_by_any_number_of_threads(item: int) -> None:
     cuts = [(threads, 1) for threads in THREADS]
     bad = {recipe.name: found for recipe in world(item) if (found := wrong(seen(recipe), cuts))}
+
+    assert not bad
+
+
+def chain(pieces: list[tuple[int, int]], length: int) -> bool:
+    """Whether each piece begins where the one before ended, from 0 to the length, and none is empty."""
+    ends = [end for _, end in pieces]
+    return [begin for begin, _ in pieces] == [0, *ends[:-1]] and ends[-1] == length and all(a < b for a, b in pieces)
+
+
+def cut_wrongly(view: Array, cuts: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The threads and bytes per thread whose parts are too many, or are not the whole with each piece of it once."""
+    plan = plan_of(view)
+    nb, na = plan.dims[-1], 1 if plan.kind == "rows" else plan.dims[plan.source_axis]
+    walk, made, found = prod(plan.dims) // (na * nb), kernels_plan(_copy, view), []
+    for threads, bytes_per_thread in cuts:
+        parts = made.parts(threads, bytes_per_thread)
+        walks, items, length = [part[:2] for part in parts], [part[2:4] for part in parts], na if parts[0][4] else nb
+        by_walk = chain(walks, walk) and set(items) == {(0, length)}
+        by_items = chain(items, length) and set(walks) == {(0, walk)}
+        few = (
+            len(parts) <= max(1, min(threads, view.nbytes // bytes_per_thread))
+            and len({part[4] for part in parts}) == 1
+        )
+        if not (few and (by_walk or by_items)):
+            found.append((threads, bytes_per_thread))
+    return found
+
+
+@pytest.mark.parametrize("item", ITEMS)
+def test_the_parts_are_the_whole_and_nothing_twice(item: int) -> None:
+    cuts = [*((threads, 1) for threads in THREADS), (64, 1), (1000, 3), (5, 100)]
+    bad = {recipe.name: found for recipe in world(item) if (found := cut_wrongly(seen(recipe), cuts))}
 
     assert not bad
 

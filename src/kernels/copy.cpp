@@ -201,9 +201,10 @@ std::vector<Part> parts_of(const Plan& plan, int threads, Index bytes_per_thread
 
 void copy(const Plan& plan, char* destination, const char* source, int threads, Index bytes_per_thread) {
     const std::vector<Part> parts = parts_of(plan, threads, bytes_per_thread);
-    const std::size_t rank = plan.outer.size();
-    std::vector<Index> at(parts.size() * rank);
-    const auto run = [&](std::size_t n) noexcept { run_part(plan, destination, source, parts[n], at.data() + n * rank); };
+    // A line between one thread's places and the next one's: each writes its own all the time.
+    const std::size_t room = plan.outer.size() + line / sizeof(Index);
+    std::vector<Index> at(parts.size() * room);
+    const auto run = [&](std::size_t n) noexcept { run_part(plan, destination, source, parts[n], at.data() + n * room); };
     std::vector<std::thread> others;
     std::size_t next = 1;
     try {

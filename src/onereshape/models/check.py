@@ -68,10 +68,13 @@ def _of_onnx(model: Model, batch: Batch, free: Free) -> Iterator[Finding]:
     places = {node: place for root, start in roots(graph) for node, place in walk(root, start)}
     for node in model.reshapes:
         known: tuple[Dim, ...] | None = shapes.dims.get(node.node.inputs[0]) if node.node.inputs else None
-        error, _ = judged(node, node.data if known is None else known)
+        error, _ = judged(node, known)
         error = shapes.errors.get(node.node, error)
         if error is not None:
             yield _refusal(node, error)
+        elif known is None and (error := judged(node, node.data)[0]) is not None:
+            # What the file declares of values inside may be wrong, and engines do not look at it.
+            yield replace(_refusal(node, error), severity="warning", origin="declared in the file")
     yield from _declared(graph, shapes, places)
     yield from _baked(model, shapes, repairs=batch is None and free is None)
     yield from _simpler(model, places)

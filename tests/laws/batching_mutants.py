@@ -9,7 +9,7 @@ import onnx_ir as ir
 import pytest
 
 from onereshape.models.batch import rules as batch_rules, search
-from onereshape.models.batch.rules import contractions, indexing, layout, pointwise, spatial
+from onereshape.models.batch.rules import contractions, counting, indexing, layout, pointwise, spatial
 from onereshape.models.batch.rules.rule import Rule
 from onereshape.models.batch.builder import Builder
 from onereshape.models.batch.marks import Mark, homes, times
@@ -104,6 +104,42 @@ def numbers_moved_by_a_wrong_step(patch: pytest.MonkeyPatch) -> None:
 def numbers_not_moved(patch: pytest.MonkeyPatch) -> None:
     offset = indexing._offset
     patch.setattr(indexing, "_offset", lambda *given: tuple(map(_nothing, offset(*given))))
+
+
+@mutant("Where Concat ScatterND GatherElements GatherND MatMul RNN")
+def edits_of_the_input_that_was_there_when_they_were_planned(patch: pytest.MonkeyPatch) -> None:
+    replace = View.replace_input
+
+    def wrong(self: View, index: int, message: str, before: str, after: str, make: Any) -> Edit:  # noqa: PLR0913, PLR0917
+        planned = self.value(index)
+        return replace(self, index, message, before, after, lambda build, _: make(build, planned))
+
+    patch.setattr(View, "replace_input", wrong)
+
+
+@mutant("Expand")
+def a_vector_of_sizes_counted_from_the_left(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(layout, "_grown", pointwise.sized_mark)
+
+
+@mutant("Resize")
+def a_roi_that_is_not_looked_at(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(spatial, "_check_crop", lambda *_: None)
+
+
+@mutant("Resize")
+def proportions_that_are_not_looked_at(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(spatial, "_one_factor", lambda *_: 1)
+
+
+@mutant("Gather")
+def numbers_of_samples_by_any_step(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(indexing, "_count_already", lambda view, index, _: counting.from_zero(view.value(index), view.state))
+
+
+@mutant("Gather")
+def numbers_of_samples_from_below_zero(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(indexing, "from_zero", lambda *_: True)
 
 
 @mutant("Concat GatherElements LSTM GridSample")

@@ -53,8 +53,10 @@ def batch_plan(model: ir.Model, freed: Mapping[str, int], symbol: str, size: int
     """Decides how the batch of size `size`, on these axes of these inputs, goes through the graph; changes nothing."""
     opset = model.graph.opset_imports.get("", model.graph.opset_imports.get("ai.onnx", 1))
     shapes = shapes_of(model, {name: {axis: size} for name, axis in freed.items()})
-    state = State(shapes, symbol, size, opset)
     inputs = {value.name: value for value in model.graph.inputs}
+    declared = [(inputs[name].shape, axis) for name, axis in freed.items()]
+    named = any(dims is not None and not isinstance(dims[axis], int) for dims, axis in declared)
+    state = State(shapes, symbol, size, opset, named)
     for name, axis in freed.items():
         state.marks[inputs[name]] = Mark(axis)
     plan = _Search(list(model.graph), state).run()
@@ -138,8 +140,10 @@ class _Search:
         try:
             return next(step.answers, None)
         except Refused as refused:
-            if self.first is None:
+            if self.first is None or refused.final:
                 self.first = (self.nodes[step.place], refused)
+            if refused.final:
+                raise self._error() from None
             return None
 
     def _undo(self) -> _Step:

@@ -254,6 +254,44 @@ def half_an_entry_further_along_the_batch() -> Sketch:
     return s.out(s.op("Resize", s.x((1, 3)), "", s.const(np.array([1, 2]), FLOAT), **moved))
 
 
+# Rows that are computed from constants, and seem to be the same for each sample
+
+
+def _beside(op: str, rows: Any, opset: int, **given: Any) -> Sketch:
+    s = Sketch("Add", opset, size=2, free=False)
+    made = s.op(op, s.const(rows, FLOAT), **given)
+    return s.out(s.op("Add", s.x(np.shape(rows)), made))
+
+
+@trap
+def rows_of_an_old_softmax() -> Sketch:
+    """Before opset 13 it looks along all axes from the first on; along that axis alone the rows would be the same."""
+    return _beside("Softmax", [[[1, 2]], [[2, 4]]], 11)
+
+
+@trap
+def rows_of_an_old_logarithm_of_a_softmax() -> Sketch:
+    return _beside("LogSoftmax", [[[1, 2]], [[2, 4]]], 12, axis=1)
+
+
+@trap
+def rows_of_an_old_hardmax() -> Sketch:
+    return _beside("Hardmax", [[[1, 2]], [[4, 2]]], 9, axis=1)
+
+
+@trap
+def rows_of_a_norm_of_absolute_numbers() -> Sketch:
+    return _beside("LpNormalization", [[3, -1], [-3, 1]], 13, p=1)
+
+
+@trap
+def rows_of_a_slice_that_begins_before_the_first() -> Sketch:
+    s = Sketch("Concat", size=2, free=False)
+    none = s.op("Slice", s.floats(3), s.ints(-9), s.ints(-9), s.ints(0), s.ints(-1))
+    rows = s.op("Concat", s.op("Neg", none), none, axis=0)
+    return s.out(s.op("Concat", s.x((2, 3)), s.op("Unsqueeze", rows, s.ints(1)), axis=1))
+
+
 def traps() -> Iterator[Sketch]:
     """All of them, and those of the other files."""
     for make in TRAPS:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import onnx_ir as ir
 import pytest
 
-from onereshape.models.batch import rules as batch_rules, search
+from onereshape.models.batch import folded_operators, rules as batch_rules, search
 from onereshape.models.batch.rules import contractions, counting, indexing, layout, pointwise, spatial
 from onereshape.models.batch.rules.rule import Rule
 from onereshape.models.batch.builder import Builder
@@ -218,6 +218,11 @@ def undoing_without_clearing(patch: pytest.MonkeyPatch) -> None:
 @mutant("Add Mul Einsum")
 def rows_of_several_samples_unchecked(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(View, "same_rows", lambda *_: None)
+
+
+@mutant("Add")
+def rows_folded_by_the_reference_alone(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(folded_operators, "_OWN", {})
 
 
 @mutant("Transpose")

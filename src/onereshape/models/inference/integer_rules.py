@@ -20,6 +20,7 @@ from onereshape.semantics import resolve
 MOST = 4096
 """Elements of the largest tensor that is calculated with."""
 
+_INT32_MAX = 2**31 - 1
 _CALCULATED = frozenset({ir.DataType.INT64, ir.DataType.INT32})
 """The types of sizes; numbers of smaller types would wrap, and unsigned ones cannot be negated."""
 
@@ -153,7 +154,10 @@ def _modulo(call: Call) -> Array:
     def rest(left: Element, right: Element) -> Element:
         if not isinstance(left, int) or not isinstance(right, int) or right == 0:
             return None
-        return left % right if not cut else int(np.fmod(left, right))
+        if not cut:
+            return left % right
+        # Engines take this remainder of floats, which hold no larger integers.
+        return int(np.fmod(left, right)) if max(abs(left), abs(right)) < 2**53 else None
 
     return _each(rest, call.given(0), call.given(1))
 
@@ -175,6 +179,46 @@ def _binary(rule: Callable[[Any, Any], Any]) -> Rule:
         return _each(rule, call.given(0), call.given(1))
 
     return both
+
+
+def _fitting(rule: Rule) -> Rule:
+    """A rule whose numbers wrap in 32 bits: what those cannot hold is known only where the type is wider."""
+
+    def within(element: Any) -> bool:
+        number = element.coefficient if isinstance(element, Product) else element
+        return number is None or -_INT32_MAX <= number <= _INT32_MAX
+
+    def fitted(call: Call) -> Array | None:
+        found = rule(call)
+        if (
+            found is None
+            or all(within(each) for each in found.flat)
+            or _type_of(call.node.inputs[0]) == ir.DataType.INT64
+        ):
+            return found
+        return _each(lambda element: element if within(element) else None, found)
+
+    return fitted
+
+
+def _type_of(value: ir.Value | None) -> ir.DataType | None:
+    """The type of a tensor of integers: what it says of itself, or what it is made from."""
+    while value is not None:
+        given = value.dtype or (None if value.const_value is None else value.const_value.dtype)
+        node = value.producer()
+        if given is not None or node is None or node.domain not in {"", "ai.onnx"}:
+            return given
+        if node.op_type in {"Shape", "Size"}:
+            return ir.DataType.INT64
+        if node.op_type == "Cast":
+            return ir.DataType(node.attributes.get_int("to", 0))
+        if node.op_type == "Constant":
+            tensor = node.attributes.get("value")
+            return ir.DataType.INT64 if tensor is None else tensor.as_tensor().dtype
+        if node.op_type == "ConstantOfShape":
+            return None
+        value = node.inputs[1 if node.op_type == "Where" else 0] if node.inputs else None
+    return None
 
 
 def _equal(left: Any, right: Any) -> bool | None:
@@ -340,12 +384,12 @@ def _flatten(call: Call) -> Array:
 
 
 _RULES: dict[str, Rule] = {
-    "Add": _binary(_add),
+    "Add": _fitting(_binary(_add)),
     "Cast": _cast,
     "Concat": _concat,
     "Constant": _constant,
     "ConstantOfShape": _constant_of_shape,
-    "Div": _binary(_divide),
+    "Div": _fitting(_binary(_divide)),
     "Equal": _binary(_equal),
     "Expand": _expand,
     "Flatten": _flatten,
@@ -354,18 +398,18 @@ _RULES: dict[str, Rule] = {
     "Max": _most(max),
     "Min": _most(min),
     "Mod": _modulo,
-    "Mul": _binary(_multiply),
-    "Neg": lambda call: _each(lambda element: _subtract(0, element), call.given(0)),
+    "Mul": _fitting(_binary(_multiply)),
+    "Neg": _fitting(lambda call: _each(lambda element: _subtract(0, element), call.given(0))),
     "Not": lambda call: _each(lambda element: None if element is None else not element, call.given(0)),
     "Range": _range,
-    "ReduceProd": _product,
+    "ReduceProd": _fitting(_product),
     "Reshape": _reshape,
     "Shape": _shape,
     "Size": _count,
     "Slice": _slice,
     "Split": _split,
     "Squeeze": _squeeze,
-    "Sub": _binary(_subtract),
+    "Sub": _fitting(_binary(_subtract)),
     "Transpose": lambda call: call.given(0).transpose(call.attribute("perm", None)),
     "Unsqueeze": _unsqueeze,
     "Where": lambda call: _each(_where, *(call.given(index) for index in range(3))),

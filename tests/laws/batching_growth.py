@@ -292,6 +292,52 @@ def rows_of_a_slice_that_begins_before_the_first() -> Sketch:
     return s.out(s.op("Concat", s.x((2, 3)), s.op("Unsqueeze", rows, s.ints(1)), axis=1))
 
 
+# What breaks the rules of an operator, or has no elements
+
+
+@trap
+def more_batch_dims_than_the_indices_have_axes() -> Sketch:
+    """onnxruntime runs it for one sample."""
+    s = Sketch("GatherND", 12, free=False)
+    return s.out(s.op("GatherND", s.x((1, 3)), s.ints(1), batch_dims=1))
+
+
+@trap
+def a_difference_from_nothing() -> Sketch:
+    s = Sketch("Sub", free=False)
+    x = s.x((1, 2))
+    return s.out(s.op("Relu", x), s.op("Sub", x, s.const(np.zeros((0, 1)), FLOAT)))
+
+
+@trap
+def a_choice_from_nothing() -> Sketch:
+    s = Sketch("Where", free=False)
+    x = s.x((2, 1, 0), 1)
+    return s.out(s.op("Where", s.op("Greater", x, s.const(0.0, FLOAT)), s.floats(3, 1), s.floats(1)))
+
+
+@trap
+def nothing_squeezed() -> Sketch:
+    s = Sketch("Squeeze", free=False)
+    return s.out(s.op("Squeeze", s.x((1, 2, 0, 3)), s.ints(0)))
+
+
+@trap
+def sizes_backwards_to_the_end() -> Sketch:
+    """Backwards, the end that means all there is is the first element for some and the last for others."""
+    s = Sketch("Slice")
+    x = s.x((1, 3), dtype=INT)
+    sizes = s.op("Slice", s.op("Shape", x), s.ints(0), s.ints(2**63 - 1), s.ints(0), s.ints(-1))
+    return s.out(s.op("Concat", x, s.op("Expand", sizes, s.ints(1, 1)), axis=1))
+
+
+@trap
+def another_input_of_the_size_of_the_batch() -> Sketch:
+    """What has the same name has the same size, so it is of the batch too; but nobody said at which axis."""
+    s = Sketch("Add", named={"N": 1}, free=False)
+    return s.out(s.op("Add", s.x((1, 4)), s.x(("N", 4), None)))
+
+
 def traps() -> Iterator[Sketch]:
     """All of them, and those of the other files."""
     for make in TRAPS:

@@ -98,6 +98,7 @@ def slices() -> Iterator[Case]:
     bounds = [
         *((0, 2, 1), (1, most, 1), (-2, most, 1), (0, -1, 1), (-99, 99, 2), (3, 1, 1), (9, 10, 1), (0, 2**31 - 1, 3)),
         *((-1, -most, -1), (3, 0, -1), (2, -99, -2), (-99, -99, -1), (99, -99, -1), (0, 4, -1), (1, -most - 1, -1)),
+        *((0, most, -1), (-1, 2**31 - 1, -1), (2, most, -2), (1, 2**31 - 2, -1)),
     ]
     for dtype, (start, end, step) in product((np.float32, np.int64, np.bool_), bounds):
         x = numbers(dtype, (4, 5))

@@ -17,9 +17,10 @@ from onereshape.models.batch.rules import RULES, indexing, layout
 from onereshape.models.batch.search import batch_plan
 from onereshape.models.batch.marks import homes
 from tests.laws.batching_compositions import composition
-from tests.laws.batching_law import TIMES, Engine, Verdict, difference, judge
+from tests.laws.batching_law import TIMES, Engine, Unfit, Verdict, difference, judge
 from tests.laws.batching_mutants import MUTANTS, Mutant
 from tests.laws.batching_sketch import Sketch
+from tests.laws.batching_wild import wild
 from tests.laws.batching_world import WORLD
 
 
@@ -56,6 +57,21 @@ def test_compositions_keep_the_law(rng: Random) -> None:
     verdict = judge(case)
 
     assert verdict.lawful, told(case, verdict)
+
+
+@pytest.mark.parametrize("seeds", [range(start, start + 40) for start in range(0, 160, 40)], ids=str)
+def test_wild_models_keep_the_law(seeds: range) -> None:
+    freed = 0
+    for seed in seeds:
+        case = wild(Random(seed))  # noqa: S311 - the same each time
+        try:
+            verdict = judge(case)
+        except Unfit:
+            continue
+        assert verdict.lawful, f"{seed} {told(case, verdict)}"
+        freed += verdict.kind == "freed"
+
+    assert freed >= 8, "the law is not kept by refusing"
 
 
 def test_most_compositions_are_freed_or_mix_their_samples() -> None:

@@ -38,6 +38,8 @@ FOLDED = frozenset(
 )
 _BROKEN = (ValueError, TypeError, IndexError, ArithmeticError, RuntimeError)
 """How NumPy and onnx.reference say that a node breaks the rules of its operator, or that they cannot do it."""
+FARTHEST = frozenset({2**31 - 1, 2**63 - 1})
+"""Ends of a slice that mean "to the end"; going backwards, engines do not agree which end that is."""
 _NOTHING = np.empty(0, np.float32)
 
 
@@ -175,6 +177,8 @@ def _slice(use: Use) -> list[Array]:
     steps = use.list("steps", 4) or [1] * len(starts)
     index: list[Any] = [slice(None)] * data.ndim
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        if step < 0 and end in FARTHEST:
+            raise Unknown
         first = 0 if step < 0 and start < -data.shape[axis] else start
         index[axis] = slice(first, end, step)
     return [data[tuple(index)]]

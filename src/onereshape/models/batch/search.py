@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
+from onereshape.dims import parse
 from onereshape.errors import FixError
 from onereshape.models.batch.rules import RULES, Rule
 from onereshape.models.batch.rules.counting import counted
@@ -54,6 +55,7 @@ def batch_plan(model: ir.Model, freed: Mapping[str, int], symbol: str, size: int
     opset = model.graph.opset_imports.get("", model.graph.opset_imports.get("ai.onnx", 1))
     shapes = shapes_of(model, {name: {axis: size} for name, axis in freed.items()})
     inputs = {value.name: value for value in model.graph.inputs}
+    _check_names(model.graph, freed, symbol)
     declared = [(inputs[name].shape, axis) for name, axis in freed.items()]
     named = any(dims is not None and not isinstance(dims[axis], int) for dims, axis in declared)
     state = State(shapes, symbol, size, opset, named)
@@ -65,6 +67,21 @@ def batch_plan(model: ir.Model, freed: Mapping[str, int], symbol: str, size: int
             why = f"the output {value.name} would give the size of the whole batch"
             raise FixError("cannot-free", node=View(maker, state).label, op=maker.op_type, why=why)
     return plan
+
+
+def _check_names(graph: ir.Graph, freed: Mapping[str, int], symbol: str) -> None:
+    """Refuses where what is freed has the name of another dim: that one would be the size of the batch, and is not."""
+    names: dict[tuple[str | None, int], set[str]] = {
+        (value.name, axis): set(parse(dim.value).symbols)
+        for value in graph.inputs
+        for axis, dim in enumerate(value.shape or ())
+        if isinstance(dim, ir.SymbolicDim) and dim.value
+    }
+    ours = {symbol}.union(*(names.get(place, ()) for place in freed.items()))
+    for (name, axis), used in names.items():
+        if used & ours and freed.get(name or "") != axis:
+            why = f"its axis {axis} is {min(used & ours)} as well, and is not among the axes of the batch"
+            raise FixError("cannot-free", node=name, op="input", why=why)
 
 
 @dataclass(slots=True)
@@ -186,6 +203,8 @@ class _Search:
             return
         counts = counted(view)
         for answer in rule.answers(view):
+            if any(mark is not None and 0 in (mark.outer, mark.inner) for mark in answer.marks):
+                raise Refused(f"it would carry {self.state.symbol} on an axis without entries")
             own = counts if answer.counts is None else answer.counts
             yield Answer(answer.marks, (*pins, *answer.edits), own)
 

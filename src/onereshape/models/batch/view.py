@@ -201,6 +201,8 @@ class View(NodeView):
             raise Refused(f"its input {value.name} would have to be repeated, which needs opset 6")
         if mark.outer != 1 and not all(isinstance(dim, int) for dim in dims):
             raise Refused(f"its input {value.name} would have to be spread between sizes that are not known")
+        if mark.outer != 1:
+            self.not_empty(dims)
         here, one = dims[mark.axis], times(mark.outer, mark.inner)
         if here == one:
             make = lambda build, now: build.spread(now, dims, mark)  # noqa: E731
@@ -302,10 +304,16 @@ class View(NodeView):
         words = constant_words(data, wanted, zero_copies=True)
         if words is not None:
             return list(words)
+        self.not_empty(wanted)
         others = [axis for axis, size in enumerate(wanted) if not self.ours(size)]
         if len(others) > 1:
             raise Refused(f"the sizes {wanted[others[0]]} and {wanted[others[1]]} would have to be computed")
         return [-1 if axis in others else size for axis, size in enumerate(wanted)]
+
+    def not_empty(self, *shapes: Sequence[Size]) -> None:
+        """Refuses sizes of 0, which a Reshape copies, and beside which it infers nothing."""
+        if any(size == 0 for sizes in shapes for size in sizes):
+            raise Refused("it has no elements, and a Reshape of those cannot be said")
 
     def ours(self, size: Size) -> bool:
         """Whether a size is a number or a multiple of N."""

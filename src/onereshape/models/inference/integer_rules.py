@@ -276,6 +276,8 @@ def _slice(call: Call) -> Array:
     steps = call.integers("steps", 4) or [1] * len(starts)
     index: list[Any] = [slice(None)] * data.ndim
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        if step < 0 and end in {_INT32_MAX, INT64_MAX}:  # "to the end", which engines understand differently
+            raise ValueError(end)
         # As in Python, but for a start before the first element: going backwards it is the first.
         first = 0 if step < 0 and start < -data.shape[axis] else start
         index[axis] = slice(first, end, step)

@@ -166,6 +166,8 @@ def gather_nd(view: View) -> Iterator[Answer]:
     """Slices of data, each by a row of numbers for its first axes."""
     data, indices = view.mark(0), view.mark(1)
     lead, rank = view.attribute("batch_dims", 0), view.rank(1)
+    if not rank or not 0 <= lead < min(view.rank(0), rank):
+        raise Refused(f"it has {lead} batch_dims for data of rank {view.rank(0)} and indices of rank {rank}")
     width = view.dims(1)[-1]
     if indices is not None and indices.axis == rank - 1:
         raise Refused("its indices carry the batch among their numbers", mixes=True)

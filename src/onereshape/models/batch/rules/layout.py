@@ -73,6 +73,7 @@ def rewritten(view: View, home: Mark) -> tuple[Edit, ...]:
 
 def _computed(view: View, wanted: Sequence[Size]) -> Callable[[Builder, ir.Node, ir.Value], list[Entry]]:
     """How to compute a target: a size that nothing computes yet can be inferred, if it is the only one."""
+    view.not_empty(wanted)
     live = _live_target(view) or []
     missing = [axis for axis, size in enumerate(wanted) if not view.ours(size) and live[axis : axis + 1] != [size]]
     if len(missing) == 1:

@@ -47,6 +47,7 @@ def _scan(view: View, apart: dict[int, tuple[Size, ...]], output: tuple[Size, ..
     node = view.node
     if not all(view.ours(size) for dims in (output, *apart.values()) for size in dims):
         raise Refused("its weights differ from sample to sample, and its dims are computed at run time")
+    view.not_empty(output, *apart.values())
 
     def apply(build: Builder) -> None:
         outer = {index: view.value(index) for index in apart}

@@ -15,6 +15,7 @@ import onnx_ir as ir
 
 from onereshape.dims import Product, Size, divide, multiply
 from onereshape.errors import INT64_MAX
+from onereshape.models.inference.integer_types import integer_type
 from onereshape.semantics import resolve
 
 MOST = 4096
@@ -193,32 +194,12 @@ def _fitting(rule: Rule) -> Rule:
         if (
             found is None
             or all(within(each) for each in found.flat)
-            or _type_of(call.node.inputs[0]) == ir.DataType.INT64
+            or integer_type(call.node.inputs[0]) == ir.DataType.INT64
         ):
             return found
         return _each(lambda element: element if within(element) else None, found)
 
     return fitted
-
-
-def _type_of(value: ir.Value | None) -> ir.DataType | None:
-    """The type of a tensor of integers: what it says of itself, or what it is made from."""
-    while value is not None:
-        given = value.dtype or (None if value.const_value is None else value.const_value.dtype)
-        node = value.producer()
-        if given is not None or node is None or node.domain not in {"", "ai.onnx"}:
-            return given
-        if node.op_type in {"Shape", "Size"}:
-            return ir.DataType.INT64
-        if node.op_type == "Cast":
-            return ir.DataType(node.attributes.get_int("to", 0))
-        if node.op_type == "Constant":
-            tensor = node.attributes.get("value")
-            return ir.DataType.INT64 if tensor is None else tensor.as_tensor().dtype
-        if node.op_type == "ConstantOfShape":
-            return None
-        value = node.inputs[1 if node.op_type == "Where" else 0] if node.inputs else None
-    return None
 
 
 def _equal(left: Any, right: Any) -> bool | None:

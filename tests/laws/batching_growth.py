@@ -90,6 +90,33 @@ def lengths_that_grow() -> Sketch:
     return s.out(*made)
 
 
+@trap
+def sizes_calculated_from_one_that_is_pinned() -> Sketch:
+    """A Split of sizes is not followed, so what it gives is that of one sample; 2 * N - 1 is not N."""
+    s = Sketch("Split")
+    x = s.x((1, 6))
+    one, _ = s.op("Split", s.op("Shape", x), axis=0, outputs=2)
+    size = s.op("Sub", s.op("Mul", s.dim(x, 0), s.ints(2)), one)
+    return s.out(s.op("Reshape", x, s.op("Concat", size, s.ints(2, 3), axis=0)))
+
+
+@trap
+def a_shared_tensor_that_grows_by_what_is_pinned() -> Sketch:
+    s = Sketch("Expand")
+    x = s.x((1, 6))
+    one, _ = s.op("Split", s.op("Shape", x), axis=0, outputs=2)
+    size = s.op("Sub", s.op("Mul", s.dim(x, 0), s.ints(2)), one)
+    return s.out(s.op("Relu", x), s.op("Expand", s.floats(1, 6), s.op("Concat", size, s.ints(6), axis=0)))
+
+
+@trap
+def a_difference_of_sizes_of_which_one_is_pinned() -> Sketch:
+    s = Sketch("Sub")
+    x = s.x((1, 6))
+    one, _ = s.op("Split", s.op("Shape", x), axis=0, outputs=2)
+    return s.out(s.op("Add", x, s.op("Cast", s.op("Sub", s.dim(x, 0), one), to=1)))
+
+
 # Vectors of sizes that are shorter than the rank
 
 

@@ -13,7 +13,8 @@ from onereshape.models.batch.rules import contractions, counting, indexing, layo
 from onereshape.models.batch.rules.rule import Rule
 from onereshape.models.batch.builder import Builder
 from onereshape.models.batch.marks import Mark, homes, times
-from onereshape.models.batch.view import Answer, Edit, View
+from onereshape.models.batch.view import Answer, Edit, State, View
+from onereshape.models.inference.integer_values import integer_values
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 
@@ -117,6 +118,11 @@ def edits_of_the_input_that_was_there_when_they_were_planned(patch: pytest.Monke
     patch.setattr(View, "replace_input", wrong)
 
 
+@mutant("Split Expand Sub")
+def sizes_as_they_would_be_without_pins(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(State, "live_output", lambda self, node: integer_values(node.outputs[0], self.live_dims, {}))
+
+
 @mutant("Expand")
 def a_vector_of_sizes_counted_from_the_left(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(layout, "_grown", pointwise.sized_mark)
@@ -210,7 +216,7 @@ def common_mark_without_factors(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(module, "common_mark", wrong)
 
 
-@mutant("Reshape")
+@mutant("Range Expand ConstantOfShape")
 def undoing_without_clearing(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(search._Search, "_undo", lambda self: self.steps.pop())
 

@@ -19,7 +19,6 @@ from onereshape.errors import FixError
 from onereshape.models.batch.rules import RULES, Rule
 from onereshape.models.batch.rules.counting import counted
 from onereshape.models.changes import Change
-from onereshape.models.inference.integer_values import integer_values
 from onereshape.models.batch.marks import Mark, mentions
 from onereshape.models.inference.shapes import shapes_of
 from onereshape.models.batch.view import Answer, Edit, State, View
@@ -92,8 +91,6 @@ class _Step:
     answers: Iterator[Answer]
     blamed: frozenset[int]
     """The places of the choices that led to its inputs, and of those that were to blame when later nodes failed."""
-    known: int
-    """How many values were known before it."""
     edits: tuple[Edit, ...] = ()
     """Those of the answer that was taken."""
 
@@ -116,7 +113,7 @@ class _Search:
             touched = [value for value in _used(self.nodes[place]) if self._matters(value)]
             if touched:
                 blamed = frozenset[int]().union(*(self.rests_on.get(value, frozenset()) for value in touched))
-                step = _Step(place, self._answers(self.nodes[place]), blamed, len(self.state.values_now))
+                step = _Step(place, self._answers(self.nodes[place]), blamed)
                 place = self._decide(step)
             place += 1
         edits = [edit for step in self.steps for edit in step.edits]
@@ -168,11 +165,9 @@ class _Search:
         step = self.steps.pop()
         for value in self.nodes[step.place].outputs:
             self.state.marks.pop(value, None)
-            self.state.sized.discard(value)
+            self.state.sized.pop(value, None)
             self.state.counts.pop(value, None)
             self.rests_on.pop(value, None)
-        while len(self.state.values_now) > step.known:
-            self.state.values_now.popitem()
         return step
 
     def _error(self) -> FixError:
@@ -191,7 +186,7 @@ class _Search:
         if not batched and self._sizes(node) is not None:
             yield Answer(())
             return
-        if rule is None and (batched or _inside(node) & self.state.sized):
+        if rule is None and (batched or _inside(node) & self.state.sized.keys()):
             raise Refused("a graph inside it reads a size that depends on the batch")
         slots = frozenset[int]() if rule is None else rule.slots
         if strange := [view.value(index).name for index in slots if view.mark(index) is not None]:
@@ -212,7 +207,7 @@ class _Search:
         """What a node computes from sizes, as far as all of it is known as a function of N."""
         if node.op_type not in _SIZES or node.domain not in _ONNX:
             return None
-        found = integer_values(node.outputs[0], self.state.live_dims, self.state.values_now)
+        found = self.state.live_output(node)
         return None if found is None or any(each is None for each in found.flat) else found
 
     def _follow_sizes(self, node: ir.Node) -> None:
@@ -220,7 +215,7 @@ class _Search:
         if node.outputs[0] in self.state.marks or (sizes := self._sizes(node)) is None:
             return
         if any(mentions(size, self.state.symbol) for size in sizes.flat):
-            self.state.sized.add(node.outputs[0])
+            self.state.sized[node.outputs[0]] = sizes
 
 
 def _latest(places: frozenset[int]) -> frozenset[int]:

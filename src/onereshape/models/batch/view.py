@@ -56,12 +56,11 @@ class State:
     """Whether the original leaves the size of the batch open, so that it says itself what several samples give."""
     folding: Folding = field(init=False)
     marks: dict[ir.Value, Mark] = field(default_factory=dict)
-    sized: set[ir.Value] = field(default_factory=set)
-    """Values that hold sizes which depend on N."""
+    sized: dict[ir.Value, Array] = field(default_factory=dict)
+    """Values that hold sizes which depend on N: what the repaired model computes there."""
     counts: dict[ir.Value, Array] = field(default_factory=dict)
     """Marked values that count the samples: what sample n has is what it would have alone, plus n times this."""
     values_then: dict[ir.Value, Any] = field(default_factory=dict)
-    values_now: dict[ir.Value, Any] = field(default_factory=dict)
     read: dict[ir.Value, tuple[Size | None, ...] | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -93,10 +92,17 @@ class State:
         return integer_values(value, self.dims, self.values_then)
 
     def live(self, value: ir.Value) -> Array | None:
-        """The integers that the graph, as it is written, computes when N is free."""
-        if value not in self.sized:
-            return self.integers(value)
-        return integer_values(value, self.live_dims, self.values_now)
+        """The integers that the repaired model computes when N is free."""
+        return self.sized[value] if value in self.sized else self.integers(value)
+
+    def live_output(self, node: ir.Node) -> Array | None:
+        """The integers that a node will compute from what its inputs will be: those that are pinned stay as they were.
+
+        Of numbers that differ from sample to sample, nothing is known.
+        """
+        given = {each for each in node.inputs if each is not None}
+        known = {each: None if each in self.marks else self.live(each) for each in given}
+        return integer_values(node.outputs[0], self.live_dims, known)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ SOURCE = ROOT / "src" / "onereshape"
 FLOORS = [
     {"errors"},
     {"specs", "dtypes", "dims"},
-    {"conditions", "narrowing"},
+    {"bounds", "conditions", "narrowing"},
     {"target", "shape"},
     {"semantics", "balance"},
     {"inference", "explain"},

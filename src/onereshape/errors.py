@@ -40,6 +40,8 @@ CODES: dict[str, Code] = {
     "not-a-list": Code("{what} is {value}, not a list of integers", usage=True),
     "not-an-integer": Code("{what}[{axis}] is {value}, not an integer", usage=True),
     "bad-dim": Code("{what}[{axis}] is {value}, but a dim is {wanted}", usage=True),
+    "unknown-name": Code("bounds limits {name!r}, which is no name in data or target{nearest}; {there}", usage=True),
+    "bad-bounds": Code("the bounds of {name} are {value}, not {wanted}", usage=True),
     "negative-dim": Code("data[{axis}] is {value}: a dimension cannot be negative", caret="data", usage=True),
     "not-an-array": Code("{what} is of type {type}, not {wanted}", usage=True),
     # The rule of Reshape

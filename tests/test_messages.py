@@ -196,6 +196,11 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
         "the node 'a' is a Conv  [unsupported-model]",
     ),
     "bad-usage": (lambda: _fail(ReshapeError("bad-usage", why="no --target")), "no --target  [bad-usage]"),
+    "unforeseen": (
+        lambda: _fail(ReshapeError("unforeseen", type="KeyError", place="models/check.py:7", variable="TRACE")),
+        "KeyError at models/check.py:7, a mistake of onereshape's: please report it with the command, its file and "
+        "what `onereshape --version` says (TRACE=1 shows the traceback)  [unforeseen]",
+    ),
     "unknown-input": (
         lambda: _fail(
             FixError("unknown-input", name="pixels", nearest=" (did you mean 'pixel_values'?)", there="it has 1")

@@ -119,6 +119,11 @@ CODES: dict[str, Code] = {
     "unwritable": Code("{path}: {why}", usage=True),
     "unsupported-model": Code("{why}", usage=True),
     "bad-usage": Code("{why}", usage=True),
+    "unforeseen": Code(
+        "{type} at {place}, a mistake of onereshape's: please report it with the command, its file and what "
+        "`onereshape --version` says ({variable}=1 shows the traceback)",
+        usage=True,
+    ),
     "nothing-asked": Code("nothing is asked of fix: give a batch, dims to free, or simplify", usage=True),
     "not-certified": Code("the repaired model is not certified: {why}"),
     "engine-refused": Code("onnxruntime cannot {what}: {why}"),

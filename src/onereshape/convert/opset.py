@@ -12,8 +12,9 @@ import onnx
 import onnx_ir as ir
 from onnx import checker
 
-from onereshape.convert.converter import CannotConvertError, Converter, input_names
+from onereshape.convert.converter import Converter, input_names
 from onereshape.convert.plan import attributes_of, operator_of
+from onereshape.convert.trial import CannotConvertError
 from onereshape.convert.unchanged import schema, spread_types, unchanged
 from onereshape.convert.write_onnx import fresh, ir_version
 from onereshape.errors import ReshapeError

@@ -54,7 +54,8 @@ def graphs() -> list[onnx.ModelProto]:
 
 
 def _node(proto: onnx.ModelProto, random: Random) -> onnx.NodeProto:
-    return random.choice(proto.graph.node)
+    found: onnx.NodeProto = random.choice(proto.graph.node)
+    return found
 
 
 def _no_input(proto: onnx.ModelProto, random: Random) -> None:

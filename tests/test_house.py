@@ -22,6 +22,7 @@ FLOORS = [
     {"bounds", "conditions", "narrowing"},
     {"target", "shape"},
     {"semantics", "balance"},
+    {"cases"},
     {"inference", "explain"},
     {"arrays"},
     {"operator"},

@@ -12,6 +12,7 @@ from typing import Any
 
 from onereshape.balance import Balance, Open, Question, Word
 from onereshape.bounds import read_bounds
+from onereshape.cases import tightened
 from onereshape.conditions import Never, Settled
 from onereshape.dims import Dim, Interval, Product, Size, Symbols, is_ours, place_of, read_dim, shown
 from onereshape.errors import INT64_MAX, ReshapeError
@@ -160,7 +161,9 @@ def _ask(question: Question, symbols: Symbols) -> Shape:
 def _solve(question: Question, symbols: Symbols) -> Shape:
     """The answer, also where only a symbol that is 0 can give one."""
     try:
-        return Balance(question, symbols).answer()
+        balance = Balance(question, symbols)
+        shape = balance.answer()
+        return tightened(balance, shape) if symbols.limits or balance.open else shape
     except Settled as settled:
         return _given(question, symbols, settled.name, settled.value)
     except Never as never:

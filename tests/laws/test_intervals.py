@@ -13,7 +13,8 @@ from onereshape.cases import MOST_RULED
 from onereshape.dims import interval
 from onereshape.inference import AGREES
 from tests.asking import COLUMNS
-from tests.laws.test_inference import holds
+from tests.laws.mutants import mutated
+from tests.laws.test_inference import MODULES, holds
 
 Case = tuple[tuple[int, ...], tuple[int, ...]]
 DATA: list[Any] = [1, 2, 3, 4, 6, (1, 2), (2, 4), (1, 3), (3, 5), (4, 6), (2, 3), (1, 6)]
@@ -28,13 +29,15 @@ def sizes(dim: Any) -> list[int]:
 
 def cases(data: list[Any], target: list[Any]) -> list[Case]:
     """Every data and every target that the intervals allow."""
-    found = [tuple(product(*map(sizes, dims))) for dims in (data, target)]
-    return list(product(*found))
+    return list(product(product(*map(sizes, data)), product(*map(sizes, target))))
 
 
 def questions(seed: int, dims: list[Any], entries: list[Any], count: int) -> list[tuple[list[Any], list[Any]]]:
     random = Random(seed)  # noqa: S311 - no secrets
-    asked: list[tuple[list[Any], list[Any]]] = []
+    asked: list[tuple[list[Any], list[Any]]] = [
+        ([(0, 2), (1, 2), (1, 2)], [0, 1, (1, 3), (1, 5)]),  # beside a copied 0 anything fits
+        ([(0, 4), (0, 1), (2, 3), (2, 4)], [0]),  # only a copied 0 fits
+    ]
     while len(asked) < count:
         data = random.choices(dims, k=random.randint(1, 4))
         target = random.choices(entries, k=random.randint(0, 3))
@@ -65,11 +68,11 @@ def allowed(conditions: tuple[str, ...], case: Case, output: Any) -> bool:
     return all(holds(condition, names, output or "refused") for condition in conditions)
 
 
-def problem(data: list[Any], target: list[Any], spec: str, attributes: Any) -> str | None:
+def problem(data: list[Any], target: list[Any], spec: str, attributes: Any, infer: Any = orx.infer) -> str | None:
     """What is wrong with the answer to a question."""
     found = outputs(data, target, spec, attributes)
     try:
-        answer = orx.infer(data, target, spec, **attributes)
+        answer = infer(data, target, spec, **attributes)
     except orx.ReshapeError as refusal:
         return f"refused: {refusal.code}" if any(output is not None for _, output in found) else None
     if AGREES in answer.conditions:
@@ -93,6 +96,35 @@ def test_an_answer_is_the_hull_of_all_cases(seed: int, dims: list[Any], entries:
             if what is not None:
                 wrong[f"{data} by {target} {spec} {attributes}"] = what
     assert wrong == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "becomes"),
+    [
+        ("return tightened(balance, shape) if symbols.limits or balance.open else shape", "return shape"),
+        ("over % under == 0", "True"),
+        ("if over == under or (inferred", "if (over == under and not inferred) or (inferred and over > under"),
+        ("names[name] = range(low, high + 1)", "names[name] = range(low, high)"),
+        ("others = (-1,) * options.minus_one + (0,) * options.zero", "others = ()"),
+        ("plain = plain and low > 0", "pass"),
+        ("plain = plain and not others", "pass"),
+        ("yield all(bound.values()), output", "yield True, output"),
+        ("raise Never(_NONE)", "return None"),
+    ],
+)
+def test_a_planted_bug_is_found(line: str, becomes: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = "inference" if line.startswith("return tightened") else "cases"
+    infer = mutated(MODULES, module, line, becomes, monkeypatch).infer
+
+    def broken(data: list[Any], target: list[Any], spec: str, attributes: Any) -> bool:
+        try:
+            return problem(data, target, spec, attributes, infer) is not None
+        except Exception:  # noqa: BLE001 - it breaks down
+            return True
+
+    worlds = [(DATA, TARGET), (WITH_ZEROS, WITH_WORDS)]
+    asked = [question for dims, entries in worlds for question in questions(4, dims, entries, 150)]
+    assert any(broken(*question, *flag) for question in asked for flag in COLUMNS.values())
 
 
 def test_a_size_that_products_do_not_reach() -> None:

@@ -82,6 +82,8 @@ def _more_inputs(proto: onnx.ModelProto, random: Random) -> None:
 
 def _outputs(proto: onnx.ModelProto, random: Random) -> None:
     node = _node(proto, random)
+    if not node.output:
+        return
     random.choice(
         [
             lambda: node.output.append(node.output[0]),

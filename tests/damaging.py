@@ -178,7 +178,7 @@ def _types(proto: onnx.ModelProto, random: Random) -> None:
 
 def _opset(proto: onnx.ModelProto, random: Random) -> None:
     choice = random.choice([0, 1, 5, 9, 13, 18, 25, 28, 40, 10**6, -1, None, None])
-    if choice is None:
+    if choice is None or not proto.opset_import:
         del proto.opset_import[:]
     else:
         proto.opset_import[0].version = choice

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import pickle
+import re
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import onereshape as orx
+from onereshape import dims
+from onereshape.arrays.gpu_plan import launch_of
+from onereshape.arrays.layout import copy_plan, view_strides
+from onereshape.convert import unchanged
+from onereshape.dtypes import stored_as
+from onereshape.models.simpler import reading
 from onereshape.shape import Shape
+from onereshape.target import read_numbers
 
 PAIRS = st.tuples(st.integers(0, 2), st.none() | st.integers(2, 3))
 DIMS = st.lists(st.integers(0, 2) | st.sampled_from(["N", "2*N"]) | st.none() | PAIRS, max_size=2)
@@ -23,9 +33,9 @@ VALUES = SHAPES | SHAPES | DIMS | DIMS.map(tuple) | DIMS.map(lambda dims: Shape(
 
 @settings(deadline=None, max_examples=200)
 @given(st.lists(VALUES, max_size=8), DIMS, CONDITIONS)
-def test_equality_is_an_equivalence(values: list[Any], dims: Any, conditions: Any) -> None:
+def test_equality_is_an_equivalence(values: list[Any], sizes: Any, conditions: Any) -> None:
     """Over Shapes, tuples and lists alike, those that are made of the same dims among them."""
-    values += [Shape(dims), Shape(dims, conditions), tuple(dims), dims, Shape(dims).to_json(), Shape(tuple(dims))]
+    values += [Shape(sizes), Shape(sizes, conditions), tuple(sizes), sizes, Shape(sizes).to_json(), Shape(tuple(sizes))]
     for one in values:
         assert one == one  # noqa: PLR0124
         assert not (one != one)  # noqa: PLR0124, SIM202
@@ -132,3 +142,50 @@ def test_a_shape_cannot_be_changed() -> None:
         shape.conditions.append("x")  # type: ignore[attr-defined]
 
     assert orx.infer(["N", 6], [4, -1], "onnx") == Shape([4, "3*N/2"], ["N is divisible by 2"])
+
+
+def _spec() -> Any:
+    return orx.spec("onnx")
+
+
+def _plan() -> Any:
+    return copy_plan((4, 8, 2), (8, 32, 4), 4)
+
+
+SHARED = {
+    "arrays.gpu_plan.launch_of": lambda: launch_of(_plan(), 16),
+    "arrays.layout.copy_plan": _plan,
+    "arrays.layout.view_strides": lambda: view_strides((2, 3), (12, 4), 4, (6,)),
+    "convert.unchanged._words": lambda: unchanged._words(unchanged.schema("Relu", 13)),
+    "dims._parse_size": lambda: dims._parse_size("2*N"),
+    "dims.place_of": lambda: dims.place_of(3),
+    "dtypes.stored_as": lambda: stored_as("|V1"),
+    "inference._answer": lambda: orx.infer(["N", (1, 8)], [0, -1], "onnx"),
+    "models.simpler.reading._parsed": lambda: reading._parsed("2*N"),
+    "target.read_numbers": lambda: read_numbers((0, -1), _spec(), True),
+}
+"""Every function that remembers its answers, and one that it gives."""
+ENGINES = {"arrays.cpu_copy.kernel_plan", "convert.unchanged.schema", "conformance.openvino_engines._core"}
+"""Those whose answers are objects of C++ that never leave our own calls."""
+
+
+def test_every_cache_is_known() -> None:
+    found = set()
+    source = Path(orx.__file__).parent
+    for path in source.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            decorators = [ast.unparse(each) for each in getattr(node, "decorator_list", ())]
+            if any(re.match(r"(functools\.)?(lru_)?cache\b", each) for each in decorators):
+                found.add(".".join([*path.relative_to(source).with_suffix("").parts, node.name]))  # type: ignore[attr-defined]
+    assert found == set(SHARED) | ENGINES
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_what_is_remembered_cannot_be_changed(name: str) -> None:
+    answer = SHARED[name]()
+
+    assert answer is not None
+    before = repr(answer)
+    hash(answer)  # nothing in it is a list, a dict or an array
+    spoil(answer)
+    assert repr(SHARED[name]()) == before

@@ -99,6 +99,19 @@ def test_an_opset_that_is_none(opset: int, capsys: Captured) -> None:
     assert not Path("o.onnx").exists()
 
 
+@pytest.mark.parametrize("number", range(1, len(graphs()) - 1, 2))
+def test_minus_one_for_an_unknown_dim(number: int, capsys: Captured) -> None:
+    """As some exporters write it; onnx's own inference of a Slice ends the process on it."""
+    proto = graphs()[number]
+    for info in (*proto.graph.input, *proto.graph.output):
+        for dim in info.type.tensor_type.shape.dim:
+            dim.dim_value = -1
+    write(proto, Path("m.onnx"))
+    found = {" ".join(words): outcome(words, capsys) for words in COMMANDS}
+
+    assert {words: said for words, (code, said) in found.items() if code not in {0, 1, 2} or "unforeseen" in said} == {}
+
+
 def test_what_is_wrong_with_the_model_is_said() -> None:
     proto = graphs()[3]
     proto.graph.node[0].attribute.append(helper.make_attribute("axes", "word"))

@@ -317,7 +317,7 @@ def _is_within(dim: Dim, wider: Dim) -> bool:
 def ask_ours(question: Question, spec: str, attributes: dict[str, Any]) -> Shape | None:
     try:
         there = str((question.data, question.target))
-        bounds = {name: limits for name, limits in question.bounds.items() if name in there}
+        bounds = {name: limits for name, limits in question.bounds.items() if re.search(rf"\b{name}\b", there)}
         return orx.infer(question.data, question.target, spec, bounds=bounds, **attributes)
     except orx.ReshapeError as refusal:
         assert not refusal.usage  # noqa: PT017 - anything else is a mistake of this test

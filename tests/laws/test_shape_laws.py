@@ -6,6 +6,7 @@ import ast
 import copy
 import pickle
 import re
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -152,7 +153,7 @@ def _plan() -> Any:
     return copy_plan((4, 8, 2), (8, 32, 4), 4)
 
 
-SHARED = {
+SHARED: dict[str, Callable[[], Any]] = {
     "arrays.gpu_plan.launch_of": lambda: launch_of(_plan(), 16),
     "arrays.layout.copy_plan": _plan,
     "arrays.layout.view_strides": lambda: view_strides((2, 3), (12, 4), 4, (6,)),

@@ -77,7 +77,7 @@ def input_names(node: ir.Node) -> dict[ir.Value, str]:
 def _info(value: ir.Value, name: str) -> onnx.ValueInfoProto:
     if not isinstance(value.type, ir.TensorType) or value.shape is None:
         raise CannotConvertError("the type or the rank of one of its tensors is not known")
-    dims = [dim if isinstance(dim, int) else dim.value for dim in value.shape]
+    dims = [dim.value if not isinstance(dim, int) else dim if dim >= 0 else None for dim in value.shape]
     return helper.make_tensor_value_info(name, int(value.type.dtype), dims)
 
 

@@ -29,6 +29,10 @@ def complaint(model: ir.Model) -> str | None:
     try:
         proto: Any = onnx_ir.to_proto(model)
         graph = proto.graph
+        for info in (*graph.input, *graph.output, *graph.value_info):
+            for dim in info.type.tensor_type.shape.dim:
+                if dim.dim_value < 0:  # some write -1 for an unknown dim; onnx's inference of a Slice ends the process
+                    dim.Clear()
         listed = {info.name for info in graph.input}
         for index in reversed(range(len(graph.initializer))):
             tensor = graph.initializer[index]

@@ -18,6 +18,7 @@ from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model import Model, ReshapeNode
 from onereshape.formats.model_files import load
 from onereshape.formats.onnx_graphs import nodes as walk, roots
+from onereshape.formats.onnx_sound import blamed
 from onereshape.models.changes import Change, origin_of
 from onereshape.models.findings.finding import CODES, SEVERITIES, Finding, Severity
 from onereshape.models.findings.forced import absorbed, forced
@@ -41,6 +42,11 @@ def check(
     with the names that their dims are to have.
     """
     found = model if isinstance(model, Model) else load(model)
+    with blamed(found):
+        return _findings(found, batch, free)
+
+
+def _findings(found: Model, batch: Batch, free: Free) -> list[Finding]:
     asked = requested(found, batch, free)
     findings = list(_of_onnx(found, batch, free) if found.format == "onnx" else _of_view(found))
     if asked:

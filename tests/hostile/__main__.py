@@ -6,8 +6,9 @@ import argparse
 import sys
 
 from tests.hostile.generator import text
-from tests.hostile.judge import judged
+from tests.hostile.judge import judged, judged_case
 from tests.hostile.runner import hunt
+from tests.hostile.shrink import shrunk
 
 
 def main() -> int:
@@ -19,6 +20,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--rooms", nargs="*", default=None)
     parser.add_argument("--log", default=None, help="a file for the failures")
+    parser.add_argument("--shrink", action="store_true", help="the smallest graph that fails alike")
     args = parser.parse_args()
     if not args.seeds:
         return hunt(args)
@@ -30,6 +32,10 @@ def main() -> int:
         for verdict in found.verdicts:
             print(f"  {verdict}")
             code |= not verdict.lawful
+        for room, kind in dict.fromkeys((each.room, each.kind) for each in found.unlawful if args.shrink):
+            small = shrunk(found.case, room, kind)
+            print(f"\nThe smallest with {room}: {kind}, {small.size} samples in {small.batch}\n{text(small.proto)}")
+            print("\n".join(f"  {each}" for each in judged_case(small, frozenset({room})).verdicts))
     return code
 
 

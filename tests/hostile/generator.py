@@ -156,7 +156,7 @@ def _model(g: Sketch) -> Any:
     graph = helper.make_graph(g.nodes, "hostile", inputs, outputs, constants)
     if fixed and g.dice.chance(0.25):  # what exporters know of the values between
         graph.value_info.extend(_declared(g, value, fixed) for value in inner)
-    return _pruned(g._model(graph))
+    return pruned(g._model(graph))
 
 
 def _declared(g: Sketch, value: Value, fixed: bool) -> Any:
@@ -164,7 +164,7 @@ def _declared(g: Sketch, value: Value, fixed: bool) -> Any:
     return helper.make_tensor_value_info(value.name, type_of(value.array), dims)
 
 
-def _pruned(model: Any) -> Any:
+def pruned(model: Any) -> Any:
     """The model without nodes and constants that no output needs."""
     graph = model.graph
     needed = {value.name for value in graph.output}

@@ -67,11 +67,20 @@ class Court:
         self.rng = np.random.default_rng([case.seed, 99])
         self.path = folder / "hostile.onnx"
         self.path.write_bytes(case.proto.SerializeToString())
-        self.runs, self.healthy = declared_runs(case, self.rng)
+        self.runs, self.healthy = declared_runs(case, np.random.default_rng([case.seed, 98]))
         self.features: set[str] = set()
 
     def load(self) -> Model:
         return orx.load(str(self.path))
+
+    def fresh(self, ask: Callable[[], Verdict]) -> Callable[[], Verdict]:
+        """The same dice for every room, whoever was asked before."""
+
+        def asked() -> Verdict:
+            self.rng = np.random.default_rng([self.case.seed, 99])
+            return ask()
+
+        return asked
 
     # The rooms
 
@@ -203,15 +212,16 @@ def judged_case(case: Case, rooms: frozenset[str] | None = None) -> Judged:
             "batch": court.batch,
             "simplify": court.simplify,
         }
-        if seed % 12 == 0:
+        every = rooms is not None
+        if seed % 12 == 0 or every:
             asked["batch certified"] = lambda: court.batch(certify=True)
-        if seed % 6 == 1:
+        if seed % 6 == 1 or every:
             asked["batch simplified"] = lambda: court.batch(simplify=True)
-        if seed % 4 == 2:
+        if seed % 4 == 2 or every:
             asked["convert"] = court.convert
-        if seed % 4 == 3:
+        if seed % 4 == 3 or every:
             asked["free"] = court.free
-        verdicts = [_safely(room, ask) for room, ask in asked.items() if rooms is None or room in rooms]
+        verdicts = [_safely(room, court.fresh(ask)) for room, ask in asked.items() if rooms is None or room in rooms]
     return Judged(case, verdicts, frozenset(court.features))
 
 

@@ -132,8 +132,8 @@ def _fault(
                 told = _unlike(home, output, answers, unit)
                 if told is None:
                     left.append(home)
-                else:
-                    why = why or told
+                elif not why or " for " not in told.partition("elements")[0]:
+                    why = told
             if not left and before:
                 if not _steady(before, output, answers, truth, chosen, place):
                     continue

@@ -6,6 +6,7 @@ import numpy as np
 
 from tests.hostile.contractions import weight
 from tests.hostile.makers import makes
+from tests.hostile.pointwise import clipped
 from tests.hostile.sizes import Hint, vector
 from tests.hostile.sketch import Misfit, Sketch, Value
 
@@ -183,6 +184,8 @@ def resize(g: Sketch, op: str) -> None:
     scales = [g.dice.pick([1, 2, 0.5, 1.5]) if axis in axes else 1 for axis in range(value.rank)]
     sizes = [max(1, int(size * scale)) for size, scale in zip(value.dims, scales, strict=True)]
     attributes: dict[str, object] = {"mode": "nearest" if g.dice.chance(0.6) else "linear"}
+    if attributes["mode"] == "linear":  # a weight of 0 lets NaN through
+        value = clipped(g, value, -1e6, 1e6)
     if g.opset == 10:
         g.keep(g.op(op, value, g.const(scales, np.float32), batch=value.batch, **attributes))
         return

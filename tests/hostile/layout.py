@@ -8,6 +8,7 @@ import numpy as np
 from onnx import numpy_helper
 
 from tests.hostile.makers import makes
+from tests.hostile.pointwise import axes_of
 from tests.hostile.sizes import Hint, scalar, shape_of, vector
 from tests.hostile.sketch import Misfit, Sketch, Value
 
@@ -99,7 +100,7 @@ def squeeze(g: Sketch, value: Value, axes: list[int] | None) -> Value:
     said = None if axes is None else [g.signed(axis, value.rank) if g.opset >= 11 else axis for axis in axes]
     if g.opset < 13:
         return g.op("Squeeze", value, batch=batch, axes=said)
-    return g.op("Squeeze", value, *([] if said is None else [vector(g, said)]), batch=batch)
+    return g.op("Squeeze", value, *([] if said is None else [axes_of(g, said)]), batch=batch)
 
 
 @makes("Squeeze", weight=1.5)
@@ -123,7 +124,7 @@ def unsqueeze(g: Sketch, value: Value, axes: list[int]) -> Value:
     said = [g.signed(axis, rank) if g.opset >= 11 else axis for axis in axes]
     if g.opset < 13:
         return g.op("Unsqueeze", value, batch=batch, axes=said)
-    return g.op("Unsqueeze", value, vector(g, said), batch=batch)
+    return g.op("Unsqueeze", value, axes_of(g, said), batch=batch)
 
 
 @makes("Unsqueeze", weight=1.5)
@@ -215,7 +216,7 @@ def concat(g: Sketch, op: str) -> None:
             continue
         dims = [g.dice.number(1, 2) if place == axis else size for place, size in enumerate(value.dims)]
         table = g.dice.constant(dims, value.array.dtype)
-        if value.batch is not None and axis != value.batch and g.dice.chance(0.8):
+        if value.batch is not None and axis != value.batch and (g.tame or g.dice.chance(0.7)):
             table = np.repeat(np.take(table, [0], value.batch), dims[value.batch], value.batch)
         parts.append(Value(g.const(table), table) if g.dice.chance(0.8) else g.given(table))
     batch = next((part.batch for part in parts if part.batch is not None), None)
@@ -272,7 +273,7 @@ def sliced(g: Sketch, value: Value, axes: list[int]) -> Value:
     hints: list[Hint] = [(value, axis) for axis in axes]
     given = [vector(g, starts, others=[[0] * len(axes)]), vector(g, ends, hints)]
     if axes != list(range(len(axes))) or g.dice.chance(0.8) or set(steps) != {1}:
-        given.append(vector(g, named))
+        given.append(axes_of(g, named))
     if set(steps) != {1} or g.dice.chance(0.2):
         given += [g.const([], np.int64)] * 0 + [vector(g, steps)]
     return g.op("Slice", value, *given, batch=value.batch)
@@ -300,7 +301,7 @@ def pad(g: Sketch, op: str) -> None:
     extra: list[str] = []
     if g.opset >= 18 and g.dice.chance(0.4):
         given = [[pads[axis] for axis in axes] + [pads[axis + value.rank] for axis in axes]]
-        extra = ["", vector(g, [g.signed(axis, value.rank) for axis in axes])]
+        extra = ["", axes_of(g, [g.signed(axis, value.rank) for axis in axes])]
     others = [[abs(each) for each in given[0]], [0] * len(given[0])]
     if not extra and g.dice.chance(0.3):
         extra = [g.const(2, value.array.dtype)]

@@ -106,7 +106,7 @@ def operand(g: Sketch, value: Value, dtype: np.dtype[np.generic] | None = None) 
         if g.dice.chance(0.8):
             rows = [dim if axis == value.batch else 1 if g.dice.chance(0.3) else dim for axis, dim in enumerate(dims)]
         table = g.dice.constant(rows, dtype)
-        if g.dice.chance(0.75):
+        if g.tame or g.dice.chance(0.6):
             table = np.repeat(np.take(table, [0], value.batch), dims[value.batch], value.batch)
         return Value(g.const(table), table)
     if way == "wider":
@@ -240,6 +240,11 @@ def prelu(g: Sketch, op: str) -> None:
 # Along axes
 
 
+def axes_of(g: Sketch, axes: list[int]) -> str:
+    """Axes as an input: constants, or in a wild graph anything."""
+    return g.const(axes, np.int64) if g.tame or g.dice.chance(0.6) else vector(g, axes)
+
+
 def reduced(g: Sketch, op: str, value: Value, axes: list[int] | None, keep: int | None, **more: object) -> Value:
     """A reduction, as the opset writes it."""
     batch = value.batch
@@ -249,7 +254,7 @@ def reduced(g: Sketch, op: str, value: Value, axes: list[int] | None, keep: int 
         batch -= sum(axis < batch for axis in axes)
     said = None if axes is None else [g.signed(axis, value.rank) for axis in axes]
     by_input = g.opset >= 18 or (g.opset >= 13 and op == "ReduceSum")
-    given = [vector(g, said)] if by_input and said else []
+    given = [axes_of(g, said)] if by_input and said else []
     attributes = {} if by_input or said is None else {"axes": said}
     return g.op(op, value, *given, batch=batch, keepdims=keep, **attributes, **more)
 

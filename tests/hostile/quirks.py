@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-FRAGILE = frozenset("GRU LSTM RNN Trilu GatherElements Unique ReverseSequence InstanceNormalization".split())
+FRAGILE = frozenset("GRU LSTM RNN Trilu GatherElements Unique ReverseSequence GatherND InstanceNormalization".split())
 """Operators that an empty tensor makes abort the whole process."""
 
 _EMPTY = frozenset(
@@ -17,12 +17,27 @@ _EMPTY = frozenset(
 )
 
 
+_WINDOWS = frozenset("AveragePool MaxPool LpPool".split())
+"""A window wider than what it slides over is none; they round towards 0 and give one element."""
+
+
+def _too_wide(node: Any, value: Any) -> bool:
+    said = {each.name: list(each.ints) for each in node.attribute}
+    if not isinstance(value, np.ndarray) or value.ndim < 3 or "kernel_shape" not in said:
+        return False
+    kernel, rank = said["kernel_shape"], value.ndim - 2
+    pads = said.get("pads") or [0] * 2 * rank
+    sizes = zip(value.shape[2:], kernel, pads[:rank], pads[rank:], strict=True)
+    return any(size + before + after < window for size, window, before, after in sizes)
+
+
 def doubtful(graph: Any, values: Mapping[str, Any]) -> set[str]:
     """The values of one run that follow from what an operator made of an empty tensor."""
     found: set[str] = set()
     for node in graph.node:
-        empty = node.op_type in _EMPTY and any(_is_empty(values.get(name)) for name in node.input)
-        if empty or not found.isdisjoint(node.input):
+        odd = node.op_type in _EMPTY and any(_is_empty(values.get(name)) for name in node.input)
+        odd = odd or (node.op_type in _WINDOWS and _too_wide(node, values.get(node.input[0])))
+        if odd or not found.isdisjoint(node.input):
             found.update(node.output)
     return found
 

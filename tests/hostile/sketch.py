@@ -45,6 +45,12 @@ class Value(NamedTuple):
         return str(self.array.dtype.kind)
 
 
+def _info(name: str, array: Any) -> Any:
+    if isinstance(array, list):
+        return helper.make_tensor_sequence_value_info(name, type_of(array[0]), None)
+    return helper.make_tensor_value_info(name, type_of(array), array.shape)
+
+
 class Sketch:
     """The graph so far, and the dice."""
 
@@ -63,6 +69,8 @@ class Sketch:
         self.naming = 0.0
         """How often a dim of an input that is no batch has a name."""
         self.batch_said: Said = size
+        self.tame = dice.chance(0.65)
+        """Whether the samples are kept apart on purpose: a graph that mixes them is refused, and tells little."""
         self._count = 0
 
     @property
@@ -106,6 +114,7 @@ class Sketch:
         """An input of the graph; the samples are in `axis`."""
         name = self.fresh("x" if not more else "k")
         array = np.asarray(array)
+        axis = axis if axis is not None and array.shape[axis] == self.size else None
         said: list[Said] = list(array.shape)
         for place, dim in enumerate(array.shape):
             if place == axis:
@@ -145,11 +154,11 @@ class Sketch:
         graph = helper.make_graph(
             [node],
             "g",
-            [helper.make_tensor_value_info(name, type_of(self.arrays[name]), self.arrays[name].shape) for name in fed],
+            [_info(name, self.arrays[name]) for name in fed],
             [onnx.ValueInfoProto(name=name) for name in node.output],
             [numpy_helper.from_array(self.constants[name], name) for name in used if name in self.constants],
         )
-        if node.op_type in FRAGILE and any(not self.arrays[name].size for name in used):
+        if node.op_type in FRAGILE and any(not np.size(self.arrays[name]) for name in used):
             raise Misfit
         try:
             return Engine(self._model(graph))({name: self.arrays[name] for name in fed})
@@ -184,16 +193,26 @@ class Sketch:
         """A tensor of some kinds of elements and a rank; the latest most often, and one with samples."""
         fit = [each for each in self.values if each.kind in kinds and low <= each.rank <= high]
         if not fit:
-            raise Misfit
+            return self._another(kinds, low)
         live = [each for each in fit if each.batch is not None]
         if live and self.dice.chance(0.9):
             fit = live
         return fit[-1] if self.dice.chance(0.6) else self.dice.pick(fit)
 
+    def _another(self, kinds: str, low: int) -> Value:
+        """A new input, where nothing that there is suits."""
+        if "f" in kinds or self.dice.chance(0.3):
+            raise Misfit
+        dtype = {"b": np.bool_, "i": self.dice.pick([np.int32, np.int64]), "u": np.uint8}[self.dice.pick(kinds)]
+        dims = [self.size, *(self.dice.number(1, 4) for _ in range(self.dice.number(max(0, low - 1), max(2, low - 1))))]
+        value = self.given(self.dice.constant(dims, dtype), 0)
+        self.keep(value)
+        return value
+
     def axis(self, value: Value, wild: float = 0.06) -> int:
         """An axis that is not the batch's, or now and then any."""
         axes = [axis for axis in range(value.rank) if axis != value.batch]
-        if not axes or self.dice.chance(wild):
+        if not self.tame and (not axes or self.dice.chance(wild)):
             axes = list(range(value.rank))
         if not axes:
             raise Misfit
@@ -202,7 +221,7 @@ class Sketch:
     def axes(self, value: Value, wild: float = 0.06) -> list[int]:
         """Some axes, one at least."""
         axes = [axis for axis in range(value.rank) if axis != value.batch]
-        if not axes or self.dice.chance(wild):
+        if not self.tame and (not axes or self.dice.chance(wild)):
             axes = list(range(value.rank))
         if not axes:
             raise Misfit

@@ -192,11 +192,11 @@ def resize(g: Sketch, op: str) -> None:
     roi = "" if g.opset >= 13 or g.dice.chance(0.3) else g.const([], np.float32)
     if attributes["mode"] == "nearest":
         attributes["nearest_mode"] = g.dice.pick(["round_prefer_floor", "floor", "ceil", "round_prefer_ceil"])
-    way = "tf_crop_and_resize" if g.dice.chance(0.12) else g.dice.pick(["half_pixel", "asymmetric", "align_corners"])
+    way = "tf_crop_and_resize" if g.dice.chance(0.2) else g.dice.pick(["half_pixel", "asymmetric", "align_corners"])
     attributes["coordinate_transformation_mode"] = way
     if way.startswith("tf"):
         box = [0.0] * value.rank + [1.0] * value.rank
-        place = value.batch if value.batch is not None and g.dice.chance(0.3) else value.rank - 1
+        place = value.batch if value.batch is not None and g.dice.chance(0.5) else value.rank - 1
         box[place], box[place + value.rank] = 0.0, g.dice.pick([0.5, 1.0])
         roi = g.const(box, np.float32)
     chosen = axes if g.opset >= 18 and axes and g.dice.chance(0.3) and not way.startswith("tf") else None

@@ -35,9 +35,8 @@ class Opened(NamedTuple):
     def run(self, feeds: Mapping[str, Array]) -> dict[str, Any]:
         """All values of a run, but those that the engine is no witness of."""
         found = dict(zip(self.names, self.engine(feeds), strict=True)) | dict(feeds)
-        if any(not each.size for each in found.values() if isinstance(each, np.ndarray)):
-            for name in doubtful(self.case.proto.graph, found):
-                found.pop(name, None)
+        for name in doubtful(self.case.proto.graph, found):
+            found.pop(name, None)
         return found
 
 

@@ -18,10 +18,10 @@ from tests.hostile.makers import MAKERS, makes
 from tests.hostile.sketch import Misfit, Sketch, Value
 
 OPSETS = {
-    9: 1,
-    10: 1,
-    11: 2,
-    12: 1,
+    9: 2,
+    10: 2,
+    11: 3,
+    12: 3,
     13: 3,
     14: 2,
     15: 1,
@@ -118,7 +118,7 @@ def _begin(g: Sketch) -> None:
     dice = g.dice
     for number in range(dice.pick([1, 1, 1, 2])):
         rank = dice.pick([1, 2, 2, 3, 3, 3, 4, 4, 4])
-        axis = 0 if dice.chance(0.7) else dice.number(0, rank - 1)
+        axis = 0 if dice.chance(0.5) else dice.number(0, rank - 1)
         dims = [g.size if place == axis else dice.pick([1, 2, 3, 4, 4, 6]) for place in range(rank)]
         dtype = np.float32 if number == 0 else dice.pick([np.float32, np.float32, np.int64, np.bool_, np.float64])
         value = g.given(dice.constant(dims, dtype), axis)

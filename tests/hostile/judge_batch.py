@@ -81,10 +81,6 @@ class Truth:
 def judge_batch(case: Case, fixed: Any, seed: int) -> Verdict:
     """The law on a model that was written."""
     original = Engine(case.proto)
-    try:
-        ours = Engine(fixed)
-    except Failed as failure:
-        return Verdict(ROOM, "broken", str(failure))
     rng = np.random.default_rng([seed, 7])
     worlds = [dict(case.named)] * 2
     if case.named:
@@ -92,16 +88,19 @@ def judge_batch(case: Case, fixed: Any, seed: int) -> Verdict:
     else:
         worlds.append({})
     possible: dict[int, list[Home]] = {}
-    seen = False
+    ours: Engine | None = None
     for number, sizes in enumerate(worlds):
         truth = Truth(case, original, sizes, [seed, number], int(rng.choice([3, 5, 5, 7])))
         if not truth.answers:
             continue
-        seen = True
+        try:
+            ours = ours or Engine(fixed)
+        except Failed as failure:
+            return Verdict(ROOM, "broken", str(failure))
         fault = _fault(case, truth, ours, possible, rng)
         if fault is not None:
             return fault
-    if not seen:
+    if ours is None:
         return Verdict(ROOM, "no truth")
     return _whole(case, original, ours, rng) or _empty(case, original, ours, rng) or Verdict(ROOM, "right")
 

@@ -37,7 +37,7 @@ def _regrouped(g: Sketch, value: Value, axes: range) -> list[Entry]:
 
 def _target(g: Sketch, value: Value) -> tuple[list[Entry], int | None]:
     """Dims that hold the elements of a tensor, and where the samples are then."""
-    way = g.dice.weighed({"kept": 6, "merged": 1.5, "like": 2, "flat": 0.7, "any": 0.5, "same": 0.7})
+    way = g.dice.weighed({"kept": 5, "merged": 3, "like": 3, "flat": 0.5, "any": 0.4, "same": 0.6})
     if way == "like":
         count = value.array.size
         fit = [each for each in g.values if each.array.size == count and each.dims != value.dims]
@@ -81,7 +81,32 @@ def reshape(g: Sketch, op: str) -> None:
     g.keep(g.op(op, value, target, batch=batch, **flag))
 
 
-@makes("Transpose", weight=2.5)
+@makes("Reshape:5", weight=3)
+def woven(g: Sketch, op: str) -> None:
+    """The samples inside another axis, as attention and shuffles of channels have them; and perhaps back again."""
+    value = g.pick("f", 2, 5)
+    if value.batch is None:
+        raise Misfit
+    order = g.dice.shuffled(range(value.rank))
+    place = order.index(value.batch)
+    turned = g.op("Transpose", value, perm=order, batch=place) if order != sorted(order) else value
+    start, end = g.dice.number(0, place), g.dice.number(place, value.rank - 1)
+    if start == end:
+        raise Misfit
+    dims = turned.dims
+    numbers = [*dims[:start], -1 if g.dice.chance(0.4) else prod(dims[start : end + 1]), *dims[end + 1 :]]
+    hints: list[Hint] = [(turned, axis) for axis in range(start)]
+    hints += [(turned, place), *((turned, axis) for axis in range(end + 1, value.rank))]
+    hints = [None if number < 0 else hint for number, hint in zip(numbers, hints, strict=True)]
+    joined = g.op(op, turned, vector(g, numbers, hints), batch=start)
+    g.keep(turned, joined)
+    if g.dice.chance(0.5):
+        between = g.op(g.dice.pick(["Relu", "Neg", "Abs"]), joined, batch=start)
+        target = vector(g, dims, [(turned, axis) for axis in range(value.rank)])
+        g.keep(g.op(op, between, target, batch=place))
+
+
+@makes("Transpose", weight=3)
 def transpose(g: Sketch, op: str) -> None:
     value = g.pick("fffib", 1)
     order = g.dice.shuffled(range(value.rank)) if g.dice.chance(0.9) else None

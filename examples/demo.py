@@ -1,4 +1,4 @@
-"""onereshape at work: `make demo` checks a real export, repairs it and certifies the result.
+"""onereshape at work: `make demo` checks a real export, repairs it and compares the result with the original.
 
 The model is a detection head as PyTorch exports it at batch 1: some constants of its Reshapes stop it at batch 2,
 others let it run there and answer wrongly.

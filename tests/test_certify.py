@@ -16,11 +16,12 @@ def test_a_right_repair_is_certified() -> None:
 
     assert found.holds
     assert found.status == "certified"
-    assert found.sizes == ({"N": 1}, {"N": 2}, {"N": 3}, {"N": 5})
-    assert found.reason == "ran at N = 1; N = 2; N = 3; N = 5; the largest difference is 0"
+    assert (found.compared, found.ran) == (({"N": 1}, {"N": 2}, {"N": 3}, {"N": 5}), ())
+    assert found.reason == "compared at N = 1, 2, 3, 5; the largest difference is 0"
     (output,) = found.outputs
     assert (output.name, output.axis, output.difference, output.blind) == ("y", 0, 0.0, False)
     assert output.scale > 1
+    assert output.elements == 11 * 12
     assert found.engine.startswith("onnxruntime 1.")
     assert (found.seed, found.relative, found.absolute) == (5, 1e-3, 1e-4)
 
@@ -30,9 +31,12 @@ def test_a_certificate_is_json() -> None:
 
     assert json.loads(json.dumps(found)) == {
         **found,
-        "sizes": list(found["sizes"]),
+        "compared": list(found["compared"]),
+        "ran": [],
         "outputs": list(found["outputs"]),
         "refused": [],
+        "held": [],
+        "extremes": ["large", "negative", "huge", "equal"],
     }
     assert found["status"] == "certified"
     assert found["outputs"][0]["name"] == "y"
@@ -42,9 +46,14 @@ def test_who_watches_sees_every_step() -> None:
     seen: list[tuple[int, int, str]] = []
     batch(flat("1", 1), flat("N", 0), progress=lambda *step: seen.append(step))
 
-    assert [step[0] for step in seen] == list(range(16))
-    assert {step[1] for step in seen} == {15}
-    assert [step[2] for step in seen[10:]] == ["original, 11 of 11", "N = 1", "N = 2", "N = 3", "N = 5", "certified"]
+    assert [step[0] for step in seen] == list(range(17))
+    assert {step[1] for step in seen} == {16}
+    assert [step[2] for step in seen[10:]] == [
+        "original, 11 of 11",
+        *("N = 1", "N = 2", "N = 3", "N = 5"),
+        "values beyond the usual",
+        "certified",
+    ]
 
 
 def test_an_input_that_carries_no_batch_is_the_same_for_all() -> None:
@@ -134,7 +143,7 @@ def test_a_batch_of_two_is_also_run_one_by_one() -> None:
     found = batch(original, built(PAIRS.format(n="N", k="1, -1, 4", axis=2)), size=2)
 
     assert found.holds
-    assert found.sizes == ({"N": 2}, {"N": 4}, {"N": 6}, {"N": 10}, {"N": 1})
+    assert found.compared == ({"N": 2}, {"N": 4}, {"N": 6}, {"N": 10}, {"N": 1})
     in_pairs = batch(original, built(PAIRS.format(n="N", k="-1, 2, 4", axis=2)), size=2)
     assert in_pairs.status == "failed"
     assert "at N = 1: Reshape: " in in_pairs.reason
@@ -221,8 +230,40 @@ def test_values_that_overflow_are_drawn_smaller() -> None:
 
 def test_not_a_number_everywhere_is_untested() -> None:
     body = "(float[{n}, 6] x) => (float[{n}, 6] y) {{ s = Sub(x, x) z = Div(s, s) y = Add(z, x) }}"
+    found = batch(built(body.format(n="1")), built(body.format(n="N")))
 
-    assert batch(built(body.format(n="1")), built(body.format(n="N"))).status == "untested"
+    assert (found.status, found.outputs[0].elements) == ("untested", 0)
+    assert found.reason == "no output depends on the sample (never finite: y)"
+
+
+EMPTY = """(float[{n}, 6] x) => (float[{n}, 0] y, float[{n}, 6] z) <int64[1] a = {{6}}, int64[1] b = {{9}},
+    int64[1] one = {{1}}> {{ y = Slice(x, a, b, one) {z} }}"""
+
+
+def test_an_empty_output_shows_nothing() -> None:
+    """Whatever the repaired model does on the way to it, empty equals empty."""
+    alone = EMPTY.replace(", float[{n}, 6] z", "").replace("{z}", "")
+    found = batch(built(alone.format(n="1")), built(alone.format(n="N")))
+    assert (found.status, found.outputs[0].elements) == ("untested", 0)
+    assert found.reason == "no output depends on the sample (empty in every run: y)"
+
+    outputs = {"y": Carried(0), "z": Carried(0)}
+    beside = [built(EMPTY.format(n=n, z="z = Neg(x)")) for n in ("1", "N")]
+    seen = batch(*beside, outputs=outputs)
+    assert seen.holds
+    assert seen.reason.endswith("; not tested, empty in every run: y")
+
+
+def test_an_output_without_the_batch_that_is_never_finite_is_said() -> None:
+    body = """(float[{n}, 6] x, float[6] w) => (float[{n}, 6] y, float[6] z) {{
+        y = Mul(x, w)
+        s = Sub(w, w)
+        z = Div(s, s)
+    }}"""
+    found = batch(built(body.format(n="1")), built(body.format(n="N")), outputs={"y": Carried(0), "z": None})
+
+    assert found.holds
+    assert found.reason.endswith("; not tested, never finite: z")
 
 
 def test_infinities_must_be_at_the_same_places() -> None:

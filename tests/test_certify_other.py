@@ -29,9 +29,22 @@ def promised(sizes: Mapping[str, int]) -> dict[str, tuple[int | None, ...]]:
 def test_another_dim() -> None:
     found = other(pool(4, "1, 4, 8"), pool("S"), promised=promised)
 
-    assert found.status == "certified"
-    assert found.sizes == ({"S": 4}, {"S": 8}, {"S": 2}, {"S": 5}, {"S": 12})
+    assert (found.status, found.holds) == ("unwitnessed", False)
+    assert (found.compared, found.ran) == (({"S": 4},), ({"S": 8}, {"S": 2}, {"S": 5}, {"S": 12}))
     assert (found.refused, found.witness) == ((), None)
+    assert found.reason == (
+        "compared at S = 4 (the exported size); ran at S = 8, 2, 5, 12: what it answers there was compared with nothing"
+    )
+
+
+def test_another_dim_with_a_witness() -> None:
+    found = other(pool(4, "1, 4, 8"), pool("S"), promised=promised, witness=pool(7))
+
+    assert (found.status, found.holds) == ("certified", True)
+    assert (found.compared, found.ran) == (({"S": 4}, {"S": 7}), ({"S": 8}, {"S": 2}, {"S": 5}, {"S": 12}))
+    assert found.reason == "compared at S = 4, 7; the largest difference is 0; only ran at S = 8, 2, 5, 12"
+    machine = found.to_json()
+    assert (machine["compared"], machine["ran"]) == (found.compared, found.ran)
 
 
 def test_another_dim_that_has_other_dims_than_promised() -> None:
@@ -62,7 +75,7 @@ def test_sizes_that_must_divide_are_limits() -> None:
     models = [built(body.format(s=size, t=size, k=k, last="Reshape(r, back)")) for size in (4, "S")]
     found = other(*models, promised=promised)
 
-    assert found.status == "certified"
+    assert found.status == "unwitnessed"
     assert [refused.sizes for refused in found.refused] == [{"S": 5}]
     assert "Reshape" in found.refused[0].why
 
@@ -81,7 +94,7 @@ def test_a_witness_confirms_or_contradicts() -> None:
 
     assert found.status == "certified"
     assert found.witness == {"S": 8}
-    assert other(four, baked).status == "certified"  # which only the witness can know to be wrong
+    assert other(four, baked).status == "unwitnessed"  # which only the witness can know to be wrong
     wrong = other(four, baked, witness=eight)
     assert wrong.status == "differs"
     assert "at S = 8" in wrong.reason
@@ -104,7 +117,7 @@ def test_an_index_into_a_dim_that_becomes_smaller() -> None:
     body = "(float[1, {s}, 3] x, int64[5] i) => (float[1, 5, 3] y) {{ y = Gather <axis = 1> (x, i) }}"
     found = other(built(body.format(s=40)), built(body.format(s="S")))
 
-    assert found.holds
+    assert found.status == "unwitnessed"
     assert found.refused == ()
 
 
@@ -139,10 +152,12 @@ def test_two_dims_are_changed_together_and_alone() -> None:
         promised=lambda sizes: {"y": (1, sizes["W"], sizes["H"])},
     )
 
-    assert found.status == "certified"
-    assert {"H": 8, "W": 12} in found.sizes
-    assert {"H": 8, "W": 6} in found.sizes
-    assert {"H": 4, "W": 12} in found.sizes
+    assert found.status == "unwitnessed"
+    assert found.compared == ({"H": 4, "W": 6},)
+    assert {"H": 8, "W": 12} in found.ran
+    assert {"H": 8, "W": 6} in found.ran
+    assert {"H": 4, "W": 12} in found.ran
+    assert found.reason.startswith("compared at (H, W) = (4, 6) (the exported sizes); ran at (H, W) = (8, 12), (2, 3)")
     tied = built("""(float[1, H, W] x) => (float[1, W, H] y) <int64[3] k = {1, -1, 4}> {
         r = Reshape(x, k)
         y = Transpose <perm = [0, 2, 1]> (r)
@@ -154,3 +169,28 @@ def test_two_dims_are_changed_together_and_alone() -> None:
         promised=lambda sizes: {"y": (1, sizes["W"], sizes["H"])},
     )
     assert wrong.status == "differs"
+
+
+def test_a_witness_that_differs_in_one_of_two_dims() -> None:
+    """What W does was compared at its exported size alone, so nothing of it is certified."""
+    body = "(float[1, {h}, {w}] x) => (float[1, {w}, {h}] y) {{ y = Transpose <perm = [0, 2, 1]> (x) }}"
+    freed = {"x": {1: "H", 2: "W"}}
+    original, free = built(body.format(h=4, w=6)), built(body.format(h="H", w="W"))
+    half = other(original, free, freed=freed, witness=built(body.format(h=5, w=6)))
+    whole = other(original, free, freed=freed, witness=built(body.format(h=5, w=7)))
+
+    assert (half.status, half.compared) == ("unwitnessed", ({"H": 4, "W": 6}, {"H": 5, "W": 6}))
+    assert half.reason.startswith(
+        "compared at (H, W) = (4, 6), (5, 6), but with no other W than the exported; ran at (H, W) = (8, 12)"
+    )
+    assert whole.status == "certified"
+
+
+def test_a_witness_that_has_nothing_to_say() -> None:
+    """At its size everything is cut away, and what is empty equals everything that is empty."""
+    body = """(float[1, {s}, 8] x) => (float[1, {t}, 8] y) <int64[1] two = {{2}}, int64[1] end = {{100}},
+        int64[1] one = {{1}}> {{ y = Slice(x, two, end, one) }}"""
+    found = other(built(body.format(s=4, t=2)), built(body.format(s="S", t="T")), witness=built(body.format(s=2, t=0)))
+
+    assert found.status == "untested"
+    assert found.reason == "no output of the witness (S = 2) depends on what is fed, and so it shows nothing"

@@ -50,7 +50,7 @@ def test_what_is_said_of_a_repair(here: Path, capsys: Captured) -> None:
         " nodes                    | 1         | 1",
         " constant Reshape targets | 1         | 1",
         " computed Reshape targets | 0         | 0",
-        "certified: ran at N = 1; N = 2; N = 3; N = 5; the largest difference is 0",
+        "certified: compared at N = 1, 2, 3, 5; the largest difference is 0",
         "1 change, written to out.onnx",
     ]
     assert sorted(path.name for path in here.iterdir()) == ["m.onnx", "out.onnx"]
@@ -69,7 +69,7 @@ def test_the_same_for_machines(here: Path, capsys: Captured) -> None:
     certificate = answer["certificate"]
     assert certificate["status"] == "certified"
     assert certificate["seed"] == 7
-    assert certificate["sizes"] == [{"N": 1}, {"N": 2}, {"N": 3}, {"N": 5}]
+    assert (certificate["compared"], certificate["ran"]) == ([{"N": 1}, {"N": 2}, {"N": 3}, {"N": 5}], [])
     assert [(each["name"], each["difference"]) for each in certificate["outputs"]] == [("y", 0.0)]
 
 
@@ -80,6 +80,53 @@ def test_without_a_certificate_it_says_so(here: Path, capsys: Captured) -> None:
 
     assert code == 0
     assert "not certified: nothing was run" in said
+
+
+SEQUENCE = "g (float[1, {s}, 8] x) => (float[1, {s}, 2, 4] y) <int64[4] t = {{1, {s}, 2, 4}}> {{ y = Reshape(x, t) }}"
+UNWITNESSED = (
+    "compared at S = 6 (the exported size); ran at S = 12, 3, 7, 18: what it answers there was compared with nothing"
+)
+
+
+@pytest.mark.parametrize("more", [[], ["--simplify"]])
+def test_without_a_witness_nothing_is_written(more: list[str], here: Path, capsys: Captured) -> None:
+    written(SEQUENCE.format(s=6), here)
+
+    code, said, error = fix(capsys, "m.onnx", "-o", "out.onnx", "--free", "x:1=S", *more)
+
+    assert (code, said) == (1, "")
+    assert error.splitlines() == [
+        f"onereshape: nobody witnessed the repaired model at another size: {UNWITNESSED}; give an export at another "
+        "size (--witness OTHER.onnx), or have the file all the same (--unwitnessed)  [unwitnessed]",
+        "  nothing was written to out.onnx",
+    ]
+    assert [path.name for path in here.iterdir()] == ["m.onnx"]
+
+
+@pytest.mark.parametrize("more", [[], ["--simplify"]])
+def test_what_nobody_witnessed_is_written_if_asked_for(more: list[str], here: Path, capsys: Captured) -> None:
+    written(SEQUENCE.format(s=6), here)
+
+    code, said, _ = fix(capsys, "m.onnx", "-o", "out.onnx", "--free", "x:1=S", "--unwitnessed", *more)
+    _, machine, _ = fix(capsys, "m.onnx", "-o", "out.onnx", "--free", "x:1=S", "--unwitnessed", "--json", *more)
+
+    assert code == 0
+    assert said.splitlines()[-2:] == [f"unwitnessed: {UNWITNESSED}", "1 change, written to out.onnx"]
+    certificate = json.loads(machine)["certificate"]
+    assert (certificate["status"], certificate["compared"]) == ("unwitnessed", [{"S": 6}])
+    assert certificate["ran"] == [{"S": 12}, {"S": 3}, {"S": 7}, {"S": 18}]
+
+
+def test_a_witness_certifies(here: Path, capsys: Captured) -> None:
+    written(SEQUENCE.format(s=6), here)
+    written(SEQUENCE.format(s=9), here, "nine.onnx")
+
+    code, said, _ = fix(capsys, "m.onnx", "-o", "out.onnx", "--free", "x:1=S", "--witness", "nine.onnx")
+
+    assert code == 0
+    assert said.splitlines()[-2] == (
+        "certified: compared at S = 6, 9; the largest difference is 0; only ran at S = 12, 3, 7, 18"
+    )
 
 
 def test_what_is_sound_is_copied_byte_for_byte(here: Path, capsys: Captured) -> None:
@@ -104,6 +151,11 @@ def test_in_place(here: Path, capsys: Captured) -> None:
     ("words", "code", "message"),
     [
         (["m.onnx", "-o", "out.onnx"], 2, "nothing is asked of fix: give a batch, dims to free, or simplify"),
+        (
+            ["m.onnx", "-o", "out.onnx", "--batch", "--witness", "mixing.onnx"],
+            2,
+            "a witness is for freed dims other than the batch, and none are asked for",
+        ),
         (["m.onnx", "--batch"], 2, "name the file to write: -o OUT"),
         (["--batch"], 2, "a model is missing (see onereshape fix --help)"),
         (["m.onnx", "-o", "m.onnx", "--batch"], 2, "m.onnx is the input itself, which is changed only with --in-place"),

@@ -246,6 +246,12 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: _fail(FixError("not-certified", why="y differs by 3 at N = 2")),
         "the repaired model is not certified: y differs by 3 at N = 2  [not-certified]",
     ),
+    "unwitnessed": (
+        lambda: _fail(FixError("unwitnessed", why="compared at S = 6 (the exported size); ran at S = 12")),
+        "nobody witnessed the repaired model at another size: compared at S = 6 (the exported size); ran at S = 12; "
+        "give an export at another size (--witness OTHER.onnx), or have the file all the same (--unwitnessed)"
+        "  [unwitnessed]",
+    ),
     "engine-refused": (
         lambda: _fail(FixError("engine-refused", what="load the original model", why="custom:Foo is no operator")),
         "onnxruntime cannot load the original model: custom:Foo is no operator  [engine-refused]",

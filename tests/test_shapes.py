@@ -250,7 +250,7 @@ def test_what_a_loop_carries() -> None:
     assert found["z"][0] in shapes.generated
     assert found["z"][0] != found["more"][0]
     assert found["w"][0] in shapes.generated
-    assert found["w"][1:] == ("N", 4)
+    assert len(found["w"]) == 3  # without an iteration nobody knows the dims of what each would have given
 
 
 def test_the_trip_count_is_a_limit_only() -> None:
@@ -476,14 +476,14 @@ def test_calculations_with_names(calculation: str, expected: tuple[Any, ...]) ->
     ("cut", "known", "named"),
     [
         ("[0], [5], [0], [1]", 4, "Min(5, N)"),
-        ("[1], [3], [0], [1]", 2, "Min(3, N) - 1"),
+        ("[1], [3], [0], [1]", 2, "Max(0, Min(3, N) - 1)"),
         ("[0], [5], [0], [2]", 2, "floor(Min(5, N)/2 + 1/2)"),
         ("[0], [2147483647], [0], [1]", 4, "N"),
         ("[0], [9223372036854775807], [0], [1]", 4, "N"),
-        ("[1], [9223372036854775807], [0], [1]", 3, "N - 1"),
-        ("[-1], [-9223372036854775807], [0], [-1]", 4, None),
-        ("[-1], [-9], [0], [-2]", 2, None),
-        ("[3], [0], [0], [-1]", 3, None),
+        ("[1], [9223372036854775807], [0], [1]", 3, "Max(0, N - 1)"),
+        ("[-1], [-9223372036854775807], [0], [-1]", 4, "N"),
+        ("[-1], [-9], [0], [-2]", 2, "Max(0, floor(N/2 - Max(-1, N - 9)/2))"),
+        ("[3], [0], [0], [-1]", 3, "Max(0, Min(3, N - 1))"),
     ],
 )
 def test_slices(cut: str, known: int, named: str | None) -> None:

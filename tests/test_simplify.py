@@ -126,6 +126,7 @@ def test_the_whole_change() -> None:
         "[0, -1, 4]",
         "before": "[N, -1, 4]",
         "after": "[0, -1, 4]",
+        "conditions": (),
     }
 
 

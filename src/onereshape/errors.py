@@ -119,6 +119,10 @@ CODES: dict[str, Code] = {
     "bad-usage": Code("{why}", usage=True),
     "nothing-asked": Code("nothing is asked of fix: give a batch, dims to free, or simplify", usage=True),
     "not-certified": Code("the repaired model is not certified: {why}"),
+    "unwitnessed": Code(
+        "nobody witnessed the repaired model at another size: {why}; give an export at another size (--witness "
+        "OTHER.onnx), or have the file all the same (--unwitnessed)"
+    ),
     "engine-refused": Code("onnxruntime cannot {what}: {why}"),
 }
 

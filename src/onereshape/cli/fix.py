@@ -1,4 +1,4 @@
-"""`onereshape fix`: a model with a dim freed, its Reshapes simplified, and a certificate that it answers as before.
+"""`onereshape fix`: a model with a dim freed, its Reshapes simplified, and a certificate that says what was compared.
 
 What it needs is imported when the command runs: no other command should wait for it.
 """
@@ -18,7 +18,7 @@ from onereshape.cli.typed import asked_dims
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model_files import load, save
 
-HELP = "free a baked dim of a model, and prove that the result answers as the original does"
+HELP = "free a baked dim of a model, and compare what the result answers with what the original does"
 EXAMPLE = """\
 examples:
   $ onereshape fix model.onnx -o dynamic.onnx --batch
@@ -28,7 +28,10 @@ examples:
 
 With --batch the first axis of every input that shares the size of the first input becomes N, or just the axes that are
 named; with --free any other dims get the names that are given.  onnxruntime runs both models before anything is
-written: no certificate, no file.  Exit code 1: the dim cannot be freed, or the certificate was refused.
+written.  certified: the answers agree with a truth that the repair did not use: the original itself, sample by sample,
+for the batch; another export (--witness) for other dims.  unwitnessed: they agree at the exported size, and elsewhere
+they were compared with nothing; such a file is written only with --unwitnessed.
+Exit code 1: the dim cannot be freed, or it is not certified; nothing is written then.
 """
 
 
@@ -42,6 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--simplify", action="store_true", help="fold computed targets, merge chains, drop identities")
     parser.add_argument("--diff", action="store_true", help="show each node before and after")
     parser.add_argument("--witness", metavar="OTHER", help="a second export at another size, to agree with there")
+    parser.add_argument("--unwitnessed", action="store_true", help="write what no other export confirmed, and say so")
     parser.add_argument("--no-certify", action="store_true", help="write without running anything, and say so")
     parser.add_argument("--copy-weights", action="store_true", help="copy external data beside OUT, in another folder")
     parser.add_argument("--seed", type=int, default=0, help="of the inputs that are drawn (default 0)")
@@ -65,6 +69,7 @@ def answer(args: argparse.Namespace) -> tuple[str, dict[str, Any]]:
                 simplify=args.simplify,
                 certify=not args.no_certify,
                 witness=args.witness,
+                unwitnessed=args.unwitnessed,
                 seed=args.seed,
                 progress=progress,
             )

@@ -28,6 +28,8 @@ class Change:
     """The words before: `[1, 16, 64]`."""
     after: str
     """The words after: `[0, 16, 64]`; where nodes were added, their names."""
+    conditions: tuple[str, ...] = ()
+    """The sizes for which it is the same: `N >= 1` where an empty batch would be refused now."""
 
     def to_json(self) -> dict[str, Any]:
         """The fields, for machines."""

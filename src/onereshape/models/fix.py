@@ -1,4 +1,4 @@
-"""fix(): frees dims of a model, simplifies its Reshapes, and certifies the result.
+"""fix(): frees dims of a model, simplifies its Reshapes, and has the result compared with the original.
 
 The batch goes by the rules of `batching`, every other dim by `freeing`.  The model that is given is never changed.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from onereshape.errors import FixError
+from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model import Model, cause
 from onereshape.formats.model_files import load, refreshed
 from onereshape.models.changes import Change
@@ -30,7 +30,8 @@ class Fixed:
     changes: tuple[Change, ...]
     """What was rewritten, in the order of the graph; declared dims are not among them."""
     certificate: Any
-    """What onnxruntime said of both models; None where it was not asked."""
+    """What onnxruntime said of both models; None where it was not asked.  Its status is `certified` or, where that was
+    asked for, `unwitnessed`."""
     conditions: tuple[str, ...] = ()
     """What the freed sizes must satisfy."""
 
@@ -75,18 +76,23 @@ def fix(  # noqa: PLR0913 - the options of the command
     simplify: bool = False,
     certify: bool = True,
     witness: str | os.PathLike[str] | None = None,
+    unwitnessed: bool = False,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Fixed:
     """The model with the asked dims free: `batch={"x": 0}` (True: axis 0 of every input that shares that size), or
     `free={"x": {1: "S"}}`; and, on demand, with its Reshapes simplified.
 
-    onnxruntime runs both models before anything is returned; a FixError says where they differ.
+    onnxruntime runs both models before anything is returned; a FixError says where they differ.  The original is itself
+    the truth for a batch, sample by sample; at another size of another dim only a second export is (`witness`), and
+    without one nothing is returned unless `unwitnessed` asks for it.
     """
     given = _model(model)
     asked = requested(given, batch, free)
     if not asked and not simplify:
         raise FixError("nothing-asked")
+    if witness is not None and not free:
+        raise ReshapeError("bad-usage", why="a witness is for freed dims other than the batch, and none are asked for")
     if given.format != "onnx":
         raise FixError("unsupported-model", why=f"{given.path}: only ONNX models are rewritten")
     fixed = _copy(given, inline=bool(asked))
@@ -106,6 +112,7 @@ def fix(  # noqa: PLR0913 - the options of the command
         found = simplified(fixed.ir)
         needed = needed or bool(found)
         changes += found
+        conditions = tuple(dict.fromkeys([*conditions, *(each for change in found for each in change.conditions)]))
     if not needed:
         return Fixed(given, (), None, conditions)
     certificate = None
@@ -113,8 +120,9 @@ def fix(  # noqa: PLR0913 - the options of the command
         other = None if witness is None else load(witness).ir
         settings = {**settings, "witness": other, "seed": seed, "progress": progress}
         certificate = _certificate(given, fixed, asked, settings)
-        if not certificate.holds:
-            error = FixError("not-certified", why=certificate.reason)
+        if not certificate.holds and not (unwitnessed and certificate.status == "unwitnessed"):
+            code = "unwitnessed" if certificate.status == "unwitnessed" else "not-certified"
+            error = FixError(code, why=certificate.reason)
             error.certificate = certificate
             raise error
     return Fixed(refreshed(fixed), tuple(changes), certificate, conditions)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import count
+from functools import partial
 from typing import Final
 
 import numpy as np
 
+from onereshape.models.certificates.asking import Question, consult
 from onereshape.models.certificates.compare import Meter, samples
 from onereshape.models.certificates.draw import Manner, draw
 from onereshape.models.certificates.engine import Array, Session
-from onereshape.models.certificates.reference import Reference, ask, settle
+from onereshape.models.certificates.beyond_runs import Beyond, joined, run_beyond
+from onereshape.models.certificates.reference import Reference, settle
+from onereshape.models.certificates.settings import Chooser, Setting
 from onereshape.models.certificates.suits import suits_of
 from onereshape.models.certificates.trial import Answers, Feeds, Freed, Sizes, Stop, Trial, amount, compare, said
 
 _TIMES: Final = (1, 2, 3, 5)
-"""The batches that are run, in pieces of the original size."""
 _SINGLES: Final = 16
 """Samples of a piece that are also run alone."""
 
@@ -28,34 +32,56 @@ def run_batch(trial: Trial, freed: Freed) -> None:
         raise Stop("untested", "a batch is one name, on one axis of each input that carries it")
     (symbol,) = symbols
     suits = suits_of(trial.original)
-    count, several = sum(_TIMES), trial.size > 1
+    size, several, times = trial.size, trial.size > 1, _times(trial)
 
-    def make(rng: np.random.Generator, manner: Manner, number: int) -> list[Feeds]:
-        sizes, number_drawn = {symbol: trial.size}, min(number, count) + 1  # the original may name the batch too
-        drawn = [draw(trial.original, rng, sizes, suits=suits, manner=manner) for _ in range(number_drawn)]
-        feeds = [drawn[0] | {name: piece[name] for name in axes} for piece in drawn[1:]]
-        return feeds if number <= count else [*feeds, _shuffled(feeds, axes, trial.size)]
+    def make(rng: np.random.Generator, manner: Manner, setting: Setting, number: int) -> list[Feeds]:
+        sizes = {**setting.sizes, symbol: size}  # the original may name the batch too
+        drawing = partial(draw, suits=suits, manner=manner, given=setting.values)
+        drawn = [drawing(trial.original, rng, sizes) for _ in range(number + 1)]
+        return [drawn[0] | {name: piece[name] for name in axes} for piece in drawn[1:]]
 
-    trial.steps = count + len(_TIMES) + 2 * several
-    reference = ask(trial, make, count + several)
+    trial.steps = sum(times) + len(times) + 2 * several + 1
+    question = Question(
+        make,
+        times,
+        [each * size for each in times],
+        lambda pieces: [_shuffled(pieces, axes, size)] if several else [],
+        lambda pieces: [_rotated(pieces, axes, size, turn) for turn in range(len(pieces))] if several else [],
+    )
+    asked = consult(trial, Chooser(trial.original, suits, {symbol: size}, axes.keys(), trial.seed), question)
+    first = asked.references[0]
     if several:
-        _check_rows(trial, reference)
+        _check_rows(trial, first)
     session = trial.opened()
-    begin = 0
-    for times in _TIMES:
-        end = begin + times
-        pieces, answers = reference.feeds[begin:end], reference.answers[begin:end]
-        begin = end
-        at = {symbol: times * trial.size}
+    for each, reference in zip(times, asked.references, strict=True):
+        at = {symbol: each * size, **reference.setting.sizes}
         trial.step(said(at))
-        joined = {name: np.concatenate([piece[name] for piece in pieces], axis) for name, axis in axes.items()}
-        wanted = {name: _together(meter, answers, trial.size) for name, meter in reference.meters.items()}
-        compare(trial, reference.meters, trial.run(session, pieces[0] | joined, at), wanted, at)
-        settle(trial, reference, at)
+        wanted = {name: _together(meter, reference.answers[:each], size) for name, meter in reference.meters.items()}
+        got = trial.run(session, joined(reference.feeds[:each], axes), at)
+        compare(trial, reference.meters, got, wanted, at)
+        settle(trial, asked.references, at)
     if several:
-        trial.step(said({symbol: 1}))
-        _singles(trial, session, reference, axes, {symbol: 1})
-        settle(trial, reference, {symbol: 1})
+        at = {symbol: 1, **first.setting.sizes}
+        trial.step(said(at))
+        _singles(trial, session, first, axes, at)
+        settle(trial, asked.references, at)
+    trial.step("values beyond the usual")
+    usual = [] if several else [first.feeds[0]]
+    own = {symbol: size, **first.setting.sizes}
+    for extremes, beside in ((asked.extremes, usual), (asked.shared, [])):
+        if extremes:
+            run_beyond(Beyond(trial, session, axes, own), extremes, beside)
+
+
+def _times(trial: Trial) -> tuple[int, ...]:
+    """The batches that are run, in pieces of the original size; one of them is a size that no other dim has."""
+    values = [*trial.original.graph.all_nodes()]
+    shapes = [value.shape for node in values for value in node.outputs]
+    shapes += [value.shape for value in (*trial.original.graph.inputs, *trial.original.graph.initializers.values())]
+    dims = {dim for shape in shapes for dim in shape or () if isinstance(dim, int)}
+    if any(each > 1 and each * trial.size not in dims for each in _TIMES):
+        return _TIMES
+    return (*_TIMES[:-1], next(each for each in count(_TIMES[-1]) if each * trial.size not in dims))
 
 
 def _together(meter: Meter, answers: Sequence[Answers], size: int) -> Array:
@@ -70,6 +96,15 @@ def _shuffled(pieces: Sequence[Feeds], axes: Mapping[str, int], size: int) -> Fe
     for name, axis in axes.items():
         rows = [np.split(piece[name], size, axis) for piece in pieces[:2]]
         feeds[name] = np.concatenate([rows[place % 2][size - 1 - place] for place in range(size)], axis)
+    return feeds
+
+
+def _rotated(pieces: Sequence[Feeds], axes: Mapping[str, int], size: int, turn: int) -> Feeds:
+    """A piece in which each sample is taken from another one."""
+    feeds = dict(pieces[0])
+    for name, axis in axes.items():
+        rows = [np.split(piece[name], size, axis) for piece in pieces]
+        feeds[name] = np.concatenate([rows[(turn + place) % len(rows)][place] for place in range(size)], axis)
     return feeds
 
 

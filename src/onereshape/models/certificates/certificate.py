@@ -1,4 +1,4 @@
-"""Certificate: what was run, what came out, and whether the repaired model answers as the original does."""
+"""Certificate: what was compared, what only ran, what came out, and what follows from it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import Any, Literal
 
-Status = Literal["certified", "untested", "differs", "failed"]
+Status = Literal["certified", "unwitnessed", "untested", "differs", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,8 @@ class OutputAnswer:
     """The largest magnitude in the original's answers."""
     blind: bool
     """Whether it is the same for all samples, so that it shows nothing."""
+    elements: int = 0
+    """How many elements were compared: finite ones, over all runs; with none it shows nothing either."""
     widened: float = 1.0
     """By what the tolerance was multiplied, because the original differs that much from itself."""
 
@@ -40,14 +42,22 @@ class Certificate:
     """The result of running both models."""
 
     status: Status
-    """`certified`; `untested`: nothing shown either way; `differs`; `failed`: the repaired model does not run."""
+    """`certified`: the answers agree with a truth that the repair did not use, at other sizes than the exported one if
+    a dim was freed; `unwitnessed`: they agree at the exported size and were compared with nothing elsewhere;
+    `untested`: nothing shown either way; `differs`; `failed`: the repaired model does not run."""
     reason: str
     """A sentence for people."""
     kind: Literal["batch", "other", "same"]
-    sizes: tuple[Mapping[str, int], ...]
-    """The sizes at which the repaired model ran."""
+    compared: tuple[Mapping[str, int], ...]
+    """The sizes at which the repaired model's answers were put beside another's; {} are those of the original."""
+    ran: tuple[Mapping[str, int], ...]
+    """The sizes at which it was only seen to run, and to have the dims that were inferred."""
     outputs: tuple[OutputAnswer, ...]
     refused: tuple[RefusedSize, ...]
+    held: tuple[str, ...]
+    """What was the same in all runs, as the original took nothing else: a dim, or an input that serves as a size."""
+    extremes: tuple[str, ...]
+    """The values beyond the usual on which they were compared too, as far as the original takes them."""
     witness: Mapping[str, int] | None
     """The sizes at which a second export confirmed it."""
     seed: int

@@ -18,7 +18,8 @@ from onereshape.models.certificates.draw import Undrawable
 from onereshape.models.certificates.other_runs import Promised, run_other
 from onereshape.models.certificates.suits import fed
 from onereshape.models.certificates.same_runs import run_same
-from onereshape.models.certificates.trial import Freed, Progress, Stop, Trial, certificate, check_interface, verdict
+from onereshape.models.certificates.trial import Freed, Progress, Stop, Trial, certificate, check_interface
+from onereshape.models.certificates.verdict import verdict
 
 __all__ = ["Carried", "Certificate", "certify"]
 

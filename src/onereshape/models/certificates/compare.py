@@ -150,14 +150,25 @@ class Meter:
         """The largest magnitude."""
         return float(self.scale.max(initial=0.0))
 
-    def distance(self, got: Array, want: Array) -> Distance:
-        """How far apart two arrays of the same dims and type are, samples first."""
+    def near(self, got: Array, want: Array) -> Array:
+        """The elements that are not too far apart, and finite."""
+        if got.shape != want.shape or not _is_float(want.dtype):
+            return np.broadcast_to(got == want if got.shape == want.shape else np.False_, want.shape)
+        a, b = _wide(got), _wide(want)
+        with np.errstate(invalid="ignore", over="ignore"):
+            apart = np.abs(a - b)
+            found: Array = np.isfinite(apart) & (apart <= self.usual.allowed(b, self.scale))
+        return found
+
+    def distance(self, got: Array, want: Array, where: Array | None = None) -> Distance:
+        """How far apart two arrays of the same dims and type are, samples first; `where` says which elements count."""
         if not _is_float(want.dtype):
-            return _exact_distance(got, want)
+            return _exact_distance(*((got, want) if where is None else (got[where], want[where])))
         worst = Distance()
-        for mine, theirs in zip(got, want, strict=True):  # one at a time: they may be large
+        counted = np.ones(len(want), bool) if where is None else where
+        for mine, theirs, counts in zip(got, want, counted, strict=True):  # one at a time: they may be large
             a, b = _wide(mine), _wide(theirs)
-            same = (a == b) | (np.isnan(a) & np.isnan(b))
+            same = (a == b) | (np.isnan(a) & np.isnan(b)) | ~counts
             with np.errstate(invalid="ignore", over="ignore"):
                 apart = np.where(same, 0.0, np.abs(a - b))
             apart = np.where(np.isfinite(apart), apart, inf)
@@ -193,9 +204,9 @@ def _exact_distance(got: Array, want: Array) -> Distance:
     return Distance(inf, inf, inf)
 
 
-def is_finite_somewhere(array: Array) -> bool:
-    """Whether there is anything to compare."""
-    return not _is_float(array.dtype) or array.size == 0 or bool(np.isfinite(_wide(array)).any())
+def comparable(array: Array) -> int:
+    """How many elements there are to compare: NaN beside NaN shows nothing, and neither does an empty array."""
+    return array.size if not _is_float(array.dtype) else int(np.isfinite(_wide(array)).sum())
 
 
 def _wide(array: Array) -> Array:

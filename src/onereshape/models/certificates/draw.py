@@ -1,19 +1,22 @@
 """Inputs drawn to suit a graph, so that a model that is run on them says something.
 
 Samples differ from each other even in what a global average sees, indices stay inside their tables and away from the
-tokens that mean padding or an end, and no mask hides everything, whichever way round it is read.
+tokens that mean padding or an end, and no mask hides everything, whichever way round it is read.  What serves as a size
+is left to `size_values`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, Literal
 
 import numpy as np
 import onnx_ir as ir
 
 from onereshape.models.certificates.engine import Array
+from onereshape.models.certificates.size_values import Style, size_values
 from onereshape.models.certificates.suits import Kind, Suit, fed, suits_of
 
 DEFAULT_SIZE: Final = 4
@@ -21,6 +24,12 @@ DEFAULT_SIZE: Final = 4
 _SPECIAL: Final = 3
 """The smallest indices are often padding, start and end; they are not drawn where there is room."""
 _ROOM: Final = 8
+_FAR: Final = 3000
+"""Integers that are far from those that masks and counts have."""
+UNNAMED: Final = "?"
+"""What dims are called that have neither a size nor a name."""
+SIZES: Final = frozenset({"size", "scale"})
+"""What decides on dims, and so must be the same in runs that are put beside each other."""
 
 Dims = tuple[int, ...]
 
@@ -34,21 +43,27 @@ class Manner:
     cautious: bool = False
     """Only what hardly any graph refuses: indices 0 and 1, floats between 0 and 1, masks that hide nothing."""
     default: int = DEFAULT_SIZE
+    sign: Literal["", "negative", "equal"] = ""
+    """Whether floats are all negative, or all the same."""
+    integers: Literal["", "large", "negative"] = ""
+    """Whether integers are far from what they usually are, and indices at an end of their table."""
+    style: Style = Style()  # noqa: RUF009 - frozen
 
 
 class Undrawable(Exception):  # noqa: N818 - a fact about an input
     """An input that no value can be drawn for."""
 
 
-def draw(
+def draw(  # noqa: PLR0913 - what is drawn, and how
     model: ir.Model,
     rng: np.random.Generator,
     sizes: Mapping[str, int],
     *,
     suits: Mapping[str, Suit] | None = None,
     manner: Manner = Manner(),  # noqa: B008 - frozen
+    given: Mapping[str, Array] = MappingProxyType({}),
 ) -> dict[str, Array]:
-    """A value for every input that must be given; `sizes` binds the names of dims."""
+    """A value for every input that must be given; `sizes` binds the names of dims, `given` are values that stay."""
     suits = suits_of(model) if suits is None else suits
     drawn = {}
     for value in fed(model):
@@ -56,9 +71,33 @@ def draw(
         _check(value)
         dims = _dims(value, sizes, manner.default)
         suit = suits[name]
-        array = (_CAUTIOUS if manner.cautious else _DRAWN)[suit.kind](rng, dims, suit)
-        drawn[name] = _typed(array * manner.scale if suit.kind in {"float", "positive"} else array, value)
+        if name in given:
+            drawn[name] = given[name]
+            continue
+        if suit.kind in SIZES:
+            bound = lambda dim: sizes.get(dim, manner.default)  # noqa: E731 - short
+            array = size_values(rng, suit.uses, dims, bound, manner.style)
+        else:
+            array = (_CAUTIOUS if manner.cautious else _DRAWN)[suit.kind](rng, dims, suit)
+        drawn[name] = _typed(_extreme(rng, array, suit, manner), value)
     return drawn
+
+
+def _extreme(rng: np.random.Generator, array: Any, suit: Suit, manner: Manner) -> Any:
+    """What was drawn, as large, as negative or as uniform as is asked."""
+    if suit.kind in {"float", "positive"}:
+        if manner.sign == "equal":
+            array = np.full_like(array, rng.uniform(0.5, 1.5))
+        elif manner.sign == "negative" and suit.kind == "float":
+            array = -np.abs(array)
+        return array * manner.scale
+    if manner.integers and suit.kind in {"integer", "mask"}:
+        return rng.integers(_FAR, 2 * _FAR, array.shape) * (1 if manner.integers == "large" else -1)
+    if manner.integers and suit.kind == "index":
+        return np.where(
+            rng.integers(0, 2, array.shape), array, suit.high - 1 if manner.integers == "large" else suit.low
+        )
+    return array
 
 
 def _check(value: ir.Value) -> None:
@@ -72,14 +111,15 @@ def _check(value: ir.Value) -> None:
 
 def _dims(value: ir.Value, sizes: Mapping[str, int], default: int) -> Dims:
     """The dims of an input, with sizes for those that have only a name."""
-    return tuple(dim if isinstance(dim, int) else sizes.get(dim.value or "", default) for dim in value.shape or ())
+    return tuple(dim if isinstance(dim, int) else sizes.get(dim.value or UNNAMED, default) for dim in value.shape or ())
 
 
 def _typed(array: Any, value: ir.Value) -> Array:
     dtype = value.dtype
     if dtype is None or dtype == ir.DataType.STRING:
         return np.asarray(array, object)
-    return np.asarray(array).astype(dtype.numpy())
+    with np.errstate(over="ignore", invalid="ignore"):  # who asks for large values looks whether they are finite
+        return np.asarray(array).astype(dtype.numpy())
 
 
 def _per_sample(dims: Dims) -> Dims:
@@ -144,7 +184,6 @@ _DRAWN: Final[dict[Kind, Callable[[np.random.Generator, Dims, Suit], Any]]] = {
     "positive": _positive,
     "index": _index,
     "mask": _mask,
-    "size": _ones,
     "bytes": _bytes,
     "integer": lambda rng, dims, _: rng.integers(0, 10, dims),
     "bool": _mask,

@@ -6,17 +6,22 @@ there is nobody to ask, and the repaired model can only be seen to run, with the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
 import onnx_ir as ir
 
+from onereshape.models.certificates.asking import Asked, Question, consult
 from onereshape.models.certificates.certificate import RefusedSize
+from onereshape.models.certificates.compare import CLEARLY
 from onereshape.models.certificates.draw import Manner, draw
-from onereshape.models.certificates.engine import Refusal, Session, folder_of
-from onereshape.models.certificates.reference import Reference, answered, ask, meters_of, opened, settle
+from onereshape.models.certificates.engine import Array, Refusal, Session, folder_of
+from onereshape.models.certificates.extremes import judge, stand_out
+from onereshape.models.certificates.reference import Reference, answered, meters_of, opened, settle
+from onereshape.models.certificates.settings import Chooser, Setting
 from onereshape.models.certificates.suits import Suit, fed, suits_of
 from onereshape.models.certificates.trial import (
     Answers,
@@ -38,6 +43,9 @@ Promised = Callable[[dict[str, int]], dict[str, tuple[int | None, ...]]]
 _DRAWS: Final = 3
 """Values on which the original size is compared."""
 _WITNESSED: Final = 2
+_OTHERS: Final = 2
+"""Further settings at the original size, of dims that have a name already and inputs that serve as sizes."""
+_TRIES: Final = 4
 _NEEDED: Final = 2
 """Other sizes that each dim must have had."""
 _LADDER: Final[tuple[Callable[[int], int], ...]] = (
@@ -61,8 +69,8 @@ class _Climb:
 
     trial: Trial
     session: Session
+    asked: Asked
     suits: Mapping[str, Suit]
-    reference: Reference
     promised: Promised | None
     rng: np.random.Generator
 
@@ -70,22 +78,31 @@ class _Climb:
 def run_other(trial: Trial, freed: Freed, promised: Promised | None, witness: ir.Model | None) -> None:
     """The repaired model beside the original, beside a second export, and alone."""
     suits = suits_of(trial.original)
-    own = _sizes_of(trial.original, freed, "original")
+    own = trial.own = _sizes_of(trial.original, freed, "original")
 
-    def make(rng: np.random.Generator, manner: Manner, number: int) -> list[Feeds]:
-        return [draw(trial.original, rng, {}, suits=suits, manner=manner) for _ in range(number)]
+    chooser = Chooser(trial.original, suits, {}, (), trial.seed)
 
-    trial.steps = 2 * _DRAWS + len(_LADDER) + (2 * _WITNESSED if witness else 0)
-    reference = ask(trial, make, _DRAWS)
-    for name, meter in reference.meters.items():
-        contrast(trial, meter, np.stack([answer[name] for answer in reference.answers]))
-    second = None if witness is None else _witnessed(trial, witness, freed, suits, reference.manner)
+    def make(rng: np.random.Generator, manner: Manner, setting: Setting, number: int) -> list[Feeds]:
+        drawing = partial(draw, suits=suits, manner=manner, given=setting.values)
+        return [drawing(trial.original, rng, setting.sizes) for _ in range(number)]
+
+    counts = [_DRAWS, *[_WITNESSED] * (_OTHERS if chooser.varies else 0)]
+    trial.steps = len(counts) + sum(counts) + len(_LADDER) + (2 * _WITNESSED if witness else 0)
+    asked = consult(trial, chooser, Question(make, counts))
+    first = asked.references[0]
+    for name, meter in first.meters.items():
+        contrast(trial, meter, _stacked(first.answers, name))
+    second = None if witness is None else _witnessed(trial, witness, freed, suits, asked)
     session = trial.opened()
-    _beside(trial, session, reference, reference, own)
+    for reference in asked.references:
+        _beside(trial, session, reference, asked.references, {**own, **reference.setting.sizes})
+    answers = [trial.run(session, extreme.feeds, own, listed=False) for extreme in asked.extremes]
+    seen = [judge(trial, each, _first(mine), own) for each, mine in zip(asked.extremes, answers, strict=True)]
+    stand_out(trial, asked.extremes, seen)
     if second is not None:
-        trial.witness, answers = second
-        _beside(trial, session, answers, reference, trial.witness)
-    _alone(_Climb(trial, session, suits, reference, promised, np.random.default_rng(trial.seed + 1)), own)
+        trial.witness, reference = second
+        _beside(trial, session, reference, asked.references, {**trial.witness, **reference.setting.sizes})
+    _alone(_Climb(trial, session, asked, suits, promised, np.random.default_rng(trial.seed + 1)), own)
 
 
 def _sizes_of(model: ir.Model, freed: Freed, what: str) -> dict[str, int]:
@@ -102,7 +119,7 @@ def _sizes_of(model: ir.Model, freed: Freed, what: str) -> dict[str, int]:
 
 
 def _witnessed(
-    trial: Trial, witness: ir.Model, freed: Freed, suits: Mapping[str, Suit], manner: Manner
+    trial: Trial, witness: ir.Model, freed: Freed, suits: Mapping[str, Suit], asked: Asked
 ) -> tuple[Sizes, Reference]:
     """The answers of a second export."""
     check_interface(trial.original, witness, "witness")
@@ -110,22 +127,53 @@ def _witnessed(
     if sizes == _sizes_of(trial.original, freed, "original"):
         raise Stop("untested", f"the witness has the sizes of the original ({said(sizes)}), and so shows nothing")
     session = opened(witness, folder_of(witness) or trial.base_dir, "witness")
+    setting = _setting(witness, session, asked, {}, trial.seed)
     rng = np.random.default_rng(trial.seed)
-    feeds = [draw(witness, rng, {}, suits=suits, manner=manner) for _ in range(_WITNESSED)]
+    drawing = partial(draw, suits=suits, manner=asked.manner, given=setting.values)
+    feeds = [drawing(witness, rng, setting.sizes) for _ in range(_WITNESSED)]
     answers: list[Answers] = []
     for each in feeds:
         trial.step(f"witness, {said(sizes)}")
         answers.append(answered(session, each, "witness"))
-    return sizes, Reference(manner, feeds, answers, meters_of(trial, answers))
+    found = Reference(setting, feeds, answers, meters_of(trial, answers))
+    if all(meter.contrast(_stacked(answers, name)) <= CLEARLY for name, meter in found.meters.items()):
+        why = f"no output of the witness ({said(sizes)}) depends on what is fed, and so it shows nothing"
+        raise Stop("untested", why)
+    return sizes, found
 
 
-def _beside(trial: Trial, session: Session, asked: Reference, original: Reference, at: Sizes) -> None:
+def _setting(model: ir.Model, session: Session, asked: Asked, sizes: Sizes, seed: int) -> Setting:
+    """The first setting again; inputs that serve as sizes get values that a model of other sizes takes."""
+    first = asked.references[0].setting
+    sizes = {**first.sizes, **sizes}
+    if not first.values:
+        return Setting(sizes, {})
+    chooser = Chooser(model, suits_of(model), {}, (), seed)
+    for place in range(_TRIES):
+        values = chooser.values(np.random.default_rng([seed, place]), sizes, asked.manner)
+        try:
+            session.run(draw(model, np.random.default_rng(seed), sizes, manner=asked.manner, given=values))
+        except Refusal:
+            continue
+        return Setting(sizes, values)
+    return Setting(sizes, first.values)
+
+
+def _stacked(answers: Sequence[Answers], name: str) -> Array:
+    return np.stack([answer[name] for answer in answers])
+
+
+def _beside(trial: Trial, session: Session, asked: Reference, original: Sequence[Reference], at: Sizes) -> None:
     """The repaired model beside the answers of a model that has these sizes."""
     for feeds, answers in zip(asked.feeds, asked.answers, strict=True):
         trial.step(said(at))
-        wanted = {name: array[None] for name, array in answers.items()}
-        compare(trial, asked.meters, trial.run(session, feeds, at), wanted, at)
+        compare(trial, asked.meters, trial.run(session, feeds, at), _first(answers), at)
         settle(trial, original, at)
+
+
+def _first(answers: Answers) -> Answers:
+    """Each answer as one sample."""
+    return {name: array[None] for name, array in answers.items()}
 
 
 def _alone(climb: _Climb, own: Sizes) -> None:
@@ -160,16 +208,17 @@ def _rungs(own: Sizes, rungs: tuple[Callable[[int], int], ...]) -> Iterator[dict
 
 def _had(trial: Trial, symbol: str, own: Sizes) -> int:
     """How many other sizes a dim has had."""
-    return len({sizes[symbol] for sizes in trial.sizes} - {own[symbol]})
+    return len({sizes[symbol] for sizes in trial.ran} - {own[symbol]})
 
 
 def _try(climb: _Climb, sizes: dict[str, int]) -> None:
     """Runs the repaired model at sizes that it may refuse; what it answers must have the dims that were promised."""
-    trial = climb.trial
-    if sizes in trial.sizes:
+    trial, usual = climb.trial, climb.asked.manner
+    setting = _setting(trial.repaired, climb.session, climb.asked, sizes, trial.seed)
+    if setting.sizes in trial.ran:
         return
-    for manner in (climb.reference.manner, Manner(cautious=True, default=climb.reference.manner.default)):
-        feeds = draw(trial.repaired, climb.rng, sizes, suits=climb.suits, manner=manner)
+    for manner in (usual, Manner(cautious=True, default=usual.default)):
+        feeds = draw(trial.repaired, climb.rng, setting.sizes, suits=climb.suits, manner=manner, given=setting.values)
         try:
             answers = climb.session.run(feeds)
             break
@@ -178,7 +227,7 @@ def _try(climb: _Climb, sizes: dict[str, int]) -> None:
     else:
         trial.refused.append(RefusedSize(sizes, why))
         return
-    trial.sizes.append(sizes)
+    trial.ran.append(setting.sizes)
     promised = {} if climb.promised is None else climb.promised(sizes)
     for name, array in answers.items():
         check_declared(trial, name, array, sizes)

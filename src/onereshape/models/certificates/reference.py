@@ -1,108 +1,46 @@
-"""Reference: the original's answers on values drawn to suit it, and what measures how far others are from them."""
+"""Reference: a model's answers on values drawn to suit it, and what measures how far others are from them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, Final
 
-import numpy as np
 import onnx_ir as ir
 
 from onereshape.errors import FixError
 from onereshape.models.certificates.compare import (
-    CLEARLY,
     Distance,
     Meter,
-    is_finite_somewhere,
     rounding,
     samples,
     scale_of,
     tolerances,
 )
-from onereshape.models.certificates.draw import Manner
 from onereshape.models.certificates.engine import Refusal, Session
-from onereshape.models.certificates.suits import fed
+from onereshape.models.certificates.settings import Setting
 from onereshape.models.certificates.trial import Answers, Feeds, Sizes, Stop, Trial, amount, said
 
-Make = Callable[[np.random.Generator, Manner, int], list[Feeds]]
-"""Draws so many values for all inputs; from the same generator always the same."""
-
-_PROBES: Final = 2
-"""Runs that show whether values drawn in some manner are of any use."""
 _NOISE_RUNS: Final = 3
 _NOISE: Final = 10
 """How many times as far as the original is from itself the repaired model may be from it."""
-_MANNERS: Final = (Manner(), Manner(scale=0.125), Manner(cautious=True))
-_DEFAULTS: Final = (4, 16, 64, 224)
-"""Sizes for dims that have only a name; the next is tried where the model refuses to run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What was fed to the original, what it answered, and a meter for each output."""
+    """What was fed to a model in one setting, what it answered, and a meter for each output."""
 
-    manner: Manner
+    setting: Setting
     feeds: Sequence[Feeds]
     answers: Sequence[Answers]
     meters: Mapping[str, Meter]
 
 
-def ask(trial: Trial, make: Make, count: int) -> Reference:
-    """Runs the original on `count` values, drawn in the first manner in which its answers show anything."""
-    session = opened(trial.original, trial.base_dir, "original model")
-    for name, kind in session.outputs.items():
-        if not kind.startswith("tensor("):
-            raise Stop("untested", f"output {name!r} is a {kind}, and only tensors are compared")
-    manner, answers = _first_answers(trial, session, make)
-    feeds = make(np.random.default_rng(trial.seed), manner, count)
-    for number in range(count):
-        trial.step(f"original, {number + 1} of {count}")
-        if number >= len(answers):
-            answers.append(answered(session, feeds[number], "original model"))
-    trial.shapes = {name: array.shape for name, array in answers[0].items()}
-    reference = Reference(manner, feeds, answers, meters_of(trial, answers))
-    _check_repeats(trial, reference, answered(session, feeds[0], "original model"))
-    return reference
-
-
-def _first_answers(trial: Trial, session: Session, make: Make) -> tuple[Manner, list[Answers]]:
-    named = any(not isinstance(dim, int) for value in fed(trial.original) for dim in value.shape or ())
-    first: tuple[Manner, list[Answers]] | None = None
-    refusal = Refusal("")
-    for default in _DEFAULTS if named else _DEFAULTS[:1]:
-        for kind in _MANNERS:
-            manner = replace(kind, default=default)
-            feeds = make(np.random.default_rng(trial.seed), manner, _PROBES)
-            try:
-                answers: list[Answers] = [session.run(each) for each in feeds]
-            except Refusal as why:
-                refusal = why
-                continue
-            if _shows(trial, answers):
-                return manner, answers
-            first = first or (manner, answers)
-        if first is not None:
-            return first
-    raise FixError("engine-refused", what="run the original model", why=refusal.why)
-
-
-def _shows(trial: Trial, answers: Sequence[Answers]) -> bool:
-    """Whether every output has something finite, and one that matters differs."""
-    if not all(any(is_finite_somewhere(answer[name]) for answer in answers) for name in answers[0]):
-        return False
-    return any(
-        meter.contrast(np.stack([answer[name] for answer in answers])) > CLEARLY
-        for name, meter in _whole(trial, answers).items()
-        if trial.kind == "other" or trial.outputs.get(name) is not None
-    )
-
-
 def meters_of(trial: Trial, answers: Sequence[Answers]) -> dict[str, Meter]:
     """A meter for each output, from all answers of a model."""
     found = {}
-    for name, meter in _whole(trial, answers).items():
+    for name, meter in whole_meters(trial, answers).items():
         carried = trial.outputs.get(name)
         split = [samples(answer[name], carried, trial.size) for answer in answers]
         if any(array is None for array in split):
@@ -112,7 +50,7 @@ def meters_of(trial: Trial, answers: Sequence[Answers]) -> dict[str, Meter]:
     return found
 
 
-def _whole(trial: Trial, answers: Sequence[Answers]) -> dict[str, Meter]:
+def whole_meters(trial: Trial, answers: Sequence[Answers]) -> dict[str, Meter]:
     """Meters that see each answer as one sample."""
     for name in answers[0]:
         if len({answer[name].shape for answer in answers}) > 1:
@@ -124,12 +62,12 @@ def _whole(trial: Trial, answers: Sequence[Answers]) -> dict[str, Meter]:
     }
 
 
-def settle(trial: Trial, reference: Reference, at: Sizes) -> None:
+def settle(trial: Trial, references: Sequence[Reference], at: Sizes) -> None:
     """Stops where an output is too far from the original's, and farther than the original is from itself."""
     far = [name for name, found in trial.distances.items() if found.units > trial.widened.get(name, 1.0)]
     if not far:
         return
-    own = _noise(trial, reference)
+    own = _noise(trial, references)
     for name in far:
         found, itself = trial.distances[name], own.get(name, Distance())
         if itself.most > 1:
@@ -143,7 +81,7 @@ def settle(trial: Trial, reference: Reference, at: Sizes) -> None:
             )
 
 
-def _check_repeats(trial: Trial, reference: Reference, again: Answers) -> None:
+def check_repeats(trial: Trial, reference: Reference, again: Answers) -> None:
     """The original gives the same answer twice."""
     for name, found in _apart(trial, reference, 0, again).items():
         if found.units > 1:
@@ -151,13 +89,14 @@ def _check_repeats(trial: Trial, reference: Reference, again: Answers) -> None:
             raise Stop("untested", why)
 
 
-def _noise(trial: Trial, reference: Reference) -> dict[str, Distance]:
+def _noise(trial: Trial, references: Sequence[Reference]) -> dict[str, Distance]:
     """How far the original is from itself, where the engine runs it without optimisations."""
     found: dict[str, Distance] = {}
+    runs = {id(feeds): (each, place) for each in references for place, feeds in enumerate(each.feeds)}
     try:
         session = Session(trial.original, trial.base_dir, optimize=False)
-        for place, feeds in enumerate(reference.feeds[:_NOISE_RUNS]):
-            for name, apart in _apart(trial, reference, place, session.run(feeds)).items():
+        for reference, place in [*runs.values()][:_NOISE_RUNS]:
+            for name, apart in _apart(trial, reference, place, session.run(reference.feeds[place])).items():
                 found[name] = found.get(name, Distance()).worse(apart)
     except Refusal:
         return found

@@ -1,55 +1,51 @@
-"""The runs that certify a model in which no dim was freed: both models on the same values, at several sizes."""
+"""The runs that certify a model in which no dim was freed: both models on the same values, in several settings."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 import numpy as np
 
-from onereshape.models.certificates.certificate import RefusedSize
+from onereshape.models.certificates.asking import Question, consult
 from onereshape.models.certificates.draw import Manner, draw
-from onereshape.models.certificates.engine import Refusal
-from onereshape.models.certificates.reference import Reference, ask, meters_of, opened, settle
-from onereshape.models.certificates.suits import fed, suits_of
-from onereshape.models.certificates.trial import Answers, Feeds, Sizes, Trial, compare, contrast, said
+from onereshape.models.certificates.extremes import judge, stand_out
+from onereshape.models.certificates.reference import settle
+from onereshape.models.certificates.settings import Chooser, Setting
+from onereshape.models.certificates.suits import suits_of
+from onereshape.models.certificates.trial import Answers, Feeds, Trial, compare, contrast, said
 
 _DRAWS: Final = 3
 _OTHERS: Final = 3
-"""Further sizes of a model whose inputs have named dims."""
+"""Further settings of a model whose inputs have named dims, or serve as sizes."""
 
 
 def run_same(trial: Trial) -> None:
     """Both models, on values of every size that is tried."""
     suits = suits_of(trial.original)
-    dims = [dim.value for value in fed(trial.original) for dim in value.shape or () if not isinstance(dim, int)]
-    names = sorted({name for name in dims if name})
+    chooser = Chooser(trial.original, suits, {}, (), trial.seed)
 
-    def make(rng: np.random.Generator, manner: Manner, number: int) -> list[Feeds]:
-        return [draw(trial.original, rng, {}, suits=suits, manner=manner) for _ in range(number)]
+    def make(rng: np.random.Generator, manner: Manner, setting: Setting, number: int) -> list[Feeds]:
+        drawing = partial(draw, suits=suits, manner=manner, given=setting.values)
+        return [drawing(trial.original, rng, setting.sizes) for _ in range(number)]
 
-    trial.steps = 2 * _DRAWS + (_OTHERS if names else 0)
-    reference = ask(trial, make, _DRAWS)
-    for name, meter in reference.meters.items():
-        contrast(trial, meter, np.stack([answer[name] for answer in reference.answers]))
+    counts = [_DRAWS, *[2] * (_OTHERS if chooser.varies else 0)]
+    trial.steps = len(counts) + sum(counts) + 1
+    asked = consult(trial, chooser, Question(make, counts))
     session = trial.opened()
-    first = dict.fromkeys(names, reference.manner.default)
-    for feeds, answers in zip(reference.feeds, reference.answers, strict=True):
-        trial.step(said(first))
-        compare(trial, reference.meters, trial.run(session, feeds, first), _first(answers), first)
-        settle(trial, reference, first)
-    original = opened(trial.original, trial.base_dir, "original model") if names else None
-    for other in range(_OTHERS if names else 0):
-        sizes: Sizes = {name: 1 + (other * 3 + place * 2) % 7 for place, name in enumerate(names)}
-        trial.step(said(sizes))
-        feeds = draw(trial.original, np.random.default_rng(trial.seed + other), sizes, suits=suits)
-        try:
-            answers = original.run(feeds) if original is not None else {}
-        except Refusal as refusal:
-            trial.refused.append(RefusedSize(dict(sizes), refusal.why))
-            continue
-        asked = Reference(reference.manner, [feeds], [answers], meters_of(trial, [answers]))
-        compare(trial, asked.meters, trial.run(session, feeds, sizes), _first(answers), sizes)
-        settle(trial, asked, sizes)
+    for reference in asked.references:
+        at = reference.setting.sizes
+        for name, meter in reference.meters.items():
+            contrast(trial, meter, np.stack([answer[name] for answer in reference.answers]))
+        for feeds, answers in zip(reference.feeds, reference.answers, strict=True):
+            trial.step(said(at))
+            compare(trial, reference.meters, trial.run(session, feeds, at), _first(answers), at)
+            settle(trial, asked.references, at)
+    at = asked.references[0].setting.sizes
+    trial.step("values beyond the usual")
+    runs = [trial.run(session, extreme.feeds, at, listed=False) for extreme in asked.extremes]
+    seen = [judge(trial, each, _first(mine), at) for each, mine in zip(asked.extremes, runs, strict=True)]
+    stand_out(trial, asked.extremes, seen)
 
 
 def _first(answers: Answers) -> Answers:

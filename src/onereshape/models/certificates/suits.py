@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 import onnx
@@ -36,17 +36,29 @@ _CARRIED: Final[dict[str, frozenset[int]]] = {
 }
 """Operators whose output holds elements of these inputs, unchanged."""
 
+_WHOLE: Final = frozenset("Cast CastLike Dropout Flatten Identity Reshape Squeeze Unsqueeze".split())
+"""Those that keep all elements, in their order."""
+
 _INDICES: Final = {"Gather": 1, "GatherElements": 1, "GatherND": 1, "ScatterElements": 1, "ScatterND": 1, "OneHot": 0}
 
 _SIZES: Final[dict[str, frozenset[int]]] = {
-    **dict.fromkeys("Expand OneHot Pad Reshape Split Squeeze Tile TopK Trilu Unsqueeze CumSum".split(), frozenset({1})),
+    **dict.fromkeys(
+        "CumSum Expand OneHot ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd "
+        "ReduceSum ReduceSumSquare Reshape ReverseSequence Split Squeeze Tile TopK Trilu Unsqueeze".split(),
+        frozenset({1}),
+    ),
+    **dict.fromkeys("GRU LSTM RNN".split(), frozenset({4})),
     "ConstantOfShape": _FIRST,
     "Loop": _FIRST,
+    "Pad": frozenset({1, 3}),
     "Range": frozenset({0, 1, 2}),
     "Resize": frozenset({3}),
     "Slice": frozenset({1, 2, 3, 4}),
 }
 """Operators that take these inputs as sizes, axes or counts."""
+
+_SCALES: Final = {"Resize": 2, "Upsample": 1}
+"""Operators that multiply sizes by these inputs."""
 
 _TRUTH: Final[dict[str, frozenset[int]]] = {
     **dict.fromkeys("And Equal Greater GreaterOrEqual Less LessOrEqual Not Or Xor".split(), frozenset({0, 1})),
@@ -60,7 +72,24 @@ _ARITHMETIC: Final = frozenset({"Add", "Sub", "Mul", "Div", "MatMul"})
 _POSITIVE: Final = frozenset({"Log", "Sqrt"})
 _DOMAINS: Final = frozenset({"", "ai.onnx"})
 
-Kind = Literal["float", "positive", "index", "mask", "size", "bytes", "integer", "bool", "string"]
+Kind = Literal["float", "positive", "index", "mask", "size", "scale", "bytes", "integer", "bool", "string"]
+Dims = tuple[int | str | None, ...]
+"""The dims of a value: numbers, names, and None for what is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizeUse:
+    """An operator that takes an input's elements as sizes, axes or counts."""
+
+    op: str
+    position: int
+    """Which input of the operator they are."""
+    dims: Dims | None = None
+    """The dims of its data."""
+    axis: int = 0
+    """Its attribute."""
+    whole: bool = True
+    """Whether they are all that it takes there, and not a part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +99,8 @@ class Suit:
     kind: Kind
     low: int = 0
     high: int = 0
+    uses: tuple[SizeUse, ...] = field(default=(), compare=False)
+    """What sizes are taken for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +113,8 @@ class _Place:
     most: int = 0
     share: int = 1
     """Into how many equal parts the range goes, because as many such values are added."""
+    whole: bool = True
+    """Whether it holds all elements, as they were given."""
 
 
 def fed(model: ir.Model) -> tuple[ir.Value, ...]:
@@ -100,24 +133,32 @@ def _suit(value: ir.Value, graph: _Graph) -> Suit:
     if dtype in {ir.DataType.STRING, ir.DataType.BOOL}:
         return Suit("string" if dtype == ir.DataType.STRING else "bool")
     if dtype is None or not dtype.is_integer():
-        direct = {use.node.op_type for use in value.uses() if use.node.domain in _DOMAINS}
-        return Suit("positive" if direct & _POSITIVE else "float")
-    ranges, signs = _evidence(value, graph)
+        return _float_suit(value, graph)
+    ranges, signs, uses = _evidence(value, graph)
     if ranges:
         low = max(0, *(low for low, _ in ranges))
         return Suit("index", low, max(min(high for _, high in ranges), low + 1))
-    if "size" in signs:
-        return Suit("size")
+    if uses:
+        return Suit("size", uses=tuple(uses))
     # What is only calculated with may be anything; as a row per sample it is most often the weights of a mean.
     if "mask" in signs or ("arithmetic" in signs and dtype.itemsize > 1 and value.shape and len(value.shape) == 2):
         return Suit("mask")
     return Suit("bytes" if dtype.itemsize == 1 else "integer")
 
 
-def _evidence(start: ir.Value, graph: _Graph) -> tuple[list[tuple[int, int]], set[str]]:
-    """The ranges [low, high) that indices must stay in, and what else the elements are used for."""
+def _float_suit(value: ir.Value, graph: _Graph) -> Suit:
+    direct = [use for use in value.uses() if use.node.domain in _DOMAINS]
+    scaled = [use for use in direct if _SCALES.get(use.node.op_type) == use.idx]
+    if scaled:
+        return Suit("scale", uses=tuple(graph.size_use(use.node, use.idx, whole=True) for use in scaled))
+    return Suit("positive" if any(use.node.op_type in _POSITIVE for use in direct) else "float")
+
+
+def _evidence(start: ir.Value, graph: _Graph) -> tuple[list[tuple[int, int]], set[str], list[SizeUse]]:
+    """The ranges [low, high) that indices must stay in, what else the elements are used for, and where as sizes."""
     ranges: list[tuple[int, int]] = []
     signs: set[str] = set()
+    uses: list[SizeUse] = []
     seen = {start}
     queue = deque([_Place(start)])
     while queue and len(seen) < _MOST:
@@ -128,18 +169,18 @@ def _evidence(start: ir.Value, graph: _Graph) -> tuple[list[tuple[int, int]], se
             if _INDICES.get(op) == use.idx:
                 size = graph.table(use.node)
                 ranges += [] if size is None else [_range(place, size)]
+            elif use.idx in _SIZES.get(op, ()):
+                uses.append(graph.size_use(use.node, use.idx, whole=place.whole))
             else:
                 signs.add(_sign(use.node, use.idx, op))
             after += _after(place, use.node, use.idx, op)
         queue += [each for each in after if each.value not in seen]
         seen |= {each.value for each in after}
-    return ranges, signs
+    return ranges, signs, uses
 
 
 def _sign(node: ir.Node, position: int, op: str) -> str:
     """What a node takes an input for."""
-    if position in _SIZES.get(op, ()):
-        return "size"
     if position in _TRUTH.get(op, ()) or (op == "Cast" and _cast_to(node) == ir.DataType.BOOL):
         return "mask"
     return "arithmetic" if op in _ARITHMETIC else ""
@@ -149,11 +190,11 @@ def _after(place: _Place, node: ir.Node, position: int, op: str) -> Iterator[_Pl
     """Where the elements are after a node."""
     if position in _CARRIED.get(op, ()) and not (op == "Cast" and _cast_to(node) == ir.DataType.BOOL):
         for value in node.outputs:
-            yield replace(place, value=value)
+            yield replace(place, value=value, whole=place.whole and op in _WHOLE)
     elif op in {"Add", "Sub", "Mul"}:
         shifted = _shifted(place, node, position, op)
         if shifted is not None:
-            yield shifted
+            yield replace(shifted, whole=False)
 
 
 def _shifted(place: _Place, node: ir.Node, position: int, op: str) -> _Place | None:
@@ -201,7 +242,7 @@ class _Graph:
         self._model = model
         self._edges: defaultdict[ir.Value, list[ir.Value]] = defaultdict(list)
         self._origins: dict[ir.Value, ir.Value] = {}
-        self._dims: dict[str, tuple[int | None, ...]] | None = None
+        self._dims: dict[str, Dims] | None = None
         nodes = [*model.graph.all_nodes()]
         for function in model.functions.values():
             nodes += function.all_nodes()
@@ -224,11 +265,17 @@ class _Graph:
             batch = _integer(node, "batch_dims")
             indices = self._dims_of(node.inputs[1])
             columns = indices[-1] if indices else None
-            found = dims[batch:] if columns is None else dims[batch : batch + columns]
+            found = dims[batch : batch + columns] if isinstance(columns, int) else dims[batch:]
         else:
             found = dims[_integer(node, "axis") :][:1] if dims else ()
-        known = [dim for dim in found if dim]
+        known = [dim for dim in found if isinstance(dim, int) and dim]
         return min(known) if known else None
+
+    def size_use(self, node: ir.Node, position: int, *, whole: bool) -> SizeUse:
+        """What a node takes sizes for."""
+        dims = self._dims_of(node.inputs[0]) if position else None
+        axis = -1 if node.op_type == "TopK" and "axis" not in node.attributes else _integer(node, "axis")
+        return SizeUse(node.op_type, position, dims, axis, whole)
 
     def _enter(self, node: ir.Node) -> None:
         function = self._model.functions.get(node.op_identifier())
@@ -247,7 +294,7 @@ class _Graph:
                 self._edges[here].append(there)
                 self._origins.setdefault(there, here)
 
-    def _dims_of(self, value: ir.Value | None) -> tuple[int | None, ...] | None:
+    def _dims_of(self, value: ir.Value | None) -> Dims | None:
         if value is None:
             return None
         shape = value.shape if value.const_value is None else value.const_value.shape
@@ -256,7 +303,7 @@ class _Graph:
         if shape is None:
             self._dims = _inferred(self._model) if self._dims is None else self._dims
             return self._dims.get(value.name or "")
-        return tuple(dim if isinstance(dim, int) else None for dim in shape)
+        return tuple(dim if isinstance(dim, int) else dim.value for dim in shape)
 
 
 def _integer(node: ir.Node, name: str) -> int:
@@ -264,7 +311,7 @@ def _integer(node: ir.Node, name: str) -> int:
     return 0 if attribute is None or attribute.is_ref() else attribute.as_int()
 
 
-def _inferred(model: ir.Model) -> dict[str, tuple[int | None, ...]]:
+def _inferred(model: ir.Model) -> dict[str, Dims]:
     """The shapes that onnx infers, from a copy without the large weights; nothing where it cannot."""
     try:
         inferred = onnx.shape_inference.infer_shapes(ir.to_proto(_without_weights(model)), data_prop=True)
@@ -272,7 +319,8 @@ def _inferred(model: ir.Model) -> dict[str, tuple[int | None, ...]]:
         return {}
     return {
         info.name: tuple(
-            dim.dim_value if dim.HasField("dim_value") else None for dim in info.type.tensor_type.shape.dim
+            dim.dim_value if dim.HasField("dim_value") else dim.dim_param or None
+            for dim in info.type.tensor_type.shape.dim
         )
         for info in inferred.graph.value_info
         if info.type.tensor_type.HasField("shape")

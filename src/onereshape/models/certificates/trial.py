@@ -1,4 +1,4 @@
-"""Trial: one comparison of two models under way, what was found in it, and what follows from that."""
+"""Trial: one comparison of two models under way, and what was found in it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.models.certificates.certificate import Certificate, OutputAnswer, RefusedSize, Status
-from onereshape.models.certificates.compare import CLEARLY, FLOATS, Carried, Distance, Meter, samples
+from onereshape.models.certificates.compare import CLEARLY, FLOATS, Carried, Distance, Meter, comparable, samples
 from onereshape.models.certificates.engine import Array, Refusal, Session, engine_name
 from onereshape.models.certificates.suits import fed
 
@@ -52,8 +52,20 @@ class Trial:
     scales: dict[str, float] = field(default_factory=dict)
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     """The dims of the original's outputs."""
-    sizes: list[Sizes] = field(default_factory=list)
+    seen: dict[str, list[Sizes]] = field(default_factory=dict)
+    """The sizes at which an output had anything to compare."""
+    elements: dict[str, int] = field(default_factory=dict)
+    """How much that was,"""
+    entries: dict[str, int] = field(default_factory=dict)
+    """and how much there was, finite or not."""
+    own: Sizes = field(default_factory=dict)
+    """The exported sizes of freed dims other than a batch."""
+    compared: list[Sizes] = field(default_factory=list)
+    ran: list[Sizes] = field(default_factory=list)
+    """Whether compared or not."""
     refused: list[RefusedSize] = field(default_factory=list)
+    held: list[str] = field(default_factory=list)
+    extremes: list[str] = field(default_factory=list)
     witness: Sizes | None = None
 
     def step(self, text: str) -> None:
@@ -69,15 +81,21 @@ class Trial:
         except Refusal as refusal:
             raise Stop("failed", f"onnxruntime cannot load the repaired model: {refusal.why}") from None
 
-    def run(self, session: Session, feeds: Feeds, at: Sizes) -> Answers:
+    def run(self, session: Session, feeds: Feeds, at: Sizes, *, listed: bool = True) -> Answers:
         """The repaired model's answers."""
         try:
             found = session.run(feeds)
         except Refusal as refusal:
             raise Stop("failed", f"onnxruntime cannot run the repaired model at {said(at)}: {refusal.why}") from None
-        if dict(at) not in self.sizes:
-            self.sizes.append(dict(at))
+        if listed:
+            note(self.ran, at)
         return found
+
+
+def note(sizes: list[Sizes], at: Sizes) -> None:
+    """Lists sizes once."""
+    if dict(at) not in sizes:
+        sizes.append(dict(at))
 
 
 def compare(trial: Trial, meters: Mapping[str, Meter], got: Answers, wanted: Answers, at: Sizes) -> None:
@@ -92,6 +110,12 @@ def compare(trial: Trial, meters: Mapping[str, Meter], got: Answers, wanted: Ans
             dims = _dims(want, meter)
             raise Stop("differs", f"output {name!r} has dims {list(mine.shape)} at {said(at)}, and should have {dims}")
         check_declared(trial, name, mine, at)
+        found = comparable(want)
+        trial.elements[name] = trial.elements.get(name, 0) + found
+        trial.entries[name] = trial.entries.get(name, 0) + want.size
+        if found:
+            note(trial.seen.setdefault(name, []), at)
+            note(trial.compared, at)
         for row in rows:
             trial.distances[name] = trial.distances.get(name, Distance()).worse(meter.distance(split, row))
         if meter.carried:
@@ -113,20 +137,6 @@ def contrast(trial: Trial, meter: Meter, group: Array) -> None:
     trial.contrasts[meter.name] = max(trial.contrasts.get(meter.name, 0.0), meter.contrast(group))
 
 
-def verdict(trial: Trial) -> tuple[Status, str]:
-    """What follows when everything has run and nothing differs."""
-    named = [name for name in trial.distances if _matters(trial, name)]
-    blind = [name for name in named if _is_blind(trial, name)]
-    if not named:
-        return "untested", "no output carries the batch" if trial.kind == "batch" else "no output was compared"
-    if len(blind) == len(named):
-        return "untested", f"no output depends on the sample (same for all: {', '.join(blind)})"
-    tested = "; ".join(said(sizes) or "the sizes of the original" for sizes in trial.sizes)
-    largest = max(found.absolute for found in trial.distances.values())
-    reason = f"ran at {tested}; the largest difference is {largest:.3g}"
-    return "certified", reason + (f"; not tested, the same for all samples: {', '.join(blind)}" if blind else "")
-
-
 def certificate(trial: Trial, status: Status, reason: str) -> Certificate:
     """Everything that was found, in the form that stays."""
     answered = [
@@ -135,7 +145,8 @@ def certificate(trial: Trial, status: Status, reason: str) -> Certificate:
             carried.axis if (carried := trial.outputs.get(name)) else None,
             found.absolute,
             trial.scales.get(name, 0.0),
-            _matters(trial, name) and _is_blind(trial, name),
+            matters(trial, name) and is_blind(trial, name),
+            trial.elements.get(name, 0),
             trial.widened.get(name, 1.0),
         )
         for name, found in trial.distances.items()
@@ -144,9 +155,12 @@ def certificate(trial: Trial, status: Status, reason: str) -> Certificate:
         status,
         reason,
         trial.kind,
-        tuple(trial.sizes),
+        tuple(trial.compared),
+        tuple(sizes for sizes in trial.ran if sizes not in trial.compared),
         tuple(answered),
         tuple(trial.refused),
+        tuple(trial.held),
+        tuple(trial.extremes),
         trial.witness,
         trial.seed,
         engine_name(),
@@ -181,11 +195,13 @@ def amount(found: Distance) -> str:
     return f"{found.absolute:.3g}" if found.absolute < inf else "a value that is not finite"
 
 
-def _matters(trial: Trial, name: str) -> bool:
+def matters(trial: Trial, name: str) -> bool:
+    """Whether an output can show that the samples are kept apart."""
     return trial.kind != "batch" or trial.outputs.get(name) is not None
 
 
-def _is_blind(trial: Trial, name: str) -> bool:
+def is_blind(trial: Trial, name: str) -> bool:
+    """Whether an output is the same for all samples."""
     return trial.contrasts.get(name, 0.0) <= CLEARLY * trial.widened.get(name, 1.0)
 
 

@@ -138,7 +138,7 @@ class View(NodeView):
         """The message for a number that should be a size."""
         return f"{size} is forced to {self.state.then(size)} by {self.label}: {what} = {said}"
 
-    def with_change(self, edit: Edit, **fields: str) -> Edit:
+    def with_change(self, edit: Edit, **fields: Any) -> Edit:
         """The same edit, reported otherwise."""
         return edit._replace(changes=(replace(edit.changes[0], **fields), *edit.changes[1:]))
 

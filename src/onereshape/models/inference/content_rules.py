@@ -83,7 +83,7 @@ def _whole(array: Array) -> list[int]:
     return [int(each) for each in elements]
 
 
-class _UnknownError(Exception):
+class _UnknownError(ValueError):
     """What a node holds cannot be told."""
 
 
@@ -195,7 +195,11 @@ def _cast(asked: Question) -> list[Array | None]:
 
 
 def _rounded(function: Callable[[Any], Any]) -> Callable[[Question], list[Array | None]]:
-    return _elementwise(lambda _, a: function(a) if isinstance(a, np.floating) else None)
+    def rounded(_asked: Question, element: Any) -> Any:
+        with np.errstate(all="ignore"):  # as the model would: the root of a negative number is NaN
+            return function(element) if isinstance(element, np.floating) else None
+
+    return _elementwise(rounded)
 
 
 def _slice(asked: Question) -> list[Array | None]:

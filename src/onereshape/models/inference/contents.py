@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import onnx_ir as ir
 import sympy  # type: ignore[import-untyped]
-from onnx_shape_inference._symbolic_shapes import dim_to_expr, expr_to_dim  # type: ignore[import-untyped]
+from onnx_shape_inference._symbolic_shapes import dim_to_expr  # type: ignore[import-untyped]
 
+from onereshape.models.inference.formulas import Formulas
 from onereshape.models.inference.content_rules import (
     FOLLOWED,
     INTEGERS,
@@ -25,15 +27,16 @@ from onereshape.models.inference.content_rules import (
 )
 
 _LIMIT = 2**63
+_LARGE = 2**31
+"""A number in a formula of sizes from which on the result may wrap around at run time."""
 
 
 class Contents:
     """The elements of the tensors of one walk."""
 
-    def __init__(self) -> None:
+    def __init__(self, formulas: Formulas) -> None:
         self._known: dict[ir.Value, Array] = {}
-        self._sizes: set[str] = set()
-        """Names of the engine's making that stand for dims; its others may stand for any number."""
+        self._formulas = formulas
 
     def forget(self, value: ir.Value) -> None:
         """Takes back what was found of a value."""
@@ -43,18 +46,20 @@ class Contents:
         """Finds what the outputs of a node hold, and tells the engine."""
         if node.domain != "" or (rule := RULES.get(node.op_type)) is None:
             if node.op_type == "Shape" and node.inputs and node.inputs[0] is not None:
-                self._note_sizes(node.inputs[0])
+                self._formulas.note(node.inputs[0].shape or ())
             return
         kinds = {value.dtype.name for value in node.outputs if value.dtype is not None}
         if not kinds <= FOLLOWED:
             return
+        for value in node.outputs:  # what the engine's own rules found is not held
+            context.forget_elements(value)
         inputs = [None if value is None else self._of(context, value) for value in node.inputs]
         if any(array is None and value is not None for array, value in zip(inputs, node.inputs, strict=True)):
             return
-        found = rule(Question(node, inputs, self._sign, context.opset))
+        found = rule(Question(node, inputs, self._formulas.signed, context.opset))
         for value, array in zip(node.outputs, found, strict=False):
             if array is not None and array.size <= MOST:
-                self._known[value] = array
+                self._known[value] = array = _bounded(array, value.dtype)
                 self._tell(context, value, array)
 
     def _of(self, context: Any, value: ir.Value) -> Array | None:
@@ -85,21 +90,23 @@ class Contents:
             and value.dtype.name in INTEGERS
             and any(each is not None for each in elements)
         ):
-            kept = [context.new_symbolic_dim() if each is None else expr_to_dim(each) for each in elements]
+            kept = [
+                context.new_symbolic_dim() if each is None else self._formulas.dim(sympy.sympify(each))
+                for each in elements
+            ]
             context.set_symbolic_value(value, kept)
 
-    def _note_sizes(self, value: ir.Value) -> None:
-        for dim in value.shape or ():
-            if isinstance(dim, ir.SymbolicDim) and dim.value is not None:
-                self._sizes |= {symbol.name for symbol in dim_to_expr(dim).free_symbols}
 
-    def _sign(self, expr: Any) -> Any:
-        """The expression with symbols of which only that is assumed that is so: a dim may be 0."""
-        return expr.xreplace(
-            {
-                symbol: sympy.Symbol(symbol.name, integer=True, nonnegative=True)
-                if symbol.name in self._sizes
-                else sympy.Symbol(symbol.name, integer=True)
-                for symbol in expr.free_symbols
-            }
-        )
+def _bounded(array: Array, kind: ir.DataType | None) -> Array:
+    """The elements, without those that the type cannot hold: at run time they wrap around."""
+    if kind is None or kind.name not in INTEGERS:
+        return array
+    least, most = (int(limit) for limit in (np.iinfo(kind.numpy()).min, np.iinfo(kind.numpy()).max))
+    bounded = [each if _fits(each, least, most) else None for each in array.reshape(-1).tolist()]
+    return array_of(bounded).reshape(array.shape)
+
+
+def _fits(element: Any, least: int, most: int) -> bool:
+    if element is None or is_number(element):
+        return element is None or least <= element <= most
+    return all(abs(number) < _LARGE for number in element.atoms(sympy.Integer))

@@ -33,6 +33,13 @@ def exact_broadcasts() -> Iterator[None]:
         _meetings.reset(token)
 
 
+def meet(one: TheirDim, other: TheirDim) -> TheirDim | None:
+    """The size that two dims have together, None if they cannot be broadcast; within `exact_broadcasts`."""
+    from onnx_shape_inference import _broadcast  # noqa: PLC0415 - sympy takes long
+
+    return _broadcast._broadcast_dim(one, other)  # type: ignore[no-any-return] # noqa: SLF001 - as above
+
+
 class _Exact:
     """The engine's rule for two dims, and ours for as long as it is asked for."""
 

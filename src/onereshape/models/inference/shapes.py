@@ -48,26 +48,28 @@ class Shapes:
 def shapes_of(model: ir.Model, freed: Freed = {}) -> Shapes:  # noqa: B006 - a mapping is not written to
     """Infers all shapes with the dims of `freed` in place of the declared ones; what was declared inside is ignored.
 
-    Where the engine fails, dims are unknown; no error of its own comes out.
+    Where a rule cannot read a node, dims are unknown; any other error is a mistake in here and comes out.
     """
     from onereshape.models.inference.exact_broadcasts import exact_broadcasts  # noqa: PLC0415 - as below
     from onereshape.models.inference.copies import Copy  # noqa: PLC0415
+    from onereshape.models.inference.formulas import Formulas  # noqa: PLC0415
     from onereshape.models.inference.walk import Walk  # noqa: PLC0415 - sympy takes long
 
+    try:
+        copy = Copy(model)
+    except (ValueError, KeyError):  # a graph that is none: its nodes go in circles, or two values are one
+        return Shapes({}, {}, {})
+    found = _Found()
     log = logging.getLogger("onnx_shape_inference")
     level = log.level
     log.setLevel(logging.CRITICAL)  # what it would warn of is no business of the user's
-    found = _Found()
     try:
-        copy = Copy(model)
         found.originals = {theirs: mine for mine, theirs in copy.values.items()}
         found.names = _declare(model, copy.values, freed)
-        walk = Walk(copy, found.add)
+        walk = Walk(copy, Formulas(found.names.formula), found.add)
         walk.context.reserve_symbol_names(found.names.symbols)
         with exact_broadcasts():
             walk.run()
-    except Exception:  # noqa: BLE001 - a graph that cannot even be copied
-        return Shapes({}, {}, {})
     finally:
         log.setLevel(level)
     plain = found.names.plain
@@ -108,11 +110,19 @@ class _Names:
             else:
                 self.symbols |= free
         self._back = {alias: name for name, alias in self._aliases.items()}
+        self._formulas: dict[str, str] = {}
         self.symbols |= set(self._back)
 
     def alias(self, name: str) -> str:
         """The name on the copy."""
         return self._aliases.get(name, name)
+
+    def formula(self, text: str) -> str:
+        """A name on the copy for a formula of its names."""
+        if text not in self._formulas:
+            self._formulas[text] = f"{self._prefix}{len(self._back)}"
+            self._back[self._formulas[text]] = self._text(text)
+        return self._formulas[text]
 
     def plain(self, said: Any) -> Any:
         """What was said of the copy, in the original's names."""

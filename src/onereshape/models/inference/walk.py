@@ -16,12 +16,22 @@ import onnx_ir as ir
 import onnx_shape_inference as engine  # type: ignore[import-untyped]
 from onnx_shape_inference import _engine, _functions
 from onnx_shape_inference._context import SYM_DATA_KEY  # type: ignore[import-untyped]
+from onnx_shape_inference._symbolic_shapes import dim_to_expr  # type: ignore[import-untyped]
 
 from onereshape.models.inference.contents import Contents
 from onereshape.models.inference.copies import Copy, inner_graphs
-from onereshape.models.inference.slice_rule import correct_slice
+from onereshape.models.inference.exact_rules import RULES, Asked
+from onereshape.models.inference.formulas import Formulas
+from onereshape.models.inference.held import HELD
+from onereshape.models.inference.reshape_claims import sure_axes
+from onereshape.models.inference.wellformed import is_wellformed
 from onereshape.shape_rule import ReshapeRule
 
+_REFUSALS = (ValueError, IndexError, ArithmeticError)
+"""What a rule raises for a node that it cannot read, such as one with an axis that its data do not have.
+
+Any other error is a mistake, of ours or of the engine's, and must not pass for "unknown".
+"""
 _MOST_ROUNDS = 4
 """How often the body of a Loop is walked until what it carries stays the same; then nothing is known of that."""
 _DEEPEST_LOOP = 3
@@ -60,7 +70,12 @@ class _Context(engine.ShapeInferenceContext):  # type: ignore[misc]
 
     def forget(self, value: ir.Value) -> None:
         """Takes back what was found of a value."""
-        value.shape = value.const_value = None
+        value.shape = None
+        self.forget_elements(value)
+
+    def forget_elements(self, value: ir.Value) -> None:
+        """Takes back what was found of the elements of a value."""
+        value.const_value = None
         value.metadata_props.pop(SYM_DATA_KEY, None)
         self._symbolic_values.pop(value, None)
 
@@ -68,13 +83,14 @@ class _Context(engine.ShapeInferenceContext):  # type: ignore[misc]
 class Walk:
     """One walk; `found` is called with each value whose shape is settled, once per call of the function it is in."""
 
-    def __init__(self, copy: Copy, found: Callable[[_Context, ir.Value], None]) -> None:
+    def __init__(self, copy: Copy, formulas: Formulas, found: Callable[[_Context, ir.Value], None]) -> None:
         engine.registry.collect()
         self.rule = ReshapeRule()
         self.context = _Context(copy.opset_imports, policy="override")
         self._copy = copy
         self._found = found
-        self._contents = Contents()
+        self._formulas = formulas
+        self._contents = Contents(formulas)
         self._bodies = {function.graph for function in copy.functions.values()}
         self._depth = 0
         self._outputs: dict[Any, Any] = {}
@@ -95,9 +111,12 @@ class Walk:
         for node in graph:
             try:
                 self._node(ctx, node, active_functions)
-            except Exception:  # noqa: BLE001 - whatever a rule raises for a node that it cannot read
+            except _REFUSALS:
                 for value in node.outputs:
                     ctx.forget(value)
+            except Exception as error:
+                error.add_note(f"while inferring the shapes of {node.op_type} {node.name or ''}".rstrip())
+                raise
         if graph in self._bodies:
             self._keep(ctx, graph)
         return False
@@ -125,19 +144,21 @@ class Walk:
         if key in self._copy.functions:
             _functions.infer_function_call_output_shapes(ctx, node, self._copy.functions, **options)
             return
-        if node.domain == "" and node.op_type == "Loop":
+        if node.domain == "" and node.op_type == "Loop" and is_wellformed(node, ctx.get_opset_version("")):
             self._loop(ctx, node, active)
             return
         _engine._propagate_types_to_subgraph_inputs(ctx, node)  # noqa: SLF001
         for graph in inner_graphs(node):
             self._graph(ctx, graph, active)
         version = ctx.get_opset_version(node.domain)
-        rule = self.rule if key[:2] == ("", "Reshape") else engine.registry.get(node.domain, node.op_type, version)
+        if not is_wellformed(node, version):
+            return
+        rule = self._rule(node, version)
         if rule is not None:
             rule(ctx, node)
-            if key[:2] == ("", "Slice") and version >= 10:
-                correct_slice(ctx, node)
-            with suppress(Exception):  # what cannot be told is not known
+            if rule is self.rule:
+                self._drop_unless_sure(ctx, node)
+            with suppress(*_REFUSALS, TypeError):  # as sympy says that it cannot compare
                 self._contents.follow(ctx, node)
             if key[:2] == ("", "If"):
                 _drop_half_known(ctx, node)
@@ -146,6 +167,34 @@ class Walk:
             _functions.infer_via_op_schema_function(
                 ctx, node, opset_version=version, model_functions=functions, op_function_cache=self._schemas, **options
             )
+
+    def _rule(self, node: ir.Node, version: int) -> Callable[[_Context, ir.Node], None] | None:
+        """The shape rule of an operator: ours, where there is one; none for an operator whose rule is not held."""
+        if (node.domain, node.op_type) not in HELD:
+            return None
+        if node.domain == "" and node.op_type == "Reshape":
+            return self.rule
+        if node.domain == "" and (own := RULES.get(node.op_type)) is not None:
+            return lambda ctx, node: own(Asked(ctx, node, self._formulas))
+        return engine.registry.get(node.domain, node.op_type, version)  # type: ignore[no-any-return]
+
+    def _drop_unless_sure(self, ctx: _Context, node: ir.Node) -> None:
+        """Takes back dims of a Reshape that are others at sizes at which it succeeds all the same."""
+        data, output = node.inputs[0], node.outputs[0]
+        if data is None or data.shape is None or output.shape is None or len(node.inputs) < 2 or node.inputs[1] is None:
+            return
+        target = ctx.get_symbolic_value(node.inputs[1])
+        if target is None or all(isinstance(entry, int) for entry in target):
+            return  # numbers mean the same at all sizes
+        exprs = [tuple(map(dim_to_expr, dims)) for dims in (data.shape, target, output.shape)]
+        flag = node.attributes.get("allowzero")
+        sure: frozenset[int] = frozenset()
+        if all(expr is not None for dims in exprs for expr in dims):
+            sure = sure_axes(*exprs, copies=flag is None or flag.value == 0)
+        dims = list(output.shape)
+        if len(sure) < len(dims):
+            ctx.forget(output)
+            output.shape = ir.Shape([dim if axis in sure else ctx.new_symbolic_dim() for axis, dim in enumerate(dims)])
 
     def _loop(self, ctx: _Context, node: ir.Node, active: Any) -> None:
         """A Loop: its body is walked until the shapes that it is given are those of every iteration."""
@@ -224,9 +273,19 @@ def _leave(ctx: _Context, node: ir.Node, carried: list[ir.Value], widened: set[s
             unlike = [isinstance(dim, ir.SymbolicDim) and dim.value in widened for dim in shape]
             dims = [ctx.new_symbolic_dim() if new else dim for dim, new in zip(shape, unlike, strict=True)]
             output.shape = ir.Shape(dims)
+    some = _iterates(node)
     for output in node.outputs[len(carried) :]:  # the trip count is a limit only: the condition may end it before
         if output.shape is not None:
-            output.shape = ir.Shape([ctx.new_symbolic_dim(), *output.shape.dims[1:]])
+            inner = output.shape.dims[1:] if some else [ctx.new_symbolic_dim() for _ in output.shape.dims[1:]]
+            output.shape = ir.Shape([ctx.new_symbolic_dim(), *inner])
+
+
+def _iterates(node: ir.Node) -> bool:
+    """Whether a Loop has an iteration for sure; if none, onnxruntime makes dims up that are known only inside."""
+    limit, condition = (None if value is None else ir.convenience.get_const_tensor(value) for value in node.inputs[:2])
+    some = node.inputs[0] is None or (limit is not None and limit.numpy().reshape(-1)[0] > 0)
+    begins = node.inputs[1] is None or (condition is not None and bool(condition.numpy().reshape(-1)[0]))
+    return bool(some and begins)
 
 
 def _widen(ctx: _Context, carried: list[Any], widened: set[str]) -> bool:

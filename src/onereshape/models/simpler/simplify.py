@@ -8,6 +8,7 @@ goes; one of another becomes one; an allowzero that says nothing is dropped.  Wh
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import onnx_ir as ir
@@ -16,6 +17,7 @@ from onereshape.dims import Product, Size, show
 from onereshape.formats.model import Model
 from onereshape.formats.onnx_graphs import nodes, roots, subgraphs
 from onereshape.models.changes import Change, origin_of
+from onereshape.models.simpler.agreement import Agreement, Step, agreement
 from onereshape.models.simpler.reading import Reader, Reading
 from onereshape.models.words import constant_words
 
@@ -89,12 +91,16 @@ class _Work:
             return None
         source, dims = read.data, read.dims
         passed: list[ir.Node] = []
+        steps = [_step(read)]
         while dims != read.output:
             inner = self._inner(source, root)
             if inner is None or len(passed) == _LONGEST_CHAIN:
                 return None
             source, dims = inner.data, inner.dims
             passed.append(inner.node)
+            steps.append(_step(inner))
+        if dims is None or _agreed(dims, steps[::-1], []) != Agreement("same"):
+            return None
         called = f"{source.name}"
         if not self._reroute(read.node, source):
             return None
@@ -116,6 +122,10 @@ class _Work:
         said = None if stays else self._words(read, inner.dims)
         if not stays and said is None:
             return None
+        words = _step(read) if said is None else Step(tuple(said[0]), said[1])
+        agreed = None if inner.dims is None else _agreed(inner.dims, [_step(inner), _step(read)], [words])
+        if agreed is None or agreed.kind == "differs":
+            return None
         before = f"{_entries(inner)}, then {_entries(read)}"
         read.node.replace_input_with(0, inner.data)
         self._left.append(read.data)
@@ -123,8 +133,8 @@ class _Work:
         if said is not None:
             self._write(read, root, *said)
         after = _text((numbers if said is None else said[0]) or ())
-        message = f"its data come from another Reshape, {_name(inner.node)}; one with {after} does both"
-        return _change("chain", read, name, message, (before, after))
+        message = f"its data come from another Reshape, {_name(inner.node)}; one with {after} does both{_where(agreed)}"
+        return replace(_change("chain", read, name, message, (before, after)), conditions=agreed.conditions)
 
     def _fold(self, read: Reading, root: ir.Graph | ir.Function, name: str) -> Change | None:
         """Writes a constant in place of a target that always equals it."""
@@ -133,10 +143,17 @@ class _Work:
         said = self._words(read, read.dims)
         if said is None:
             return None
+        # Entries that are all numbers are those of the constant.
+        agreed: Agreement | None = Agreement("same")
+        if list(read.entries or ()) != said[0] or read.copies != said[1]:
+            agreed = None if read.dims is None else _agreed(read.dims, [_step(read)], [Step(tuple(said[0]), said[1])])
+        if agreed is None or agreed.kind == "differs":
+            return None
         self._write(read, root, *said)
         before, after = _entries(read), _text(said[0])
-        message = f"the target is computed at run time as {before}, which always means the same as the constant {after}"
-        return _change("foldable-target", read, name, message, (before, after))
+        means = "always means the same as" if agreed.kind == "same" else "means the same as"
+        message = f"the target is computed at run time as {before}, which {means} the constant {after}{_where(agreed)}"
+        return replace(_change("foldable-target", read, name, message, (before, after)), conditions=agreed.conditions)
 
     def _drop_flag(self, read: Reading, _root: ir.Graph | ir.Function, name: str) -> Change | None:
         """Drops allowzero=1 where no entry is 0."""
@@ -262,6 +279,22 @@ def _all_names(model: ir.Model) -> set[str]:
                 names.update(value.name or "" for value in graph.inputs)
                 names.update(graph.initializers)
     return names
+
+
+def _step(read: Reading) -> Step | None:
+    """The Reshape in numbers and sizes, None where an entry is not known."""
+    known = [entry for entry in read.entries or () if entry is not None]
+    return Step(tuple(known), read.copies) if read.entries is not None and len(known) == len(read.entries) else None
+
+
+def _agreed(dims: tuple[Size, ...], before: Sequence[Step | None], after: Sequence[Step | None]) -> Agreement | None:
+    """Whether both do the same to data of these dims, None where that cannot be told."""
+    old, new = (tuple(step for step in steps if step is not None) for steps in (before, after))
+    return agreement(dims, old, new) if (len(old), len(new)) == (len(before), len(after)) else None
+
+
+def _where(agreed: Agreement) -> str:
+    return f", where {' and '.join(agreed.conditions)}: an empty tensor is refused then" if agreed.conditions else ""
 
 
 def _change(code: str, read: Reading, name: str, message: str, words: tuple[str, str]) -> Change:

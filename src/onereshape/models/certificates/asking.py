@@ -1,0 +1,224 @@
+"""Asking the original: in which manner and settings it answers anything, and what it answers there.
+
+All of it is asked before the repaired model is opened: two models in memory at once are one too many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final, Protocol
+
+import numpy as np
+
+from onereshape.errors import FixError
+from onereshape.models.certificates.certificate import RefusedSize
+from onereshape.models.certificates.compare import CLEARLY, comparable, samples
+from onereshape.models.certificates.draw import Manner
+from onereshape.models.certificates.engine import Refusal, Session
+from onereshape.models.certificates.extremes import Asker, Extreme
+from onereshape.models.certificates.reference import (
+    Reference,
+    answered,
+    check_repeats,
+    meters_of,
+    opened,
+    whole_meters,
+)
+from onereshape.models.certificates.settings import Chooser, Setting, held
+from onereshape.models.certificates.trial import Answers, Feeds, Stop, Trial
+
+
+class Make(Protocol):
+    """Draws so many values for all inputs; from the same generator always the same."""
+
+    def __call__(self, rng: np.random.Generator, manner: Manner, setting: Setting, number: int) -> list[Feeds]: ...
+
+
+More = Callable[[Sequence[Feeds]], list[Feeds]]
+"""Further values, made from those that were drawn first."""
+
+_PROBES: Final = 2
+"""Runs that show whether values drawn in some manner are of any use."""
+_MANNERS: Final = (Manner(), Manner(scale=0.125), Manner(cautious=True))
+_DEFAULTS: Final = (4, 16, 64, 224)
+"""Sizes for dims that have only a name; the next is tried where the model refuses to run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the original answered: a reference for each setting, and to values beyond the usual."""
+
+    manner: Manner
+    references: Sequence[Reference]
+    extremes: Sequence[Extreme]
+    """Of the inputs that each sample has for itself."""
+    shared: Sequence[Extreme]
+    """Of the inputs that all samples share."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """How the original is asked."""
+
+    make: Make
+    counts: Sequence[int]
+    """How many values in each setting."""
+    taken: Sequence[int] = ()
+    """A size in each setting that no other dim should have."""
+    more: More = lambda _: []
+    """Values beside those of the first setting."""
+    mixed: More = lambda _: []
+    """Values made of those beyond the usual, to be asked in their place."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    """How the original is asked first, and what it answered."""
+
+    manner: Manner
+    setting: Setting
+    answers: Sequence[Answers]
+
+
+def consult(trial: Trial, chooser: Chooser, question: Question) -> Asked:
+    """The original's answers, on values drawn in the first manner in which they show anything."""
+    session = opened(trial.original, trial.base_dir, "original model")
+    for name, kind in session.outputs.items():
+        if not kind.startswith("tensor("):
+            raise Stop("untested", f"output {name!r} is a {kind}, and only tensors are compared")
+    opening = _opening(trial, session, chooser, question.make)
+    manner = opening.manner
+    if chooser.varies:
+        references = _in_turn(trial, session, chooser, question, opening)
+        trial.held += held([each.setting for each in references])
+    else:
+        references = _at_once(trial, session, question, opening)
+    trial.shapes = {name: array.shape for name, array in references[0].answers[0].items()}
+    check_repeats(trial, references[0], answered(session, references[0].feeds[0], "original model"))
+
+    def extreme(manner: Manner) -> Feeds:
+        return question.make(np.random.default_rng([trial.seed, 99]), manner, references[0].setting, 1)[0]
+
+    asker = Asker(trial, session, chooser, manner, extreme, references[0])
+    return Asked(manner, references, asker.extremes(question.mixed), asker.shared())
+
+
+def _at_once(trial: Trial, session: Session, question: Question, opening: _Opening) -> list[Reference]:
+    """All answers in the only setting that there is, measured alike."""
+    setting = opening.setting
+    drawn = question.make(np.random.default_rng(trial.seed), opening.manner, setting, sum(question.counts))
+    more = question.more(drawn)
+    answers = [*opening.answers]
+    for number, feeds in enumerate([*drawn, *more]):
+        trial.step(f"original, {number + 1} of {len(drawn) + len(more)}")
+        if number >= len(answers):
+            answers.append(answered(session, feeds, "original model"))
+    meters = meters_of(trial, answers)
+    begin, references = 0, []
+    for count in question.counts:
+        references.append(Reference(setting, drawn[begin : begin + count], answers[begin : begin + count], meters))
+        begin += count
+    few = max(_PROBES, question.counts[0])
+    return [Reference(setting, [*drawn[:few], *more], [*answers[:few], *answers[begin:]], meters), *references[1:]]
+
+
+def _in_turn(
+    trial: Trial, session: Session, chooser: Chooser, question: Question, opening: _Opening
+) -> list[Reference]:
+    """The answers in each of several settings."""
+    manner, setting, known = opening.manner, opening.setting, opening.answers
+    trial.step(f"original, 1 of {len(question.counts)}")
+    rng = np.random.default_rng(trial.seed)
+    drawn = question.make(rng, manner, setting, max(question.counts[0], len(known)))
+    feeds = [*drawn, *question.more(drawn)]
+    answers = [*known, *(answered(session, each, "original model") for each in feeds[len(known) :])]
+    found = [Reference(setting, feeds, answers, meters_of(trial, answers))]
+    for turn, count in [*enumerate(question.counts)][1:]:
+        others = chooser.others(turn, manner, setting, question.taken[turn : turn + 1])
+        trial.step(f"original, {turn + 1} of {len(question.counts)}")
+        make = partial(question.make, np.random.default_rng([trial.seed, turn]), manner, number=count)
+        found.append(_refer(trial, session, others, make))
+    return found
+
+
+def _refer(
+    trial: Trial, session: Session, settings: Iterator[Setting], make: Callable[[Setting], list[Feeds]]
+) -> Reference:
+    """The answers in the first of these settings that suits; in the last one, that of the first turn, in any case."""
+    why, last = "", None
+    for setting in settings:
+        feeds = make(setting)
+        try:
+            answers: list[Answers] = [session.run(each) for each in feeds]
+        except Refusal as refusal:
+            sizes, why = dict(setting.sizes), refusal.why
+            if trial.kind == "same" and sizes not in [each.sizes for each in trial.refused]:
+                trial.refused.append(RefusedSize(sizes, why))
+            continue
+        last = (setting, feeds, answers)
+        if _suited(trial, answers):
+            break
+    if last is not None:
+        return Reference(*last, meters_of(trial, last[-1]))
+    raise FixError("engine-refused", what="run the original model", why=why)
+
+
+def _opening(trial: Trial, session: Session, chooser: Chooser, make: Make) -> _Opening:
+    """The manner and the setting in which the original runs and shows something; else one in which it runs."""
+    fallback: dict[tuple[bool, bool], _Opening] = {}
+    refusal = Refusal("")
+    for default in _DEFAULTS if chooser.names else _DEFAULTS[:1]:
+        for manner, setting in _beginnings(trial, chooser, default):
+            feeds = make(np.random.default_rng(trial.seed), manner, setting, _PROBES)
+            try:
+                answers: list[Answers] = [session.run(each) for each in feeds]
+            except Refusal as why:
+                refusal = why
+                continue
+            shows, suits = _shows(trial, answers), _suited(trial, answers)
+            if shows and (suits or not chooser.varies):
+                return _Opening(manner, setting, answers)
+            fallback.setdefault((shows, suits), _Opening(manner, setting, answers))
+        if fallback:
+            return fallback[max(fallback)]
+    raise FixError("engine-refused", what="run the original model", why=refusal.why)
+
+
+def _beginnings(trial: Trial, chooser: Chooser, default: int) -> Iterator[tuple[Manner, Setting]]:
+    for sizes in chooser.first(default):
+        for place, style in enumerate(chooser.styles()):
+            for kind in _MANNERS:
+                manner = replace(kind, default=default, style=style)
+                rng = np.random.default_rng([trial.seed, place])
+                yield manner, Setting(sizes, chooser.values(rng, sizes, manner))
+
+
+def _suited(trial: Trial, answers: Sequence[Answers]) -> bool:
+    """Whether the outputs have the dims that the original declares, and a place for its samples."""
+    declared = {value.name: value.shape for value in trial.original.graph.outputs}
+    for name, array in answers[0].items():
+        dims = declared.get(name)
+        if any(other[name].shape != array.shape for other in answers):
+            return False
+        if dims is not None and len(dims) != array.ndim:
+            return False
+        if any(isinstance(dim, int) and dim != size for dim, size in zip(dims or (), array.shape, strict=False)):
+            return False
+        if samples(array, trial.outputs.get(name), trial.size) is None:
+            return False
+    return True
+
+
+def _shows(trial: Trial, answers: Sequence[Answers]) -> bool:
+    """Whether every output has something to compare, and one that matters differs."""
+    if not all(any(comparable(answer[name]) for answer in answers) for name in answers[0]):
+        return False
+    if any(answer[name].shape != first.shape for name, first in answers[0].items() for answer in answers):
+        return False
+    return any(
+        meter.contrast(np.stack([answer[name] for answer in answers])) > CLEARLY
+        for name, meter in whole_meters(trial, answers).items()
+        if trial.kind == "other" or trial.outputs.get(name) is not None
+    )

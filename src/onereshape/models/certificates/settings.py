@@ -1,0 +1,115 @@
+"""Setting: what runs that are put beside each other have in common, and other settings for other runs.
+
+Dims that have only a name get sizes that differ from each other and from the batch, and each of them is 1 once; inputs
+that serve as sizes get values that suit and differ.  What the original does not take is left out, and what therefore
+never differed is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.models.certificates.draw import SIZES, UNNAMED, Manner, draw
+from onereshape.models.certificates.size_values import STYLES, Style
+from onereshape.models.certificates.suits import Suit, fed
+from onereshape.models.certificates.trial import Feeds, Sizes
+
+_SMALL: Final = (3, 5, 2, 7, 4, 9, 6, 8, 11, 13, 10, 12)
+_LARGER: Final = {4: 8, 16: 32, 64: 96, 224: 256}
+"""For a model that takes none of the small ones: another size like the one that it does take."""
+_TRIES: Final = 3
+"""Values that are drawn for inputs that serve as sizes, before those that ran are used again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """The sizes of named dims, and the inputs that serve as sizes."""
+
+    sizes: Sizes
+    values: Feeds
+
+
+@dataclass(frozen=True, slots=True)
+class Chooser:
+    """Settings for a model."""
+
+    model: ir.Model
+    suits: Mapping[str, Suit]
+    fixed: Sizes
+    """Dims whose size is given: the batch of the original."""
+    own: Collection[str]
+    """Inputs of which every sample has its own, so that they cannot be the same in all runs."""
+    seed: int = 0
+
+    @property
+    def names(self) -> list[str]:
+        """The dims that may have any size."""
+        dims = [dim for value in fed(self.model) for dim in value.shape or () if not isinstance(dim, int)]
+        return sorted({dim.value or UNNAMED for dim in dims} - self.fixed.keys())
+
+    @property
+    def sized(self) -> list[str]:
+        """The inputs that serve as sizes."""
+        return [name for name, suit in self.suits.items() if suit.kind in SIZES and name not in self.own]
+
+    @property
+    def varies(self) -> bool:
+        """Whether there is more than one setting."""
+        return bool(self.names or self.sized)
+
+    def styles(self) -> Sequence[Style]:
+        """The ways to draw sizes that are worth trying."""
+        return STYLES if self.sized or any(suit.kind in SIZES for suit in self.suits.values()) else STYLES[:1]
+
+    def first(self, default: int) -> Iterator[Sizes]:
+        """Sizes to begin with: different ones, then all the same."""
+        if len(self.names) > 1:
+            yield {name: default + place * default // 2 for place, name in enumerate(self.names)}
+        yield dict.fromkeys(self.names, default)
+
+    def others(self, turn: int, manner: Manner, first: Setting, taken: Collection[int]) -> Iterator[Setting]:
+        """Settings for a later turn, the best first; none of their sizes is one that is taken."""
+        for sizes in self._sizes(turn, manner.default, first.sizes, taken):
+            rng = np.random.default_rng([self.seed, turn, *sizes.values()])
+            for _ in range(_TRIES if self.sized else 0):
+                yield Setting(sizes, self.values(rng, sizes, manner))
+            yield Setting(sizes, first.values)
+
+    def _sizes(self, turn: int, default: int, first: Sizes, taken: Collection[int]) -> Iterator[Sizes]:
+        names = self.names
+        if names:
+            pool = [size for size in (*_SMALL[turn:], *_SMALL[:turn]) if size not in taken]
+            others = iter(pool)  # every second name is 1 in the first turn, the rest of them in the second
+            yield {name: 1 if place % 2 == turn - 1 else next(others, default) for place, name in enumerate(names)}
+            yield dict.fromkeys(names, 1 if turn == 1 else pool[0])
+            yield dict.fromkeys(names, _LARGER.get(default, 2 * default))
+        yield first
+
+    def values(self, rng: np.random.Generator, sizes: Sizes, manner: Manner) -> Feeds:
+        """Values for the inputs that serve as sizes."""
+        if not self.sized:
+            return {}
+        drawn = draw(self.model, rng, {**self.fixed, **sizes}, suits=self.suits, manner=manner)
+        return {name: drawn[name] for name in self.sized}
+
+
+def held(settings: Sequence[Setting]) -> list[str]:
+    """What was the same in all settings, because the original took nothing else."""
+    found = []
+    for name in settings[0].sizes:
+        sizes = {setting.sizes[name] for setting in settings}
+        if len(sizes) == 1:
+            found.append(f"{name} was always {sizes.pop()}")
+    for name, value in settings[0].values.items():
+        if all(np.array_equal(value, setting.values[name]) for setting in settings):
+            found.append(f"input {name!r} was always {_said(value)}")
+    return found
+
+
+def _said(value: Any) -> str:
+    return str(np.asarray(value).tolist())

@@ -1,0 +1,71 @@
+"""What follows when everything has run and nothing differs, and how it is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from onereshape.models.certificates.certificate import Status
+from onereshape.models.certificates.trial import Sizes, Trial, is_blind, matters, said
+
+
+def verdict(trial: Trial) -> tuple[Status, str]:
+    """A status, and the sentence that says what was compared and what only ran, apart from each other."""
+    named = [name for name in trial.distances if matters(trial, name)]
+    if not named:
+        return "untested", "no output carries the batch" if trial.kind == "batch" else "no output was compared"
+    silent = _silent(trial)
+    if all(any(name in names for names in silent.values()) for name in named):
+        found = "; ".join(f"{why}: {', '.join(names)}" for why, names in silent.items() if names)
+        return "untested", f"no output depends on the sample ({found})"
+    compared, only = said_all(trial.compared), [sizes for sizes in trial.ran if sizes not in trial.compared]
+    notes = [f"not tested, {why}: {', '.join(names)}" for why, names in silent.items() if names]
+    notes += [*_gaps(trial), *trial.held]
+    shut = [symbol for symbol, size in trial.own.items() if all(at[symbol] == size for at in trial.compared)]
+    if shut:
+        where = "the exported size" if len(trial.own) == 1 else "the exported sizes"
+        if len(shut) == len(trial.own):
+            parts = [f"compared at {compared} ({where})"]
+        else:
+            parts = [f"compared at {compared}, but with no other {', '.join(shut)} than the exported"]
+        parts += [*notes, f"ran at {said_all(only)}: what it answers there was compared with nothing"]
+        return "unwitnessed", "; ".join(parts)
+    largest = max(found.absolute for found in trial.distances.values())
+    parts = [f"compared at {compared}", f"the largest difference is {largest:.3g}", *notes]
+    return "certified", "; ".join([*parts, f"only ran at {said_all(only)}"] if only else parts)
+
+
+def said_all(sizes: Sequence[Sizes]) -> str:
+    """Several sizes: `N = 1, 2`, `(H, W) = (4, 6), (8, 6)`."""
+    names = [*sizes[0]] if sizes else []
+    if not names:
+        return "the sizes of the original"
+    if any([*each] != names for each in sizes):
+        return "; ".join(map(said, sizes))
+    if len(names) == 1:
+        return f"{names[0]} = {_listed(each[names[0]] for each in sizes)}"
+    return f"({', '.join(names)}) = {_listed(f'({_listed(each.values())})' for each in sizes)}"
+
+
+def _listed(items: Iterable[object]) -> str:
+    return ", ".join(map(str, items))
+
+
+def _silent(trial: Trial) -> dict[str, list[str]]:
+    """Outputs that show nothing, by the reason."""
+    found: dict[str, list[str]] = {"empty in every run": [], "never finite": [], "the same for all samples": []}
+    for name in trial.distances:
+        if not trial.elements.get(name):
+            found["never finite" if trial.entries.get(name) else "empty in every run"].append(name)
+        elif matters(trial, name) and is_blind(trial, name):
+            found["the same for all samples"].append(name)
+    return found
+
+
+def _gaps(trial: Trial) -> list[str]:
+    """Outputs that had nothing to compare at some of the sizes."""
+    found = []
+    for name, seen in trial.seen.items():
+        missing = [sizes for sizes in trial.compared if sizes not in seen]
+        if missing:
+            found.append(f"{name} was empty or not finite at {said_all(missing)}")
+    return found

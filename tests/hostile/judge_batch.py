@@ -9,6 +9,7 @@ import numpy as np
 
 from tests.hostile.engine import Array, Engine, Failed
 from tests.hostile.generator import Case
+from tests.hostile.noise import TURNS, noisy
 from tests.hostile.verdict import Verdict, difference, perturbed, steady
 from tests.hostile.worlds import fragile, opened
 
@@ -62,17 +63,18 @@ class Truth:
             except Failed:
                 continue
 
-    def _alone(self, parts: Mapping[str, list[Array]], sample: int) -> list[Array]:
-        return self.engine(self.case.feed(parts, [sample] * self.unit))
+    def _alone(self, parts: Mapping[str, list[Array]], sample: int, engine: Engine | None = None) -> list[Array]:
+        return (engine or self.engine)(self.case.feed(parts, [sample] * self.unit))
 
     def shaken(self, samples: list[int]) -> list[list[list[Array]]]:
-        """The answers for inputs with other last bits, three times."""
+        """The answers for inputs with other last bits, several times."""
         rng = np.random.default_rng([*self.seed, 1])
         found = []
-        for _ in range(3):
+        for turn in range(TURNS):
+            engine = Engine(noisy(self.case.proto, turn))
             parts = {name: [perturbed(rng, each) for each in arrays] for name, arrays in self.parts.items()}
             try:
-                found.append([self._alone(parts, sample) for sample in samples])
+                found.append([self._alone(parts, sample, engine) for sample in samples])
             except Failed:
                 continue
         return found
@@ -179,7 +181,7 @@ def _whole(case: Case, original: Engine, ours: Engine, rng: np.random.Generator)
         expected = original(feeds)
     except Failed:
         return None
-    return _same(original, expected, ours, feeds, rng, "at the exported size")
+    return _same(case, expected, ours, feeds, rng, "at the exported size")
 
 
 def _empty(case: Case, original: Engine, ours: Engine, rng: np.random.Generator) -> Verdict | None:
@@ -198,11 +200,11 @@ def _empty(case: Case, original: Engine, ours: Engine, rng: np.random.Generator)
     except Failed:
         return None
     expected = [values.get(output.name) for output in case.proto.graph.output]
-    return _same(original, expected, ours, feeds, rng, "at 0 samples")
+    return _same(case, expected, ours, feeds, rng, "at 0 samples")
 
 
 def _same(
-    original: Engine,
+    case: Case,
     expected: Sequence[Any],
     ours: Engine,
     feeds: dict[str, Array],
@@ -215,14 +217,15 @@ def _same(
         return Verdict(ROOM, "broken", f"{said}: {failure}")
     for place, (one, other) in enumerate(zip(found, expected, strict=True)):
         why = None if other is None else difference(one, other)
-        if why is not None and steady(one, other, lambda place=place: _again(original, feeds, place, rng)):  # type: ignore[misc]
+        if why is not None and steady(one, other, lambda place=place: _again(case, feeds, place, rng)):  # type: ignore[misc]
             return Verdict(ROOM, "wrong", f"output {place} {said}: {why}")
     return None
 
 
-def _again(original: Engine, feeds: dict[str, Array], place: int, rng: np.random.Generator) -> list[Array]:
+def _again(case: Case, feeds: dict[str, Array], place: int, rng: np.random.Generator) -> list[Array]:
     found = []
-    for _ in range(3):
+    for turn in range(TURNS):
+        original = Engine(noisy(case.proto, turn))
         try:
             found.append(original({name: perturbed(rng, array) for name, array in feeds.items()})[place])
         except Failed:

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-FRAGILE = frozenset("GRU LSTM RNN Trilu GatherElements Unique ReverseSequence GatherND Scan Loop Einsum InstanceNormalization".split())
+FRAGILE = frozenset(
+    "GRU LSTM RNN Trilu GatherElements Unique ReverseSequence GatherND Scan Loop Einsum InstanceNormalization".split()
+)
 """Operators that an empty tensor makes abort the whole process."""
 
 _EMPTY = frozenset(

@@ -58,6 +58,7 @@ def steady(found: Array, expected: Array, again: Callable[[], Sequence[Array]]) 
     if found.shape != expected.shape or found.dtype != expected.dtype:
         return True
     unlike = differing(found, expected)
+    whole = int(unlike.sum())
     with np.errstate(all="ignore"):
         gap = np.abs(found.astype(float) - expected.astype(float))
         for other in again():
@@ -68,7 +69,7 @@ def steady(found: Array, expected: Array, again: Callable[[], Sequence[Array]]) 
             if expected.dtype.kind == "f":
                 explained |= np.isnan(gap) & (np.abs(expected) > 1e30)
             unlike &= ~explained
-    return bool(unlike.any())
+    return int(unlike.sum()) > whole * 0.7  # where some of a row is shaken, the rest of it may be by chance the same
 
 
 def perturbed(rng: np.random.Generator, array: Array) -> Array:

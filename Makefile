@@ -3,8 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 LOWEST := .venv-lowest
+# What the extension is built from, at installation.
+KERNELS := CMakeLists.txt $(wildcard src/kernels/*)
 
-.PHONY: demo test test-lowest hostile lint bench sanitize docs clean
+.PHONY: demo test test-lowest hostile lint bench sanitize sanitize-memory sanitize-threads docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -31,14 +33,27 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python bench/copies.py
 	$(BIN)/python bench/dask.py
 
-# The copy kernels with AddressSanitizer and UBSan, on random shapes, strides and offsets.
-sanitize: $(VENV)/.installed-sanitize
-	$(BIN)/cmake -S . -B build/sanitize -G Ninja -DONERESHAPE_SANITIZE=ON -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
-	    -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python -Dpybind11_DIR=$$($(BIN)/python -m pybind11 --cmakedir)
-	$(BIN)/cmake --build build/sanitize
-	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
-	    ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
-	    $(BIN)/python tests/fuzz_copy.py $$(ls build/sanitize/_copy*.so)
+# The law of the copies with AddressSanitizer and UBSan, then with ThreadSanitizer: the whole world and many random copies
+# (a few minutes), or a part of them with BUDGET=small.
+BUDGET ?= large
+COPIES_large := --world 1 --random 20000
+COPIES_small := --world 23 --random 1000
+# ThreadSanitizer may find its addresses taken where the kernel puts things anywhere.
+IN_PLACE := $(shell setarch -R true 2>/dev/null && echo setarch -R)
+
+sanitize: sanitize-memory sanitize-threads
+sanitize-memory: SANITIZERS := address,undefined
+sanitize-memory: LIBRARIES := asan ubsan
+sanitize-threads: SANITIZERS := thread
+sanitize-threads: LIBRARIES := tsan
+sanitize-memory sanitize-threads: $(VENV)/.installed-sanitize
+	$(BIN)/cmake -S . -B build/$@ -G Ninja -DONERESHAPE_SANITIZE=$(SANITIZERS) \
+	    -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python \
+	    -Dpybind11_DIR=$$($(BIN)/python -m pybind11 --cmakedir)
+	$(BIN)/cmake --build build/$@
+	$(IN_PLACE) env LD_PRELOAD="$(foreach name,$(LIBRARIES),$$($(CXX) -print-file-name=lib$(name).so))" \
+	    ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=halt_on_error=1 PYTHONMALLOC=malloc \
+	    $(BIN)/python tests/fuzz_copy.py $$(ls build/$@/_copy*.so) $(COPIES_$(BUDGET))
 
 docs: $(VENV)/.installed
 	$(BIN)/python docs/write_dialects.py
@@ -52,7 +67,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
-$(VENV)/.installed: $(VENV)/bin/python pyproject.toml
+$(VENV)/.installed: $(VENV)/bin/python pyproject.toml $(KERNELS)
 	$(BIN)/python -m pip install --quiet --editable .
 	touch $@
 
@@ -63,7 +78,7 @@ $(VENV)/.installed-%: $(VENV)/.installed pyproject.toml
 $(VENV)/.installed-lint: $(VENV)/.installed-test
 $(VENV)/.installed-bench: $(VENV)/.installed-test
 
-$(LOWEST)/.installed: pyproject.toml
+$(LOWEST)/.installed: pyproject.toml $(KERNELS)
 	$(PYTHON) -m venv $(LOWEST)
 	$(LOWEST)/bin/python -m pip install --quiet --upgrade pip
 	$(PYTHON) tests/lowest.py pyproject.toml > $(LOWEST)/constraints.txt

@@ -89,10 +89,11 @@ def measured(dims: Dims, axes: Dims, itemsize: int, seconds: float) -> dict[str,
     threads = cpu_copy.threads()
     source, destination = base.ctypes.data, block.ctypes.data
     theirs, ours = torch.from_numpy(x), torch.from_numpy(y)
-    _copy.copy_array(plan, y, x, threads)
+    least = cpu_copy.BYTES_PER_THREAD
+    _copy.copy_array(plan, y, x, threads, least)
     assert np.array_equal(x, y)
     calls: dict[str, Callable[[], Any]] = {
-        "ours": lambda: _copy.copy_array(plan, y, x, threads),
+        "ours": lambda: _copy.copy_array(plan, y, x, threads, least),
         "memcpy": lambda: ctypes.memmove(destination, source, base.size),
         "numpy": lambda: np.copyto(y, x),
         "torch": lambda: ours.copy_(theirs),

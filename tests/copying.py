@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.strategies import Array
+Array = np.ndarray[Any, np.dtype[Any]]
 
 SIZES = (1, 2, 3, 4, 5, 7, 8, 12, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 80, 128, 130)
 """Around the sides of squares, panels and lines, where kernels go wrong."""

@@ -1,32 +1,49 @@
-"""Random copies by an extension built with sanitizers, each between two blocks of exactly the bytes it may touch.
+"""The law of the copies by an extension built with sanitizers, between blocks of exactly the bytes that may be touched.
 
-    python tests/fuzz_copy.py EXTENSION [HOW_MANY]
+    python tests/fuzz_copy.py EXTENSION [--world 1] [--random 20000]
 
-`make sanitize` builds the extension with AddressSanitizer and UBSan and runs this: one byte too far ends it.
+Every copy of `tests/laws/copies_world.py`, or one in so many of them, and as many random ones.  `make sanitize` builds
+the extension with AddressSanitizer and UBSan, then with ThreadSanitizer, and runs this with each: one byte too far, or
+written by two threads, ends it.
 """
 
 from __future__ import annotations
 
+import argparse
 import ctypes
 import importlib.util
 import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
-from random import Random
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.modules["onereshape.arrays._copy"] = None  # type: ignore[assignment]  # not the installed one
 
-from onereshape.arrays.layout import copy_plan  # noqa: E402
-from tests.copying import random_dims, random_view  # noqa: E402
+from tests.copying import Array  # noqa: E402
+from tests.laws.copies_world import (  # noqa: E402
+    ITEMS,
+    THREADS,
+    Recipe,
+    kernels_plan,
+    long,
+    plan_of,
+    random_cut,
+    random_recipe,
+    world,
+)
 
 LIBC = ctypes.CDLL(None)
 LIBC.malloc.restype = ctypes.c_void_p
 LIBC.malloc.argtypes = [ctypes.c_size_t]
 LIBC.free.argtypes = [ctypes.c_void_p]
+
+BYTES: Array = np.random.default_rng(12).integers(0, 256, 1 << 20, np.uint8)
 
 
 def loaded(path: str) -> ModuleType:
@@ -37,38 +54,49 @@ def loaded(path: str) -> ModuleType:
     return module
 
 
-def block(nbytes: int) -> tuple[int, Any]:
+@contextmanager
+def block(nbytes: int) -> Iterator[Array]:
     """Memory of exactly so many bytes, which the sanitizer fences."""
     address = LIBC.malloc(nbytes)
-    return address, np.frombuffer(memoryview((ctypes.c_uint8 * nbytes).from_address(address)), np.uint8)
+    try:
+        yield np.frombuffer(memoryview((ctypes.c_uint8 * nbytes).from_address(address)), np.uint8)
+    finally:
+        LIBC.free(address)
 
 
-def one_copy(kernels: ModuleType, seed: int) -> str:
-    random = Random(seed)  # noqa: S311
-    item = random.choice((1, 1, 2, 2, 4, 4, 8, 8, 16, 16, random.randint(1, 32)))
-    large = random.random() < 0.02
-    dims = random_dims(random, ((3 << 20) if large else (1 << 14)) // item)
-    source_address, source = block(int(np.prod(dims)) * item)
-    source[:] = np.random.default_rng(seed).integers(0, 256, source.size, np.uint8)
-    view = random_view(random, source.view(f"V{item}").reshape(dims))
-    destination_address, destination = block(view.nbytes)
-    plan = copy_plan(view.shape, view.strides, item)
-    made = kernels.Plan(plan.kind, plan.item, plan.dims, plan.source, plan.destination, plan.source_axis, plan.tile)
-    kernels.copy_array(made, destination.view(f"V{item}").reshape(view.shape), view, random.choice((1, 1, 2, 5)))
-    assert destination.tobytes() == view.tobytes(), f"seed {seed}: {plan}"
-    LIBC.free(source_address)
-    LIBC.free(destination_address)
-    return plan.kind
+def one_copy(kernels: ModuleType, recipe: Recipe, threads: int, bytes_per_thread: int) -> str:
+    """Copies into the complement of what must come out, and gives the kind of the plan."""
+    with block(recipe.nbytes) as source:
+        source[:] = BYTES[: source.size]
+        view = recipe.seen(source)
+        expected = np.frombuffer(view.tobytes(), np.uint8)
+        with block(view.nbytes) as destination:
+            destination[:] = ~expected
+            output = destination.view(view.dtype).reshape(view.shape)
+            kernels.copy_array(kernels_plan(kernels, view), output, view, threads, bytes_per_thread)
+            assert np.array_equal(destination, expected), (recipe.name, threads, bytes_per_thread)
+        return plan_of(view).kind
+
+
+def cases(every: int, count: int) -> Iterator[tuple[Recipe, int, int]]:
+    """One in `every` copies of the world; its long ones, by one and two threads, always; and so many random ones."""
+    whole = ((recipe, threads, 1) for item in ITEMS for recipe in world(item) for threads in THREADS)
+    yield from islice(whole, 0, None, every)
+    yield from ((recipe, threads, 1) for item in ITEMS for recipe in long(item) for threads in (1, 2))
+    for seed in range(count):
+        recipe = random_recipe(seed)
+        yield recipe, *random_cut(seed, recipe.nbytes)
 
 
 def main() -> None:
-    kernels = loaded(sys.argv[1])
-    count = int(sys.argv[2]) if len(sys.argv) > 2 else 20_000
-    kinds: dict[str, int] = {}
-    for seed in range(count):
-        kind = one_copy(kernels, seed)
-        kinds[kind] = kinds.get(kind, 0) + 1
-    print(f"{count} copies, no byte out of place: {kinds}")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("extension")
+    parser.add_argument("--world", type=int, default=1, help="one in so many copies of the world")
+    parser.add_argument("--random", type=int, default=20_000, help="so many random copies")
+    args = parser.parse_args()
+    kernels = loaded(args.extension)
+    kinds = Counter(one_copy(kernels, *case) for case in cases(args.world, args.random))
+    print(f"{kinds.total()} copies, no byte out of place: {dict(kinds)}")
 
 
 if __name__ == "__main__":

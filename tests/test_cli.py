@@ -439,6 +439,13 @@ class TestMissingDims:
             (["--data", "N,2.5", "--target", "-1"], 2, "data[1] is '2.5', not an integer"),
             (["--data", "8..1", "--target", "-1"], 2, "data[0] is (8, 1), but a dim is a pair (low, high)"),
             (["--data", "N", "--target", "-1", "--bounds", "N"], 2, "'N' does not limit a name: write --bounds N=1..8"),
+            (
+                ["--data", "N,S", "--target", "-1", "--bounds", "M=1..8"],
+                2,
+                "bounds limits 'M', which is no name in data",
+            ),
+            (["--data", "N", "--target", "-1", "--bounds", "N=8..1"], 2, "the bounds of N are (8, 1), not a pair"),
+            (["--data", "N", "--target", "-1", "--bounds", "N=1..2", "--bounds", "N=1.."], 2, "--bounds gives N twice"),
             (["--data", "N,,3", "--target", "-1"], 2, "data[1] is '', not an integer"),
         ],
     )

@@ -94,7 +94,7 @@ class TestOpset:
         path = network("b = Softmax<axis = 1>(v)")
         expected = (
             f"{path}: Softmax graph/Softmax#0 cannot be taken to opset 12: what onnx's converter makes of it gives "
-            "another output  [unsupported-model]"
+            "another output at N = 4  [unsupported-model]"
         )
         assert refused(capsys, path, "--to", "onnx-12", "-o", "o.onnx") == (2, expected)
 

@@ -133,6 +133,20 @@ def test_a_plan_that_is_none_is_refused(change: dict[str, Any]) -> None:
         _copy.Plan(*words.values(), (4, 4))  # type: ignore[call-arg]
 
 
+def test_more_bytes_than_can_be_counted_are_refused() -> None:
+    with pytest.raises(ValueError, match="more bytes than can be counted"):
+        _copy.Plan("rows", 4, (1 << 62,), (4,), (4,), 0, (1, 1))
+    with pytest.raises(ValueError, match="more bytes than can be counted"):
+        _copy.Plan("rows", 4, (4,), (1 << 62,), (4,), 0, (1, 1))
+
+
+def test_threads_that_move_nothing_are_refused() -> None:
+    x = np.zeros((8, 8), np.int32)
+    plan = cpu_copy.kernel_plan(x.T.shape, x.T.strides, 4)
+    with pytest.raises(ValueError, match="a thread moves something"):
+        _copy.copy_array(plan, np.empty((8, 8), np.int32), x.T, 2, 0)
+
+
 def test_a_plan_of_other_arrays_is_refused() -> None:
     x = np.zeros((8, 8), np.int32)
     plan = cpu_copy.kernel_plan(x.T.shape, x.T.strides, 4)
@@ -142,7 +156,7 @@ def test_a_plan_of_other_arrays_is_refused() -> None:
         (x.copy().T, x.T),
     ]:
         with pytest.raises(ValueError, match="other arrays"):
-            _copy.copy_array(plan, destination, source, 1)
+            _copy.copy_array(plan, destination, source, 1, 1)
 
 
 class TestThreads:
@@ -184,6 +198,26 @@ class TestThreads:
         _, status = os.waitpid(child, 0)
 
         assert os.waitstatus_to_exitcode(status) == 0
+
+    def test_where_no_more_can_be_made(self) -> None:
+        """The one there is does the others' parts, and those that were made are joined."""
+        code = (
+            "import resource\n"
+            "import numpy as np\n"
+            "from onereshape.arrays import _copy, cpu_copy\n"
+            "x = np.arange(600 * 700, dtype=np.int32).reshape(600, 700).T\n"
+            "plan = cpu_copy.kernel_plan(x.shape, x.strides, 4)\n"
+            "y = np.empty(x.shape, x.dtype)\n"
+            "pages = int(open('/proc/self/statm').read().split()[0])\n"
+            "for more in (0, 1 << 20, 12 << 20, 40 << 20):\n"  # a thread's stack is often 8 MB
+            "    limit = pages * resource.getpagesize() + more\n"
+            "    np.invert(x, out=y)\n"
+            "    resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))\n"
+            "    _copy.copy_array(plan, y, x, 9, 1)\n"
+            "    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))\n"
+            "    assert (y == x).all()\n"
+        )
+        subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603
 
 
 def test_without_the_extension() -> None:

@@ -19,9 +19,10 @@ SOURCE = ROOT / "src" / "onereshape"
 FLOORS = [
     {"errors"},
     {"specs", "dtypes", "dims"},
-    {"conditions", "narrowing"},
+    {"bounds", "conditions", "narrowing"},
     {"target", "shape"},
     {"semantics", "balance"},
+    {"cases"},
     {"inference", "explain"},
     {"arrays"},
     {"operator"},

@@ -31,7 +31,10 @@ from tests.asking import COLUMNS, N1, Answer, answered, ask, each
         (["N"], [(2, 5)], {"N": (0, 3)}, (["N"], FITS, "N >= 2")),
         (["N"], [7], {"N": (7, 8)}, ([7], "N = 7")),
         (["N"], [7], {"N": [8, None]}, "impossible-volume"),
-        (["N"], [-1], {"K": (1, 2)}, (["N"],)),
+        (["N"], [-1], {"N": 5}, ([5],)),
+        (["N"], [-1], {"N": None}, (["N"],)),
+        (["N"], [2, 3], {"N": (np.int64(1), np.int8(6))}, ([2, 3], "N = 6")),
+        (["past  + 1"], [4, -1], {" past + 1 ": (4, 7)}, ([4, 1], "past + 1 = 4")),
         (["past + 1"], [4, -1], {"past + 1": (4, 7)}, ([4, 1], "past + 1 = 4")),
     ],
 )
@@ -275,7 +278,15 @@ def test_an_interval_below_minus_one_is_no_entry(pair: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "bounds", [{"N": (5, 3)}, {"N": 2.5}, {"N": (1, 2, 3)}, {"N": "M"}, {"N": -3}, {"N": (-5, -2)}, [("N", 3)], 5]
+    "bounds",
+    [
+        *({"N": pair} for pair in ((5, 3), 2.5, (1, 2, 3), "M", -3, (-5, -2), (-1, 8), (None, 8), (1.0, 8), (1, 8.5))),
+        *({"N": pair} for pair in ((True, 8), (0, True), True, (1, "8"), (), (2**63, None), (2**63, 2**64), object())),
+        *({name: (1, 8)} for name in ("M", "n", "2*N", "N*N", "", "data[0]", "size(data)", "1", "9" * 99, 3, None)),
+        {"N": (1, 2), " N ": (1, 3)},
+        [("N", 3)],
+        5,
+    ],
 )
 def test_bad_bounds(bounds: Any) -> None:
     with pytest.raises(orx.ReshapeError) as refusal:

@@ -52,6 +52,14 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: orx.infer(["N", 2.5], [-1], "onnx"),  # type: ignore[list-item]
         "data[1] is 2.5, but a dim is an integer, None, a name or a pair  [bad-dim]",
     ),
+    "unknown-name": (
+        lambda: orx.infer(["N", "S"], [0, -1], "onnx", bounds={"M": (1, 8)}),
+        "bounds limits 'M', which is no name in data or target; the names are N, S  [unknown-name]",
+    ),
+    "bad-bounds": (
+        lambda: orx.infer(["N"], [-1], "onnx", bounds={"N": (8, 1)}),
+        "the bounds of N are (8, 1), not a pair (low, high) of sizes with low <= high, or high None  [bad-bounds]",
+    ),
     "negative-dim": (
         lambda: orx.resolve([2, -3], [6], "onnx"),
         "data[1] is -3: a dimension cannot be negative  [negative-dim]\n  data    [2, -3]\n              ^^",
@@ -188,6 +196,11 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
         "the node 'a' is a Conv  [unsupported-model]",
     ),
     "bad-usage": (lambda: _fail(ReshapeError("bad-usage", why="no --target")), "no --target  [bad-usage]"),
+    "unforeseen": (
+        lambda: _fail(ReshapeError("unforeseen", type="KeyError", place="models/check.py:7", variable="TRACE")),
+        "KeyError at models/check.py:7, a mistake of onereshape's: please report it with the command, its file and "
+        "what `onereshape --version` says (TRACE=1 shows the traceback)  [unforeseen]",
+    ),
     "unknown-input": (
         lambda: _fail(
             FixError("unknown-input", name="pixels", nearest=" (did you mean 'pixel_values'?)", there="it has 1")

@@ -4,6 +4,8 @@
 #include <pybind11/stl.h>
 
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "copy.hpp"
 
@@ -32,13 +34,23 @@ Plan plan(const std::string& kind, Index item, const std::vector<Index>& dims, c
     return onereshape::make_plan(kind_of(kind), item, axes, source_axis, tile.first, tile.second);
 }
 
-void run(const Plan& plan, char* destination, const char* source, int threads) {
+// How a copy is cut, for those who check it.
+std::vector<std::tuple<Index, Index, Index, Index, bool>> parts(const Plan& plan, int threads, Index bytes_per_thread) {
+    std::vector<std::tuple<Index, Index, Index, Index, bool>> found;
+    for (const onereshape::Part& part : onereshape::parts_of(plan, threads, bytes_per_thread)) {
+        found.emplace_back(part.first, part.last, part.begin, part.end, part.along_source);
+    }
+    return found;
+}
+
+void run(const Plan& plan, char* destination, const char* source, int threads, Index bytes_per_thread) {
     py::gil_scoped_release release;
-    onereshape::copy(plan, destination, source, threads);
+    onereshape::copy(plan, destination, source, threads, bytes_per_thread);
 }
 
 // Between arrays: what the plan would touch must be exactly what the two hold.
-void copy_array(const Plan& plan, const py::array& destination, const py::array& source, int threads) {
+void copy_array(const Plan& plan, const py::array& destination, const py::array& source, int threads,
+                Index bytes_per_thread) {
     Index low = 0, high = source.itemsize();
     for (py::ssize_t axis = 0; axis < source.ndim(); ++axis) {
         const Index reach = source.strides(axis) * (source.shape(axis) - 1);
@@ -48,12 +60,13 @@ void copy_array(const Plan& plan, const py::array& destination, const py::array&
     const bool fits = destination.nbytes() == plan.nbytes && (destination.flags() & py::array::c_style) != 0;
     if (!fits || low != plan.low || high != plan.high) throw std::invalid_argument("the plan is of other arrays");
     run(plan, static_cast<char*>(const_cast<py::array&>(destination).mutable_data()), static_cast<const char*>(source.data()),
-        threads);
+        threads, bytes_per_thread);
 }
 
 // Between addresses, for other libraries' tensors: the caller knows that the plan is theirs.
-void copy_address(const Plan& plan, std::uintptr_t destination, std::uintptr_t source, int threads) {
-    run(plan, reinterpret_cast<char*>(destination), reinterpret_cast<const char*>(source), threads);
+void copy_address(const Plan& plan, std::uintptr_t destination, std::uintptr_t source, int threads,
+                  Index bytes_per_thread) {
+    run(plan, reinterpret_cast<char*>(destination), reinterpret_cast<const char*>(source), threads, bytes_per_thread);
 }
 
 // How many bytes an array begins behind the start of a cache line.
@@ -65,7 +78,10 @@ std::uintptr_t beyond_line(const py::array& array) {
 
 PYBIND11_MODULE(_copy, module, py::mod_gil_not_used()) {
     module.doc() = "Copies into C order, by the plans of onereshape.arrays.layout.";
-    py::class_<Plan>(module, "Plan", py::module_local()).def(py::init(&plan)).def_readonly("nbytes", &Plan::nbytes);
+    py::class_<Plan>(module, "Plan", py::module_local())
+        .def(py::init(&plan))
+        .def_readonly("nbytes", &Plan::nbytes)
+        .def("parts", &parts);
     module.def("copy_array", &copy_array);
     module.def("copy_address", &copy_address);
     module.def("beyond_line", &beyond_line);

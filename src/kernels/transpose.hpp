@@ -124,13 +124,14 @@ constexpr Index buffer_bytes = line / 4 * (longest_run * 4 + line);
 // A panel one line high (its nb items are 64 bytes) through the buffer; na is a multiple of 16 bytes of items.  Runs of
 // the source go on over the repeats of the panel.
 template <class T>
-void transpose_panel(char* destination, const char* source, Index na, const Rectangle& r, Index repeats, char* buffer) {
+void transpose_panel(char* destination, const char* source, Index na, const Rectangle& r, const Repeats& repeats,
+                     char* buffer) {
     using Word = std::uint32_t;
     constexpr Index width = sizeof(T), word = sizeof(Word), zipped = word / width, step = 16 / word;
-    const Index whole = na * repeats;
+    const Index whole = na * repeats.count, run = repeats.count > 1 ? longest_run : r.run;
     Index i = 0;
-    for (Index begin = 0; begin < whole; begin += r.run) {
-        const Index length = std::min(r.run, whole - begin);
+    for (Index begin = 0; begin < whole; begin += run) {
+        const Index length = std::min(run, whole - begin);
         // A line more than whole lines: rows a power of two apart would fall into few sets of the cache.
         const Index row = (length * word + line - 1) / line * line + line;
         const char* from = source + begin * width;
@@ -138,58 +139,75 @@ void transpose_panel(char* destination, const char* source, Index na, const Rect
         for (Index k = 0; k < length; k += step, i += step) {
             if (i == na) {
                 i = 0;
-                destination += r.dr;
+                destination += repeats.apart;
             }
             write_lines<Word>(destination + i * r.da, r.da, buffer + k * word, row);
         }
     }
 }
 
-// The same straight from the source, where few rows make a line.
+// The same straight from the source, where few rows make a line: nothing would be gained by going on.
 template <class T>
-void transpose_panel_direct(char* destination, const char* source, Index na, const Rectangle& r, Index repeats) {
+void transpose_panel_direct(char* destination, const char* source, Index na, const Rectangle& r) {
     constexpr Index width = sizeof(T), step = 16 / width;
-    for (Index n = 0; n < repeats; ++n, destination += r.dr, source += na * width) {
-        for (Index i = 0; i < na; i += step) write_lines<T>(destination + i * r.da, r.da, source + i * width, r.sb);
-    }
+    for (Index i = 0; i < na; i += step) write_lines<T>(destination + i * r.da, r.da, source + i * width, r.sb);
 }
 
-// Whether 16 rows this far apart fall into so few sets of a first-level cache that they drive each other out.
-inline bool crowded(Index sb) { return sb % 4096 == 0; }
-
-// A rectangle repeats only if na is a multiple of `side`.
+// Whether the rows come straight from the source: those of 8 bytes, and of 4 unless 16 of them, this far apart, fall into
+// so few sets of a first-level cache that they drive each other out.
 template <class T>
-void transpose(char* destination, const char* source, const Rectangle& r) {
+inline bool direct(Index sb) {
+    return sizeof(T) == 8 || (sizeof(T) == 4 && sb % 4096 != 0);
+}
+
+// Rectangles of at least one square's side by one line: panel after panel, each over all repeats.  More than one repeat
+// only if na is a multiple of that side, as the last columns of any other overlap those before, and not direct.
+template <class T>
+void transpose_panels(char* destination, const char* source, const Rectangle& r, const Repeats& repeats) {
     constexpr Index width = sizeof(T), high = line / width, side = 16 / width;
-    if (r.na < side || r.nb < side) {
-        if constexpr (width <= 4) {
-            if (r.na >= side / 2 && r.nb >= side / 2) {
-                return transpose_half_squares<T>(destination, source, r.na, r.nb, r.sb, r.da);
-            }
-        }
-        return transpose_narrow<T>(destination, source, r.na, r.nb, r.sb, r.da);
-    }
-    if (r.nb < high) {
-        for (Index n = 0; n < r.repeats; ++n) {
-            transpose_squares<T>(destination + n * r.dr, source + n * r.na * width, r.na, r.nb, r.sb, r.da);
-        }
-        return;
-    }
-    alignas(64) static thread_local char buffer[width == 8 ? 1 : buffer_bytes];
-    const bool direct = width == 8 || (width == 4 && !crowded(r.sb));
-    const auto panel = [&](char* to, const char* from, Index na, Index repeats) {
+    alignas(64) char buffer[width == 8 ? 1 : buffer_bytes];
+    const bool straight = direct<T>(r.sb);
+    const auto panel = [&](char* to, const char* from, Index na, const Repeats& times) {
         if constexpr (width >= 4) {
-            if (direct) return transpose_panel_direct<T>(to, from, na, r, repeats);
+            if (straight) return transpose_panel_direct<T>(to, from, na, r);
         }
-        if constexpr (width <= 4) transpose_panel<T>(to, from, na, r, repeats, buffer);
+        if constexpr (width <= 4) transpose_panel<T>(to, from, na, r, times, buffer);
     };
     const Index whole = r.na / side * side, last = r.na - side;
     for (Index j = 0; j < r.nb; j += high) {
         j = std::min(j, r.nb - high);
         char* to = destination + j * width;
         const char* from = source + j * r.sb;
-        panel(to, from, whole, r.repeats);
-        if (whole < r.na) panel(to + last * r.da, from + last * width, side, 1);
+        panel(to, from, whole, repeats);
+        if (whole < r.na) panel(to + last * r.da, from + last * width, side, once);
+    }
+}
+
+// One rectangle of any other extents, by the largest squares that it holds.
+template <class T>
+void transpose_small(char* destination, const char* source, Index na, Index nb, Index sb, Index da) {
+    constexpr Index width = sizeof(T), side = 16 / width;
+    if (na >= side && nb >= side) return transpose_squares<T>(destination, source, na, nb, sb, da);
+    if constexpr (width <= 4) {
+        if (na >= side / 2 && nb >= side / 2) {
+            return transpose_half_squares<T>(destination, source, na, nb, sb, da);
+        }
+    }
+    transpose_narrow<T>(destination, source, na, nb, sb, da);
+}
+
+// The only place that tells how repeats are moved: all at once by panels that can, one by one by everything else.
+template <class T>
+void transpose(char* destination, const char* source, const Rectangle& r, const Repeats& repeats) {
+    constexpr Index width = sizeof(T), high = line / width, side = 16 / width;
+    const bool panels = r.na >= side && r.nb >= high;
+    if (panels && r.na % side == 0 && !direct<T>(r.sb)) return transpose_panels<T>(destination, source, r, repeats);
+    for (Index n = 0; n < repeats.count; ++n, destination += repeats.apart, source += r.na * width) {
+        if (panels) {
+            transpose_panels<T>(destination, source, r, once);
+        } else {
+            transpose_small<T>(destination, source, r.na, r.nb, r.sb, r.da);
+        }
     }
 }
 

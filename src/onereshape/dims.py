@@ -61,6 +61,15 @@ Size = int | Product
 ONE = Product(1)
 
 
+def is_ours(name: str) -> bool:
+    """Whether a symbol is one that we named, as no user can.
+
+    >>> is_ours("data[0]"), is_ours("data[0] + 1"), is_ours("_0")
+    (True, False, False)
+    """
+    return _OURS.fullmatch(name) is not None
+
+
 @cache
 def place_of(axis: int) -> Product:
     """A dim of data that has no name: its place."""
@@ -257,7 +266,7 @@ _WANTED = "an integer, None, a name or a pair"
 def _parse_size(text: str) -> Size | None:
     """None for the empty name, and for the names that conditions give to what has none."""
     product = parse(text)
-    if any(not symbol or _OURS.fullmatch(symbol) for symbol in product[1]):
+    if any(not symbol or is_ours(symbol) for symbol in product[1]):
         return None
     return product if product[1] else product[0]
 

@@ -40,6 +40,8 @@ CODES: dict[str, Code] = {
     "not-a-list": Code("{what} is {value}, not a list of integers", usage=True),
     "not-an-integer": Code("{what}[{axis}] is {value}, not an integer", usage=True),
     "bad-dim": Code("{what}[{axis}] is {value}, but a dim is {wanted}", usage=True),
+    "unknown-name": Code("bounds limits {name!r}, which is no name in data or target{nearest}; {there}", usage=True),
+    "bad-bounds": Code("the bounds of {name} are {value}, not {wanted}", usage=True),
     "negative-dim": Code("data[{axis}] is {value}: a dimension cannot be negative", caret="data", usage=True),
     "not-an-array": Code("{what} is of type {type}, not {wanted}", usage=True),
     # The rule of Reshape
@@ -117,6 +119,11 @@ CODES: dict[str, Code] = {
     "unwritable": Code("{path}: {why}", usage=True),
     "unsupported-model": Code("{why}", usage=True),
     "bad-usage": Code("{why}", usage=True),
+    "unforeseen": Code(
+        "{type} at {place}, a mistake of onereshape's: please report it with the command, its file and what "
+        "`onereshape --version` says ({variable}=1 shows the traceback)",
+        usage=True,
+    ),
     "nothing-asked": Code("nothing is asked of fix: give a batch, dims to free, or simplify", usage=True),
     "not-certified": Code("the repaired model is not certified: {why}"),
     "unwitnessed": Code(

@@ -11,8 +11,10 @@ from functools import lru_cache
 from typing import Any
 
 from onereshape.balance import Balance, Open, Question, Word
+from onereshape.bounds import read_bounds
+from onereshape.cases import tightened
 from onereshape.conditions import Never, Settled
-from onereshape.dims import Dim, Interval, Product, Size, Symbols, place_of, read_dim, shown
+from onereshape.dims import Dim, Interval, Product, Size, Symbols, is_ours, place_of, read_dim, shown
 from onereshape.errors import INT64_MAX, ReshapeError
 from onereshape.semantics import output_dims, read_data
 from onereshape.shape import Shape
@@ -47,21 +49,26 @@ def infer(
     """
     row = find_spec(spec)
     copies = read_flag(row, attributes)
-    dims = data if type(data) is tuple else _read_list(data, "data")
-    entries = target if type(target) is tuple else _read_list(target, "target")
+    dims = data if type(data) is tuple else None if data is None else read_list(data, "data")
+    entries = target if type(target) is tuple else None if target is None else read_list(target, "target")
     if dims is not None and entries is not None and _all_int(dims) and _all_int(entries):
+        if bounds is not None:
+            read_bounds(bounds, ())
         dims = read_data(dims)
         try:
             return Shape(output_dims(dims, read_numbers(entries, row, copies)))
         except ReshapeError as error:
             error.data = dims
             raise
-    limits = {} if bounds is None else _read_bounds(bounds)
+    limits: dict[str, tuple[int, int]] = {}
     sizes = None if dims is None else _read_dims(dims, limits)
-    if entries is None:
+    words = None if entries is None else _read_words(entries, row)
+    if bounds is not None:
+        limits |= read_bounds(bounds, (*(sizes or ()), *(words or ())))
+    if words is None or entries is None:
         return Shape(None, (AGREES,))
     try:
-        return _answer(Question(row, copies, sizes, _read_words(entries, row)), tuple(limits.items()))
+        return _answer(Question(row, copies, sizes, words), tuple(limits.items()))
     except Never as never:
         code, axis, fields = "impossible-volume", None, {"why": str(never)}
     except ReshapeError as error:
@@ -77,9 +84,8 @@ def _all_int(dims: tuple[Any, ...]) -> bool:
     return True
 
 
-def _read_list(dims: Iterable[Any] | None, what: str) -> tuple[Any, ...] | None:
-    if dims is None:
-        return None
+def read_list(dims: Iterable[Any], what: str) -> tuple[Any, ...]:
+    """Dims as a tuple, whatever they came in."""
     if type(dims) is list:
         return tuple(dims)
     if isinstance(dims, str | bytes) or not isinstance(dims, Iterable):
@@ -88,20 +94,6 @@ def _read_list(dims: Iterable[Any] | None, what: str) -> tuple[Any, ...] | None:
         return tuple(dims)
     except TypeError:  # a 0-d array
         raise ReshapeError("not-a-list", what=what, value=repr(dims)) from None
-
-
-def _read_bounds(bounds: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
-    if not isinstance(bounds, Mapping):
-        raise ReshapeError(
-            "not-an-array", what="bounds", type=type(bounds).__name__, wanted="a mapping of names to pairs"
-        )
-    limits: dict[str, tuple[int, int]] = {}
-    for axis, (name, pair) in enumerate(bounds.items()):
-        read = read_dim(pair, "bounds", axis, 0)
-        if isinstance(read, Product) or (isinstance(read, int) and read < 0):
-            raise ReshapeError("bad-dim", what="bounds", axis=axis, value=repr(pair), wanted="here a pair of sizes")
-        limits[name] = read if isinstance(read, Interval) else (read, read)
-    return limits
 
 
 def _read_dims(dims: tuple[Any, ...], limits: dict[str, tuple[int, int]]) -> tuple[Size, ...]:
@@ -149,7 +141,7 @@ def _answer(question: Question, limits: tuple[tuple[str, tuple[int, int]], ...])
             question = question.at(name, low)
             continue
         symbols.limits[name] = (low, high)
-        if name.startswith("data["):
+        if is_ours(name):
             symbols.unnamed.add(name)
     return _ask(question, symbols)
 
@@ -169,7 +161,9 @@ def _ask(question: Question, symbols: Symbols) -> Shape:
 def _solve(question: Question, symbols: Symbols) -> Shape:
     """The answer, also where only a symbol that is 0 can give one."""
     try:
-        return Balance(question, symbols).answer()
+        balance = Balance(question, symbols)
+        shape = balance.answer()
+        return tightened(balance, shape) if symbols.limits or balance.open else shape
     except Settled as settled:
         return _given(question, symbols, settled.name, settled.value)
     except Never as never:

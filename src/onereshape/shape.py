@@ -11,14 +11,39 @@ from onereshape.dims import Dim, show
 class Shape(Sequence[Dim]):
     """A sequence of dims, each an int, a string, a pair or None, with the `conditions` under which the answer is right.
 
-    An unknown rank is a Shape whose `rank` is None; it has no length.
+    It never changes, because answers are remembered and given out again.  An unknown rank is a Shape whose `rank` is
+    None; it has no length.
+
+    Two Shapes are equal if their dims and their conditions are.  A Shape without conditions also equals the tuple of
+    its dims; one with conditions says more than any tuple, and equals none.  Nothing equals a list, as with tuples:
+    compare `list(shape)` or `shape.dims` to look at the dims alone.
+
+    >>> Shape([2, "N"]) == (2, "N"), Shape([2, "N"], ["N >= 1"]) == (2, "N"), Shape([2, "N"], ["N >= 1"]).dims
+    (True, False, (2, 'N'))
     """
 
     __slots__ = ("conditions", "dims")
 
+    dims: tuple[Dim, ...] | None
+    """None for an unknown rank."""
+    conditions: tuple[str, ...]
+
     def __init__(self, dims: Sequence[Dim] | None, conditions: Sequence[str] = ()) -> None:
-        self.dims = None if dims is None else tuple(dims)
-        self.conditions = tuple(conditions)
+        if dims is not None:
+            dims = tuple(dims)
+            if list in map(type, dims):  # a pair out of JSON
+                dims = tuple(tuple(dim) if isinstance(dim, list) else dim for dim in dims)
+        _set_dims(self, dims)
+        _set_conditions(self, tuple(conditions))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a Shape never changes: {name} cannot be set")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a Shape never changes: {name} cannot be deleted")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Shape, (self.dims, self.conditions)
 
     @property
     def rank(self) -> int | None:
@@ -49,13 +74,12 @@ class Shape(Sequence[Dim]):
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Shape):
             return self.dims == other.dims and self.conditions == other.conditions
-        if isinstance(other, tuple | list):
-            pairs = tuple(tuple(dim) if isinstance(dim, list) else dim for dim in other)
-            return self.dims == pairs
+        if isinstance(other, tuple):
+            return self.dims == other and not self.conditions
         return NotImplemented
 
     def __hash__(self) -> int:
-        return hash(self.dims)
+        return hash((self.dims, self.conditions) if self.conditions else self.dims)
 
     def __str__(self) -> str:
         return "[...]" if self.dims is None else "[" + ", ".join(str(show(dim)) for dim in self.dims) + "]"
@@ -66,3 +90,8 @@ class Shape(Sequence[Dim]):
     def to_json(self) -> list[Any] | None:
         """The dims in the notation that infer() takes, with pairs as lists; None for an unknown rank."""
         return None if self.dims is None else [list(dim) if isinstance(dim, tuple) else dim for dim in self.dims]
+
+
+# The slots themselves, which a Shape of its own accord does not write to again.
+_set_dims = Shape.dims.__set__  # type: ignore[union-attr]
+_set_conditions = Shape.conditions.__set__  # type: ignore[attr-defined]

@@ -117,9 +117,10 @@ def _answer(ctx: engine.ShapeInferenceContext, node: ir.Node, row: Spec) -> tupl
     symbolic = any(isinstance(entry, ir.SymbolicDim) for entry in target or ())
     sizes = _sizes_read(node) if symbolic else set()
     words = None if target is None else [bridge.write_entry(entry, sizes, conditions) for entry in target]
+    used = {name for dim in (*(data or ()), *(words or ())) if isinstance(dim, str) for name in parse(dim).symbols}
     try:
-        infer(data, words, row, bounds=bridge.limits(least=1), **attributes)  # refuses what needs an empty tensor
-        answer = infer(data, words, row, bounds=bridge.limits(least=0), **attributes)
+        infer(data, words, row, bounds=bridge.limits(used, least=1), **attributes)  # refuses what needs an empty tensor
+        answer = infer(data, words, row, bounds=bridge.limits(used, least=0), **attributes)
     except ReshapeError as error:
         error.data, error.target, error.fields = map(bridge.plain, (error.data, error.target, error.fields))
         raise
@@ -242,10 +243,11 @@ class _Bridge:
         expr = self._expr(top) / self._expr(bottom.strip("()") or "1")
         return self._spelling[expr] if expr in self._spelling else expr_to_dim(expr)
 
-    def limits(self, *, least: int) -> dict[str, tuple[int, None]]:
-        """The factors that are at least 1 if all symbols are at least `least`."""
+    def limits(self, used: set[str], *, least: int) -> dict[str, tuple[int, None]]:
+        """Of the names in use, those whose factors are at least 1 if all symbols are at least `least`."""
         factors = self._factors if least else [_from_zero(factor) for factor in self._factors]
-        return {f"_.{index}": (1, None) for index, factor in enumerate(factors) if factor.is_positive}
+        positive = {f"_.{index}" for index, factor in enumerate(factors) if factor.is_positive}
+        return dict.fromkeys(sorted(positive & used), (1, None))
 
     def plain(self, said: Any) -> Any:
         """What `infer` said, in the model's names."""

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 from math import prod
 from typing import Any, NamedTuple
 
-from onereshape.dims import Dim, Interval, Product, Symbols, parse, read_dim
+from onereshape.dims import Dim, Interval, Product, Symbols, parse, read_dim, shown
 from onereshape.dtypes import ElementType, named
 from onereshape.errors import ReshapeError, TranslateError
-from onereshape.inference import infer
+from onereshape.inference import infer, read_list
 from onereshape.operator import Reshape
 from onereshape.shape import Shape
 from onereshape.specs import SPECS, Spec, spec as find_spec
@@ -110,7 +110,7 @@ def _refuse_the_impossible(op: Reshape, dims: Dims | None) -> None:
     """A Reshape that is refused whatever comes has nothing to translate; its own error says why."""
     read_target(_words(op), op.spec, zero_copies=op.zero_copies)
     if dims is not None:
-        dims.infer(op)
+        infer(dims.given, _words(op), op.spec, **_flag(op.spec, copies=op.zero_copies))
 
 
 def _constant(op: Reshape, row: Spec, dims: Dims | None) -> Reshape | None:
@@ -169,26 +169,36 @@ def _answer(op: Reshape, dims: Dims) -> Shape | None:
 class Dims(NamedTuple):
     """Dims of data in which every unknown dim has a name, so that answers can be compared."""
 
+    given: tuple[Dim, ...]
+    """As `translate` got them, for its messages."""
     names: tuple[int | str, ...]
     bounds: dict[str, Interval]
 
     @staticmethod
     def read(data: Iterable[Dim]) -> Dims:
-        """The dims as `infer` takes them."""
-        names: list[int | str] = []
-        bounds: dict[str, Interval] = {}
-        for axis, dim in enumerate(data):
-            size = read_dim(dim, "data", axis, 0)
-            if isinstance(size, Interval):
-                bounds[f"_{axis}"] = size
-                names.append(f"_{axis}")
-            else:
-                names.append(size if isinstance(size, int) else str(size))
-        return Dims(tuple(names), bounds)
+        """The dims as `infer` takes them; a dim without a name gets one that none of them has.
+
+        >>> Dims.read([None, "_0", (1, 8)]).names
+        ('__0', '_0', '__2')
+        """
+        given = read_list(data, "data")
+        infer(given, None, "onnx")  # refuses what is no dim
+        sizes = [read_dim(dim, "data", axis, 0) for axis, dim in enumerate(given)]
+        taken = {name for size in sizes if isinstance(size, Product) for name in size.symbols}
+        prefix = "_"
+        while any(name.startswith(prefix) for name in taken):
+            prefix += "_"
+        bounds = {f"{prefix}{axis}": size for axis, size in enumerate(sizes) if isinstance(size, Interval)}
+        names = [
+            f"{prefix}{axis}" if isinstance(size, Interval) else size if isinstance(size, int) else str(size)
+            for axis, size in enumerate(sizes)
+        ]
+        return Dims(given, tuple(names), bounds)
 
     def infer(self, op: Reshape) -> Shape:
         """What an operator with a constant target answers."""
-        return infer(self.names, _words(op), op.spec, bounds=self.bounds, **_flag(op.spec, copies=op.zero_copies))
+        bounds = {name: self.bounds[name] for name in self.names if isinstance(name, str) and name in self.bounds}
+        return infer(self.names, _words(op), op.spec, bounds=bounds, **_flag(op.spec, copies=op.zero_copies))
 
     def ranges(self) -> Iterator[tuple[int, int]]:
         """The smallest and the largest size of each dim."""
@@ -207,7 +217,7 @@ class Dims(NamedTuple):
                 case = sizes
                 for symbol in empty:
                     case = [size.at(symbol, 0) if isinstance(size, Product) else size for size in case]
-                yield Dims(tuple(size if isinstance(size, int) else str(size) for size in case), self.bounds)
+                yield self._replace(names=tuple(size if isinstance(size, int) else str(size) for size in case))
 
 
 # Words
@@ -245,7 +255,7 @@ def _refusal(op: Reshape, row: Spec, dims: Dims | None) -> TranslateError:
         why = f"its shape tensor is {row.shape_types[0]}"
     could = [other.name for other in SPECS if _constant(op, other, dims) is not None]
     return _untranslatable(
-        f"target[{axis}] = {words[axis]}", row, why, could, axis=axis, target=words, data=dims and dims.names
+        f"target[{axis}] = {words[axis]}", row, why, could, axis=axis, target=words, data=dims and shown(dims.given)
     )
 
 

@@ -316,7 +316,9 @@ def _is_within(dim: Dim, wider: Dim) -> bool:
 
 def ask_ours(question: Question, spec: str, attributes: dict[str, Any]) -> Shape | None:
     try:
-        return orx.infer(question.data, question.target, spec, bounds=question.bounds, **attributes)
+        there = str((question.data, question.target))
+        bounds = {name: limits for name, limits in question.bounds.items() if re.search(rf"\b{name}\b", there)}
+        return orx.infer(question.data, question.target, spec, bounds=bounds, **attributes)
     except orx.ReshapeError as refusal:
         assert not refusal.usage  # noqa: PT017 - anything else is a mistake of this test
         return None

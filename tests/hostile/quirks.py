@@ -12,7 +12,7 @@ FRAGILE = frozenset(
 )
 """Operators that an empty tensor makes abort the whole process."""
 
-_EMPTY = frozenset(
+EMPTY = frozenset(
     # A reduction of nothing keeps the dims of its input; a Concat skips what is empty, and its dims with it.
     "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum "
     "ReduceSumSquare ArgMax ArgMin Concat".split()
@@ -33,11 +33,29 @@ def _too_wide(node: Any, value: Any) -> bool:
     return any(size + before + after < window for size, window, before, after in sizes)
 
 
+NAN = frozenset(
+    "ReduceMax ReduceMin MaxPool GlobalMaxPool ArgMax ArgMin TopK Max Min Clip Relu Hardmax ThresholdedRelu Unique "
+    "LeakyRelu Softmax LogSoftmax HardSigmoid PRelu Celu Elu Selu Sign Round Softplus".split()
+)
+"""Operators that see a NaN or pass over it by its place among the elements."""
+
+
+def clouded(graph: Any, values: Mapping[str, Any]) -> bool:
+    """Whether a NaN meets an operator that does not treat it alike everywhere."""
+    return any(
+        node.op_type in NAN and any(_has_nan(values.get(name)) for name in node.input) for node in graph.node
+    )
+
+
+def _has_nan(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f" and bool(np.isnan(value).any())
+
+
 def doubtful(graph: Any, values: Mapping[str, Any]) -> set[str]:
     """The values of one run that follow from what an operator made of an empty tensor."""
     found: set[str] = set()
     for node in graph.node:
-        odd = node.op_type in _EMPTY and any(_is_empty(values.get(name)) for name in node.input)
+        odd = node.op_type in EMPTY and any(_is_empty(values.get(name)) for name in node.input)
         odd = odd or (node.op_type in _WINDOWS and _too_wide(node, values.get(node.input[0])))
         if odd or not found.isdisjoint(node.input):
             found.update(node.output)

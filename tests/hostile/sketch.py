@@ -12,7 +12,7 @@ from onnx import helper, numpy_helper
 from tests.hostile.dice import Dice
 from tests.hostile.engine import Array, Engine, Failed, type_of
 from tests.hostile.givens import Given, Said
-from tests.hostile.quirks import FRAGILE
+from tests.hostile.quirks import EMPTY, FRAGILE
 
 MOST = 600
 """Elements of a tensor."""
@@ -158,7 +158,7 @@ class Sketch:
             [onnx.ValueInfoProto(name=name) for name in node.output],
             [numpy_helper.from_array(self.constants[name], name) for name in used if name in self.constants],
         )
-        if node.op_type in FRAGILE and any(not np.size(self.arrays[name]) for name in used):
+        if node.op_type in FRAGILE | EMPTY and any(not np.size(self.arrays[name]) for name in used):
             raise Misfit
         try:
             return Engine(self._model(graph))({name: self.arrays[name] for name in fed})

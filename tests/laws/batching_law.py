@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 import onnx_ir as ir
 import onnxruntime as ort
+from onnxruntime.capi import onnxruntime_pybind11_state as capi
 
 from onereshape.dims import Size, multiply
 from onereshape.errors import FixError
@@ -26,6 +27,11 @@ _OPTIONS.intra_op_num_threads = _OPTIONS.inter_op_num_threads = 1
 _OPTIONS.log_severity_level = 4
 
 
+_REFUSALS = tuple(
+    getattr(capi, name) for name in ("Fail", "InvalidArgument", "RuntimeException", "InvalidGraph", "NotImplemented")
+)
+
+
 class Verdict(NamedTuple):
     """What became of one case."""
 
@@ -40,6 +46,10 @@ class Verdict(NamedTuple):
 
 class Misfit(Exception):  # noqa: N818 - not an error of the test
     """A mark that the original's answer contradicts."""
+
+
+class Unfit(Exception):  # noqa: N818 - another case is tried
+    """A case that the original itself does not run, for some of its inputs."""
 
 
 class Engine:
@@ -72,7 +82,10 @@ def judge(case: Sketch) -> Verdict:
     original = Engine(proto, reference=case.reference)
     feeds = case.draw(max(TIMES))
     pieces = [case.piece(feeds, number) for number in range(max(TIMES))]
-    answers = [original(piece) for piece in pieces]
+    try:
+        answers = [original(piece) for piece in pieces]
+    except _REFUSALS as error:
+        raise Unfit(str(error)) from None
     marks = [plan.marks.get(value) for value in model.graph.outputs]
     case.declare(model, answers[0])
     try:

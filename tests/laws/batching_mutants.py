@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 import onnx_ir as ir
 import pytest
 
-from onereshape.models.batch import rules as batch_rules, search
-from onereshape.models.batch.rules import contractions, indexing, layout, pointwise, spatial
+from onereshape.models.batch import folded_operators, rules as batch_rules, search
+from onereshape.models.batch.rules import contractions, counting, indexing, layout, pointwise, spatial
 from onereshape.models.batch.rules.rule import Rule
 from onereshape.models.batch.builder import Builder
 from onereshape.models.batch.marks import Mark, homes, times
-from onereshape.models.batch.view import Answer, Edit, View
+from onereshape.models.batch.view import Answer, Edit, State, View
+from onereshape.models.inference.integer_values import integer_values
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 
@@ -106,6 +107,47 @@ def numbers_not_moved(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(indexing, "_offset", lambda *given: tuple(map(_nothing, offset(*given))))
 
 
+@mutant("Where Concat ScatterND GatherElements GatherND MatMul RNN")
+def edits_of_the_input_that_was_there_when_they_were_planned(patch: pytest.MonkeyPatch) -> None:
+    replace = View.replace_input
+
+    def wrong(self: View, index: int, message: str, before: str, after: str, make: Any) -> Edit:  # noqa: PLR0913, PLR0917
+        planned = self.value(index)
+        return replace(self, index, message, before, after, lambda build, _: make(build, planned))
+
+    patch.setattr(View, "replace_input", wrong)
+
+
+@mutant("Split Expand Sub")
+def sizes_as_they_would_be_without_pins(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(State, "live_output", lambda self, node: integer_values(node.outputs[0], self.live_dims, {}))
+
+
+@mutant("Expand")
+def a_vector_of_sizes_counted_from_the_left(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(layout, "_grown", pointwise.sized_mark)
+
+
+@mutant("Resize")
+def a_roi_that_is_not_looked_at(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(spatial, "_check_crop", lambda *_: None)
+
+
+@mutant("Resize")
+def proportions_that_are_not_looked_at(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(spatial, "_one_factor", lambda *_: 1)
+
+
+@mutant("Gather")
+def numbers_of_samples_by_any_step(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(indexing, "_count_already", lambda view, index, _: counting.from_zero(view.value(index), view.state))
+
+
+@mutant("Gather")
+def numbers_of_samples_from_below_zero(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(indexing, "from_zero", lambda *_: True)
+
+
 @mutant("Concat GatherElements LSTM GridSample")
 def nothing_spread(patch: pytest.MonkeyPatch) -> None:
     spread = View.spread
@@ -174,7 +216,7 @@ def common_mark_without_factors(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(module, "common_mark", wrong)
 
 
-@mutant("Reshape")
+@mutant("Range Expand ConstantOfShape")
 def undoing_without_clearing(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(search._Search, "_undo", lambda self: self.steps.pop())
 
@@ -182,6 +224,11 @@ def undoing_without_clearing(patch: pytest.MonkeyPatch) -> None:
 @mutant("Add Mul Einsum")
 def rows_of_several_samples_unchecked(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(View, "same_rows", lambda *_: None)
+
+
+@mutant("Add")
+def rows_folded_by_the_reference_alone(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(folded_operators, "_OWN", {})
 
 
 @mutant("Transpose")

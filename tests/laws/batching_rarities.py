@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from tests.laws.batching_indexing import numbers_of
 from tests.laws.batching_sketch import BOOL, INT, Sketch
-from tests.laws.batching_traps import TRAPS, trap
+from tests.laws.batching_traps import trap
 
 
 @trap
@@ -162,11 +160,3 @@ def a_name_for_dims_that_are_no_longer_the_same() -> Sketch:
     zeros = s.op("ConstantOfShape", s.op("Min", s.dim(x, 0), s.ints(2)))
     y = s.op("Relu", s.op("Add", x, zeros))
     return s.out(s.op("Exp", s.op("Neg", y)))
-
-
-def traps() -> Iterator[Sketch]:
-    """All of them, and those of the other file."""
-    for make in TRAPS:
-        made = make()
-        made.trap = make.__name__
-        yield made

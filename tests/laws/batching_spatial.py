@@ -123,9 +123,40 @@ def resized() -> Iterator[Sketch]:
             yield s.out(_resized(s, x, (dims, axis), scales, by))
         s = Sketch("Resize", 13, size, free=False)
         yield s.out(s.op("Resize", s.x(dims, axis, outer, inner), "", s.const(twice, FLOAT), mode="nearest"))
+    yield from _cropped()
     s = Sketch("Resize", 13)
     shared, x = s.ints(1, 2, 6, 8), s.x((1, 2, 3, 4))
     yield s.out(s.op("Resize", x, "", "", shared, mode="linear"), s.op("Mul", shared, s.ints(2)))
+
+
+def _cropped() -> Iterator[Sketch]:
+    """A roi on the batch or beside it, proportions that are kept, coordinates that are moved."""
+    crop: dict[str, Any] = {"coordinate_transformation_mode": "tf_crop_and_resize", "extrapolation_value": 7.0}
+    for opset, axis, start, end in product((11, 13, 18), (0, 1, 2), (0.0, 0.5, -1.0), (1.0, 0.5, 2.0)):
+        for mode, kept in (("linear", 0), ("nearest", 0), ("nearest", 1)):
+            dims = [1 if place == kept else 2 for place in range(4)]
+            # onnxruntime does not look at the roi of an axis that keeps its size; the reference does.
+            s = Sketch("Resize", opset, free=axis != kept and mode == "nearest", reference=axis == kept)
+            roi = [*(start if each == axis else 0.0 for each in range(4))]
+            roi += [end if each == axis else 1.0 for each in range(4)]
+            x = s.op("Relu", s.x(dims, kept, low=1))
+            yield s.out(s.op("Resize", x, s.const(roi, FLOAT), s.const([1, 1, 1, 1], FLOAT), mode=mode, **crop))
+    s = Sketch("Resize", 13, free=False)
+    part = s.x((8,), None, low=0, high=1)
+    yield s.out(s.op("Resize", s.x((1, 2, 3, 3)), part, s.const([1, 1, 2, 2], FLOAT), mode="linear", **crop))
+    for policy, sizes in product(
+        ("not_larger", "not_smaller"), ((1, 1, 6), (1, 1, 2), (2, 1, 3), (1, 2, 3), (1, 4, 6))
+    ):
+        s = Sketch("Resize", 18, free=False)
+        given: dict[str, Any] = {"keep_aspect_ratio_policy": policy, "mode": "nearest"}
+        yield s.out(s.op("Resize", s.x((1, 2, 3)), "", "", s.ints(*sizes), **given))
+    for mode, nearest in product(("nearest", "linear"), ("floor", "ceil", "round_prefer_floor", "round_prefer_ceil")):
+        s = Sketch("Resize", 11, free=mode == "nearest" and nearest.endswith("floor"))
+        scales, given = s.const([1, 2], FLOAT), {"mode": mode, "nearest_mode": nearest}
+        made = s.op(
+            "Resize", s.x((1, 3)), nothing(s), scales, coordinate_transformation_mode="tf_half_pixel_for_nn", **given
+        )
+        yield s.out(made)
 
 
 def _resized(s: Sketch, x: str, place: tuple[tuple[int, ...], int], scales: list[float], by: str) -> str:

@@ -15,7 +15,7 @@ from tests.laws.batching_layout import layout
 from tests.laws.batching_pointwise import pointwise
 from tests.laws.batching_sketch import Sketch
 from tests.laws.batching_spatial import spatial
-from tests.laws.batching_rarities import traps
+from tests.laws.batching_growth import traps
 
 MANY = {
     **dict.fromkeys(

@@ -12,13 +12,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from onereshape.errors import FixError
+from onereshape.models.batch.apply import apply_batch
 from onereshape.models.batch.rules import RULES, indexing, layout
 from onereshape.models.batch.search import batch_plan
 from onereshape.models.batch.marks import homes
 from tests.laws.batching_compositions import composition
-from tests.laws.batching_law import Verdict, judge
+from tests.laws.batching_law import TIMES, Engine, Unfit, Verdict, difference, judge
 from tests.laws.batching_mutants import MUTANTS, Mutant
 from tests.laws.batching_sketch import Sketch
+from tests.laws.batching_wild import wild
 from tests.laws.batching_world import WORLD
 
 
@@ -57,6 +59,21 @@ def test_compositions_keep_the_law(rng: Random) -> None:
     assert verdict.lawful, told(case, verdict)
 
 
+@pytest.mark.parametrize("seeds", [range(start, start + 40) for start in range(0, 160, 40)], ids=str)
+def test_wild_models_keep_the_law(seeds: range) -> None:
+    freed = 0
+    for seed in seeds:
+        case = wild(Random(seed))  # noqa: S311 - the same each time
+        try:
+            verdict = judge(case)
+        except Unfit:
+            continue
+        assert verdict.lawful, f"{seed} {told(case, verdict)}"
+        freed += verdict.kind == "freed"
+
+    assert freed >= 8, "the law is not kept by refusing"
+
+
 def test_most_compositions_are_freed_or_mix_their_samples() -> None:
     """So the law is not kept by refusing."""
     verdicts = [judge(composition(Random(seed))) for seed in range(100)]  # noqa: S311 - the same each time
@@ -82,7 +99,49 @@ def test_a_planted_bug_is_found(mutant: Mutant, monkeypatch: pytest.MonkeyPatch)
     sound = [case for op in mutant.ops.split() for case, verdict in judged(op) if verdict.lawful]
     mutant.plant(monkeypatch)
 
-    assert any(not judge(case).lawful for case in sound)
+    assert any(not (verdict := judge(case)).lawful or (verdict.kind == "refused" and case.free) for case in sound)
+
+
+def _open() -> list[Sketch]:
+    """The cases that name the size of the batch."""
+    return [case for op in WORLD for case in WORLD[op] if _is_open(case)]
+
+
+def _is_open(case: Sketch) -> bool:
+    return any(each.axis is not None and isinstance(each.dims[each.axis], str) for each in case.inputs.values())
+
+
+def test_a_model_that_names_its_batch_gives_what_it_gave() -> None:
+    """It says itself what several samples give; so it is freed to mean the same, or refused."""
+    cases = _open()
+    changed = [
+        told(case, Verdict("changed", str(times))) for case in cases for times in TIMES if not _kept(case, times)
+    ]
+
+    assert len(cases) >= 6
+    assert not changed, "\n".join(changed)
+
+
+def _kept(case: Sketch, times: int) -> bool:
+    proto = case.proto()
+    model, freed = ir.from_proto(proto), case.freed()
+    try:
+        plan = batch_plan(model, freed, "N", case.size)
+    except FixError:
+        return True
+    feeds = case.piece(case.draw(max(TIMES)), 0, times)
+    expected = Engine(proto)(feeds)
+    apply_batch(model, plan, freed)
+    found = Engine(ir.to_proto(model))(feeds)
+    return all(difference(*pair, random=False) is None for pair in zip(found, expected, strict=True))
+
+
+def test_numbers_of_samples_that_pick_their_own_are_left_alone() -> None:
+    cases = [case for case in _open() if case.free]
+    plans = [batch_plan(ir.from_proto(case.proto()), case.freed(), "N", case.size) for case in cases]
+
+    assert len(plans) >= 2
+    assert [plan.edits for plan in plans] == [()] * len(plans)
 
 
 def test_a_refusal_is_a_sentence() -> None:

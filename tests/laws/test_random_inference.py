@@ -103,6 +103,7 @@ def resolved(data: Dims, target: Dims, spec: str, attributes: Any) -> Dims | str
 def test_an_answer_is_right_at_every_size(draws: Any, data: Any, bounds: Any, flag: Any, rng: Random) -> None:
     """Where the conditions hold the Reshape succeeds with a shape that was answered; what is refused never succeeds."""
     target = draws.draw(targets(data))
+    bounds = {name: pair for name, pair in bounds.items() if name in names_of(data, target)}
     spec, attributes = flag
     answer: Shape | None = None
     try:
@@ -163,9 +164,9 @@ def test_a_reshape_on_the_way_to_a_flat_one_changes_nothing(draws: Any, data: li
     assume(AGREES not in between.conditions)
     (direct,) = orx.infer(data, [-1], spec, **attributes)
     if all(condition.endswith(" >= 1") for condition in between.conditions):
-        assert orx.infer(between.to_json(), [-1], spec, **attributes) == [direct]
+        assert orx.infer(between.to_json(), [-1], spec, **attributes).dims == (direct,)
     for sizes in product(SIZES, repeat=len(names_of(data, target))):
         names = dict(zip(names_of(data, target), sizes, strict=True))
         if all(holds(condition, names, ()) for condition in between.conditions):
             known = [int(evaluate(str(dim), names) or 0) for dim in between]
-            assert orx.infer(known, [-1], spec, **attributes) == [evaluate(str(direct), names)]
+            assert orx.infer(known, [-1], spec, **attributes).dims == (evaluate(str(direct), names),)

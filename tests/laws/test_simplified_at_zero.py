@@ -35,7 +35,9 @@ _OPTIONS.intra_op_num_threads = 1
 
 def model_of(data: Sequence[int | str], *targets: Sequence[Entry], flag: int) -> onnx.ModelProto:
     """Reshapes in a row, whose targets are computed from the dims of x."""
-    nodes, constants, last = [helper.make_node("Shape", ["x"], ["dims"])], [], "x"
+    nodes, last = [helper.make_node("Shape", ["x"], ["dims"])], "x"
+    constants: list[onnx.TensorProto] = []
+    words: dict[str, Any] = {"allowzero": 1} if flag else {}
 
     def constant(number: int) -> str:
         constants.append(numpy_helper.from_array(np.array([number]), f"c{len(constants)}"))
@@ -52,9 +54,7 @@ def model_of(data: Sequence[int | str], *targets: Sequence[Entry], flag: int) ->
             nodes.append(helper.make_node("Mul", [f"{name}d", constant(entry[1])], [name]))
             parts.append(name)
         nodes.append(helper.make_node("Concat", parts, [f"t{step}"], axis=0))
-        nodes.append(
-            helper.make_node("Reshape", [last, f"t{step}"], [f"y{step}"], **({"allowzero": 1} if flag else {}))
-        )
+        nodes.append(helper.make_node("Reshape", [last, f"t{step}"], [f"y{step}"], **words))
         last = f"y{step}"
     inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, list(data))]
     outputs = [helper.make_tensor_value_info(last, TensorProto.FLOAT, [None] * len(targets[-1]))]

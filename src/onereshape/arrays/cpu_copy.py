@@ -21,7 +21,9 @@ Dims = tuple[int, ...]
 SMALLEST = 2048
 """The bytes below which NumPy's copy is over before a plan is found."""
 
-_THREADED = 2 << 20
+BYTES_PER_THREAD = 1 << 20
+"""The bytes below which making a thread costs more than it brings: none is made for less."""
+
 _ALIGNED = 32 << 10
 _OPAQUE = frozenset("OTUSVmM")
 """The kinds of dtypes whose elements are not plain numbers: objects, strings, records, times."""
@@ -58,7 +60,7 @@ def takes(array: Array) -> bool:
     return array.dtype.kind not in _OPAQUE or (array.dtype.kind == "V" and array.dtype.isbuiltin == 2)
 
 
-def copied(array: Array, output: Dims) -> Array:
+def copied(array: Array, output: Dims, *, bytes_per_thread: int = BYTES_PER_THREAD) -> Array:
     """An array with the dims `output` and a copy of the elements, in C order; for arrays that `takes` takes."""
     nbytes = array.nbytes
     if nbytes < _ALIGNED:
@@ -68,11 +70,18 @@ def copied(array: Array, output: Dims) -> Array:
         raw = np.empty(nbytes + LINE, np.uint8)
         result = np.ndarray(output, array.dtype, raw, -_copy.beyond_line(raw) % LINE)
     plan = kernel_plan(array.shape, array.strides, array.itemsize)
-    _copy.copy_array(plan, result, array, threads() if nbytes >= _THREADED else 1)
+    _copy.copy_array(plan, result, array, _worth(nbytes, bytes_per_thread), bytes_per_thread)
     return result
 
 
-def copied_between(dims: Dims, strides: Dims, itemsize: int, source: int, destination: int) -> None:
+def copied_between(  # noqa: PLR0913 - a layout, two addresses and the cut
+    dims: Dims, strides: Dims, itemsize: int, source: int, destination: int, *, bytes_per_thread: int = BYTES_PER_THREAD
+) -> None:
     """The same between addresses, for tensors that other libraries hold; the dims are not empty."""
     plan = kernel_plan(dims, strides, itemsize)
-    _copy.copy_address(plan, destination, source, threads() if plan.nbytes >= _THREADED else 1)
+    _copy.copy_address(plan, destination, source, _worth(plan.nbytes, bytes_per_thread), bytes_per_thread)
+
+
+def _worth(nbytes: int, bytes_per_thread: int) -> int:
+    """How many threads to allow: the environment is not asked for what only one will copy."""
+    return threads() if nbytes >= 2 * bytes_per_thread else 1

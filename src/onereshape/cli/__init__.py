@@ -1,7 +1,7 @@
 """The command line: what is typed, what is answered, and the exit code.
 
 Each command is a module with its options and a function from them to an answer, once for people and once for machines.
-Exit codes: 0 answered, 1 the operator refuses, 2 could not run (bad usage, unreadable file).
+Exit codes: 0 answered, 1 the operator refuses, 2 could not run (bad usage, unreadable file, a mistake of ours).
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import json
 import os
 import platform
 import sys
+import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 import onereshape
@@ -29,6 +31,8 @@ _HINTS = {
 """How to say on the command line what a message asks for in the specifications' words."""
 _ASKING = {"infer", "run"}
 """The commands that have those options."""
+_TRACEBACK = "ONERESHAPE_TRACEBACK"
+"""The variable that asks for the traceback of what nobody foresaw."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -66,8 +70,25 @@ def _run(words: list[str]) -> int:
     except MemoryError:
         _report(ReshapeError("bad-usage", why="there is not enough memory for this"), None, as_json=as_json)
         return 2
+    except BrokenPipeError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the net: what gets here is a mistake of ours, whatever it is
+        if os.environ.get(_TRACEBACK, "0") not in {"", "0"}:
+            _print(traceback.format_exc().rstrip(), sys.stderr)
+        _report(_unforeseen(error), None, as_json=as_json)
+        return 2
     _print(json.dumps(machine) if args.json else text, sys.stdout)
     return code[0] if code else 0
+
+
+def _unforeseen(error: Exception) -> ReshapeError:
+    """What is said of an exception that is none of ours: its type, and the last line of our code on its way."""
+    home = Path(onereshape.__file__).parent
+    lines = [frame for frame in traceback.extract_tb(error.__traceback__) if home in Path(frame.filename).parents]
+    place = (
+        f"{Path(lines[-1].filename).relative_to(home).as_posix()}:{lines[-1].lineno}" if lines else "an unknown place"
+    )
+    return ReshapeError("unforeseen", type=type(error).__name__, place=place, variable=_TRACEBACK)
 
 
 def _report(error: ReshapeError, command: str | None, *, as_json: bool) -> None:

@@ -8,9 +8,11 @@ from typing import Any
 from onereshape.convert.extract import extract
 from onereshape.convert.files import check_output, check_weights, write
 from onereshape.convert.plan import attributes_of, opset_of
+from onereshape.formats.model import Model
 from onereshape.formats.model_files import load
+from onereshape.formats.onnx_sound import blamed
 from onereshape.operator import Reshape
-from onereshape.specs import NEWEST_OPSET, spec
+from onereshape.specs import NEWEST_OPSET, Spec, spec
 
 HELP = "write the Reshapes of a model in another dialect or opset"
 EXAMPLE = """\
@@ -49,20 +51,8 @@ def answer(args: argparse.Namespace) -> tuple[str, dict[str, Any]]:
     check_output(args.model, args.output, row)
     model = load(args.model)
     check_weights(model, args.output, row)
-    if args.node is None and model.format == row.dialect == "onnx":
-        from onereshape.convert.opset import change_opset  # noqa: PLC0415 - onnx takes long
-
-        changed = change_opset(model, opset_of(args.to) or row.version, args.output)
-        found = [(node.name, node.before, node.after, False) for node in changed]
-    else:
-        if args.node is not None:
-            plan = extract(model, args.node, args.to)
-        else:
-            from onereshape.convert.whole import whole  # noqa: PLC0415 - onnx takes long
-
-            plan = whole(model, args.to)
-        write(plan, args.output)
-        found = [(step.name, step.before, step.after, step.assumed) for step in plan.steps]
+    with blamed(model):
+        found = _converted(args, model, row)
     lines = []
     for name, before, after, assumed in found:
         note = " (its type is not in the file: float32)" if assumed else ""
@@ -77,6 +67,23 @@ def answer(args: argparse.Namespace) -> tuple[str, dict[str, Any]]:
         ],
     }
     return "\n".join(lines) or f"no Reshape, written to {args.output}", machine
+
+
+def _converted(args: argparse.Namespace, model: Model, row: Spec) -> list[tuple[str, Reshape, Reshape, bool]]:
+    """Writes the file; each Reshape by its name, before, after, and whether its type was assumed."""
+    if args.node is None and model.format == row.dialect == "onnx":
+        from onereshape.convert.opset import change_opset  # noqa: PLC0415 - onnx takes long
+
+        changed = change_opset(model, opset_of(args.to) or row.version, args.output)
+        return [(node.name, node.before, node.after, False) for node in changed]
+    if args.node is not None:
+        plan = extract(model, args.node, args.to)
+    else:
+        from onereshape.convert.whole import whole  # noqa: PLC0415 - onnx takes long
+
+        plan = whole(model, args.to)
+    write(plan, args.output)
+    return [(step.name, step.before, step.after, step.assumed) for step in plan.steps]
 
 
 def _shown(op: Reshape) -> str:

@@ -53,6 +53,8 @@ def read_bounds(texts: Iterable[str]) -> dict[str, Any]:
         pair = _INTERVAL.fullmatch(limits.strip())
         if not name.strip() or pair is None:
             raise ReshapeError("bad-usage", why=f"{text!r} does not limit a name: write --bounds N=1..8 or N=1..")
+        if name.strip() in bounds:
+            raise ReshapeError("bad-usage", why=f"--bounds gives {name.strip()} twice")
         bounds[name.strip()] = _pair(pair)
     return bounds
 

@@ -2,36 +2,26 @@
 
 The converter drops functions, does not go into branches and leaves some nodes that changed their meaning as they were
 (Softmax from 13 to 12), so it is never given a model: a node with the types, shapes and small constants of its inputs
-becomes a model of its own, and is kept only if onnxruntime gives the same output before and after.
+becomes a model of its own, and is kept only if onnxruntime gives the same outputs before and after (`trial`).
 """
 
 from __future__ import annotations
 
-import itertools
-from importlib import import_module
-from math import prod
-from typing import Any
+import atexit
+import subprocess
+import sys
+from contextlib import suppress
 
-import numpy as np
 import onnx
 import onnx_ir as ir
-from onnx import helper, shape_inference, version_converter
+from onnx import helper
 
+from onereshape.convert import child
+from onereshape.convert.trial import IR_VERSION, CannotConvertError
 from onereshape.convert.unchanged import Known
-from onereshape.formats.model import cause
 
-_IR_VERSION = 10
 _LARGEST_CONSTANT = 4096
 """Elements of an input that the converter may want to turn into an attribute."""
-_SIZES = (3, 4, 5, 2, 6, 7)
-"""What unknown dims are taken as when both models are run."""
-_LARGEST_RUN = 1 << 26
-"""Elements of a tensor up to which a node is run."""
-_TOO_LARGE = "its tensors are too large to be checked by running it"
-
-
-class CannotConvertError(Exception):
-    """Why a node stays in its opset."""
 
 
 class Converter:
@@ -46,7 +36,7 @@ class Converter:
         key = model.SerializeToString(deterministic=True), new
         if key not in self.seen:
             try:
-                self.seen[key] = _checked(model, new)
+                self.seen[key] = _CHILD.ask(new, key[0])
             except CannotConvertError as error:
                 self.seen[key] = str(error)
         found = self.seen[key]
@@ -75,7 +65,7 @@ def single(node: ir.Node, opset: int, known: Known) -> onnx.ModelProto:
     proto.output.extend(f"o{index}" if value.name else "" for index, value in enumerate(node.outputs))
     proto.attribute.extend(ir.serde.serialize_attribute(attribute) for attribute in node.attributes.values())
     graph = helper.make_graph([proto], "node", inputs, outputs, constants)
-    return helper.make_model(graph, opset_imports=[helper.make_operatorsetid("", opset)], ir_version=_IR_VERSION)
+    return helper.make_model(graph, opset_imports=[helper.make_operatorsetid("", opset)], ir_version=IR_VERSION)
 
 
 def input_names(node: ir.Node) -> dict[ir.Value, str]:
@@ -87,76 +77,47 @@ def input_names(node: ir.Node) -> dict[ir.Value, str]:
 def _info(value: ir.Value, name: str) -> onnx.ValueInfoProto:
     if not isinstance(value.type, ir.TensorType) or value.shape is None:
         raise CannotConvertError("the type or the rank of one of its tensors is not known")
-    dims = [dim if isinstance(dim, int) else dim.value for dim in value.shape]
+    dims = [dim.value if not isinstance(dim, int) else dim if dim >= 0 else None for dim in value.shape]
     return helper.make_tensor_value_info(name, int(value.type.dtype), dims)
 
 
-def _checked(model: onnx.ModelProto, new: int) -> onnx.ModelProto:
-    try:
-        found = version_converter.convert_version(model, new)
-    except Exception as error:  # noqa: BLE001 - assertions of C++ and errors of its own
-        said = cause(error).partition("failed: ")[2] or cause(error)
-        raise CannotConvertError(f"onnx's converter says: {said.replace('$', '')}") from None
-    if [value.name for value in found.graph.output] != [value.name for value in model.graph.output]:
-        raise CannotConvertError("onnx's converter has lost an output")
-    for info in model.graph.output:
-        if prod(dim.dim_value for dim in info.type.tensor_type.shape.dim if dim.dim_value) > _LARGEST_RUN:
-            raise CannotConvertError(_TOO_LARGE)
-    feeds = _feeds(model)
-    names = [value.name for value in found.graph.input]
-    before, after = _run(model, feeds), _run(found, {name: feeds[name] for name in names if name in feeds})
-    for one, two in zip(before, after, strict=True):
-        numeric = one.dtype.kind in "fc"
-        if one.dtype != two.dtype or one.shape != two.shape:
-            same = False
-        else:
-            same = np.allclose(one, two, rtol=1e-4, atol=1e-5, equal_nan=True) if numeric else bool((one == two).all())
-        if not same:
-            raise CannotConvertError("what onnx's converter makes of it gives another output")
-    return shape_inference.infer_shapes(found)
+class _Child:
+    """The process that converts, started when it is needed and again when it has died."""
+
+    def __init__(self) -> None:
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def ask(self, new: int, model: bytes) -> onnx.ModelProto:
+        """The model of one node in another opset, or a CannotConvertError."""
+        process = self.process
+        if process is None or process.poll() is not None:
+            # -P: the working folder may hold modules by the names of those that are installed.
+            command = [sys.executable, "-P", "-m", "onereshape.convert.child"]
+            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+            process = self.process = subprocess.Popen(command, **pipes)  # type: ignore[call-overload]  # noqa: S603
+            atexit.register(_end, process)
+        try:
+            child.write(process.stdin, new, model)  # type: ignore[arg-type]
+            answer = child.read(process.stdout)  # type: ignore[arg-type]
+        except BrokenPipeError:
+            answer = None
+        if answer is None:
+            _end(process)
+            raise CannotConvertError("onnx's converter, or onnxruntime, breaks down on it")
+        good, content = answer
+        if not good:
+            raise CannotConvertError(content.decode())
+        found: onnx.ModelProto = onnx.ModelProto.FromString(content)
+        return found
 
 
-def _feeds(model: onnx.ModelProto) -> dict[str, Any]:
-    """Elements for every input, a name of a dim being one size throughout."""
-    random = np.random.default_rng(0)
-    sizes = itertools.cycle(_SIZES)
-    symbols: dict[str, int] = {}
-    feeds = {}
-    for info in model.graph.input:
-        kind = info.type.tensor_type
-        dims = []
-        for dim in kind.shape.dim:
-            if dim.HasField("dim_value"):
-                dims.append(dim.dim_value)
-            else:
-                dims.append(symbols.setdefault(dim.dim_param, next(sizes)) if dim.dim_param else next(sizes))
-        if prod(dims) > _LARGEST_RUN:
-            raise CannotConvertError(_TOO_LARGE)
-        dtype = helper.tensor_dtype_to_np_dtype(kind.elem_type)
-        if dtype.kind not in "fiub":
-            raise CannotConvertError(f"data of type {dtype} cannot be made up to check it")
-        numbers = random.standard_normal(dims) if dtype.kind == "f" else random.integers(0, 2, dims)
-        feeds[info.name] = np.asarray(numbers).astype(dtype)
-    return feeds
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with suppress(BrokenPipeError):
+                pipe.close()
 
 
-def _run(model: onnx.ModelProto, feeds: dict[str, Any]) -> list[Any]:
-    try:
-        runtime = import_module("onnxruntime")
-    except ImportError:
-        raise CannotConvertError(
-            "onnxruntime is not installed, which would check what onnx's converter makes"
-        ) from None
-    options = runtime.SessionOptions()
-    options.log_severity_level = 4
-    options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    copy = onnx.ModelProto()
-    copy.CopyFrom(model)
-    copy.ir_version = _IR_VERSION
-    try:
-        session = runtime.InferenceSession(copy.SerializeToString(), options, providers=["CPUExecutionProvider"])
-        found: list[Any] = session.run(None, feeds)
-    except Exception as error:  # noqa: BLE001 - onnxruntime's own
-        opset = model.opset_import[0].version
-        raise CannotConvertError(f"onnxruntime cannot run it in opset {opset} to check it: {cause(error)}") from None
-    return found
+_CHILD = _Child()

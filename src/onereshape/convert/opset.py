@@ -10,24 +10,24 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import onnx
 import onnx_ir as ir
-from onnx import checker
 
-from onereshape.convert.converter import CannotConvertError, Converter, input_names
+from onereshape.convert.converter import Converter, input_names
 from onereshape.convert.plan import attributes_of, operator_of
+from onereshape.convert.trial import CannotConvertError
 from onereshape.convert.unchanged import schema, spread_types, unchanged
 from onereshape.convert.write_onnx import fresh, ir_version
 from onereshape.errors import ReshapeError
-from onereshape.formats.model import Model, ReshapeNode, cause
+from onereshape.formats.model import Model, ReshapeNode
 from onereshape.formats.model_files import save
 from onereshape.formats.onnx_graphs import nodes, roots
+from onereshape.formats.onnx_sound import complaint
 from onereshape.formats.onnx_reshapes import reshapes as find_reshapes
 from onereshape.operator import Reshape
 from onereshape.shape_rule import infer_model
+from onereshape.specs import NEWEST_OPSET
 from onereshape.translation import translate
 
 _ONNX = ("", "ai.onnx")
-_LARGEST_CHECKED = 1024
-"""Elements of a constant that the checker is shown."""
 
 
 class Changed(NamedTuple):
@@ -41,7 +41,10 @@ class Changed(NamedTuple):
 
 def change_opset(model: Model, opset: int, path: str) -> list[Changed]:
     """Writes the model with another opset, or refuses and names the first node that has no words there."""
-    sound = _complaint(model.ir) is None
+    if any(not 1 <= (_version(graph, model.ir) or 1) <= NEWEST_OPSET for graph, _ in roots(model.ir)):
+        why = f"{model.path}: its opset is none of those that are known, 1 to {NEWEST_OPSET}"
+        raise ReshapeError("unsupported-model", why=why)
+    sound = complaint(model.ir) is None
     twin = _inferred(model.ir)
     changed = [_changed(node, opset) for node in _described(model, twin)]
     work = _Work(model, twin)
@@ -55,8 +58,8 @@ def change_opset(model: Model, opset: int, path: str) -> list[Changed]:
     for each in changed:
         work.rewrite(each)
     model.ir.ir_version = max(model.ir.ir_version, ir_version(opset))
-    if sound and (complaint := _complaint(model.ir)) is not None:
-        raise ReshapeError("unsupported-model", why=f"{model.path}: in opset {opset} onnx.checker says: {complaint}")
+    if sound and (said := complaint(model.ir)) is not None:
+        raise ReshapeError("unsupported-model", why=f"{model.path}: in opset {opset} onnx.checker says: {said}")
     save(model, path)
     return changed
 
@@ -236,22 +239,3 @@ def _stays(node: ir.Node, old: int, new: int) -> bool:
         return before.target is None and attributes_of(translate(before, f"onnx-{new}")) == attributes_of(before)
     except ReshapeError:
         return False
-
-
-def _complaint(model: ir.Model) -> str | None:
-    """What onnx.checker says against a model; large constants are shown to it as inputs."""
-    proto = ir.to_proto(model)
-    graph = proto.graph
-    listed = {info.name for info in graph.input}
-    for index in reversed(range(len(graph.initializer))):
-        tensor = graph.initializer[index]
-        if np.prod(tensor.dims) <= _LARGEST_CHECKED and tensor.data_location != onnx.TensorProto.EXTERNAL:
-            continue
-        if tensor.name not in listed:
-            graph.input.append(onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)))
-        del graph.initializer[index]
-    try:
-        checker.check_model(proto, full_check=True)
-    except Exception as error:  # noqa: BLE001 - the checker's errors and those of shape inference
-        return cause(error)
-    return None

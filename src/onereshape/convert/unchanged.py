@@ -59,15 +59,17 @@ def _words(found: Any) -> tuple[Any, ...] | None:
     if not found.doc.strip():
         return None
     text = " ".join(_ANNOUNCES_TYPES.sub("", found.doc).split())
-    sides = [
-        [(each.name, _squeezed(each.description), each.option, each.is_homogeneous, each.type_str) for each in side]
+    sides = tuple(
+        tuple(
+            (each.name, _squeezed(each.description), each.option, each.is_homogeneous, each.type_str) for each in side
+        )
         for side in (found.inputs, found.outputs)
-    ]
-    attributes = [
+    )
+    attributes = tuple(
         (each.name, _squeezed(each.description), each.type, each.required, each.default_value.SerializeToString())
         for name, each in sorted(found.attributes.items())
         if name not in _HINTS
-    ]
+    )
     return text, *sides, attributes, found.min_input, found.max_input, found.min_output, found.max_output
 
 

@@ -18,6 +18,7 @@ from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model import Model, ReshapeNode
 from onereshape.formats.model_files import load
 from onereshape.formats.onnx_graphs import nodes as walk, roots
+from onereshape.formats.onnx_sound import blamed
 from onereshape.models.changes import Change, origin_of
 from onereshape.models.findings.finding import CODES, SEVERITIES, Finding, Severity
 from onereshape.models.findings.forced import absorbed, forced
@@ -41,6 +42,11 @@ def check(
     with the names that their dims are to have.
     """
     found = model if isinstance(model, Model) else load(model)
+    with blamed(found):
+        return _findings(found, batch, free)
+
+
+def _findings(found: Model, batch: Batch, free: Free) -> list[Finding]:
     asked = requested(found, batch, free)
     findings = list(_of_onnx(found, batch, free) if found.format == "onnx" else _of_view(found))
     if asked:
@@ -68,10 +74,13 @@ def _of_onnx(model: Model, batch: Batch, free: Free) -> Iterator[Finding]:
     places = {node: place for root, start in roots(graph) for node, place in walk(root, start)}
     for node in model.reshapes:
         known: tuple[Dim, ...] | None = shapes.dims.get(node.node.inputs[0]) if node.node.inputs else None
-        error, _ = judged(node, node.data if known is None else known)
+        error, _ = judged(node, known)
         error = shapes.errors.get(node.node, error)
         if error is not None:
             yield _refusal(node, error)
+        elif known is None and (error := judged(node, node.data)[0]) is not None:
+            # What the file declares of values inside may be wrong, and engines do not look at it.
+            yield replace(_refusal(node, error), severity="warning", origin="declared in the file")
     yield from _declared(graph, shapes, places)
     yield from _baked(model, shapes, repairs=batch is None and free is None)
     yield from _simpler(model, places)

@@ -14,6 +14,7 @@ from typing import Any
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model import Model, cause
 from onereshape.formats.model_files import load, refreshed
+from onereshape.formats.onnx_sound import blamed
 from onereshape.models.changes import Change
 from onereshape.models.batch.marks import Mark
 from onereshape.models.request import Batch, Free, requested
@@ -105,11 +106,13 @@ def fix(  # noqa: PLR0913 - the options of the command
         needed, settings, conditions = work.needed, work.certify, work.conditions
         changes += work.changes
         if needed:
-            work.apply()
+            with blamed(given):
+                work.apply()
     if simplify:
         from onereshape.models.simpler.simplify import simplify as simplified  # noqa: PLC0415 - sympy takes long
 
-        found = simplified(fixed.ir)
+        with blamed(given):
+            found = simplified(fixed.ir)
         needed = needed or bool(found)
         changes += found
         conditions = tuple(dict.fromkeys([*conditions, *(each for change in found for each in change.conditions)]))
@@ -146,7 +149,8 @@ def _copy(model: Model, *, inline: bool) -> Model:
 
 
 def _decide(model: Model, asked: Mapping[str, Mapping[int, str]], *, batch: bool) -> _Work:
-    return _batch(model, asked) if batch else _free(model, asked)
+    with blamed(model):
+        return _batch(model, asked) if batch else _free(model, asked)
 
 
 def _batch(model: Model, asked: Mapping[str, Mapping[int, str]]) -> _Work:
@@ -196,4 +200,5 @@ def _certificate(
 ) -> Any:
     from onereshape.models.certificates.certify import certify  # noqa: PLC0415 - onnxruntime takes long
 
-    return certify(given.ir, fixed.ir, asked, base_dir=str(Path(given.path).parent), **settings)
+    with blamed(given):
+        return certify(given.ir, fixed.ir, asked, base_dir=str(Path(given.path).parent), **settings)

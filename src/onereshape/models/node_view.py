@@ -12,9 +12,11 @@ import onnx_ir as ir
 class Refused(Exception):  # noqa: N818 - it is an answer, and often only the first of several
     """A rule that cannot live with what it was given."""
 
-    def __init__(self, why: str, *, mixes: bool = False) -> None:
+    def __init__(self, why: str, *, mixes: bool = False, final: bool = False) -> None:
         self.why = why
         self.mixes = mixes
+        self.final = final
+        """Whether no other answer of an earlier rule may be tried: the model itself says what this one refuses."""
         super().__init__(why)
 
 

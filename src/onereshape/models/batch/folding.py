@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
-import onnx
 import onnx_ir as ir
 
 from onereshape.dims import Size
+from onereshape.models.batch.folded_operators import FOLDED, Unknown, Use, folded
 from onereshape.models.constants import constant_tensor
 
 MOST_ELEMENTS = 1 << 24
 """Of an array that is folded; nothing that is tiled over a batch is larger."""
 _MOST_NODES = 2_000
-_UNFOLDED = frozenset(
-    {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli"}
-)
+_FROM_DIMS = frozenset({"Shape", "Size"})
 
+Array = np.ndarray[Any, Any]
 Dims = Callable[[ir.Value], Sequence[Size | None] | None]
 
 
@@ -28,117 +28,105 @@ class Folding:
     def __init__(self, dims: Dims, opset: int) -> None:
         self._dims = dims
         self._opset = opset
-        self._found: dict[ir.Value, np.ndarray[Any, Any] | None] = {}
+        self._found: dict[ir.Value, Array | None] = {}
 
-    def array(self, value: ir.Value) -> np.ndarray[Any, Any] | None:
+    def array(self, value: ir.Value) -> Array | None:
         """What a value always is, or None if that is not known."""
         if value not in self._found:
-            self._found[value] = self._fold(value)
+            self._fold(value)
         return self._found[value]
 
-    def applied(self, node: ir.Node, inputs: Sequence[np.ndarray[Any, Any] | None]) -> np.ndarray[Any, Any] | None:
+    def applied(self, node: ir.Node, inputs: Sequence[Array | None]) -> Array | None:
         """The first output of a node on these integers, or None if that is not known."""
         if any(value is not None and array is None for value, array in zip(node.inputs, inputs, strict=True)):
             return None
-        feeds = {
-            value.name or "": array.astype(np.int64)
-            for value, array in zip(node.inputs, inputs, strict=True)
-            if value is not None and array is not None
-        }
-        return self._evaluated([ir.to_proto(node)], feeds, node.outputs[0])
+        found = self._used(node, [None if array is None else array.astype(np.int64) for array in inputs])
+        return None if found is None else found[0]
 
-    def _fold(self, value: ir.Value) -> np.ndarray[Any, Any] | None:
-        tensor = constant_tensor(value)
-        if tensor is not None:
-            known = not value.is_graph_input() and tensor.size <= MOST_ELEMENTS
-            return np.asarray(tensor.numpy()) if known else None
-        maker = value.producer()
-        if maker is None or maker.domain not in {"", "ai.onnx"} or maker.op_type in _UNFOLDED:
-            return None
-        nodes = self._needed(maker)
-        return None if nodes is None else self._run(nodes, value)
+    def _fold(self, value: ir.Value) -> None:
+        """Finds a value, and all that it is computed from."""
+        for node in self._needed(value):
+            if all(output in self._found for output in node.outputs):
+                continue
+            arrays = self._outputs(node)
+            for index, output in enumerate(node.outputs):
+                self._found[output] = None if arrays is None else arrays[index]
+        self._found.setdefault(value, None)
 
-    def _needed(self, last: ir.Node) -> list[ir.Node] | None:
-        """The nodes that compute the value, in order; None where one of them needs an input of the model."""
+    def _needed(self, value: ir.Value) -> list[ir.Node]:
+        """The nodes that compute a value, in order; none where one of them cannot be folded."""
         order: list[ir.Node] = []
         seen: set[ir.Node] = set()
-        pending = [(last, False)]
+        pending: list[tuple[ir.Value, bool]] = [(value, False)]
         while pending:
-            node, done = pending.pop()
-            if done:
+            current, done = pending.pop()
+            node = current.producer()
+            if done and node is not None:
                 order.append(node)
                 continue
+            if self._known(current):
+                if self._found[current] is None:
+                    return []
+                continue
+            if node is None or node.domain not in {"", "ai.onnx"} or node.op_type not in FOLDED:
+                return []
             if node in seen:
                 continue
             seen.add(node)
-            simple = node.domain in {"", "ai.onnx"} and node.op_type not in _UNFOLDED
-            if len(seen) > _MOST_NODES or not simple or any(_is_graph(each) for each in node.attributes.values()):
-                return None
-            pending.append((node, True))
-            if node.op_type in {"Shape", "Size"} and self._shape(node.inputs[0]) is not None:
-                continue
-            for value in node.inputs:
-                if value is None or value in self._found or constant_tensor(value) is not None:
-                    if value is not None and self.array(value) is None:
-                        return None
-                    continue
-                maker = value.producer()
-                if maker is None:
-                    return None
-                pending.append((maker, False))
+            if len(seen) > _MOST_NODES or self._large(node):
+                return []
+            pending.append((current, True))
+            if self._sizes(node) is None:
+                pending += [(each, False) for each in node.inputs if each is not None]
         return order
 
-    def _shape(self, value: ir.Value | None) -> list[int] | None:
+    def _known(self, value: ir.Value) -> bool:
+        """Whether a value was found before, or is a constant."""
+        if value in self._found:
+            return True
+        tensor = constant_tensor(value)
+        if tensor is None:
+            return False
+        known = not value.is_graph_input() and tensor.size <= MOST_ELEMENTS
+        self._found[value] = np.asarray(tensor.numpy()) if known else None
+        return True
+
+    def _large(self, node: ir.Node) -> bool:
+        for output in node.outputs:
+            dims = self._dims(output)
+            if dims is not None and prod(dim for dim in dims if isinstance(dim, int)) > MOST_ELEMENTS:
+                return True
+        return False
+
+    def _sizes(self, node: ir.Node) -> list[int] | None:
+        """The dims that a Shape or a Size reads, where all are numbers."""
+        value = node.inputs[0] if node.op_type in _FROM_DIMS and node.inputs else None
         dims = None if value is None else self._dims(value)
         if dims is None or not all(isinstance(dim, int) for dim in dims):
             return None
         return [dim for dim in dims if isinstance(dim, int)]
 
-    def _run(self, nodes: list[ir.Node], wanted: ir.Value) -> np.ndarray[Any, Any] | None:
-        feeds: dict[str, np.ndarray[Any, Any]] = {}
-        protos = []
-        for node in nodes:
-            shape = self._shape(node.inputs[0]) if node.op_type in {"Shape", "Size"} else None
-            if shape is not None:
-                feeds[node.outputs[0].name or ""] = _shape_array(node, shape)
-                continue
-            protos.append(ir.to_proto(node))
-            for value in node.inputs:
-                array = None if value is None or value.producer() in nodes else self.array(value)
-                if value is not None and array is not None:
-                    feeds[value.name or ""] = array
-        made = {name for proto in protos for name in proto.output}
-        if wanted.name not in made:
-            return feeds.get(wanted.name or "")
-        return self._evaluated(protos, feeds, wanted)
-
-    def _evaluated(
-        self, protos: list[onnx.NodeProto], feeds: dict[str, np.ndarray[Any, Any]], wanted: ir.Value
-    ) -> np.ndarray[Any, Any] | None:
-        from onnx.reference import ReferenceEvaluator  # noqa: PLC0415 - takes long
-
-        graph = onnx.helper.make_graph(
-            protos,
-            "folded",
-            [onnx.ValueInfoProto(name=name) for name in feeds],
-            [onnx.ValueInfoProto(name=wanted.name)],
-        )
-        model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", self._opset)])
-        try:
-            with np.errstate(all="ignore"):
-                answers: Any = ReferenceEvaluator(model).run(None, feeds)
-        except Exception:  # noqa: BLE001 - what the evaluator cannot do is not known
+    def _outputs(self, node: ir.Node) -> list[Array] | None:
+        sizes = self._sizes(node)
+        if sizes is not None:
+            return [_shape_array(node, sizes)]
+        arrays = [None if value is None else self._found.get(value) for value in node.inputs]
+        if any(value is not None and array is None for value, array in zip(node.inputs, arrays, strict=True)):
             return None
-        found = np.asarray(answers[0])
-        return found if found.size <= MOST_ELEMENTS else None
+        return self._used(node, arrays)
+
+    def _used(self, node: ir.Node, arrays: Sequence[Array | None]) -> list[Array] | None:
+        proto = ir.to_proto(node)
+        proto.domain = ""
+        try:
+            found = folded(Use(proto, self._opset, arrays))
+        except Unknown:
+            return None
+        return found if all(array.size <= MOST_ELEMENTS for array in found) else None
 
 
-def _shape_array(node: ir.Node, shape: list[int]) -> np.ndarray[Any, Any]:
+def _shape_array(node: ir.Node, shape: list[int]) -> Array:
     if node.op_type == "Size":
         return np.array(np.prod(shape, dtype=object), np.int64)
     start, end = (node.attributes.get(name) for name in ("start", "end"))
     return np.array(shape[None if start is None else start.value : None if end is None else end.value], np.int64)
-
-
-def _is_graph(attribute: ir.Attr) -> bool:
-    return attribute.type in {ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS}

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
+from onereshape.dims import parse
 from onereshape.errors import FixError
 from onereshape.models.batch.rules import RULES, Rule
 from onereshape.models.batch.rules.counting import counted
 from onereshape.models.changes import Change
-from onereshape.models.inference.integer_values import integer_values
 from onereshape.models.batch.marks import Mark, mentions
 from onereshape.models.inference.shapes import shapes_of
 from onereshape.models.batch.view import Answer, Edit, State, View
@@ -53,8 +53,11 @@ def batch_plan(model: ir.Model, freed: Mapping[str, int], symbol: str, size: int
     """Decides how the batch of size `size`, on these axes of these inputs, goes through the graph; changes nothing."""
     opset = model.graph.opset_imports.get("", model.graph.opset_imports.get("ai.onnx", 1))
     shapes = shapes_of(model, {name: {axis: size} for name, axis in freed.items()})
-    state = State(shapes, symbol, size, opset)
     inputs = {value.name: value for value in model.graph.inputs}
+    _check_names(model.graph, freed, symbol)
+    declared = [(inputs[name].shape, axis) for name, axis in freed.items()]
+    named = any(dims is not None and not isinstance(dims[axis], int) for dims, axis in declared)
+    state = State(shapes, symbol, size, opset, named)
     for name, axis in freed.items():
         state.marks[inputs[name]] = Mark(axis)
     plan = _Search(list(model.graph), state).run()
@@ -65,6 +68,21 @@ def batch_plan(model: ir.Model, freed: Mapping[str, int], symbol: str, size: int
     return plan
 
 
+def _check_names(graph: ir.Graph, freed: Mapping[str, int], symbol: str) -> None:
+    """Refuses where what is freed has the name of another dim: that one would be the size of the batch, and is not."""
+    names: dict[tuple[str | None, int], set[str]] = {
+        (value.name, axis): set(parse(dim.value).symbols)
+        for value in graph.inputs
+        for axis, dim in enumerate(value.shape or ())
+        if isinstance(dim, ir.SymbolicDim) and dim.value
+    }
+    ours = {symbol}.union(*(names.get(place, ()) for place in freed.items()))
+    for (name, axis), used in names.items():
+        if used & ours and freed.get(name or "") != axis:
+            why = f"its axis {axis} is {min(used & ours)} as well, and is not among the axes of the batch"
+            raise FixError("cannot-free", node=name, op="input", why=why)
+
+
 @dataclass(slots=True)
 class _Step:
     """A node that is decided, and what is left of its rule's answers."""
@@ -73,8 +91,6 @@ class _Step:
     answers: Iterator[Answer]
     blamed: frozenset[int]
     """The places of the choices that led to its inputs, and of those that were to blame when later nodes failed."""
-    known: int
-    """How many values were known before it."""
     edits: tuple[Edit, ...] = ()
     """Those of the answer that was taken."""
 
@@ -97,7 +113,7 @@ class _Search:
             touched = [value for value in _used(self.nodes[place]) if self._matters(value)]
             if touched:
                 blamed = frozenset[int]().union(*(self.rests_on.get(value, frozenset()) for value in touched))
-                step = _Step(place, self._answers(self.nodes[place]), blamed, len(self.state.values_now))
+                step = _Step(place, self._answers(self.nodes[place]), blamed)
                 place = self._decide(step)
             place += 1
         edits = [edit for step in self.steps for edit in step.edits]
@@ -138,8 +154,10 @@ class _Search:
         try:
             return next(step.answers, None)
         except Refused as refused:
-            if self.first is None:
+            if self.first is None or refused.final:
                 self.first = (self.nodes[step.place], refused)
+            if refused.final:
+                raise self._error() from None
             return None
 
     def _undo(self) -> _Step:
@@ -147,11 +165,9 @@ class _Search:
         step = self.steps.pop()
         for value in self.nodes[step.place].outputs:
             self.state.marks.pop(value, None)
-            self.state.sized.discard(value)
+            self.state.sized.pop(value, None)
             self.state.counts.pop(value, None)
             self.rests_on.pop(value, None)
-        while len(self.state.values_now) > step.known:
-            self.state.values_now.popitem()
         return step
 
     def _error(self) -> FixError:
@@ -170,7 +186,7 @@ class _Search:
         if not batched and self._sizes(node) is not None:
             yield Answer(())
             return
-        if rule is None and (batched or _inside(node) & self.state.sized):
+        if rule is None and (batched or _inside(node) & self.state.sized.keys()):
             raise Refused("a graph inside it reads a size that depends on the batch")
         slots = frozenset[int]() if rule is None else rule.slots
         if strange := [view.value(index).name for index in slots if view.mark(index) is not None]:
@@ -182,6 +198,8 @@ class _Search:
             return
         counts = counted(view)
         for answer in rule.answers(view):
+            if any(mark is not None and 0 in (mark.outer, mark.inner) for mark in answer.marks):
+                raise Refused(f"it would carry {self.state.symbol} on an axis without entries")
             own = counts if answer.counts is None else answer.counts
             yield Answer(answer.marks, (*pins, *answer.edits), own)
 
@@ -189,7 +207,7 @@ class _Search:
         """What a node computes from sizes, as far as all of it is known as a function of N."""
         if node.op_type not in _SIZES or node.domain not in _ONNX:
             return None
-        found = integer_values(node.outputs[0], self.state.live_dims, self.state.values_now)
+        found = self.state.live_output(node)
         return None if found is None or any(each is None for each in found.flat) else found
 
     def _follow_sizes(self, node: ir.Node) -> None:
@@ -197,7 +215,7 @@ class _Search:
         if node.outputs[0] in self.state.marks or (sizes := self._sizes(node)) is None:
             return
         if any(mentions(size, self.state.symbol) for size in sizes.flat):
-            self.state.sized.add(node.outputs[0])
+            self.state.sized[node.outputs[0]] = sizes
 
 
 def _latest(places: frozenset[int]) -> frozenset[int]:

@@ -52,14 +52,15 @@ class State:
     size: int
     """The size of the batch in the original."""
     opset: int
+    named: bool = False
+    """Whether the original leaves the size of the batch open, so that it says itself what several samples give."""
     folding: Folding = field(init=False)
     marks: dict[ir.Value, Mark] = field(default_factory=dict)
-    sized: set[ir.Value] = field(default_factory=set)
-    """Values that hold sizes which depend on N."""
+    sized: dict[ir.Value, Array] = field(default_factory=dict)
+    """Values that hold sizes which depend on N: what the repaired model computes there."""
     counts: dict[ir.Value, Array] = field(default_factory=dict)
     """Marked values that count the samples: what sample n has is what it would have alone, plus n times this."""
     values_then: dict[ir.Value, Any] = field(default_factory=dict)
-    values_now: dict[ir.Value, Any] = field(default_factory=dict)
     read: dict[ir.Value, tuple[Size | None, ...] | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -91,10 +92,17 @@ class State:
         return integer_values(value, self.dims, self.values_then)
 
     def live(self, value: ir.Value) -> Array | None:
-        """The integers that the graph, as it is written, computes when N is free."""
-        if value not in self.sized:
-            return self.integers(value)
-        return integer_values(value, self.live_dims, self.values_now)
+        """The integers that the repaired model computes when N is free."""
+        return self.sized[value] if value in self.sized else self.integers(value)
+
+    def live_output(self, node: ir.Node) -> Array | None:
+        """The integers that a node will compute from what its inputs will be: those that are pinned stay as they were.
+
+        Of numbers that differ from sample to sample, nothing is known.
+        """
+        given = {each for each in node.inputs if each is not None}
+        known = {each: None if each in self.marks else self.live(each) for each in given}
+        return integer_values(node.outputs[0], self.live_dims, known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,11 +175,18 @@ class View(NodeView):
         return Edit(change, apply)
 
     def replace_input(
-        self, index: int, message: str, before: str, after: str, make: Callable[[Builder], ir.Value]
+        self, index: int, message: str, before: str, after: str, make: Callable[[Builder, ir.Value], ir.Value]
     ) -> Edit:
-        """An edit that puts another value in the place of an input."""
-        node = self.node
-        return self.edit(index, message, before, after, lambda build: node.replace_input_with(index, make(build)))
+        """An edit that puts what is made of an input in its place.
+
+        It is made of the input that the node has when the edit is applied, so several edits of one input follow one
+        another: that of planning time may have been pinned since, or reshaped where it was made.
+        """
+
+        def apply(build: Builder) -> None:
+            self.node.replace_input_with(index, make(build, self.value(index)))
+
+        return self.edit(index, message, before, after, apply)
 
     def pin(self, index: int) -> Edit:
         """The sizes that one sample had, where the graph would now compute those of all."""
@@ -180,7 +195,9 @@ class View(NodeView):
         if array is None:
             raise Refused(f"its input {value.name} is computed from {self.state.symbol}, and its value is not known")
         message = f"{self.label} takes {value.name}, which grows with {self.state.symbol}, for one sample alone"
-        return self.replace_input(index, message, "computed", str(array.tolist()), lambda build: build.constant(array))
+        return self.replace_input(
+            index, message, "computed", str(array.tolist()), lambda build, _: build.constant(array)
+        )
 
     def spread(self, index: int, mark: Mark) -> Edit:
         """An input that all samples share, as many times as there are samples."""
@@ -190,14 +207,16 @@ class View(NodeView):
             raise Refused(f"its input {value.name} would have to be repeated, which needs opset 6")
         if mark.outer != 1 and not all(isinstance(dim, int) for dim in dims):
             raise Refused(f"its input {value.name} would have to be spread between sizes that are not known")
+        if mark.outer != 1:
+            self.not_empty(dims)
         here, one = dims[mark.axis], times(mark.outer, mark.inner)
         if here == one:
-            make = lambda build: build.spread(value, dims, mark)  # noqa: E731
+            make = lambda build, now: build.spread(now, dims, mark)  # noqa: E731
         else:
             self.same_rows(index, mark)
             single = (*dims[: mark.axis], one, *dims[mark.axis + 1 :])
             rows = int(one) if isinstance(one, int) else 0
-            make = lambda build: build.spread(build.first(value, mark.axis, rows), single, mark)  # noqa: E731
+            make = lambda build, now: build.spread(build.first(now, mark.axis, rows), single, mark)  # noqa: E731
         message = (
             f"{value.name} has size {here} at axis {mark.axis}, for {self.size_words()}; {self.label} needs {symbol}"
         )
@@ -212,7 +231,7 @@ class View(NodeView):
         message = f"{value.name} has size {dims[mark.axis]} at axis {mark.axis}, for {self.size_words()}"
         after = f"the first {inner} at axis {mark.axis}"
         return self.replace_input(
-            index, message, _shown(dims), after, lambda build: build.first(value, mark.axis, inner)
+            index, message, _shown(dims), after, lambda build, now: build.first(now, mark.axis, inner)
         )
 
     def same_rows(self, index: int, mark: Mark) -> None:
@@ -252,7 +271,7 @@ class View(NodeView):
         return (self._reworded(index, what, [size for size in wanted if size is not None]),)
 
     def _reworded(self, index: int, what: str, wanted: Sequence[Size]) -> Edit:
-        value, node, symbol = self.value(index), self.node, self.state.symbol
+        node, symbol = self.node, self.state.symbol
         before, live = self.original(index) or [], self.live(index) or []
         home = next((place for place, size in enumerate(wanted) if place >= len(live) or live[place] != size), 0)
         if mentions(wanted[home], symbol):
@@ -260,10 +279,10 @@ class View(NodeView):
         else:
             message = f"{self.label} takes {what}[{home}] for the batch, where it is {before[home]} for each sample"
         entries = self.entries(index, wanted)
-        kind = self.state.dtype(value)
+        kind = self.state.dtype(self.value(index))
 
-        def make(build: Builder) -> ir.Value:
-            return build.typed(build.vector(entries(build, node, value), node), kind, node)
+        def make(build: Builder, now: ir.Value) -> ir.Value:
+            return build.typed(build.vector(entries(build, node, now), node), kind, node)
 
         return self.replace_input(index, message, _shown(live), _shown(wanted), make)
 
@@ -291,10 +310,16 @@ class View(NodeView):
         words = constant_words(data, wanted, zero_copies=True)
         if words is not None:
             return list(words)
+        self.not_empty(wanted)
         others = [axis for axis, size in enumerate(wanted) if not self.ours(size)]
         if len(others) > 1:
             raise Refused(f"the sizes {wanted[others[0]]} and {wanted[others[1]]} would have to be computed")
         return [-1 if axis in others else size for axis, size in enumerate(wanted)]
+
+    def not_empty(self, *shapes: Sequence[Size]) -> None:
+        """Refuses sizes of 0, which a Reshape copies, and beside which it infers nothing."""
+        if any(size == 0 for sizes in shapes for size in sizes):
+            raise Refused("it has no elements, and a Reshape of those cannot be said")
 
     def ours(self, size: Size) -> bool:
         """Whether a size is a number or a multiple of N."""

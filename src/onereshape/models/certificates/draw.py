@@ -110,8 +110,9 @@ def _check(value: ir.Value) -> None:
 
 
 def _dims(value: ir.Value, sizes: Mapping[str, int], default: int) -> Dims:
-    """The dims of an input, with sizes for those that have only a name."""
-    return tuple(dim if isinstance(dim, int) else sizes.get(dim.value or UNNAMED, default) for dim in value.shape or ())
+    """The dims of an input, with sizes for those that have only a name; a -1 is what some write for an unknown dim."""
+    declared = [dim if isinstance(dim, int) else sizes.get(dim.value or UNNAMED, default) for dim in value.shape or ()]
+    return tuple(default if dim < 0 else dim for dim in declared)
 
 
 def _typed(array: Any, value: ir.Value) -> Array:

@@ -59,8 +59,8 @@ class Contents:
         found = rule(Question(node, inputs, self._formulas.signed, context.opset))
         for value, array in zip(node.outputs, found, strict=False):
             if array is not None and array.size <= MOST:
-                self._known[value] = array = _bounded(array, value.dtype)
-                self._tell(context, value, array)
+                self._known[value] = _bounded(array, value.dtype)
+                self._tell(context, value, self._known[value])
 
     def _of(self, context: Any, value: ir.Value) -> Array | None:
         if value in self._known:

@@ -24,6 +24,8 @@ class Formulas:
         self._named = named
         self._sizes: set[str] = set()
         """Names that stand for dims; the engine's others may stand for any number."""
+        self.signed_names: set[str] = set()
+        """Names of formulas that may be below 0."""
 
     def note(self, dims: Iterable[TheirDim]) -> None:
         """Takes notice of dims: what is one is a number from 0 on."""
@@ -42,7 +44,12 @@ class Formulas:
         """The dim, or other number, that an expression is."""
         if not expr.has(sympy.Max, sympy.Min):
             return expr_to_dim(expr)  # type: ignore[no-any-return]
-        return ir.SymbolicDim(self._named(str(expr)))
+        name = self._named(str(expr))
+        if expr.is_nonnegative:
+            self._sizes.add(name)
+        else:
+            self.signed_names.add(name)
+        return ir.SymbolicDim(name)
 
     def _symbol(self, name: str) -> Any:
         if name in self._sizes:

@@ -15,11 +15,13 @@ import onnx_ir as ir
 
 from onereshape.dims import Product, Size, divide, multiply
 from onereshape.errors import INT64_MAX
+from onereshape.models.inference.integer_types import integer_type
 from onereshape.semantics import resolve
 
 MOST = 4096
 """Elements of the largest tensor that is calculated with."""
 
+_INT32_MAX = 2**31 - 1
 _CALCULATED = frozenset({ir.DataType.INT64, ir.DataType.INT32})
 """The types of sizes; numbers of smaller types would wrap, and unsigned ones cannot be negated."""
 
@@ -153,7 +155,10 @@ def _modulo(call: Call) -> Array:
     def rest(left: Element, right: Element) -> Element:
         if not isinstance(left, int) or not isinstance(right, int) or right == 0:
             return None
-        return left % right if not cut else int(np.fmod(left, right))
+        if not cut:
+            return left % right
+        # Engines take this remainder of floats, which hold no larger integers.
+        return int(np.fmod(left, right)) if max(abs(left), abs(right)) < 2**53 else None
 
     return _each(rest, call.given(0), call.given(1))
 
@@ -175,6 +180,26 @@ def _binary(rule: Callable[[Any, Any], Any]) -> Rule:
         return _each(rule, call.given(0), call.given(1))
 
     return both
+
+
+def _fitting(rule: Rule) -> Rule:
+    """A rule whose numbers wrap in 32 bits: what those cannot hold is known only where the type is wider."""
+
+    def within(element: Any) -> bool:
+        number = element.coefficient if isinstance(element, Product) else element
+        return number is None or -_INT32_MAX <= number <= _INT32_MAX
+
+    def fitted(call: Call) -> Array | None:
+        found = rule(call)
+        if (
+            found is None
+            or all(within(each) for each in found.flat)
+            or integer_type(call.node.inputs[0]) == ir.DataType.INT64
+        ):
+            return found
+        return _each(lambda element: element if within(element) else None, found)
+
+    return fitted
 
 
 def _equal(left: Any, right: Any) -> bool | None:
@@ -232,6 +257,8 @@ def _slice(call: Call) -> Array:
     steps = call.integers("steps", 4) or [1] * len(starts)
     index: list[Any] = [slice(None)] * data.ndim
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        if step < 0 and end in {_INT32_MAX, INT64_MAX}:  # "to the end", which engines understand differently
+            raise ValueError(end)
         # As in Python, but for a start before the first element: going backwards it is the first.
         first = 0 if step < 0 and start < -data.shape[axis] else start
         index[axis] = slice(first, end, step)
@@ -340,12 +367,12 @@ def _flatten(call: Call) -> Array:
 
 
 _RULES: dict[str, Rule] = {
-    "Add": _binary(_add),
+    "Add": _fitting(_binary(_add)),
     "Cast": _cast,
     "Concat": _concat,
     "Constant": _constant,
     "ConstantOfShape": _constant_of_shape,
-    "Div": _binary(_divide),
+    "Div": _fitting(_binary(_divide)),
     "Equal": _binary(_equal),
     "Expand": _expand,
     "Flatten": _flatten,
@@ -354,18 +381,18 @@ _RULES: dict[str, Rule] = {
     "Max": _most(max),
     "Min": _most(min),
     "Mod": _modulo,
-    "Mul": _binary(_multiply),
-    "Neg": lambda call: _each(lambda element: _subtract(0, element), call.given(0)),
+    "Mul": _fitting(_binary(_multiply)),
+    "Neg": _fitting(lambda call: _each(lambda element: _subtract(0, element), call.given(0))),
     "Not": lambda call: _each(lambda element: None if element is None else not element, call.given(0)),
     "Range": _range,
-    "ReduceProd": _product,
+    "ReduceProd": _fitting(_product),
     "Reshape": _reshape,
     "Shape": _shape,
     "Size": _count,
     "Slice": _slice,
     "Split": _split,
     "Squeeze": _squeeze,
-    "Sub": _binary(_subtract),
+    "Sub": _fitting(_binary(_subtract)),
     "Transpose": lambda call: call.given(0).transpose(call.attribute("perm", None)),
     "Unsqueeze": _unsqueeze,
     "Where": lambda call: _each(_where, *(call.given(index) for index in range(3))),

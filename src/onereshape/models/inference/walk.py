@@ -8,7 +8,7 @@ functions, and what a Loop carries is only what holds in every iteration.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -41,11 +41,19 @@ _DEEPEST_LOOP = 3
 class _Context(engine.ShapeInferenceContext):  # type: ignore[misc]
     """The engine's context: it notes no refusal, since the rule does, and reads a constant once."""
 
+    signed_names: Container[str] = ()
+
     def create_child(self, opset_imports: Any = None, *, resolved_attrs: Any = None) -> _Context:
         """The context of a function's body."""
         known = dict(self.opset_imports if opset_imports is None else opset_imports)
         known.setdefault("", known.get("ai.onnx", self.opset))
-        return _Context(known, policy=self.policy, resolved_attrs=resolved_attrs, allocator=self._allocator)
+        child = _Context(known, policy=self.policy, resolved_attrs=resolved_attrs, allocator=self._allocator)
+        child.signed_names = self.signed_names
+        return child
+
+    def is_generated_symbol(self, name: str) -> bool:
+        """Whether a name may stand for any number, so that an entry of a target that has it may be -1."""
+        return name in self.signed_names or super().is_generated_symbol(name)
 
     def record_error(self, node: ir.Node, message: str) -> None:
         """Does not raise: the outputs stay unknown."""
@@ -87,6 +95,7 @@ class Walk:
         engine.registry.collect()
         self.rule = ReshapeRule()
         self.context = _Context(copy.opset_imports, policy="override")
+        self.context.signed_names = formulas.signed_names
         self._copy = copy
         self._found = found
         self._formulas = formulas

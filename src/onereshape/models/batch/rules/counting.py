@@ -19,6 +19,8 @@ from onereshape.models.node_view import Refused
 
 _MOVES = frozenset("Reshape Unsqueeze Squeeze Flatten Transpose Expand Tile Slice Identity Cast".split())
 """Their first input is moved or copied; the others say how."""
+_BY_PLACE = _MOVES - {"Unsqueeze", "Transpose", "Identity", "Cast"} | {"Concat"}
+"""What they do depends on how many elements stand on each axis."""
 _SUMS = frozenset({"Add", "Sub", "Concat", "Neg"})
 _INDEXING = frozenset({"Gather", "GatherND", "ScatterND"})
 
@@ -49,6 +51,8 @@ def counted(view: View) -> Array | None:
             feeds.append(np.zeros([dim if isinstance(dim, int) else 1 for dim in view.dims(index)], object))
         else:
             feeds.append(view.state.folding.array(view.value(index)))
+    if op in _BY_PLACE and not all(isinstance(dim, int) for index in mine for dim in view.dims(index)):
+        raise Refused("it moves the numbers of the samples by sizes that are not known")
     if op == "Mul" and (len(mine) > 1 or any(feed is None for feed in feeds)):
         raise Refused("it multiplies the numbers of the samples by what differs from sample to sample")
     found = view.state.folding.applied(view.node, feeds)
@@ -59,7 +63,7 @@ def counted(view: View) -> Array | None:
 
 def from_zero(value: ir.Value, state: State) -> bool:
     """Whether what counts the samples in these indices begins at 0 or above, so that no sample reaches back."""
-    array = state.folding.array(value) if value not in state.marks else None
+    array = state.folding.array(value)  # of one sample: the others have the same, or count on from it
     if array is not None:
         return bool((array >= 0).all())
     maker = value.producer()

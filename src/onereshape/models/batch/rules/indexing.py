@@ -107,12 +107,7 @@ def _check_counts(view: View, *, along_batch: bool) -> None:
 
 def _offset(view: View, index: int, shift: Shift) -> tuple[Edit, ...]:
     """Indices that count along N: each sample's own, moved to where its entries stand."""
-    counts = view.counts(index)
-    if counts is not None and from_zero(view.value(index), view.state):  # they count the samples already
-        wanted = np.zeros(1 if shift.column is None else shift.width, object)
-        wanted[shift.column or 0] = shift.step
-        if not np.array_equal(counts, np.broadcast_to(wanted, counts.shape)):
-            raise Refused(f"its indices count the samples by other steps than {shift.step}")
+    if view.counts(index) is not None and _count_already(view, index, shift):
         return ()
     if view.opset < 11:
         raise Refused("the numbers of the samples are a Range, which needs opset 11")
@@ -128,6 +123,30 @@ def _offset(view: View, index: int, shift: Shift) -> tuple[Edit, ...]:
 
     message = f"{value.name} counts through the batch for {view.label}, as if there were {view.size_words()}"
     return (view.edit(index, message, "0", f"{shift.step} * (0 to {view.state.symbol} - 1)", apply),)
+
+
+def _count_already(view: View, index: int, shift: Shift) -> bool:
+    """Whether indices that count the samples pick what is wanted; where they reach back, each sample must do so alone.
+
+    Index -1 is the last entry of one sample alone.  With N samples it is the last entry of the last, so a model that
+    says how it counts through N samples means another sample there.
+    """
+    counts = view.counts(index)
+    wanted = np.zeros(1 if shift.column is None else shift.width, object)
+    wanted[shift.column or 0] = shift.step
+    if counts is None or not np.array_equal(counts, np.broadcast_to(wanted, counts.shape)):
+        why = f"its indices count the samples by other steps than {shift.step}"
+        raise Refused(why, mixes=True, final=view.state.named)
+    value = view.value(index)
+    if from_zero(value, view.state):
+        return True
+    alone = view.state.folding.array(value)
+    reaches = None if alone is None else alone if shift.column is None else alone[..., shift.column]
+    if reaches is None:
+        return False
+    if (reaches < 0).any() and view.state.named:
+        raise Refused("its indices count the samples from below 0, so each picks from another", mixes=True, final=True)
+    return bool((reaches >= 0).all())
 
 
 def gather_elements(view: View) -> Iterator[Answer]:
@@ -147,6 +166,8 @@ def gather_nd(view: View) -> Iterator[Answer]:
     """Slices of data, each by a row of numbers for its first axes."""
     data, indices = view.mark(0), view.mark(1)
     lead, rank = view.attribute("batch_dims", 0), view.rank(1)
+    if not rank or not 0 <= lead < min(view.rank(0), rank):
+        raise Refused(f"it has {lead} batch_dims for data of rank {view.rank(0)} and indices of rank {rank}")
     width = view.dims(1)[-1]
     if indices is not None and indices.axis == rank - 1:
         raise Refused("its indices carry the batch among their numbers", mixes=True)

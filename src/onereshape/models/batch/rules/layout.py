@@ -73,6 +73,7 @@ def rewritten(view: View, home: Mark) -> tuple[Edit, ...]:
 
 def _computed(view: View, wanted: Sequence[Size]) -> Callable[[Builder, ir.Node, ir.Value], list[Entry]]:
     """How to compute a target: a size that nothing computes yet can be inferred, if it is the only one."""
+    view.not_empty(wanted)
     live = _live_target(view) or []
     missing = [axis for axis, size in enumerate(wanted) if not view.ours(size) and live[axis : axis + 1] != [size]]
     if len(missing) == 1:
@@ -171,6 +172,8 @@ def transpose(view: View) -> Iterator[Answer]:
     """The axes in another order."""
     mark = only_first(view)
     order = list(view.attribute("perm", ())) or list(range(view.rank(0)))[::-1]
+    if sorted(order) != list(range(view.rank(0))):
+        raise Refused(f"its perm {order} is no order of {view.rank(0)} axes")
     yield Answer((mark.at(order.index(mark.axis)),))
 
 
@@ -229,8 +232,13 @@ def _grown(view: View, index: int) -> Mark | None:
         home = sized_mark(view, index)
     except Refused:
         return None
-    here = home.axis - len(view.output_dims()) + view.rank(0)
-    return None if view.node.op_type == "Expand" and here >= 0 and view.dims(0)[here] != 1 else home
+    if view.node.op_type != "Expand":
+        return home
+    # The sizes are counted from the right, and may be fewer than the axes.
+    rank = len(view.output_dims())
+    home = home.at(home.axis + rank - len(view.live(index) or ()))
+    here = home.axis - rank + view.rank(0)
+    return None if here >= 0 and view.dims(0)[here] != 1 else home
 
 
 def tile(view: View) -> Iterator[Answer]:
@@ -361,6 +369,8 @@ def pad(view: View) -> Iterator[Answer]:
     if pads is None:
         raise Refused("its pads are computed at run time")
     axes = (view.axes(3, rank) or []) if view.has(3) else list(range(rank))
+    if len(pads) != 2 * len(axes):
+        raise Refused(f"it has {len(pads)} pads for {len(axes)} axes")
     if mark.axis in axes:
         place = axes.index(mark.axis)
         if pads[place] or pads[place + len(axes)]:

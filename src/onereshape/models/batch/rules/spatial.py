@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 
 import onnx_ir as ir
 
@@ -46,6 +47,7 @@ def _scan(view: View, apart: dict[int, tuple[Size, ...]], output: tuple[Size, ..
     node = view.node
     if not all(view.ours(size) for dims in (output, *apart.values()) for size in dims):
         raise Refused("its weights differ from sample to sample, and its dims are computed at run time")
+    view.not_empty(output, *apart.values())
 
     def apply(build: Builder) -> None:
         outer = {index: view.value(index) for index in apart}
@@ -100,15 +102,43 @@ def resize(view: View) -> Iterator[Answer]:
         yield Answer((mark,), view.corrected(3, "sizes", {}) if sized else ())
         return
     place = axes.index(mark.axis)
+    _check_crop(view, mark, place, len(axes))
     scales = _scales(view)
     if scales is not None:
         if scales[place] != 1:
             raise Refused(f"it resizes axis {mark.axis}, which is {mark.size(view.batch)}", mixes=True)
         yield Answer((mark,))
         return
+    if view.attribute("keep_aspect_ratio_policy", "stretch") != "stretch" and _one_factor(view, axes) != 1:
+        raise Refused(f"it resizes all axes by one factor, and axis {mark.axis} is {mark.size(view.batch)}", mixes=True)
     if view.output_dims()[mark.axis] != view.dims(0)[mark.axis]:
         raise Refused(f"it resizes axis {mark.axis}, which is {mark.size(view.batch)}", mixes=True)
     yield Answer((mark,), view.corrected(3, "sizes", {place: mark.size(view.batch)}) if sized else ())
+
+
+def _check_crop(view: View, mark: Mark, place: int, count: int) -> None:
+    """Makes sure that no part of N is cut out, and that no sample is taken from half an entry further on."""
+    mode = view.attribute("coordinate_transformation_mode", "half_pixel")
+    downwards = view.attribute("nearest_mode", "round_prefer_floor") in {"floor", "round_prefer_floor"}
+    if mode == "tf_half_pixel_for_nn" and not (view.attribute("mode", "nearest") == "nearest" and downwards):
+        raise Refused(f"it looks half an entry further along axis {mark.axis}, which is {mark.size(view.batch)}")
+    if mode != "tf_crop_and_resize":
+        return
+    array = view.state.folding.array(view.value(1))
+    if array is None or array.shape != (2 * count,):
+        raise Refused("its roi is computed at run time")
+    if (array[place], array[place + count]) != (0, 1):
+        raise Refused(f"it cuts a part out of axis {mark.axis}, which is {mark.size(view.batch)}", mixes=True)
+
+
+def _one_factor(view: View, axes: list[int]) -> Fraction | None:
+    """The factor by which all axes are resized where their proportions are kept; None where it is not known."""
+    sizes, dims = view.integers(3), view.dims(0)
+    here = [dims[axis] for axis in axes]
+    if sizes is None or len(sizes) != len(here) or not all(isinstance(dim, int) and dim for dim in here):
+        return None
+    factors = [Fraction(size, int(dim)) for size, dim in zip(sizes, here, strict=True) if isinstance(dim, int)]
+    return (min if view.attribute("keep_aspect_ratio_policy") == "not_larger" else max)(factors)
 
 
 def _scales(view: View) -> list[float] | None:

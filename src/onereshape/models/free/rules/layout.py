@@ -317,8 +317,10 @@ def _backwards(own: Axis, start: Size, end: Size, step: int, axis: int) -> _Cut:
 def pad(view: View) -> Iterator[Answer]:
     """More at both ends of an axis."""
     dims = view.dims(0)
-    pads = view.live(1) if view.opset >= 11 else list(view.attribute("pads", ()))
+    pads = view.live(1) if view.opset >= 11 else list(view.attribute("pads" if view.opset > 1 else "paddings", ()))
     axes = view.axes(3, len(dims)) if view.has(3) else list(range(len(dims)))
+    if pads is not None and len(pads) != 2 * len(axes or ()):
+        raise Refused(f"it has {len(pads)} pads for {len(axes or ())} axes")
     found: list[Axis | None] = list(dims)
     for place, axis in enumerate(axes or ()):
         own = dims[axis]

@@ -1,0 +1,64 @@
+"""Whether an ONNX model is sound, as onnx.checker sees it: asked where something broke down on it.
+
+A model that is not sound (an input too few, an attribute of another type, a permutation with an axis twice) can break
+any rule that reads it.  That is the model's mistake, and is said so; what breaks down on a sound one is ours, and goes
+on as it came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from onereshape.errors import ReshapeError
+from onereshape.formats.model import Model, cause
+
+if TYPE_CHECKING:
+    import onnx_ir as ir
+
+_LARGEST_CHECKED = 1024
+"""Elements of a constant that the checker is shown."""
+
+
+def complaint(model: ir.Model) -> str | None:
+    """What onnx.checker says against a model; large constants are shown to it as inputs."""
+    import onnx  # noqa: PLC0415 - takes long
+    import onnx_ir  # noqa: PLC0415
+
+    try:
+        proto: Any = onnx_ir.to_proto(model)
+        graph = proto.graph
+        for info in (*graph.input, *graph.output, *graph.value_info):
+            for dim in info.type.tensor_type.shape.dim:
+                if dim.dim_value < 0:  # some write -1 for an unknown dim; onnx's inference of a Slice ends the process
+                    dim.Clear()
+        listed = {info.name for info in graph.input}
+        for index in reversed(range(len(graph.initializer))):
+            tensor = graph.initializer[index]
+            size = 1
+            for dim in tensor.dims:
+                size *= dim
+            if size <= _LARGEST_CHECKED and tensor.data_location != onnx.TensorProto.EXTERNAL:
+                continue
+            if tensor.name not in listed:
+                graph.input.append(onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)))
+            del graph.initializer[index]
+        onnx.checker.check_model(proto, full_check=True)
+    except Exception as error:  # noqa: BLE001 - the checker's errors, those of shape inference, and of a graph that is none
+        return cause(error)
+    return None
+
+
+@contextmanager
+def blamed(model: Model) -> Iterator[None]:
+    """Turns what breaks down on a model that is not sound into a refusal that says what is wrong with the model."""
+    try:
+        yield
+    except (ReshapeError, MemoryError, OSError):
+        raise
+    except Exception as error:
+        why = complaint(model.ir) if model.format == "onnx" else None
+        if why is None:
+            raise
+        raise ReshapeError("unsupported-model", why=f"{model.path}: is not a sound ONNX model: {why}") from error

@@ -1,0 +1,166 @@
+"""The law of the copies: every kind of plan, item, extent, number of threads and cut is NumPy's copy, byte for byte.
+
+The output's memory holds the complement of what must come to lie there, so that a byte that was not written cannot be
+right by chance, between guards that must stay as they are.  What NumPy's own allocation would hide is filled twice.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import onereshape as orx
+from onereshape.arrays import _copy, cpu_copy
+from tests.copying import Array
+from tests.laws.copies_world import ITEMS, THREADS, Recipe, kernels_plan, plan_of, random_cut, random_recipe, world
+
+BYTES: Array = np.random.default_rng(11).integers(0, 256, 1 << 20, np.uint8)
+BYTES.flags.writeable = False
+GUARD = 64
+
+
+def wrong(view: Array, cuts: list[tuple[int, int]], shift: int = 0) -> list[tuple[int, int]]:
+    """The threads and bytes per thread with which the copy is not NumPy's, or touches what is not its own."""
+    plan = kernels_plan(_copy, view)
+    expected = np.frombuffer(view.tobytes(), np.uint8)
+    inside = slice(GUARD + shift, GUARD + shift + expected.size)
+    wanted = np.full(expected.size + 2 * GUARD + shift, 0xA5, np.uint8)
+    poisoned = wanted.copy()
+    wanted[inside], poisoned[inside] = expected, ~expected
+    found = []
+    for threads, bytes_per_thread in cuts:
+        memory = poisoned.copy()
+        output = memory[inside].view(view.dtype).reshape(view.shape)
+        _copy.copy_array(plan, output, view, threads, bytes_per_thread)
+        if not np.array_equal(memory, wanted):
+            found.append((threads, bytes_per_thread))
+    return found
+
+
+def seen(recipe: Recipe) -> Array:
+    return recipe.seen(BYTES[: recipe.nbytes])
+
+
+@pytest.mark.parametrize("item", ITEMS)
+def test_the_whole_world_by_any_number_of_threads(item: int) -> None:
+    cuts = [(threads, 1) for threads in THREADS]
+    bad = {recipe.name: found for recipe in world(item) if (found := wrong(seen(recipe), cuts))}
+
+    assert not bad
+
+
+def chain(pieces: list[tuple[int, int]], length: int) -> bool:
+    """Whether each piece begins where the one before ended, from 0 to the length, and none is empty."""
+    ends = [end for _, end in pieces]
+    return [begin for begin, _ in pieces] == [0, *ends[:-1]] and ends[-1] == length and all(a < b for a, b in pieces)
+
+
+def cut_wrongly(view: Array, cuts: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The threads and bytes per thread whose parts are too many, or are not the whole with each piece of it once."""
+    plan = plan_of(view)
+    nb, na = plan.dims[-1], 1 if plan.kind == "rows" else plan.dims[plan.source_axis]
+    walk, made, found = prod(plan.dims) // (na * nb), kernels_plan(_copy, view), []
+    for threads, bytes_per_thread in cuts:
+        parts = made.parts(threads, bytes_per_thread)
+        walks, items, length = [part[:2] for part in parts], [part[2:4] for part in parts], na if parts[0][4] else nb
+        by_walk = chain(walks, walk) and set(items) == {(0, length)}
+        by_items = chain(items, length) and set(walks) == {(0, walk)}
+        few = (
+            len(parts) <= max(1, min(threads, view.nbytes // bytes_per_thread))
+            and len({part[4] for part in parts}) == 1
+        )
+        if not (few and (by_walk or by_items)):
+            found.append((threads, bytes_per_thread))
+    return found
+
+
+@pytest.mark.parametrize("item", ITEMS)
+def test_the_parts_are_the_whole_and_nothing_twice(item: int) -> None:
+    cuts = [*((threads, 1) for threads in THREADS), (64, 1), (1000, 3), (5, 100)]
+    bad = {recipe.name: found for recipe in world(item) if (found := cut_wrongly(seen(recipe), cuts))}
+
+    assert not bad
+
+
+@pytest.mark.parametrize("seeds", [range(start, start + 2500) for start in range(0, 10_000, 2500)], ids=str)
+def test_random_copies_by_any_cut(seeds: range) -> None:
+    bad = []
+    for seed in seeds:
+        recipe = random_recipe(seed)
+        view = seen(recipe)
+        if wrong(view, [random_cut(seed, view.nbytes)], shift=seed % 3):
+            bad.append(recipe.name)
+
+    assert not bad
+
+
+@pytest.mark.parametrize("item", [1, 2, 4, 8])
+def test_the_world_has_every_kind(item: int) -> None:
+    kinds = {plan_of(seen(recipe)).kind for recipe in world(item)}
+
+    assert kinds == {"rows", "transpose", "interleave", "deinterleave", "blocks"}
+
+
+def filled(fill: int, empty: Any) -> Any:
+    """An `empty` whose memory holds that byte everywhere."""
+
+    def poisoned(*words: Any, **named: Any) -> Any:
+        memory = empty(*words, **named)
+        (memory if isinstance(memory, np.ndarray) else memory.numpy()).view(np.uint8).fill(fill)
+        return memory
+
+    return poisoned
+
+
+@pytest.fixture(params=[0x00, 0xFF], ids=hex)
+def poison(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What memory holds before it is written: of two fillings, no byte is right by chance in both."""
+    monkeypatch.setattr(np, "empty", filled(request.param, np.empty))
+    monkeypatch.setattr(torch, "empty", filled(request.param, torch.empty))
+
+
+NARROW = [
+    ("f4", (6, 256, 512)),
+    ("f4", (4, 256, 512)),
+    ("u1", (16, 256, 512)),
+    ("u1", (24, 256, 512)),
+    ("u2", (8, 256, 512)),
+    ("u1", (40, 512, 512)),
+    ("u2", (20, 512, 512)),
+    ("f4", (32, 256, 256)),
+    ("f8", (10, 256, 512)),
+]
+"""A few rows, cut between threads, that go on into the next axis: once most of the output was left as it was."""
+
+
+@pytest.mark.parametrize("threads", ["2", "8"])
+@pytest.mark.parametrize(("dtype", "dims"), NARROW)
+@pytest.mark.usefixtures("poison")
+def test_narrow_rows_that_go_on(dtype: str, dims: tuple[int, ...], threads: str, monkeypatch: Any) -> None:
+    monkeypatch.setenv("ONERESHAPE_NUM_THREADS", threads)
+    x = np.random.default_rng(3).integers(1, 250, dims).astype(dtype).transpose(2, 1, 0)
+    expected = np.ascontiguousarray(x)
+
+    assert np.array_equal(orx.reshape(x, [-1], "onnx"), expected.reshape(-1))
+    by_torch = orx.reshape(torch.from_numpy(x), [-1], "onnx")
+    assert np.array_equal(by_torch.numpy(), expected.reshape(-1))
+
+
+@pytest.mark.parametrize("threads", ["1", "2", "8"])
+@pytest.mark.usefixtures("poison")
+def test_the_door_for_arrays_and_the_door_for_addresses(threads: str, monkeypatch: Any) -> None:
+    """Both choose the threads from the environment, and the cut that they are told."""
+    monkeypatch.setenv("ONERESHAPE_NUM_THREADS", threads)
+    for seed in range(150):
+        view = seen(random_recipe(seed))
+        expected = view.tobytes()
+        _, bytes_per_thread = random_cut(seed, view.nbytes)
+        assert cpu_copy.copied(view, view.shape, bytes_per_thread=bytes_per_thread).tobytes() == expected, seed
+        output = np.empty(view.nbytes, np.uint8)
+        ends = view.ctypes.data, output.ctypes.data
+        cpu_copy.copied_between(view.shape, view.strides, view.itemsize, *ends, bytes_per_thread=bytes_per_thread)
+        assert output.tobytes() == expected, seed

@@ -1,0 +1,192 @@
+"""Shapes as values: equality is an equivalence, equal ones hash alike, and nothing that is given out can be changed."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import pickle
+import re
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import onereshape as orx
+from onereshape import dims
+from onereshape.arrays.gpu_plan import launch_of
+from onereshape.arrays.layout import copy_plan, view_strides
+from onereshape.convert import unchanged
+from onereshape.dtypes import stored_as
+from onereshape.models.simpler import reading
+from onereshape.shape import Shape
+from onereshape.target import read_numbers
+
+PAIRS = st.tuples(st.integers(0, 2), st.none() | st.integers(2, 3))
+DIMS = st.lists(st.integers(0, 2) | st.sampled_from(["N", "2*N"]) | st.none() | PAIRS, max_size=2)
+CONDITIONS = st.lists(st.sampled_from(["N >= 1", "N = 2"]), max_size=2, unique=True)
+SHAPES = st.builds(Shape, st.none() | DIMS, CONDITIONS)
+VALUES = SHAPES | SHAPES | DIMS | DIMS.map(tuple) | DIMS.map(lambda dims: Shape(dims).to_json()) | st.none()
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(VALUES, max_size=8), DIMS, CONDITIONS)
+def test_equality_is_an_equivalence(values: list[Any], sizes: Any, conditions: Any) -> None:
+    """Over Shapes, tuples and lists alike, those that are made of the same dims among them."""
+    values += [Shape(sizes), Shape(sizes, conditions), tuple(sizes), sizes, Shape(sizes).to_json(), Shape(tuple(sizes))]
+    for one in values:
+        assert one == one  # noqa: PLR0124
+        assert not (one != one)  # noqa: PLR0124, SIM202
+    for one, two in product(values, values):
+        assert (one == two) is (two == one)
+        assert (one != two) is not (one == two)
+        if one == two and not isinstance(one, list):
+            assert hash(one) == hash(two)
+        for three in values:
+            assert not (one == two and two == three) or one == three
+
+
+@given(SHAPES)
+def test_copies_are_equal(shape: Shape) -> None:
+    for other in (copy.copy(shape), copy.deepcopy(shape), pickle.loads(pickle.dumps(shape))):  # noqa: S301
+        assert (other, other.dims, other.conditions) == (shape, shape.dims, shape.conditions)
+
+
+QUESTIONS: list[tuple[Any, Any, str, Any]] = [
+    (["N", (1, 8), None], [0, 0, 0, 1], "onnx", {}),
+    (["N", 6], [4, -1], "onnx", {}),
+    ([[1, 8], [2, 3]], [[1, 4], -1], "openvino", {"special_zero": True}),
+    ([2, 3], [6], "onnx", {}),
+    ([2, 3], [5], "onnx", {}),
+    ([0, 3], [0, -1], "onnx", {}),
+    (["N", 7], [4, 9], "onnx", {}),
+    ([(7, 8)], [3, -1], "onnx", {}),
+    (["M", 3], None, "onnx", {}),
+    (None, [0, -1], "onnx", {}),
+    (["a", "b", "c", "d", "e", "f"], ["a", "b", 0], "onnx", {"allowzero": 1}),
+]
+
+
+def said(call: Any) -> Any:
+    try:
+        answer = call()
+    except orx.ReshapeError as error:
+        return str(error), error
+    return repr(answer), answer
+
+
+def spoil(value: Any, depth: int = 0) -> None:
+    """Changes whatever of an answer can be changed."""
+    if depth > 3 or isinstance(value, type):
+        return
+    for name in {*getattr(type(value), "__slots__", ()), *getattr(value, "__dict__", ())}:
+        if name.startswith("__") or not hasattr(value, name):
+            continue
+        spoil(getattr(value, name), depth + 1)
+        try:
+            setattr(value, name, "spoilt")
+        except AttributeError:
+            continue
+    if isinstance(value, list):
+        for each in value:
+            spoil(each, depth + 1)
+        value[:] = ["spoilt"]
+    elif isinstance(value, dict):
+        for each in list(value.values()):
+            spoil(each, depth + 1)
+        value.clear()
+
+
+@pytest.mark.parametrize(("data", "target", "spec", "attributes"), QUESTIONS)
+def test_nothing_that_was_given_out_changes_later_answers(data: Any, target: Any, spec: str, attributes: Any) -> None:
+    def ask() -> Any:
+        return orx.infer(data, target, spec, **attributes)
+
+    for call in (ask, lambda: ask().to_json(), lambda: orx.resolve(data, target, spec, **attributes)):
+        before, answer = said(call)
+        spoil(answer)
+        after, again = said(call)
+        assert after == before
+        if isinstance(answer, orx.ReshapeError):  # one that were raised again would carry the old traceback on
+            assert again is not answer
+    kept = orx.spec("onnx")
+    spoil(kept)
+    assert kept.name == "onnx-25"
+
+
+def test_nothing_of_a_translation_changes_later_ones() -> None:
+    def call() -> Any:
+        return orx.translate(orx.Reshape("onnx"), "openvino", target=[0, 4], data=["N", 4])
+
+    def refused() -> Any:
+        return orx.translate(orx.Reshape("onnx", allowzero=1), "onnx-13", target=[0, 4], data=["N", 4])
+
+    for each in (call, refused):
+        before, answer = said(each)
+        spoil(answer)
+        assert said(each)[0] == before
+
+
+def test_a_shape_cannot_be_changed() -> None:
+    shape = orx.infer(["N", 6], [4, -1], "onnx")
+    for name in ("dims", "conditions", "rank", "other"):
+        with pytest.raises(AttributeError):
+            setattr(shape, name, ())
+    with pytest.raises(AttributeError):
+        del shape.dims
+    with pytest.raises(TypeError):
+        shape[0] = 3  # type: ignore[index]
+    with pytest.raises((AttributeError, TypeError)):
+        shape.conditions.append("x")  # type: ignore[attr-defined]
+
+    assert orx.infer(["N", 6], [4, -1], "onnx") == Shape([4, "3*N/2"], ["N is divisible by 2"])
+
+
+def _spec() -> Any:
+    return orx.spec("onnx")
+
+
+def _plan() -> Any:
+    return copy_plan((4, 8, 2), (8, 32, 4), 4)
+
+
+SHARED: dict[str, Callable[[], Any]] = {
+    "arrays.gpu_plan.launch_of": lambda: launch_of(_plan(), 16),
+    "arrays.layout.copy_plan": _plan,
+    "arrays.layout.view_strides": lambda: view_strides((2, 3), (12, 4), 4, (6,)),
+    "convert.unchanged._words": lambda: unchanged._words(unchanged.schema("Relu", 13)),
+    "dims._parse_size": lambda: dims._parse_size("2*N"),
+    "dims.place_of": lambda: dims.place_of(3),
+    "dtypes.stored_as": lambda: stored_as("|V1"),
+    "inference._answer": lambda: orx.infer(["N", (1, 8)], [0, -1], "onnx"),
+    "models.simpler.reading._parsed": lambda: reading._parsed("2*N"),
+    "target.read_numbers": lambda: read_numbers((0, -1), _spec(), True),
+}
+"""Every function that remembers its answers, and one that it gives."""
+ENGINES = {"arrays.cpu_copy.kernel_plan", "convert.unchanged.schema", "conformance.openvino_engines._core"}
+"""Those whose answers are objects of C++ that never leave our own calls."""
+
+
+def test_every_cache_is_known() -> None:
+    found = set()
+    source = Path(orx.__file__).parent
+    for path in source.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            decorators = [ast.unparse(each) for each in getattr(node, "decorator_list", ())]
+            if any(re.match(r"(functools\.)?(lru_)?cache\b", each) for each in decorators):
+                found.add(".".join([*path.relative_to(source).with_suffix("").parts, node.name]))  # type: ignore[attr-defined]
+    assert found == set(SHARED) | ENGINES
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_what_is_remembered_cannot_be_changed(name: str) -> None:
+    answer = SHARED[name]()
+
+    assert answer is not None
+    before = repr(answer)
+    hash(answer)  # nothing in it is a list, a dict or an array
+    spoil(answer)
+    assert repr(SHARED[name]()) == before

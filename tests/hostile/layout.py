@@ -48,7 +48,7 @@ def _target(g: Sketch, value: Value) -> tuple[list[Entry], int | None]:
         return [(size, (value, axis)) for axis, size in enumerate(value.dims)], value.batch
     if way == "flat":
         return [(value.array.size, None)], 0
-    if way == "any" or value.batch is None:
+    if way == "any" or value.batch is None or value.batch >= value.rank:
         return _regrouped(g, value, range(value.rank)), None
     before = _regrouped(g, value, range(value.batch))
     after = _regrouped(g, value, range(value.batch + 1, value.rank))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 FRAGILE = frozenset(
-    "GRU LSTM RNN Trilu GatherElements Unique ReverseSequence GatherND Scan Loop Einsum InstanceNormalization".split()
+    "GRU LSTM RNN Trilu GatherElements Unique ReverseSequence GatherND Scan Loop Einsum Conv ConvTranspose ConvInteger QLinearConv DeformConv LRN InstanceNormalization".split()
 )
 """Operators that an empty tensor makes abort the whole process."""
 

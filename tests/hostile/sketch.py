@@ -185,7 +185,9 @@ class Sketch:
 
     def keep(self, *values: Value) -> None:
         """Tensors that other operators may read."""
-        self.values += values
+        self.values += (
+            each if each.batch is None or each.batch < each.rank else each._replace(batch=None) for each in values
+        )
 
     # Choices
 

@@ -94,6 +94,8 @@ def layout() -> Iterator[Case]:
         const([3]),
         const([1]),
         const([2, 1, 1]),
+        const([1, 1]),
+        const([1, 3]),
         shape_of("M", 3),
         shape_of("M", "N", 3),
         run([2, 3], [1, 3], [5, 1]),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sympy  # type: ignore[import-untyped]
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,7 +22,11 @@ from onereshape.arrays.gpu_plan import launch_of
 from onereshape.arrays.layout import copy_plan, view_strides
 from onereshape.convert import unchanged
 from onereshape.dtypes import stored_as
+from onereshape.models.batch import folded_operators
+from onereshape.models.inference import wellformed
+from onereshape.models.inference.reshape_claims import sure_axes
 from onereshape.models.simpler import reading
+from onereshape.models.simpler.agreement import agreement
 from onereshape.shape import Shape
 from onereshape.target import read_numbers
 
@@ -32,7 +37,7 @@ SHAPES = st.builds(Shape, st.none() | DIMS, CONDITIONS)
 VALUES = SHAPES | SHAPES | DIMS | DIMS.map(tuple) | DIMS.map(lambda dims: Shape(dims).to_json()) | st.none()
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(st.lists(VALUES, max_size=8), DIMS, CONDITIONS)
 def test_equality_is_an_equivalence(values: list[Any], sizes: Any, conditions: Any) -> None:
     """Over Shapes, tuples and lists alike, those that are made of the same dims among them."""
@@ -162,6 +167,12 @@ SHARED: dict[str, Callable[[], Any]] = {
     "dims.place_of": lambda: dims.place_of(3),
     "dtypes.stored_as": lambda: stored_as("|V1"),
     "inference._answer": lambda: orx.infer(["N", (1, 8)], [0, -1], "onnx"),
+    "models.batch.folded_operators._held": lambda: folded_operators._held("Relu", 18),
+    "models.inference.reshape_claims.sure_axes": lambda: sure_axes(
+        (), (sympy.Integer(1),), (sympy.Integer(1),), copies=True
+    ),
+    "models.inference.wellformed._schema": lambda: wellformed._schema("Relu", "", 18),
+    "models.simpler.agreement.agreement": lambda: agreement((2, 3), (), ()),
     "models.simpler.reading._parsed": lambda: reading._parsed("2*N"),
     "target.read_numbers": lambda: read_numbers((0, -1), _spec(), True),
 }

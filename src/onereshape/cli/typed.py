@@ -88,7 +88,7 @@ def _body(text: str) -> str | None:
 def _read_dim(word: str, what: str, axis: int) -> Dim:
     if word == "?":
         return None
-    if pair := _INTERVAL.fullmatch(word):
+    if pair := _INTERVAL.fullmatch(word.removeprefix("(").removesuffix(")")):
         return _pair(pair)
     if word[:1].isalpha() or word[:1] in {"_", "("} or re.match(r"\d+\s*\*", word):
         return word

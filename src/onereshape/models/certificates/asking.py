@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import prod
 from typing import Final, Protocol
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from onereshape.errors import FixError
 from onereshape.models.certificates.certificate import RefusedSize
 from onereshape.models.certificates.compare import CLEARLY, comparable, samples
-from onereshape.models.certificates.draw import Manner
+from onereshape.models.certificates.draw import Manner, dims_of
 from onereshape.models.certificates.engine import Refusal, Session
 from onereshape.models.certificates.extremes import Asker, Extreme
 from onereshape.models.certificates.reference import (
@@ -27,7 +28,8 @@ from onereshape.models.certificates.reference import (
     whole_meters,
 )
 from onereshape.models.certificates.settings import Chooser, Setting, held
-from onereshape.models.certificates.trial import Answers, Feeds, Stop, Trial
+from onereshape.models.certificates.suits import fed
+from onereshape.models.certificates.trial import Answers, Feeds, Sizes, Stop, Trial
 
 
 class Make(Protocol):
@@ -44,6 +46,8 @@ _PROBES: Final = 2
 _MANNERS: Final = (Manner(), Manner(scale=0.125), Manner(cautious=True))
 _DEFAULTS: Final = (4, 16, 64, 224)
 """Sizes for dims that have only a name; the next is tried where the model refuses to run."""
+_MOST_ELEMENTS: Final = 1 << 24
+"""Of all inputs together, where sizes are tried that may not suit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,11 +192,18 @@ def _opening(trial: Trial, session: Session, chooser: Chooser, make: Make) -> _O
 
 def _beginnings(trial: Trial, chooser: Chooser, default: int) -> Iterator[tuple[Manner, Setting]]:
     for sizes in chooser.first(default):
+        if default != _DEFAULTS[0] and _elements(trial, sizes, default) > _MOST_ELEMENTS:
+            continue
         for place, style in enumerate(chooser.styles()):
             for kind in _MANNERS:
                 manner = replace(kind, default=default, style=style)
                 rng = np.random.default_rng([trial.seed, place])
                 yield manner, Setting(sizes, chooser.values(rng, sizes, manner))
+
+
+def _elements(trial: Trial, sizes: Sizes, default: int) -> int:
+    """How many elements the inputs have at these sizes."""
+    return sum(prod(dims_of(value, sizes, default)) for value in fed(trial.original))
 
 
 def _suited(trial: Trial, answers: Sequence[Answers]) -> bool:

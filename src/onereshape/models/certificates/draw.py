@@ -69,7 +69,7 @@ def draw(  # noqa: PLR0913 - what is drawn, and how
     for value in fed(model):
         name = value.name or ""
         _check(value)
-        dims = _dims(value, sizes, manner.default)
+        dims = dims_of(value, sizes, manner.default)
         suit = suits[name]
         if name in given:
             drawn[name] = given[name]
@@ -109,7 +109,7 @@ def _check(value: ir.Value) -> None:
         raise Undrawable(f"input {value.name!r} does not declare its dims, so no value can be drawn for it")
 
 
-def _dims(value: ir.Value, sizes: Mapping[str, int], default: int) -> Dims:
+def dims_of(value: ir.Value, sizes: Mapping[str, int], default: int) -> Dims:
     """The dims of an input, with sizes for those that have only a name; a -1 is what some write for an unknown dim."""
     declared = [dim if isinstance(dim, int) else sizes.get(dim.value or UNNAMED, default) for dim in value.shape or ()]
     return tuple(default if dim < 0 else dim for dim in declared)

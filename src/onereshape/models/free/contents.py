@@ -23,8 +23,8 @@ def follow(state: State, node: ir.Node, index: int) -> Array | None:
     """The elements of an output of a node of which an input, or its dims, depend on what is free; None: not known."""
     try:
         return _found(state, node, index)
-    except Exception:  # noqa: BLE001 - whatever does not fit together is not known
-        return None
+    except (ValueError, IndexError, KeyError, TypeError, ArithmeticError):
+        return None  # what does not fit together is not known
 
 
 def _found(state: State, node: ir.Node, index: int) -> Array | None:

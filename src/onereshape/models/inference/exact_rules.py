@@ -229,6 +229,17 @@ def prelu(asked: Asked) -> None:
     return asked.say([_meet(a, b) for a, b in zip_longest(reversed(data), reversed(slope), fillvalue=1)][::-1])
 
 
+def expand(asked: Asked) -> None:
+    """Broadcast both ways: an entry of 1, or a target of fewer entries, leaves the dims of data as they are."""
+    dims, count = asked.dims(), asked.count(1)
+    target = asked.context.get_symbolic_value(asked.node.inputs[1]) if asked.has(1) else None
+    if dims is None or (target is None and count is None):
+        return asked.say(None)
+    if target is None:
+        return asked.say([None] * max(len(dims), count or 0))
+    return asked.say([_meet(a, b) for a, b in zip_longest(reversed(dims), reversed(target), fillvalue=1)][::-1])
+
+
 def compress(asked: Asked) -> None:
     """How many elements are kept is known only at run time, and of a constant only how many at most."""
     dims, axis = asked.dims(), asked.attribute("axis")
@@ -377,6 +388,7 @@ RULES: dict[str, Rule] = {
     "Split": split,
     "Slice": slice_,
     "Einsum": einsum,
+    "Expand": expand,
     "PRelu": prelu,
     "Compress": compress,
     "Unique": unique,

@@ -15,8 +15,9 @@ class _Schema(NamedTuple):
     fewest: int
     most: int
     outputs: int
-    attributes: dict[str, str]
-    """The type of each attribute."""
+    attributes: frozenset[tuple[str, str]]
+    """The name and the type of each attribute."""
+    named: frozenset[str]
     needed: frozenset[str]
     """The attributes that must be there."""
 
@@ -33,7 +34,7 @@ def is_wellformed(node: ir.Node, version: int) -> bool:
         and 0 < len(node.outputs) <= schema.outputs
         and schema.needed <= attributes.keys()
         and all(
-            attribute.is_ref() or attribute.type.name == schema.attributes.get(name, attribute.type.name)
+            attribute.is_ref() or name not in schema.named or (name, attribute.type.name) in schema.attributes
             for name, attribute in attributes.items()
         )
     )
@@ -51,6 +52,7 @@ def _schema(op: str, domain: str, version: int) -> _Schema | None:
         found.min_input,
         found.max_input,
         found.max_output,
-        {name: str(each.type).rpartition(".")[2] for name, each in found.attributes.items()},
+        frozenset((name, str(each.type).rpartition(".")[2]) for name, each in found.attributes.items()),
+        frozenset(found.attributes),
         frozenset(name for name, each in found.attributes.items() if each.required),
     )

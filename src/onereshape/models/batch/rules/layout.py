@@ -365,7 +365,8 @@ def _takes_all(start: Size | None, end: Size | None, step: Size | None, here: Si
 def pad(view: View) -> Iterator[Answer]:
     """More entries around some axes; around N, none."""
     mark, rank = only_first(view), view.rank(0)
-    pads = list(view.attribute("pads", ())) if view.opset < 11 else view.integers(1)
+    name = "pads" if view.opset > 1 else "paddings"
+    pads = list(view.attribute(name, ())) if view.opset < 11 else view.integers(1)
     if pads is None:
         raise Refused("its pads are computed at run time")
     axes = (view.axes(3, rank) or []) if view.has(3) else list(range(rank))

@@ -1,0 +1,35 @@
+"""The table of makers: who adds a node of which operator, in which opsets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from tests.hostile.sketch import Sketch
+
+Make = Callable[[Sketch, str], None]
+
+
+class Maker(NamedTuple):
+    """Adds an operator to a sketch, or raises Misfit."""
+
+    make: Make
+    since: int
+    until: int
+    weight: float
+
+
+MAKERS: dict[str, list[Maker]] = {}
+"""By the operator."""
+
+
+def makes(names: str, since: int = 1, until: int = 99, weight: float = 1) -> Callable[[Make], Make]:
+    """Enters a maker for some operators; a name may carry the opset that brings it: `Gelu:20`."""
+
+    def enter(make: Make) -> Make:
+        for each in names.split():
+            name, _, first = each.partition(":")
+            MAKERS.setdefault(name, []).append(Maker(make, int(first or since), until, weight))
+        return make
+
+    return enter

@@ -1,0 +1,81 @@
+"""Verdict: what became of one graph in one room of the house; and what the judges share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tests.hostile.engine import Array
+
+UNLAWFUL = frozenset({"wrong", "broken", "crash", "hang", "false alarm", "untrue shape", "died"})
+
+
+class Verdict(NamedTuple):
+    """One answer of one room."""
+
+    room: str
+    """batch, free, simplify, convert, check, shapes."""
+    kind: str
+    """right, edited (right, and rewritten), refused, no truth, or one of UNLAWFUL."""
+    text: str = ""
+
+    @property
+    def lawful(self) -> bool:
+        return self.kind not in UNLAWFUL
+
+    def __str__(self) -> str:
+        return f"{self.room}: {self.kind}" + (f": {self.text}" if self.text else "")
+
+
+def difference(found: Any, expected: Any) -> str | None:
+    """Why two answers are not the same."""
+    if isinstance(found, list) or isinstance(expected, list):
+        return None
+    if found.shape != expected.shape or found.dtype != expected.dtype:
+        return f"{found.dtype}{list(found.shape)} for {expected.dtype}{list(expected.shape)}"
+    unlike = differing(found, expected)
+    if not unlike.any():
+        return None
+    place = np.unravel_index(int(np.argmax(unlike)), unlike.shape)
+    count = f"{int(unlike.sum())} of {unlike.size} elements"
+    return f"{count}, such as {found[place]} for {expected[place]} at {[*map(int, place)]}"
+
+
+def differing(found: Array, expected: Array) -> Array:
+    """Where two answers of one shape are not the same."""
+    if found.dtype.kind != "f":
+        return np.asarray(found != expected)
+    loose = found.dtype.itemsize == 2
+    with np.errstate(all="ignore"):
+        same = np.isclose(found, expected, rtol=2e-2 if loose else 1e-3, atol=1e-2 if loose else 1e-5, equal_nan=True)
+    return np.asarray(~same)
+
+
+def steady(found: Array, expected: Array, again: Callable[[], Sequence[Array]]) -> bool:
+    """Whether a difference is one of meaning: inputs that differ in the last bits would not explain it."""
+    if found.shape != expected.shape or found.dtype != expected.dtype:
+        return True
+    unlike = differing(found, expected)
+    whole = int(unlike.sum())
+    with np.errstate(all="ignore"):
+        gap = np.abs(found.astype(float) - expected.astype(float))
+        for other in again():
+            if other.shape != expected.shape:
+                return False
+            moved = np.abs(other.astype(float) - expected.astype(float))
+            explained = (moved >= gap / 20) | (np.isfinite(other) != np.isfinite(expected))
+            if expected.dtype.kind == "f":
+                explained |= np.isnan(gap) & (np.abs(expected) > 1e30)
+            unlike &= ~explained
+    return int(unlike.sum()) > whole * 0.7  # where some of a row is shaken, the rest of it may be by chance the same
+
+
+def perturbed(rng: np.random.Generator, array: Array) -> Array:
+    """The array with other last bits."""
+    if array.dtype.kind != "f":
+        return array
+    noise = 1 + rng.choice([-1, 1], array.shape) * (2e-3 if array.dtype.itemsize == 2 else 2e-6)
+    with np.errstate(all="ignore"):
+        return np.asarray((array * noise).astype(array.dtype))

@@ -32,11 +32,16 @@ TYPES = (torch.uint8, torch.int16, torch.float32, torch.int64, torch.complex128,
 def layout(random: Random, item: int, most: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
     """Dims, strides and the first element of a view: axes permuted, in steps or repeated, and not always aligned."""
     dims = list(random_dims(random, max(1, most // item), longest=6))
+    if random.random() < 0.4:  # planes that are woven, or taken apart, in rows of every length
+        dims = [*random_dims(random, max(1, most // item // 520), longest=2), random.choice((2, 3, 4)), 0]
+        dims[-1] = random.choice((8, 16, 24, 32, 48, 64, 96, 128, 130))
     strides, step = [], 1
     for dim in reversed(dims):
         strides.insert(0, step)
         step *= dim
     order = random.sample(range(len(dims)), len(dims))
+    if random.random() < 0.3:
+        order = [*range(len(dims) - 2), *reversed(range(max(0, len(dims) - 2), len(dims)))]
     view = [(dims[axis], strides[axis]) for axis in order]
     if random.random() < 0.3:
         view = [(-(-dim // by), stride * by) for dim, stride in view for by in [random.choice((1, 1, 2, 3))]]

@@ -129,6 +129,9 @@ def squeeze(view: View) -> Iterator[Answer]:
     """Dims of size 1 go; where N would be one of them, a Reshape keeps it in another."""
     mark, dims = only_first(view), view.dims(0)
     given = view.axes(1, len(dims))
+    named = [dim for axis, dim in enumerate(dims) if axis != mark.axis and not isinstance(dim, int)]
+    if given is None and named:
+        raise Refused(f"it removes whatever has size 1, and only the run says whether {named[0]} has")
     axes = [axis for axis, dim in enumerate(dims) if dim == 1] if given is None else given
     if given is not None and mark.axis not in axes:
         yield Answer((mark.at(mark.axis - sum(axis < mark.axis for axis in axes)),))

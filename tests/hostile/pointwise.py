@@ -234,7 +234,10 @@ def where(g: Sketch, op: str) -> None:
 def prelu(g: Sketch, op: str) -> None:
     value = g.pick("f")
     slope = operand(g, value)
-    g.keep(g.op(op, value, slope, batch=value.batch))
+    found = g.op(op, value, slope, batch=value.batch)
+    if found.dims != value.dims:  # the engine takes it, and plans its memory as if it did not
+        raise Misfit
+    g.keep(found)
 
 
 # Along axes

@@ -42,9 +42,7 @@ NAN = frozenset(
 
 def clouded(graph: Any, values: Mapping[str, Any]) -> bool:
     """Whether a NaN meets an operator that does not treat it alike everywhere."""
-    return any(
-        node.op_type in NAN and any(_has_nan(values.get(name)) for name in node.input) for node in graph.node
-    )
+    return any(node.op_type in NAN and any(_has_nan(values.get(name)) for name in node.input) for node in graph.node)
 
 
 def _has_nan(value: Any) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 import onnx_ir as ir
 import onnxruntime as ort
-from onnx import helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from onereshape.models.inference.shapes import Shapes, shapes_of
@@ -55,6 +55,8 @@ class In(NamedTuple):
     """Whether the input is the Shape of data with these dims."""
     scalar: bool = False
     """Of a Shape only the first size, as a scalar."""
+    blurred: bool = False
+    """Whether the data go through a Tile by an input, so that nothing is known of their dims but how many there are."""
     captured: bool = False
     """Whether only the graphs inside the node read it."""
 
@@ -119,12 +121,17 @@ class Untrue(NamedTuple):
 
 
 def _other_forms(case: Case) -> Iterator[tuple[Case, Sizes | None]]:
-    """The case with each of its constants given at run time, and without names for its dims."""
+    """The case with each of its constants given at run time, without names for its dims, and with data whose dims are
+    not known at all.
+    """
     for index, given in enumerate(case.inputs):
         if given is not None and given.constant:
             yield case._replace(inputs=_with(case.inputs, index, given._replace(constant=False))), None
     if _names(case):
         yield _renamed(case, dict.fromkeys(_names(case))), None
+    for index, given in enumerate(case.inputs):
+        if given is not None and given.dims and not (given.values or given.shaped or given.captured):
+            yield case._replace(inputs=_with(case.inputs, index, given._replace(blurred=True))), None
 
 
 def _known(case: Case, sizes: Sizes) -> tuple[Case, Sizes]:
@@ -240,7 +247,9 @@ def _runs(case: Case, form: Case, only: Sizes | None) -> Iterator[tuple[Sizes, d
                 if not each.constant:
                     value = next(left)
                     dims = [sizes[dim] if isinstance(dim, str) else dim for dim in named.dims]
-                    feeds[name + "s" * each.shaped] = drawn(each, dims) if value is None else value
+                    feeds[name + "s" * (each.shaped or each.blurred)] = drawn(each, dims) if value is None else value
+                    if each.blurred:
+                        feeds[f"{name}r"] = np.ones(len(dims), np.int64)
             yield sizes, feeds
 
 
@@ -274,6 +283,10 @@ def model_of(case: Case) -> onnx.ModelProto:
                 if given.scalar:
                     constants.append(numpy_helper.from_array(np.array(0), f"{name}p"))
                     nodes.append(helper.make_node("Gather", [f"{name}v", f"{name}p"], [name]))
+                name = f"{name}s"
+            if given.blurred:
+                nodes.append(helper.make_node("Tile", [f"{name}s", f"{name}r"], [name]))
+                inputs.append(helper.make_tensor_value_info(f"{name}r", TensorProto.INT64, [len(given.dims)]))
                 name = f"{name}s"
             inputs.append(helper.make_tensor_value_info(name, kind, list(given.dims)))
     outputs = [f"y{index}" for index in range(case.outputs)]

@@ -16,7 +16,7 @@ import onnx_shape_inference as engine  # type: ignore[import-untyped]
 import pytest
 
 from onereshape.models.inference import exact_rules, walk
-from onereshape.models.inference.exact_rules import Asked
+from onereshape.models.inference.asked import Asked
 from onereshape.models.inference.held import HELD
 from onereshape.models.inference.shapes import shapes_of
 from tests.laws.shape_law import Case, judge, model_of, x

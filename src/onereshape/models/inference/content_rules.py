@@ -94,7 +94,8 @@ def _elementwise(function: Callable[..., Any]) -> Callable[[Question], list[Arra
 
         if len(asked.inputs) > 2:  # Max and Min take any number, of which the rule takes two
             raise _UnknownError
-        found = np.frompyfunc(one, len(asked.inputs), 1)(*asked.inputs)
+        with np.errstate(all="ignore"):  # as in the model: the root of a negative number is NaN
+            found = np.frompyfunc(one, len(asked.inputs), 1)(*asked.inputs)
         return [np.asarray(found, dtype=object)]
 
     return rule
@@ -195,11 +196,7 @@ def _cast(asked: Question) -> list[Array | None]:
 
 
 def _rounded(function: Callable[[Any], Any]) -> Callable[[Question], list[Array | None]]:
-    def rounded(_asked: Question, element: Any) -> Any:
-        with np.errstate(all="ignore"):  # as the model would: the root of a negative number is NaN
-            return function(element) if isinstance(element, np.floating) else None
-
-    return _elementwise(rounded)
+    return _elementwise(lambda _, a: function(a) if isinstance(a, np.floating) else None)
 
 
 def _slice(asked: Question) -> list[Array | None]:

@@ -20,7 +20,8 @@ from onnx_shape_inference._symbolic_shapes import dim_to_expr  # type: ignore[im
 
 from onereshape.models.inference.contents import Contents
 from onereshape.models.inference.copies import Copy, inner_graphs
-from onereshape.models.inference.exact_rules import RULES, Asked
+from onereshape.models.inference.asked import Asked
+from onereshape.models.inference.exact_rules import RULES
 from onereshape.models.inference.formulas import Formulas
 from onereshape.models.inference.held import HELD
 from onereshape.models.inference.reshape_claims import sure_axes

@@ -1,0 +1,84 @@
+"""Random copies of CUDA tensors by the Triton kernels, each compared with torch's own, byte for byte.
+
+    python tests/fuzz_gpu.py [--seconds 240] [--start 0]
+
+Needs a GPU.  The memory that a copy is written to held other bytes before; every copy is made twice, since the second call
+repeats a launch that is remembered.  Most tensors are small and go to the kernels all the same, past the threshold below
+which torch copies; some are larger than it and go through `reshape`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from math import prod
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+import onereshape as orx  # noqa: E402
+from onereshape.arrays import torch_cuda  # noqa: E402
+from tests.copying import random_dims  # noqa: E402
+
+TYPES = (torch.uint8, torch.int16, torch.float32, torch.int64, torch.complex128, torch.bfloat16)
+
+
+def layout(random: Random, item: int, most: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """Dims, strides and the first element of a view: axes permuted, some in steps, some repeated, not always aligned."""
+    dims = list(random_dims(random, max(1, most // item), longest=6))
+    strides, step = [], 1
+    for dim in reversed(dims):
+        strides.insert(0, step)
+        step *= dim
+    order = random.sample(range(len(dims)), len(dims))
+    view = [(dims[axis], strides[axis]) for axis in order]
+    if random.random() < 0.3:
+        view = [(-(-dim // by), stride * by) for dim, stride in view for by in [random.choice((1, 1, 2, 3))]]
+    if random.random() < 0.1:
+        view.insert(random.randint(0, len(view)), (random.randint(2, 5), 0))
+    offset = random.choice((0, 0, 0, 1, 2, 3, 4, 8))
+    return tuple(dim for dim, _ in view), tuple(stride for _, stride in view), offset
+
+
+def one(seed: int) -> str:
+    """One layout; what was done."""
+    random = Random(seed)  # noqa: S311 - a seed that fails must fail again
+    kind = random.choice(TYPES)
+    large = random.random() < 0.05
+    dims, strides, offset = layout(random, kind.itemsize, (24 << 20) if large else (1 << 18))
+    reach = sum((dim - 1) * stride for dim, stride in zip(dims, strides, strict=True)) + 1 + offset
+    torch.manual_seed(seed)
+    raw = torch.randint(0, 256, (reach * kind.itemsize,), dtype=torch.uint8, device="cuda")
+    data = raw.view(kind).as_strided(dims, strides, offset)
+    wanted = data.contiguous().view(-1).view(torch.uint8)
+    for _ in range(2):
+        other = torch.empty(prod(dims) * kind.itemsize, dtype=torch.uint8, device="cuda")
+        torch.bitwise_not(wanted, out=other)
+        del other  # its memory is what the next tensor of that size gets
+        copy: Any = orx.reshape(data, [-1], "onnx", copy=True) if large else torch_cuda.by_kernel(data)
+        assert torch.equal(copy.reshape(-1).view(torch.uint8), wanted), f"seed {seed}: {kind} {dims} {strides} {offset}"
+    launch = torch_cuda.launch_for(data)
+    return "torch's own" if launch is None else str(launch.kernel)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--seconds", type=float, default=240)
+    options.add_argument("--start", type=int, default=0)
+    asked = options.parse_args()
+    kinds: Counter[str] = Counter()
+    seed, end = asked.start, time.monotonic() + asked.seconds
+    while time.monotonic() < end:
+        kinds[one(seed)] += 1
+        seed += 1
+    print(f"{seed - asked.start} layouts, each copied twice, all as torch's: {dict(kinds)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -30,7 +30,9 @@ def test_no_hostile_graph_is_answered_wrongly(block: int) -> None:
         assert not found.unlawful, f"seed {seed}: {said}\n{text(found.case.proto)}"
 
 
-@pytest.mark.parametrize("mutant", [each for each in MUTANTS if each.name in PLANTED.split()], ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "mutant", [each for each in MUTANTS if each.name in PLANTED.split()], ids=lambda each: each.name
+)
 def test_a_planted_bug_is_found(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     mutant.plant(monkeypatch)
 

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from tests.hostile import contractions, control, indexing, layout, pointwise, spatial  # noqa: F401 - they enter their makers
+from tests.hostile import contractions, control, filling, indexing, layout, pointwise, spatial  # noqa: F401 - they enter their makers
 from tests.hostile.dice import Dice
 from tests.hostile.engine import Array, Engine, Failed, type_of
 from tests.hostile.givens import Given, Said, drawn

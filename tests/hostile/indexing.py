@@ -122,7 +122,7 @@ def gather_nd(g: Sketch, op: str) -> None:
 
 
 @makes("ScatterElements:11")
-@makes("Scatter:9", until=10)
+@makes("Scatter:9", until=10, weight=2)
 def scatter(g: Sketch, op: str) -> None:
     value = g.pick("f", 1)
     axis = g.axis(value)

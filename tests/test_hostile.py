@@ -12,7 +12,7 @@ from tests.hostile.judge import judged, judged_case
 from tests.hostile.shrink import shrunk
 from tests.laws.batching_mutants import MUTANTS, Mutant
 
-BLOCKS, SEEDS = 50, 50
+BLOCKS, SEEDS = 48, 50
 PLANTED = (
     "homes_unchecked homes_that_forget_what_stands_outside numbers_moved_without_modulo nothing_spread nothing_pinned "
     "slice_with_its_end_left reshape_left_as_it_is rows_of_several_samples_unchecked resize_with_its_sizes_left"
@@ -61,11 +61,11 @@ def test_every_operator_that_has_a_rule_is_in_some_graph() -> None:
 
 def test_a_failure_is_shrunk(monkeypatch: pytest.MonkeyPatch) -> None:
     """To the operator that is to blame, and what it needs."""
-    next(each for each in MUTANTS if each.name == "slice_with_its_end_left").plant(monkeypatch)
+    next(each for each in MUTANTS if each.name == "reshape_left_as_it_is").plant(monkeypatch)
     room = frozenset({"batch"})
     failing = next(found for seed in range(ENOUGH) if (found := judged(seed, room)).unlawful)
     small = shrunk(failing.case, "batch", failing.unlawful[0].kind)
 
-    assert "Slice" in small.ops
+    assert "Reshape" in small.ops
     assert len(small.ops) <= min(6, len(failing.case.ops))
     assert judged_case(small, room).unlawful

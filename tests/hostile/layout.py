@@ -278,8 +278,10 @@ def sliced(g: Sketch, value: Value, axes: list[int]) -> Value:
         start = g.dice.number(0, max(0, size - 1))
         end = g.dice.number(start + 1, max(size, start + 1))
         step = g.dice.pick([1, 1, 1, 2]) if g.opset >= 10 else 1
+        if axis == value.batch and g.tame:  # all samples, by a number
+            start, end, step = 0, size, 1
         far = end >= size and g.dice.chance(0.4)
-        if g.opset >= 10 and g.dice.chance(0.2):
+        if g.opset >= 10 and g.dice.chance(0.2) and (axis != value.batch or not g.tame):
             start, end, step = end - 1, start - 1, -g.dice.pick([1, 1, 2])
             far = end < 0
         if far:
@@ -306,7 +308,12 @@ def sliced(g: Sketch, value: Value, axes: list[int]) -> Value:
 @makes("Slice", weight=3)
 def slicing(g: Sketch, _: str) -> None:
     value = g.pick("fffib", 1)
-    g.keep(sliced(g, value, g.axes(value, 0.12)[:2]))
+    axes = g.axes(value, 0.12)[:2] if value.rank > 1 or not g.tame else []
+    if value.batch is not None and g.dice.chance(0.3):
+        axes = sorted({*axes, value.batch})
+    if not axes:
+        raise Misfit
+    g.keep(sliced(g, value, axes))
 
 
 @makes("Pad:2", weight=1.5)

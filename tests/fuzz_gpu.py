@@ -2,9 +2,9 @@
 
     python tests/fuzz_gpu.py [--seconds 240] [--start 0]
 
-Needs a GPU.  The memory that a copy is written to held other bytes before; every copy is made twice, since the second call
-repeats a launch that is remembered.  Most tensors are small and go to the kernels all the same, past the threshold below
-which torch copies; some are larger than it and go through `reshape`.
+Needs a GPU.  The memory that a copy is written to held other bytes before; every copy is made twice, since the second
+call repeats a launch that is remembered.  Most tensors are small and go to the kernels all the same, past the threshold
+below which torch copies; some are larger than it and go through `reshape`.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-import onereshape as orx  # noqa: E402
-from onereshape.arrays import torch_cuda  # noqa: E402
-from tests.copying import random_dims  # noqa: E402
+import onereshape as orx
+from onereshape.arrays import torch_cuda
+from tests.copying import random_dims
 
 TYPES = (torch.uint8, torch.int16, torch.float32, torch.int64, torch.complex128, torch.bfloat16)
 
 
 def layout(random: Random, item: int, most: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
-    """Dims, strides and the first element of a view: axes permuted, some in steps, some repeated, not always aligned."""
+    """Dims, strides and the first element of a view: axes permuted, in steps or repeated, and not always aligned."""
     dims = list(random_dims(random, max(1, most // item), longest=6))
     strides, step = [], 1
     for dim in reversed(dims):
@@ -56,15 +56,19 @@ def one(seed: int) -> str:
     torch.manual_seed(seed)
     raw = torch.randint(0, 256, (reach * kind.itemsize,), dtype=torch.uint8, device="cuda")
     data = raw.view(kind).as_strided(dims, strides, offset)
-    wanted = data.contiguous().view(-1).view(torch.uint8)
+    wanted = _bytes(data)
     for _ in range(2):
         other = torch.empty(prod(dims) * kind.itemsize, dtype=torch.uint8, device="cuda")
         torch.bitwise_not(wanted, out=other)
         del other  # its memory is what the next tensor of that size gets
         copy: Any = orx.reshape(data, [-1], "onnx", copy=True) if large else torch_cuda.by_kernel(data)
-        assert torch.equal(copy.reshape(-1).view(torch.uint8), wanted), f"seed {seed}: {kind} {dims} {strides} {offset}"
+        assert torch.equal(_bytes(copy), wanted), f"seed {seed}: {kind} {dims} {strides} {offset}"
     launch = torch_cuda.launch_for(data)
     return "torch's own" if launch is None else str(launch.kernel)
+
+
+def _bytes(tensor: Any) -> Any:
+    return torch.empty(tensor.numel(), dtype=tensor.dtype, device="cuda").copy_(tensor.reshape(-1)).view(torch.uint8)
 
 
 def main() -> None:
@@ -75,7 +79,11 @@ def main() -> None:
     kinds: Counter[str] = Counter()
     seed, end = asked.start, time.monotonic() + asked.seconds
     while time.monotonic() < end:
-        kinds[one(seed)] += 1
+        try:
+            kinds[one(seed)] += 1
+        except Exception as error:
+            error.add_note(f"seed {seed}")
+            raise
         seed += 1
     print(f"{seed - asked.start} layouts, each copied twice, all as torch's: {dict(kinds)}")
 

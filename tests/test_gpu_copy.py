@@ -6,12 +6,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 from onereshape.arrays.gpu_plan import launch_of
 from onereshape.arrays.layout import LONG, CopyPlan, c_strides, copy_plan
+from tests.copying import random_array
 
 ROOT = Path(__file__).parent.parent
 
@@ -82,3 +84,22 @@ def test_what_no_kernel_takes() -> None:
     assert launch_of(contiguous_plan((8, 8), (0, 1), 4), 16) is None  # one run: torch's own copy
     assert launch_of(contiguous_plan((3, 2**33), (1, 0), 1), 16) is None
     assert contiguous_plan((2, 3, LONG), (1, 0, 2), 1).kind == "rows"
+
+
+def test_no_access_is_wider_than_its_address_allows() -> None:
+    """Random layouts, in which an item of several elements may begin anywhere that an element may."""
+    kernels = set()
+    for seed in range(6000):
+        random = Random(seed)  # noqa: S311 - a seed that fails must fail again
+        itemsize = random.choice((1, 2, 4, 8, 16))
+        view = random_array(seed, most=1 << 14, itemsize=itemsize, offset=0)
+        plan = copy_plan(view.shape, view.strides, itemsize)
+        alignment = random.choice([step for step in (1, 2, 4, 8, 16) if step >= min(itemsize, 16)])
+        launch = launch_of(plan, alignment)
+        if launch is None:
+            continue
+        kernels.add(launch.kernel)
+        moved = [stride for size, stride in zip(plan.dims, plan.source, strict=True) if size > 1]
+        assert all(length % launch.word == 0 for length in (alignment, *moved)), f"seed {seed}: {launch} {plan}"
+
+    assert kernels == {"blocks", "deinterleave", "interleave", "pack", "small", "tile"}

@@ -113,6 +113,8 @@ def _interleave(plan: CopyPlan, alignment: int, steps: list[int], tuned: dict[st
     few, long = (b, a) if plan.kind == "interleave" else (a, b)
     plane = plan.source[b] if plan.kind == "interleave" else plan.destination[a]
     granule = _granule(alignment, plane, plan.dims[long] * plan.item, *steps)
+    if granule % plan.item:  # an item of several elements need not begin where a word of its length may
+        return None
     word = min(4, granule) if plan.item < 4 else plan.item
     granule = max(granule, word)
     if plan.item < 4 and word < 4:

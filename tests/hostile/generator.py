@@ -10,11 +10,12 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from tests.hostile import contractions, control, indexing, layout, pointwise, spatial  # noqa: F401 - they enter their makers
+from tests.hostile import contractions, control, filling, indexing, layout, pointwise, spatial  # noqa: F401 - they enter their makers
 from tests.hostile.dice import Dice
 from tests.hostile.engine import Array, Engine, Failed, type_of
 from tests.hostile.givens import Given, Said, drawn
 from tests.hostile.makers import MAKERS, makes
+from tests.hostile.quirks import captured
 from tests.hostile.sketch import Misfit, Sketch, Value
 
 OPSETS = {
@@ -191,7 +192,7 @@ def pruned(model: Any) -> Any:
         if needed.intersection(node.output):
             kept.append(node)
             needed.update(node.input)
-            needed.update(_captured(node))
+            needed.update(captured(node))
     nodes, constants = kept[::-1], [tensor for tensor in graph.initializer if tensor.name in needed]
     infos = [info for info in graph.value_info if any(info.name in node.output for node in nodes)]
     del graph.node[:], graph.initializer[:], graph.value_info[:]
@@ -199,17 +200,6 @@ def pruned(model: Any) -> Any:
     graph.initializer.extend(constants)
     graph.value_info.extend(infos)
     return model
-
-
-def _captured(node: Any) -> set[str]:
-    """Names that the graphs inside a node read."""
-    found: set[str] = set()
-    for attribute in node.attribute:
-        for graph in (attribute.g, *attribute.graphs):
-            for inner in graph.node:
-                found |= set(inner.input) | _captured(inner)
-            found |= {value.name for value in graph.output}
-    return found
 
 
 def text(proto: Any) -> str:

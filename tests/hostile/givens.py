@@ -63,9 +63,9 @@ def _styles(rng: np.random.Generator, dims: Sequence[int]) -> Array:
     if style == 6:
         return np.asarray(gates)
     if style == 7:
-        return np.abs(gates)
+        return np.asarray(np.abs(gates))
     share = rng.choice([0.1, 0.3, 0.5])
-    return np.where(rng.random(dims) < share, gates, rng.integers(-32, 33, dims) / 8)
+    return np.asarray(np.where(rng.random(dims) < share, gates, rng.integers(-32, 33, dims) / 8))
 
 
 def _sample(rng: np.random.Generator, given: Given, dims: Sequence[int]) -> Array:

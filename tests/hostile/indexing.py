@@ -64,7 +64,7 @@ def embedding(g: Sketch, op: str) -> None:
     g.keep(g.op(op, table, index, batch=index.batch, axis=0))
 
 
-@makes("Gather", weight=0.8)
+@makes("Gather", weight=2.5)
 def counting(g: Sketch, op: str) -> None:
     """Rows by numbers that count the samples, shifted or not."""
     value = g.pick("f", 1)
@@ -75,7 +75,7 @@ def counting(g: Sketch, op: str) -> None:
     if g.dice.chance(0.4):
         numbers = g.op("Add", numbers, g.const(g.dice.pick([-1, 0]), np.int64))
     if g.dice.chance(0.3):
-        numbers = g.op("Mul", numbers, g.const(g.dice.pick([0, 1]), np.int64))
+        numbers = g.op("Mul", numbers, g.const(g.dice.pick([0, 1, -1, 2]), np.int64))
     g.keep(g.op(op, value, numbers, batch=value.batch, axis=value.batch))
 
 
@@ -122,7 +122,7 @@ def gather_nd(g: Sketch, op: str) -> None:
 
 
 @makes("ScatterElements:11")
-@makes("Scatter:9", until=10)
+@makes("Scatter:9", until=10, weight=2)
 def scatter(g: Sketch, op: str) -> None:
     value = g.pick("f", 1)
     axis = g.axis(value)

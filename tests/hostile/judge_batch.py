@@ -114,7 +114,7 @@ def judge_batch(case: Case, fixed: Any, seed: int) -> Verdict:
     return _whole(case, original, ours, rng) or _empty(case, original, ours, rng) or Verdict(ROOM, "right")
 
 
-def _fault(
+def _fault(  # noqa: C901 - one walk over counts, outputs and places
     case: Case, truth: Truth, ours: Engine, possible: dict[int, list[Home]], rng: np.random.Generator
 ) -> Verdict | None:
     good = list(truth.answers)
@@ -159,7 +159,7 @@ def _unlike(home: Home, output: Array, answers: list[Array], unit: int) -> str |
         return "dims"
 
 
-def _steady(
+def _steady(  # noqa: PLR0913, PLR0917 - what one difference is judged by
     before: list[Home], output: Array, answers: list[Array], truth: Truth, chosen: list[int], place: int
 ) -> bool:
     """Whether no place of the samples would be right for inputs that differ in their last bits."""
@@ -212,7 +212,7 @@ def _empty(case: Case, original: Engine, ours: Engine, rng: np.random.Generator)
     return _same(case, expected, ours, feeds, rng, "at 0 samples")
 
 
-def _same(
+def _same(  # noqa: PLR0913, PLR0917 - what one difference is judged by
     case: Case,
     expected: Sequence[Any],
     ours: Engine,

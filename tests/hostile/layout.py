@@ -5,11 +5,10 @@ from __future__ import annotations
 from math import prod
 
 import numpy as np
-from onnx import numpy_helper
 
 from tests.hostile.makers import makes
 from tests.hostile.pointwise import axes_of
-from tests.hostile.sizes import Hint, scalar, shape_of, vector
+from tests.hostile.sizes import Hint, vector
 from tests.hostile.sketch import Misfit, Sketch, Value
 
 Entry = tuple[int, Hint]
@@ -169,7 +168,7 @@ def flatten(g: Sketch, op: str) -> None:
 
 
 @makes("Expand:8", weight=2)
-def expand(g: Sketch, op: str) -> None:
+def expand(g: Sketch, op: str) -> None:  # noqa: C901 - as many ways as exporters have
     if g.dice.chance(0.35):  # what all samples share, once for each
         dims = g.dice.pick([[1, 3], [1, 1, 2], [3], [1], [2, 1], []])
         value = g.given(g.dice.constant(dims)) if g.dice.chance(0.3) else None
@@ -279,8 +278,10 @@ def sliced(g: Sketch, value: Value, axes: list[int]) -> Value:
         start = g.dice.number(0, max(0, size - 1))
         end = g.dice.number(start + 1, max(size, start + 1))
         step = g.dice.pick([1, 1, 1, 2]) if g.opset >= 10 else 1
+        if axis == value.batch and g.tame:  # all samples, by a number
+            start, end, step = 0, size, 1
         far = end >= size and g.dice.chance(0.4)
-        if g.opset >= 10 and g.dice.chance(0.2):
+        if g.opset >= 10 and g.dice.chance(0.2) and (axis != value.batch or not g.tame):
             start, end, step = end - 1, start - 1, -g.dice.pick([1, 1, 2])
             far = end < 0
         if far:
@@ -307,7 +308,12 @@ def sliced(g: Sketch, value: Value, axes: list[int]) -> Value:
 @makes("Slice", weight=3)
 def slicing(g: Sketch, _: str) -> None:
     value = g.pick("fffib", 1)
-    g.keep(sliced(g, value, g.axes(value, 0.12)[:2]))
+    axes = g.axes(value, 0.12)[:2] if value.rank > 1 or not g.tame else []
+    if value.batch is not None and g.dice.chance(0.3):
+        axes = sorted({*axes, value.batch})
+    if not axes:
+        raise Misfit
+    g.keep(sliced(g, value, axes))
 
 
 @makes("Pad:2", weight=1.5)
@@ -333,93 +339,8 @@ def pad(g: Sketch, op: str) -> None:
     g.keep(g.op(op, value, vector(g, given[0], others=others), *extra, batch=value.batch, mode=mode))
 
 
-@makes("DepthToSpace SpaceToDepth")
+@makes("DepthToSpace SpaceToDepth", weight=1.5)
 def blocks(g: Sketch, op: str) -> None:
     value = g.pick("f", 4, 4)
     mode = {"mode": g.dice.pick(["DCR", "CRD"])} if op == "DepthToSpace" and g.opset >= 11 else {}
     g.keep(g.op(op, value, batch=value.batch if value.batch == 0 else None, blocksize=g.dice.pick([1, 2, 2]), **mode))
-
-
-@makes("Shape", weight=1.5)
-def shape(g: Sketch, _: str) -> None:
-    """The sizes as data: an output, or a factor."""
-    value = g.pick("f", 1)
-    name = shape_of(g, value)
-    sizes = Value(name, g.arrays[name])
-    if g.dice.chance(0.3):
-        g.keep(sizes)
-        return
-    size = g.op("Cast", g.op("Gather", sizes, g.const(g.axis(value, 0.3), np.int64), axis=0), to=1)
-    factor = g.pick("f")
-    if factor.array.dtype != np.float32:
-        raise Misfit
-    g.keep(g.op(g.dice.pick(["Mul", "Add"]), factor, size, batch=factor.batch))
-
-
-@makes("Size", weight=0.8)
-def size(g: Sketch, op: str) -> None:
-    value = g.pick("f")
-    count = g.op("Cast", g.op(op, value), to=1)
-    if g.dice.chance(0.3) or value.array.dtype != np.float32:
-        g.keep(count)
-        return
-    g.keep(g.op("Mul", value, count, batch=value.batch))
-
-
-@makes("ConstantOfShape:9", weight=1.5)
-def filled(g: Sketch, op: str) -> None:
-    value = g.pick("f", 1)
-    dims = [
-        size if axis == value.batch or g.dice.chance(0.6) else g.dice.number(1, 3)
-        for axis, size in enumerate(value.dims)
-    ]
-    hints: list[Hint] = [(value, axis) if size == value.dims[axis] else None for axis, size in enumerate(dims)]
-    fill = g.dice.pick([None, numpy_helper.from_array(np.array([2], np.float32))])
-    made = g.op(op, vector(g, dims, hints), batch=value.batch, value=fill)
-    if made.dims == value.dims and made.array.dtype == value.array.dtype and g.dice.chance(0.5):
-        made = g.op("Add", made, value, batch=value.batch)
-    g.keep(made)
-
-
-@makes("Range:11", weight=1.5)
-def counted(g: Sketch, op: str) -> None:
-    """0, 1, 2 .. up to a dim, as positions of elements or of samples."""
-    value = g.pick("f", 1)
-    axis = g.axis(value, 0.35)
-    limit = scalar(g, value.dims[axis], (value, axis))
-    start, step = g.const(g.dice.pick([0, 0, 0, -1]), np.int64), g.const(1, np.int64)
-    numbers = g.op(op, start, limit, step, batch=0 if axis == value.batch else None)
-    g.keep(numbers)
-    if g.dice.chance(0.5) and value.array.dtype == np.float32:
-        factors = g.op("Cast", numbers, to=1)
-        shape_ = [-1 if place == axis else 1 for place in range(value.rank)]
-        factors = g.op("Reshape", factors, g.const(shape_[axis:], np.int64))
-        if factors.array.size == value.dims[axis]:
-            g.keep(g.op("Mul", value, factors, batch=value.batch))
-
-
-@makes("EyeLike:9", weight=0.4)
-def eye(g: Sketch, op: str) -> None:
-    value = g.pick("f", 2, 2)
-    g.keep(g.op(op, value, k=g.dice.number(-1, 1)))
-
-
-@makes("CenterCropPad:18", weight=0.4)
-def cropped(g: Sketch, op: str) -> None:
-    value = g.pick("f", 1)
-    axes = g.axes(value)
-    sizes = [g.dice.number(1, 4) for _ in axes]
-    g.keep(g.op(op, value, vector(g, sizes), batch=value.batch, axes=axes))
-
-
-@makes("ReverseSequence:10", weight=0.5)
-def reversed_(g: Sketch, op: str) -> None:
-    value = g.pick("f", 2)
-    batch = 0 if value.batch is None else value.batch
-    if batch > 1:
-        raise Misfit
-    longest, count = value.dims[1 - batch], value.dims[batch]
-    if not longest or not prod(value.dims):
-        raise Misfit
-    lengths = g.given(np.full(count, longest, np.int64), 0, low=1, high=longest)
-    g.keep(g.op(op, value, lengths, batch=value.batch, batch_axis=batch, time_axis=1 - batch))

@@ -8,10 +8,10 @@ import onnx
 from onnx import helper
 
 _EXACT = frozenset(
-    "Abs Add ArgMax ArgMin Cast CastLike Ceil Clip Compress Concat Constant ConstantOfShape DepthToSpace Dropout "
-    "EyeLike Expand Flatten Floor Gather GatherElements GatherND GlobalMaxPool Hardmax Identity MaxPool Max Min Mul Neg "
-    "NonZero OneHot Pad PRelu Range Relu Reshape Round Scatter ScatterElements ScatterND Sign Slice SpaceToDepth Split "
-    "Squeeze Sub Tile TopK Transpose Trilu Unique Unsqueeze Where".split()
+    "Abs Add ArgMax ArgMin Cast CastLike Ceil Clip Compress Concat Constant ConstantOfShape DepthToSpace "
+    "Dropout EyeLike Expand Flatten Floor Gather GatherElements GatherND GlobalMaxPool Hardmax Identity "
+    "MaxPool Max Min Mul Neg NonZero OneHot Pad PRelu Range Relu Reshape Round Scatter ScatterElements "
+    "ScatterND Sign Slice SpaceToDepth Split Squeeze Sub Tile TopK Transpose Trilu Unique Unsqueeze Where".split()
 )
 """Operators that round nothing, or the same way wherever an element is; all others may, by a bit or two."""
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 FRAGILE = frozenset(
-    "GRU LSTM RNN Trilu GatherElements Unique ReverseSequence GatherND Scan Loop Einsum Conv ConvTranspose ConvInteger QLinearConv DeformConv LRN InstanceNormalization".split()
+    "GRU LSTM RNN Trilu GatherElements Unique ReverseSequence GatherND Scan Loop Einsum Conv ConvTranspose "
+    "ConvInteger QLinearConv DeformConv LRN InstanceNormalization".split()
 )
 """Operators that an empty tensor makes abort the whole process."""
 
@@ -49,13 +50,24 @@ def _has_nan(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.kind == "f" and bool(np.isnan(value).any())
 
 
+def captured(node: Any) -> set[str]:
+    """Names that the graphs inside a node read."""
+    found: set[str] = set()
+    for attribute in node.attribute:
+        for graph in (attribute.g, *attribute.graphs):
+            for inner in graph.node:
+                found |= set(inner.input) | captured(inner)
+            found |= {value.name for value in graph.output}
+    return found
+
+
 def doubtful(graph: Any, values: Mapping[str, Any]) -> set[str]:
     """The values of one run that follow from what an operator made of an empty tensor."""
     found: set[str] = set()
     for node in graph.node:
         odd = node.op_type in EMPTY and any(_is_empty(values.get(name)) for name in node.input)
         odd = odd or (node.op_type in _WINDOWS and _too_wide(node, values.get(node.input[0])))
-        if odd or not found.isdisjoint(node.input):
+        if odd or not found.isdisjoint({*node.input, *captured(node)}):
             found.update(node.output)
     return found
 

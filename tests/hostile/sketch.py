@@ -144,6 +144,8 @@ class Sketch:
         for name, array in zip(made, self._run(node, [*inputs, *captured]), strict=True):
             if isinstance(array, np.ndarray) and (array.size > MOST or array.ndim > DEEPEST):
                 raise Misfit
+            if isinstance(array, list) and not array:
+                raise Misfit
             self.arrays[name] = array
         self.nodes.append(node)
         return made

@@ -175,7 +175,7 @@ def lrn(g: Sketch, op: str) -> None:
     g.keep(g.op(op, value, batch=value.batch, size=g.dice.pick([1, 3])))
 
 
-@makes("Resize:10", weight=2)
+@makes("Resize:10", weight=3.5)
 def resize(g: Sketch, op: str) -> None:
     value = image(g) if g.dice.chance(0.8) else g.pick("f", 1, 4)
     if 0 in value.dims or value.array.dtype != np.float32:
@@ -192,7 +192,7 @@ def resize(g: Sketch, op: str) -> None:
     roi = "" if g.opset >= 13 or g.dice.chance(0.3) else g.const([], np.float32)
     if attributes["mode"] == "nearest":
         attributes["nearest_mode"] = g.dice.pick(["round_prefer_floor", "floor", "ceil", "round_prefer_ceil"])
-    way = "tf_crop_and_resize" if g.dice.chance(0.2) else g.dice.pick(["half_pixel", "asymmetric", "align_corners"])
+    way = "tf_crop_and_resize" if g.dice.chance(0.3) else g.dice.pick(["half_pixel", "asymmetric", "align_corners"])
     attributes["coordinate_transformation_mode"] = way
     if way.startswith("tf"):
         box = [0.0] * value.rank + [1.0] * value.rank

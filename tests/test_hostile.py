@@ -1,0 +1,71 @@
+"""Hostile graphs, some thousands of them: nothing that is repaired, simplified, converted or said of them is untrue."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from onereshape.models.batch.rules import RULES
+from tests.hostile.generator import case, text
+from tests.hostile.judge import judged, judged_case
+from tests.hostile.shrink import shrunk
+from tests.laws.batching_mutants import MUTANTS, Mutant
+
+BLOCKS, SEEDS = 48, 50
+PLANTED = (
+    "homes_unchecked homes_that_forget_what_stands_outside numbers_moved_without_modulo nothing_spread nothing_pinned "
+    "slice_with_its_end_left reshape_left_as_it_is rows_of_several_samples_unchecked resize_with_its_sizes_left"
+)
+"""Bugs that must be found in few graphs; a hunt finds the others too."""
+ENOUGH = 600
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_no_hostile_graph_is_answered_wrongly(block: int) -> None:
+    for seed in range(block * SEEDS, (block + 1) * SEEDS):
+        found = judged(seed)
+        said = "\n".join(map(str, found.unlawful))
+
+        assert not found.unlawful, f"seed {seed}: {said}\n{text(found.case.proto)}"
+
+
+@pytest.mark.parametrize(
+    "mutant", [each for each in MUTANTS if each.name in PLANTED.split()], ids=lambda each: each.name
+)
+def test_a_planted_bug_is_found(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    mutant.plant(monkeypatch)
+
+    assert any(judged(seed, frozenset({"batch"})).unlawful for seed in range(ENOUGH))
+
+
+def test_every_planted_bug_is_one() -> None:
+    assert {each.name for each in MUTANTS} >= set(PLANTED.split())
+
+
+def test_graphs_are_neither_trivial_nor_all_refused() -> None:
+    verdicts = [judged(seed, frozenset({"batch", "simplify", "convert"})).verdicts for seed in range(150)]
+    counts = Counter((each.room, each.kind) for found in verdicts for each in found)
+
+    assert counts["batch", "edited"] + counts["batch", "right"] > 150 * 0.45
+    assert counts["batch", "edited"] > 150 * 0.18
+    assert counts["simplify", "edited"] > 150 * 0.15
+    assert counts["convert", "edited"] > 150 * 0.35
+
+
+def test_every_operator_that_has_a_rule_is_in_some_graph() -> None:
+    ops = Counter(op for seed in range(2500) for op in set(case(seed).ops))
+
+    assert not set(RULES) - set(ops)
+
+
+def test_a_failure_is_shrunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the operator that is to blame, and what it needs."""
+    next(each for each in MUTANTS if each.name == "reshape_left_as_it_is").plant(monkeypatch)
+    room = frozenset({"batch"})
+    failing = next(found for seed in range(ENOUGH) if (found := judged(seed, room)).unlawful)
+    small = shrunk(failing.case, "batch", failing.unlawful[0].kind)
+
+    assert "Reshape" in small.ops
+    assert len(small.ops) <= min(6, len(failing.case.ops))
+    assert judged_case(small, room).unlawful

@@ -35,7 +35,8 @@ def layout(random: Random, item: int, most: int) -> tuple[tuple[int, ...], tuple
     if random.random() < 0.4:  # planes that are woven, or taken apart, in rows of every length
         dims = [*random_dims(random, max(1, most // item // 520), longest=2), random.choice((2, 3, 4)), 0]
         dims[-1] = random.choice((8, 16, 24, 32, 48, 64, 96, 128, 130))
-    strides, step = [], 1
+    strides: list[int] = []
+    step = 1
     for dim in reversed(dims):
         strides.insert(0, step)
         step *= dim

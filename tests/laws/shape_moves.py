@@ -174,6 +174,11 @@ def indexing() -> Iterator[Case]:
             yield from each(
                 "Slice", x("N", 5), const([start]), const([end]), const([0]), opsets=[13], sizes={"N": (1, 3, 6, 0)}
             )
+    for start in EDGES:
+        for end in EDGES:
+            for step in (-1, -2, 3):
+                words = (const([start]), const([end]), const([0]), const([step]))
+                yield from each("Slice", x("N", 5), *words, opsets=[13], sizes={"N": (1, 3, 6, 0)})
     for start, end, step in (
         (-1, -7, -1),
         (-1, -9, -2),

@@ -87,21 +87,29 @@ def slice_(asked: Asked) -> None:
             dims[axis] = asked.new()
         else:
             step = 1 if steps is None else steps[place]
-            dims[axis] = cut(asked.formulas, dims[axis], starts[place], ends[place], step)
+            length = cut(asked.formulas, dims[axis], starts[place], ends[place], step)
+            dims[axis] = asked.new() if length is None else length
     return asked.say(dims)
 
 
-def cut(formulas: Formulas, dim: TheirDim, start: int, end: int, step: int) -> TheirDim:
-    """How many elements a slice takes of a dim."""
+def cut(formulas: Formulas, dim: TheirDim, start: int, end: int, step: int) -> TheirDim | None:
+    """How many elements a slice takes of a dim; None where engines differ."""
+    if step < 0 and end >= _FAR:  # "to the end", which is not the same end for all
+        return None
     if isinstance(dim, int):
-        return len(range(*slice(start, end, step).indices(dim)))
+        # As in Python, but for a start before the first element: going backwards it is the first.
+        first = 0 if step < 0 and start < -dim else start
+        return len(range(*slice(first, end, step).indices(dim)))
     size = formulas.expr(dim)
     # What lies beyond the dim on the one side need not be clamped: the difference is below 0 then anyway.
     if step > 0:
         first = start if start >= 0 else _below(size, start, 0)
         last = size if end >= _FAR else sympy.Min(end, size) if end >= 0 else _below(size, end, 0)
         return formulas.dim(sympy.Max(0, ceil_div(last - first, step)))
-    first = size - 1 if start >= _FAR else sympy.Min(start, size - 1) if start >= 0 else _below(size, start, -1)
+    if start >= _FAR or start == -1:
+        first = size - 1
+    else:
+        first = sympy.Min(start if start >= 0 else _below(size, start, 0), size - 1)
     last = end if end >= 0 else _below(size, end, -1)
     return formulas.dim(sympy.Max(0, ceil_div(first - last, -step)))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import prod
 
 import numpy as np
@@ -184,22 +183,46 @@ def gathered(w: Wild) -> str:
 
 
 def elements(w: Wild) -> str:
+    """By element; onnxruntime does not look whether all indices are within data."""
     if w.opset < 11:
         raise Unfit
     name = w.pick("fi", 1)
+    data, axis = w.arrays[name], w.axis(name)
+    indices = w.indices(data.shape[axis], 1)
+    if w.arrays[indices].ndim != data.ndim or any(np.greater(w.arrays[indices].shape, data.shape)):
+        raise Unfit
     if w.rng.random() < 0.6:
-        return w.op("GatherElements", name, w.indices(max(w.arrays[name].shape), 1), axis=w.axis(name))
-    same = w.arrays[name].dtype.kind
-    return w.op("ScatterElements", name, w.pick("i", 1), w.pick(same, 1), axis=w.axis(name))
+        return w.op("GatherElements", name, indices, axis=axis)
+    same = [each for each, array in w.arrays.items() if array.dtype == data.dtype]
+    fit = [each for each in same if w.arrays[each].shape == w.arrays[indices].shape]
+    if not fit:
+        raise Unfit
+    return w.op("ScatterElements", name, indices, w.rng.choice(fit), axis=axis)
 
 
 def by_rows(w: Wild) -> str:
+    """By rows of numbers."""
     if w.opset < 12:
         raise Unfit
     name = w.pick("fi", 1)
-    if w.rng.random() < 0.7:
-        return w.op("GatherND", name, w.indices(max(w.arrays[name].shape), 1), batch_dims=w.rng.choice((0, 0, 1)))
-    return w.op("ScatterND", name, w.pick("i", 1), w.pick(w.arrays[name].dtype.kind))
+    data, lead = w.arrays[name], w.rng.choice((0, 0, 1))
+    indices = w.indices(max(data.shape), 1)
+    rows = w.arrays[indices]
+    limits = np.array(data.shape[lead:][: rows.shape[-1]])
+    if (
+        lead >= min(rows.ndim, data.ndim)
+        or len(limits) != rows.shape[-1]
+        or (rows >= limits).any()
+        or (rows < -limits).any()
+    ):
+        raise Unfit
+    if lead or w.rng.random() < 0.6:
+        return w.op("GatherND", name, indices, batch_dims=lead)
+    wanted = (*rows.shape[:-1], *data.shape[rows.shape[-1] :])
+    fit = [each for each, array in w.arrays.items() if array.dtype == data.dtype and array.shape == wanted]
+    if not fit:
+        fit = [w.const(np.arange(prod(wanted)).reshape(wanted), data.dtype)]
+    return w.op("ScatterND", name, indices, w.rng.choice(fit))
 
 
 def multiplied(w: Wild) -> str:
@@ -305,104 +328,3 @@ def another(w: Wild) -> str:
     if turn < 0.75:
         return w.input(FLOAT, -4, 5, None)
     return w.numbers(w.rng.choice((1, 1, 2)), w.rng.choice((-1, 0, 1)), w.rng.choice((2, 3)))
-
-
-Step = Callable[[Wild], str]
-STEPS: list[Step] = [
-    *(
-        pointwise,
-        pointwise,
-        pointwise,
-        alone,
-        compared,
-        compared,
-        chosen,
-        chosen,
-        cast,
-        joined,
-        joined,
-        shaped,
-        reshaped,
-    ),
-    *(
-        reshaped,
-        reshaped,
-        turned,
-        turned,
-        expanded,
-        expanded,
-        tiled,
-        filled,
-        ranged,
-        ranged,
-        shifted,
-        column,
-        unsqueezed,
-    ),
-    *(
-        squeezed,
-        flattened,
-        sliced,
-        sliced,
-        split,
-        padded,
-        gathered,
-        gathered,
-        elements,
-        by_rows,
-        by_rows,
-        multiplied,
-        linear,
-    ),
-    *(
-        summed,
-        found,
-        normalized,
-        running,
-        largest,
-        hot,
-        resized,
-        equation,
-        convolved,
-        pooled,
-        constant,
-        constant,
-        another,
-    ),
-]
-
-
-NUMBERS: list[Step] = [
-    *(
-        pointwise,
-        pointwise,
-        compared,
-        chosen,
-        chosen,
-        cast,
-        joined,
-        joined,
-        joined,
-        shaped,
-        reshaped,
-        expanded,
-        expanded,
-    ),
-    *(
-        tiled,
-        filled,
-        ranged,
-        ranged,
-        shifted,
-        shifted,
-        column,
-        column,
-        unsqueezed,
-        squeezed,
-        sliced,
-        gathered,
-        gathered,
-    ),
-    *(elements, by_rows, by_rows, hot, found, constant, turned, largest),
-]
-"""Those that have most to do with sizes and with numbers of samples."""

@@ -64,6 +64,28 @@ def test_every_rule_gives_what_onnxruntime_gives(op: str) -> None:
     assert known >= 3
 
 
+PLANTED: dict[str, integer_rules.Rule] = {
+    "Div": lambda call: integer_rules._each(lambda one, other: one // other if other else None, *_both(call)),
+    "Mod": lambda call: integer_rules._each(lambda one, other: one - other * int(one / other), *_both(call)),
+    "Add": lambda call: integer_rules._each(lambda one, other: one + other, *_both(call)),
+    "Squeeze": lambda call: call.given(0).squeeze(),
+    "Where": lambda call: integer_rules._each(
+        lambda one, two, three: three if one else two, *_both(call), call.given(2)
+    ),
+}
+
+
+def _both(call: integer_rules.Call) -> tuple[Array, Array]:
+    return call.given(0), call.given(1)
+
+
+@pytest.mark.parametrize("op", sorted(PLANTED))
+def test_a_planted_bug_is_found(op: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(integer_rules._RULES, op, PLANTED[op])
+
+    assert faults(op)[0]
+
+
 # Products of sizes: random calculations, at several sizes
 
 SIZES = ((1, 1), (2, 3), (4, 7), (5, 1), (3, 2))

@@ -56,7 +56,7 @@ def normal(text: str, names: dict[str, str]) -> str:
     return re.sub(r"(?:«\w+»|\d+)(?:\*(?:«\w+»|\d+))+", lambda m: "*".join(sorted(m[0].split("*"))), text)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(st.data(), st.none() | DATA | DATA, FLAGS, NAMES, st.booleans())
 def test_infer(draws: Any, data: Any, flag: Any, new: dict[str, str], bounded: bool) -> None:
     target = draws.draw(targets(data))
@@ -72,7 +72,7 @@ def test_infer(draws: Any, data: Any, flag: Any, new: dict[str, str], bounded: b
     assert after == before
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(st.data(), DATA | MIXED, FLAGS, NAMES, st.sampled_from(["onnx", "onnx-13", "openvino", "onednn-static"]))
 def test_translate(draws: Any, data: list[Any], flag: Any, new: dict[str, str], to: str) -> None:
     words = draws.draw(st.lists(st.sampled_from([0, 0, 0, 1, 2, 6]), max_size=3))

@@ -90,7 +90,7 @@ def problem(data: list[Any], target: list[Any], spec: str, attributes: Any, infe
 )
 def test_an_answer_is_the_hull_of_all_cases(seed: int, dims: list[Any], entries: list[Any]) -> None:
     wrong = {}
-    for data, target in questions(seed, dims, entries, 150):
+    for data, target in questions(seed, dims, entries, 100):
         for spec, attributes in COLUMNS.values():
             what = problem(data, target, spec, attributes)
             if what is not None:
@@ -123,7 +123,7 @@ def test_a_planted_bug_is_found(line: str, becomes: str, monkeypatch: pytest.Mon
             return True
 
     worlds = [(DATA, TARGET), (WITH_ZEROS, WITH_WORDS)]
-    asked = [question for dims, entries in worlds for question in questions(4, dims, entries, 150)]
+    asked = [question for dims, entries in worlds for question in questions(4, dims, entries, 60)]
     assert any(broken(*question, *flag) for question in asked for flag in COLUMNS.values())
 
 

@@ -32,7 +32,7 @@ SHAPES = st.builds(Shape, st.none() | DIMS, CONDITIONS)
 VALUES = SHAPES | SHAPES | DIMS | DIMS.map(tuple) | DIMS.map(lambda dims: Shape(dims).to_json()) | st.none()
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(st.lists(VALUES, max_size=8), DIMS, CONDITIONS)
 def test_equality_is_an_equivalence(values: list[Any], sizes: Any, conditions: Any) -> None:
     """Over Shapes, tuples and lists alike, those that are made of the same dims among them."""

@@ -42,6 +42,8 @@ def matmul(view: View) -> Iterator[Answer]:
     for index, place in ((2, rank - 2), (3, rank - 1)):  # zero points, by row and by column
         if view.has(index) and home.axis == place and any(dim != 1 for dim in view.dims(index)):
             raise Refused(f"it has a zero point for each entry of axis {home.axis}, which is {home.size(view.batch)}")
+    if home.axis < rank - 2 and any(view.has(index) and view.rank(index) > 1 for index in (2, 3)):
+        raise Refused(f"it has zero points for each matrix, and {home.size(view.batch)} of them")
     edits: list[Edit] = []
     if home.axis < rank - 2:
         for index in (0, 1):

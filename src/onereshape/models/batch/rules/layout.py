@@ -39,8 +39,10 @@ def rewritten(view: View, home: Mark) -> tuple[Edit, ...]:
     wanted = marked(view.output_dims(), home, view.batch)
     live = _live_target(view)
     flag = bool(view.attribute("allowzero", 0))
-    if live is not None and _means(view, live, wanted, literal_zero=flag):
+    if live is not None and (_means(view, live, wanted, literal_zero=flag) or _grows_there(view, live, home)):
         return ()
+    if view.opset >= 5 and view.sized(1):
+        view.not_told(view.value(1).name or "")
     before = view.integers(1) if view.opset >= 5 else list(view.attribute("shape", ()))
     code, message = _diagnosis(view, home, before)
     for zero_copies in (not flag, flag):  # the flag stays if it can
@@ -115,6 +117,20 @@ def _means(view: View, live: Sequence[Size | None], wanted: Sequence[Size], *, l
     return dims == list(wanted)
 
 
+def _grows_there(view: View, live: Sequence[Size | None], home: Mark) -> bool:
+    """Whether a computed target is what one sample has, but for N at its place: then it has as many elements as data.
+
+    So nothing need be known of its other entries, and of what they are at sizes of 0.
+    """
+    one = view.original(1) if view.opset >= 5 and view.sized(1) else None
+    mark = view.mark(0)
+    if one is None or len(one) != len(live) or 0 in live or live[home.axis] != home.size(view.batch):
+        return False
+    if mark is not None and mark.axis != home.axis and live[mark.axis : mark.axis + 1] == [None]:
+        return False  # it may be a 0, which copies N
+    return all(live[axis] == one[axis] for axis in range(len(one)) if axis != home.axis)
+
+
 def flatten(view: View) -> Iterator[Answer]:
     """Two dims: all before an axis, and all from it on."""
     mark, dims = only_first(view), view.dims(0)
@@ -129,11 +145,20 @@ def squeeze(view: View) -> Iterator[Answer]:
     """Dims of size 1 go; where N would be one of them, a Reshape keeps it in another."""
     mark, dims = only_first(view), view.dims(0)
     given = view.axes(1, len(dims))
+    if given is None:
+        _same_rank(view)
     axes = [axis for axis, dim in enumerate(dims) if dim == 1] if given is None else given
     if given is not None and mark.axis not in axes:
         yield Answer((mark.at(mark.axis - sum(axis < mark.axis for axis in axes)),))
         return
     yield from as_reshape(view, [dim for axis, dim in enumerate(dims) if axis not in axes])
+
+
+def _same_rank(view: View) -> None:
+    """Makes sure that a Squeeze without axes removes the same ones at all sizes."""
+    if view.state.named and view.size == 1:
+        raise Refused(f"it removes the axis that is {view.state.symbol} where that is 1, and keeps it elsewhere")
+    view.output_dims()
 
 
 def as_reshape(view: View, output: Sequence[Size]) -> Iterator[Answer]:
@@ -317,7 +342,8 @@ def slice_(view: View) -> Iterator[Answer]:
         steps = view.original(4) if view.has(4) else [1] * len(axes)
         if starts is None or ends is None or steps is None:
             raise Refused("what it takes is computed at run time")
-        if not _takes_all(starts[place], ends[place], steps[place], dims[mark.axis]):
+        from_end = view.state.named and isinstance(starts[place], int) and starts[place] < 0  # type: ignore[operator]
+        if from_end or not _takes_all(starts[place], ends[place], steps[place], dims[mark.axis]):
             raise Refused(f"it takes a part of axis {mark.axis}, which is {mark.size(view.batch)}", mixes=view.size > 1)
         own = {"starts": {place: 0}, "ends": {place: _whole_end(view, mark, place, ends[place])}, "steps": {place: 1}}
     edits = [

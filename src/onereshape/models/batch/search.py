@@ -55,6 +55,9 @@ def batch_plan(model: ir.Model, freed: Mapping[str, int], symbol: str, size: int
     shapes = shapes_of(model, {name: {axis: size} for name, axis in freed.items()})
     inputs = {value.name: value for value in model.graph.inputs}
     _check_names(model.graph, freed, symbol)
+    if not size:
+        why = "the original has 0 samples, which say nothing of what one gives"
+        raise FixError("cannot-free", node=next(iter(freed)), op="input", why=why)
     declared = [(inputs[name].shape, axis) for name, axis in freed.items()]
     named = any(dims is not None and not isinstance(dims[axis], int) for dims, axis in declared)
     state = State(shapes, symbol, size, opset, named)

@@ -98,9 +98,9 @@ class State:
         return self.sized[value] if value in self.sized else self.integers(value)
 
     def live_output(self, node: ir.Node, output: ir.Value) -> Array | None:
-        """The integers that an output of a node will be, from what its inputs will be: those that are pinned stay as they were.
+        """The integers that an output of a node will be, from what its inputs will be.
 
-        Of numbers that differ from sample to sample, nothing is known.
+        Those that are pinned stay as they were; of numbers that differ from sample to sample, nothing is known.
         """
         given = {each for each in node.inputs if each is not None}
         known = {each: None if each in self.marks else self.live(each) for each in given}
@@ -252,8 +252,6 @@ class View(NodeView):
         array = self.state.folding.array(value)
         if array is None:
             raise Refused(f"its input {value.name} has {self.size} rows for the samples, and is not a constant")
-        if not self.size:
-            raise Refused(f"its input {value.name} has no rows, so what it has for one sample is not known")
         rows = np.moveaxis(array, mark.axis, 0).reshape(self.size, -1)
         if not all(rows[0].tobytes() == row.tobytes() for row in rows):
             raise Refused(f"its input {value.name} is another constant for each of the {self.size} samples")

@@ -174,6 +174,42 @@ FORBIDDEN: dict[str, tuple[str, Mapping[str, Mapping[int, str]], str]] = {
         S,
         "(ReduceSum): it sums over S, and y then takes 4.0 for it",
     ),
+    "a sum of products that is divided by the old size": (
+        "g (float[1, 4, 3] x) => (float[1, 3] y) <float d = {4}> {"
+        ' r = Einsum <equation = "bsc->bc"> (x) y = Div(r, d) }',
+        S,
+        "(Einsum): it sums over S, and y then takes 4.0 for it",
+    ),
+    "a product of matrices that is divided by the old size": (
+        "g (float[1, 4, 3] x) => (float[1, 3, 3] y) <float d = {4}> {"
+        " t = Transpose <perm = [0, 2, 1]> (x) r = MatMul(t, x) y = Div(r, d) }",
+        S,
+        "(MatMul): it sums over S, and y then takes 4.0 for it",
+    ),
+    "a variance by one less than the old size": (
+        "g (float[1, 4, 3] x) => (float[1, 1, 3] y) <int64[1] a = {1}, float d = {3}> {"
+        " r = ReduceSumSquare(x, a) y = Div(r, d) }",
+        S,
+        "(ReduceSumSquare): it sums over S, and y then takes 3.0 for it",
+    ),
+    "a third in single precision": (
+        "g (float[1, 3, 2] x) => (float[1, 1, 2] y) <int64[1] a = {1}, float d = {0.333333343}> {"
+        " r = ReduceSum(x, a) y = Mul(r, d) }",
+        S,
+        "(ReduceSum): it sums over S, and y then takes 0.3333333432674408 for it",
+    ),
+    "a class for each": (
+        "g (float[1, 4, 3] x) => (float[1, 3, 4] y) <int64 d = {4}, float[2] v = {0, 1}> {"
+        " i = ArgMax <axis = 1, keepdims = 0> (x) y = OneHot(i, d, v) }",
+        S,
+        "(ArgMax): it looks along S, and y has a fixed number of classes for it",
+    ),
+    "sequences that are as long as they were": (
+        "g (float[1, 4, 2] x) => (float[4, 1, 1, 1] y) <float[1, 1, 2] w = {1, 1}, float[1, 1, 1] r = {1},"
+        " int32[1] l = {4}> { t = Transpose <perm = [1, 0, 2]> (x) y = RNN <hidden_size = 1> (t, w, r, , l) }",
+        S,
+        "(RNN): its sequences have 4 steps each, which is fixed, of S",
+    ),
     "windows, or a number of them": (
         "g (float[1, 6] x) => (float[1, 3, 2] y) <int64[3] t = {1, 3, 2}> { y = Reshape(x, t) }",
         S,

@@ -15,6 +15,7 @@ import pytest
 from onereshape.errors import FixError
 from onereshape.models.free.freeing import FreePlan, apply_free, free_plan
 from tests.freeing_cases import FORBIDDEN, GENERALISED, HEADER, HW, S
+from tests.laws.batching_law import Engine
 from tests.models import model
 
 DATA = Path(__file__).parent / "data"
@@ -292,3 +293,15 @@ def test_a_batch_that_is_free_already_stays_so() -> None:
     assert [change.after for change in plan.changes] == ["[-1, 0, 2, 4]"]
     assert plan.promised({"S": 9}) == {"y": (None, 2, 9, 4)}
     assert run(result, {"x": np.zeros((3, 9, 8), np.float32)})[0].shape == (3, 2, 9, 4)
+
+
+def test_a_model_that_takes_no_samples_still_does() -> None:
+    """A -1 beside a copied 0 cannot be inferred, so the size is computed where the words before took an empty batch."""
+    text = "g (float[6, N, 4, 8] x) => (float[6, N, 2, 2, 8] y) <int64[5] t = {0, -1, 2, 2, 8}> { y = Reshape(x, t) }"
+    result, plan = freed(model(text, HEADER), {"x": {3: "S"}})
+
+    assert [change.after for change in plan.changes] == ["[0, 0, 2, 2, S]"]
+    plain = Engine(result)  # onnxruntime's optimizer would write the -1 again
+    for batch in (0, 1, 3):
+        x = np.arange(6 * batch * 20, dtype=np.float32).reshape(6, batch, 4, 5)
+        assert np.array_equal(plain({"x": x})[0], x.reshape(6, batch, 2, 2, 5))

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-import tests.laws.batching_rarities  # noqa: F401 - its traps come before these
+import tests.laws.batching_named
+import tests.laws.batching_rarities  # noqa: F401 - their traps come before these
 from tests.laws.batching_indexing import numbers_of
 from tests.laws.batching_sketch import FLOAT, INT, Sketch
 from tests.laws.batching_traps import TRAPS, trap

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from onereshape.errors import FixError
 from onereshape.models.batch.apply import apply_batch
-from onereshape.models.batch.rules import RULES, indexing, layout
+from onereshape.models.batch.rules import RULES, indexing, layout, reshape
 from onereshape.models.batch.search import batch_plan
 from onereshape.models.batch.marks import homes
 from tests.laws.batching_compositions import composition
@@ -86,7 +86,7 @@ def test_most_compositions_are_freed_or_mix_their_samples() -> None:
 
 def test_any_home_that_a_reshape_offers_is_right(monkeypatch: pytest.MonkeyPatch) -> None:
     """The order of the homes is a matter of taste: with the least natural first, the law holds as well."""
-    for module in (layout, indexing):
+    for module in (layout, indexing, reshape):
         monkeypatch.setattr(module, "homes", lambda *asked: reversed(list(homes(*asked))))
     ops = ("Reshape", "Squeeze", "Gather", "Concat", "Split", "Slice")
     unlawful = [told(case, verdict) for op in ops for case in WORLD[op][::2] if not (verdict := judge(case)).lawful]
@@ -115,7 +115,7 @@ def test_a_model_that_names_its_batch_gives_what_it_gave() -> None:
     """It says itself what several samples give; so it is freed to mean the same, or refused."""
     cases = _open()
     changed = [
-        told(case, Verdict("changed", str(times))) for case in cases for times in TIMES if not _kept(case, times)
+        told(case, Verdict("changed", str(times))) for case in cases for times in (0, *TIMES) if not _kept(case, times)
     ]
 
     assert len(cases) >= 6
@@ -130,7 +130,12 @@ def _kept(case: Sketch, times: int) -> bool:
     except FixError:
         return True
     feeds = case.piece(case.draw(max(TIMES)), 0, times)
-    expected = Engine(proto)(feeds)
+    try:
+        expected = Engine(proto)(feeds)
+    except Exception:
+        if times:
+            raise
+        return True  # not every model takes 0 samples
     apply_batch(model, plan, freed)
     found = Engine(ir.to_proto(model))(feeds)
     return all(difference(*pair, random=False) is None for pair in zip(found, expected, strict=True))

@@ -33,6 +33,9 @@ def complaint(model: ir.Model) -> str | None:
             for dim in info.type.tensor_type.shape.dim:
                 if dim.dim_value < 0:  # some write -1 for an unknown dim; onnx's inference of a Slice ends the process
                     dim.Clear()
+        for index in reversed(range(len(graph.output))):  # the checker wants a shape there, and engines do not
+            if not graph.output[index].type.tensor_type.HasField("shape"):
+                del graph.output[index]
         listed = {info.name for info in graph.input}
         for index in reversed(range(len(graph.initializer))):
             tensor = graph.initializer[index]
@@ -55,8 +58,8 @@ def blamed(model: Model) -> Iterator[None]:
     """Turns what breaks down on a model that is not sound into a refusal that says what is wrong with the model."""
     try:
         yield
-    except (ReshapeError, MemoryError, OSError):
-        raise
+    except (ReshapeError, MemoryError, OSError, ImportError, NameError, SyntaxError):
+        raise  # no model is to blame for these
     except Exception as error:
         why = complaint(model.ir) if model.format == "onnx" else None
         if why is None:

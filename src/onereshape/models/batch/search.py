@@ -25,11 +25,11 @@ from onereshape.models.batch.view import Answer, Edit, State, View
 from onereshape.models.node_view import Refused
 
 _ONNX = frozenset({"", "ai.onnx"})
-_SIZES = frozenset(
-    "Shape Size Gather Slice Concat Squeeze Unsqueeze Reshape Cast Identity Add Sub Mul Div Neg Mod Min Max ReduceProd "
-    "Equal Where ConstantOfShape Expand Flatten Transpose".split()
+_MOVES = frozenset(
+    "Shape Gather Slice Concat Split Squeeze Unsqueeze Reshape Cast Identity Expand Flatten Transpose".split()
 )
-"""Operators through which sizes are followed."""
+_SIZES = _MOVES | frozenset("Size Add Sub Mul Div Neg Mod Min Max ReduceProd Equal Where ConstantOfShape".split())
+"""Operators through which sizes are followed; those that only move them move too what is not known."""
 _MOST_STEPS_BACK = 20_000
 _MOST_BLAMED = 16
 """How many of the latest choices are remembered for each value."""
@@ -55,6 +55,9 @@ def batch_plan(model: ir.Model, freed: Mapping[str, int], symbol: str, size: int
     shapes = shapes_of(model, {name: {axis: size} for name, axis in freed.items()})
     inputs = {value.name: value for value in model.graph.inputs}
     _check_names(model.graph, freed, symbol)
+    if not size:
+        why = "the original has 0 samples, which say nothing of what one gives"
+        raise FixError("cannot-free", node=next(iter(freed)), op="input", why=why)
     declared = [(inputs[name].shape, axis) for name, axis in freed.items()]
     named = any(dims is not None and not isinstance(dims[axis], int) for dims, axis in declared)
     state = State(shapes, symbol, size, opset, named)
@@ -203,19 +206,30 @@ class _Search:
             own = counts if answer.counts is None else answer.counts
             yield Answer(answer.marks, (*pins, *answer.edits), own)
 
-    def _sizes(self, node: ir.Node) -> np.ndarray[Any, Any] | None:
-        """What a node computes from sizes, as far as all of it is known as a function of N."""
+    def _sizes(self, node: ir.Node) -> list[np.ndarray[Any, Any]] | None:
+        """What a node computes from sizes, its outputs one by one, as far as all of it is known as a function of N.
+
+        What is not known does not depend on N, or it would have been pinned.  Where nothing may be pinned, since the
+        model says what several samples give, sizes go on beside it.
+        """
         if node.op_type not in _SIZES or node.domain not in _ONNX:
             return None
-        found = self.state.live_output(node)
-        return None if found is None or any(each is None for each in found.flat) else found
+        beside = self.state.named and node.op_type in _MOVES
+        found = []
+        for output in node.outputs:
+            sizes = self.state.live_output(node, output)
+            if sizes is None or (not beside and any(each is None for each in sizes.flat)):
+                return None
+            found.append(sizes)
+        return found
 
     def _follow_sizes(self, node: ir.Node) -> None:
         """Notes which outputs hold sizes that depend on N."""
-        if node.outputs[0] in self.state.marks or (sizes := self._sizes(node)) is None:
+        if any(output in self.state.marks for output in node.outputs):
             return
-        if any(mentions(size, self.state.symbol) for size in sizes.flat):
-            self.state.sized[node.outputs[0]] = sizes
+        for output, sizes in zip(node.outputs, self._sizes(node) or (), strict=False):
+            if any(mentions(size, self.state.symbol) for size in sizes.flat):
+                self.state.sized[output] = sizes
 
 
 def _latest(places: frozenset[int]) -> frozenset[int]:

@@ -25,6 +25,8 @@ from onereshape.models.words import constant_words
 
 
 Array = np.ndarray[Any, Any]
+_NO_WORD = -2
+"""In place of a word that need not be kept."""
 
 
 class Edit(NamedTuple):
@@ -95,14 +97,14 @@ class State:
         """The integers that the repaired model computes when N is free."""
         return self.sized[value] if value in self.sized else self.integers(value)
 
-    def live_output(self, node: ir.Node) -> Array | None:
-        """The integers that a node will compute from what its inputs will be: those that are pinned stay as they were.
+    def live_output(self, node: ir.Node, output: ir.Value) -> Array | None:
+        """The integers that an output of a node will be, from what its inputs will be.
 
-        Of numbers that differ from sample to sample, nothing is known.
+        Those that are pinned stay as they were; of numbers that differ from sample to sample, nothing is known.
         """
         given = {each for each in node.inputs if each is not None}
         known = {each: None if each in self.marks else self.live(each) for each in given}
-        return integer_values(node.outputs[0], self.live_dims, known)
+        return integer_values(output, self.live_dims, known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +193,7 @@ class View(NodeView):
     def pin(self, index: int) -> Edit:
         """The sizes that one sample had, where the graph would now compute those of all."""
         value = self.value(index)
+        self.not_told(value.name or "")
         array = self.state.folding.array(value)
         if array is None:
             raise Refused(f"its input {value.name} is computed from {self.state.symbol}, and its value is not known")
@@ -198,6 +201,12 @@ class View(NodeView):
         return self.replace_input(
             index, message, "computed", str(array.tolist()), lambda build, _: build.constant(array)
         )
+
+    def not_told(self, what: str) -> None:
+        """Refuses to replace what grows with N by what one sample has, where the original says what several give."""
+        if self.state.named:
+            why = f"it takes {what}, which grows with {self.state.symbol}: what each sample gives depends on how many"
+            raise Refused(f"{why} there are", mixes=True)
 
     def spread(self, index: int, mark: Mark) -> Edit:
         """An input that all samples share, as many times as there are samples."""
@@ -268,6 +277,8 @@ class View(NodeView):
             return ()
         if any(size is None for size in wanted):
             raise Refused(f"its {what} is computed at run time from what is not known")
+        if self.sized(index):
+            self.not_told(self.value(index).name or "")
         return (self._reworded(index, what, [size for size in wanted if size is not None]),)
 
     def _reworded(self, index: int, what: str, wanted: Sequence[Size]) -> Edit:
@@ -328,9 +339,17 @@ class View(NodeView):
     def constant_target(
         self, wanted: Sequence[Size], keep: Sequence[int] | None, *, zero_copies: bool
     ) -> list[int] | None:
-        """The constant words for a Reshape of input 0 when N is free."""
+        """The constant words for a Reshape of input 0 when N is free.
+
+        A -1 stays where it is, but not in a model that took 0 samples: beside an N that is copied, it would not.
+        """
         mark = self.mark(0)
         data = self.dims(0) if mark is None else marked(self.dims(0), mark, self.batch)
+        if self.state.named and keep is not None and -1 in keep:
+            said = [_NO_WORD if word == -1 else word for word in keep]
+            words = constant_words(data, wanted, zero_copies=zero_copies, keep=said)
+            if words is not None and -1 not in words:
+                return words
         return constant_words(data, wanted, zero_copies=zero_copies, keep=keep)
 
     def _known_rank(self, value: ir.Value) -> tuple[Size | None, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onereshape.models.batch.rules import contractions, counting, indexing, layout, pointwise, spatial
+from onereshape.models.batch.rules import contractions, counting, indexing, layout, pointwise, reshape, spatial
 from onereshape.models.batch.rules.rule import Rule
 
 __all__ = ["RULES", "Rule"]
@@ -12,6 +12,7 @@ RULES: dict[str, Rule] = {
     **contractions.RULES,
     **counting.RULES,
     **layout.RULES,
+    **reshape.RULES,
     **indexing.RULES,
     **spatial.RULES,
 }

@@ -39,9 +39,7 @@ def matmul(view: View) -> Iterator[Answer]:
     home = common_mark([mark for mark in places if mark is not None], view)
     if first is not None and second is not None and home.axis >= rank - 2:
         raise Refused("both inputs carry the batch in their matrices", mixes=True)
-    for index, place in ((2, rank - 2), (3, rank - 1)):  # zero points, by row and by column
-        if view.has(index) and home.axis == place and any(dim != 1 for dim in view.dims(index)):
-            raise Refused(f"it has a zero point for each entry of axis {home.axis}, which is {home.size(view.batch)}")
+    _check_zero_points(view, home, rank)
     edits: list[Edit] = []
     if home.axis < rank - 2:
         for index in (0, 1):
@@ -50,6 +48,15 @@ def matmul(view: View) -> Iterator[Answer]:
                 edits.append(shared(view, index, home.at(axis)))
     axis = home.axis if output == rank else home.axis - (home.axis == rank - 1)
     yield Answer((home.at(axis),), tuple(edits))
+
+
+def _check_zero_points(view: View, home: Mark, rank: int) -> None:
+    """Refuses zero points that would have to be as many as the samples."""
+    for index, place in ((2, rank - 2), (3, rank - 1)):  # zero points, by row and by column
+        if view.has(index) and home.axis == place and any(dim != 1 for dim in view.dims(index)):
+            raise Refused(f"it has a zero point for each entry of axis {home.axis}, which is {home.size(view.batch)}")
+    if home.axis < rank - 2 and any(view.has(index) and view.rank(index) > 1 for index in (2, 3)):
+        raise Refused(f"it has zero points for each matrix, and {home.size(view.batch)} of them")
 
 
 def gemm(view: View) -> Iterator[Answer]:

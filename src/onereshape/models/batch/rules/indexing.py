@@ -44,6 +44,9 @@ def _gather_sample(view: View, data: Mark, axis: int) -> Iterator[Answer]:
     """The same indices for all samples, along the axis that carries N: each sample picks from its own entries."""
     dims, picked, output = view.dims(0), view.dims(1), view.output_dims()
     step = _step(view, data)
+    numbers = view.state.folding.array(view.value(1)) if view.state.named else None
+    if numbers is not None and (numbers < 0).any():
+        raise Refused("it picks from the last sample back, which is another one for each number of samples", mixes=True)
     apart = (*dims[:axis], view.batch, step, *dims[axis + 1 :])
     whole = (*dims[:axis], 1, *picked, *dims[axis + 1 :])  # the result, with N on an axis of its own
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 
 import onnx_ir as ir
 
 from onereshape.dims import Size
 from onereshape.models.batch.rules.pointwise import any_place, common_mark, only_first, reshaped_around, sized_mark
 from onereshape.models.batch.rules.rule import Rule, each_home
-from onereshape.models.batch.builder import LAST, Builder, Entry
+from onereshape.models.batch.builder import LAST, Builder
 from onereshape.models.batch.marks import Mark, homes, marked, over, times
 from onereshape.models.batch.view import Answer, Edit, View
 from onereshape.models.node_view import Refused
@@ -18,101 +17,6 @@ from onereshape.models.node_view import Refused
 _PARTS = ("starts", "ends")
 _ALL = 2**31 - 1
 """An end of a slice that no size reaches; exporters write it, or the largest int64, for "to the end"."""
-
-
-def reshape(view: View) -> Iterator[Answer]:
-    """N goes to an axis that begins where N stands in row-major order; the target is rewritten to say so."""
-    mark = view.mark(0)
-    if mark is None:
-        if view.mark(1) is not None:
-            raise Refused("its target differs from sample to sample")
-        yield Answer((), (view.pin(1),))  # the same for all samples, so its dims are those of one
-        return
-    found = homes(view.dims(0), mark, view.output_dims(), view.size)
-    here = times(*view.dims(0)[: mark.axis], mark.outer)
-    none = f"no dim of its output begins where {view.state.symbol} does, after {here} elements"
-    yield from each_home(found, lambda home: Answer((home,), rewritten(view, home)), none)
-
-
-def rewritten(view: View, home: Mark) -> tuple[Edit, ...]:
-    """The edit that makes a Reshape put N there; none where it does already."""
-    wanted = marked(view.output_dims(), home, view.batch)
-    live = _live_target(view)
-    flag = bool(view.attribute("allowzero", 0))
-    if live is not None and _means(view, live, wanted, literal_zero=flag):
-        return ()
-    before = view.integers(1) if view.opset >= 5 else list(view.attribute("shape", ()))
-    code, message = _diagnosis(view, home, before)
-    for zero_copies in (not flag, flag):  # the flag stays if it can
-        words = view.constant_target(wanted, before, zero_copies=zero_copies)
-        if words is not None:
-            break
-    if words is None and view.opset < 5:
-        raise Refused("its target is an attribute, which cannot say this")
-    entries = None if words is not None else _computed(view, wanted)
-    node = view.node
-
-    def apply(build: Builder) -> None:
-        if words is not None and view.opset < 5:
-            node.attributes["shape"] = ir.AttrInt64s("shape", words)
-            return
-        value = node.inputs[1]
-        if words is not None:
-            node.replace_input_with(1, build.integers(words))
-            if 0 in words and flag and zero_copies:
-                node.attributes.pop("allowzero")
-        elif entries is not None and value is not None:
-            node.replace_input_with(1, build.vector(entries(build, node, value), node))
-
-    after = str(words) if words is not None else "[" + ", ".join(map(str, wanted)) + "]"
-    edit = view.edit(
-        1 if view.opset >= 5 else None, message, "computed" if before is None else str(before), after, apply
-    )
-    return (edit._replace(change=replace(edit.change, code=code)),)
-
-
-def _computed(view: View, wanted: Sequence[Size]) -> Callable[[Builder, ir.Node, ir.Value], list[Entry]]:
-    """How to compute a target: a size that nothing computes yet can be inferred, if it is the only one."""
-    view.not_empty(wanted)
-    live = _live_target(view) or []
-    missing = [axis for axis, size in enumerate(wanted) if not view.ours(size) and live[axis : axis + 1] != [size]]
-    if len(missing) == 1:
-        return view.entries(1, [-1 if axis in missing else size for axis, size in enumerate(wanted)])
-    return view.entries(1, wanted)
-
-
-def _diagnosis(view: View, home: Mark, before: Sequence[int] | None) -> tuple[str, str]:
-    """What is wrong with the words that are there."""
-    symbol, axis = view.state.symbol, home.axis
-    if before is None or axis >= len(before):
-        return "baked-dim", f"{symbol} is lost in the computed target of {view.label}"
-    if -1 in before and before[axis] != -1:
-        lost = before.index(-1)
-        here = f"shape[{axis}] = {before[axis]}"
-        return (
-            "absorbed-dim",
-            f"the -1 at shape[{lost}] swallows {symbol}, which belongs in {here}: a wrong answer, no error",
-        )
-    return "baked-dim", f"{symbol} is forced to {view.size} by {view.label}: shape[{axis}] = {before[axis]}"
-
-
-def _live_target(view: View) -> list[Size | None] | None:
-    return list(view.attribute("shape", ())) if view.opset < 5 else view.live(1)
-
-
-def _means(view: View, live: Sequence[Size | None], wanted: Sequence[Size], *, literal_zero: bool) -> bool:
-    """Whether the words that are there put N where it is wanted."""
-    mark = view.mark(0)
-    data = view.dims(0) if mark is None else marked(view.dims(0), mark, view.batch)
-    if None in live or len(live) != len(wanted) or (0 in live and literal_zero):
-        return False
-    dims = [data[axis] if word == 0 and axis < len(data) else word for axis, word in enumerate(live)]
-    if dims.count(-1) == 1:
-        at = dims.index(-1)
-        dims[at] = wanted[at]
-        if times(*dims) != times(*data):  # type: ignore[arg-type]
-            return False
-    return dims == list(wanted)
 
 
 def flatten(view: View) -> Iterator[Answer]:
@@ -129,14 +33,22 @@ def squeeze(view: View) -> Iterator[Answer]:
     """Dims of size 1 go; where N would be one of them, a Reshape keeps it in another."""
     mark, dims = only_first(view), view.dims(0)
     given = view.axes(1, len(dims))
-    named = [dim for axis, dim in enumerate(dims) if axis != mark.axis and not isinstance(dim, int)]
-    if given is None and named:
-        raise Refused(f"it removes whatever has size 1, and only the run says whether {named[0]} has")
+    if given is None:
+        _same_rank(view, mark)
     axes = [axis for axis, dim in enumerate(dims) if dim == 1] if given is None else given
     if given is not None and mark.axis not in axes:
         yield Answer((mark.at(mark.axis - sum(axis < mark.axis for axis in axes)),))
         return
     yield from as_reshape(view, [dim for axis, dim in enumerate(dims) if axis not in axes])
+
+
+def _same_rank(view: View, mark: Mark) -> None:
+    """Makes sure that a Squeeze without axes removes the same ones at all sizes."""
+    named = [dim for axis, dim in enumerate(view.dims(0)) if axis != mark.axis and not isinstance(dim, int)]
+    if named:
+        raise Refused(f"it removes whatever has size 1, and only the run says whether {named[0]} has")
+    if view.state.named and view.size == 1:
+        raise Refused(f"it removes the axis that is {view.state.symbol} where that is 1, and keeps it elsewhere")
 
 
 def as_reshape(view: View, output: Sequence[Size]) -> Iterator[Answer]:
@@ -320,7 +232,8 @@ def slice_(view: View) -> Iterator[Answer]:
         steps = view.original(4) if view.has(4) else [1] * len(axes)
         if starts is None or ends is None or steps is None:
             raise Refused("what it takes is computed at run time")
-        if not _takes_all(starts[place], ends[place], steps[place], dims[mark.axis]):
+        from_end = view.state.named and isinstance(starts[place], int) and starts[place] < 0  # type: ignore[operator]
+        if from_end or not _takes_all(starts[place], ends[place], steps[place], dims[mark.axis]):
             raise Refused(f"it takes a part of axis {mark.axis}, which is {mark.size(view.batch)}", mixes=view.size > 1)
         own = {"starts": {place: 0}, "ends": {place: _whole_end(view, mark, place, ends[place])}, "steps": {place: 1}}
     edits = [
@@ -383,7 +296,6 @@ def pad(view: View) -> Iterator[Answer]:
 
 
 RULES = {
-    "Reshape": Rule(reshape, slots=frozenset({1}), several=True),
     "Flatten": Rule(flatten),
     "Squeeze": Rule(squeeze, several=True),
     "Unsqueeze": Rule(unsqueeze),

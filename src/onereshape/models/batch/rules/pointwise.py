@@ -19,7 +19,7 @@ ELEMENTWISE = (
     "Round Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Sub Sum Swish Tan Tanh ThresholdedRelu Where "
     "Xor"
 ).split()
-"""Multidirectional broadcasting, one output; a PRelu's slope and the limits of a Clip broadcast as well."""
+"""Multidirectional broadcasting, one output; a PRelu's slope broadcasts as well."""
 
 
 def elementwise(view: View) -> Iterator[Answer]:
@@ -38,6 +38,12 @@ def elementwise(view: View) -> Iterator[Answer]:
                 return
             edits += [shared(view, index, home.at(axis))]
     yield Answer((home,), tuple(edits))
+
+
+def clip(view: View) -> Iterator[Answer]:
+    """The limits of a Clip are scalars, the same for all elements."""
+    only_first(view)
+    yield from elementwise(view)
 
 
 def common_mark(marks: Iterable[Mark], view: View) -> Mark:
@@ -179,7 +185,9 @@ def normalization(view: View) -> Iterator[Answer]:
 def channelwise(view: View) -> Iterator[Answer]:
     """BatchNormalization: by the channels of axis 1, all else pointwise."""
     mark = only_first(view)
-    if view.attribute("training_mode", 0) or (view.opset < 7 and not view.attribute("is_test", 0)):
+    outputs = [value for value in view.node.outputs if value.name]
+    trains = len(outputs) > 1 if 7 <= view.opset < 14 else not view.attribute("is_test", 0) and view.opset < 7
+    if view.attribute("training_mode", 0) or trains:  # between, the number of its outputs says so
         raise Refused("it normalizes over the batch (training mode)", mixes=True)
     if mark.axis and not view.attribute("spatial", 1):
         raise Refused("it has a scale for each place (spatial=0)")
@@ -287,6 +295,7 @@ def sized_mark(view: View, index: int) -> Mark:
 
 RULES = {
     **{op: Rule(elementwise) for op in ELEMENTWISE},
+    "Clip": Rule(clip),
     **{op: Rule(along(_softmax_axes, "sum")) for op in ("Softmax", "LogSoftmax", "Hardmax")},
     "LpNormalization": Rule(along(_one_axis(-1), "norm")),
     "CumSum": Rule(along(_axis_input, "sum")),

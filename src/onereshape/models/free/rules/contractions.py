@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import onnx_ir as ir
+
 from onereshape.models.free.alignment import Axis, size_of
 from onereshape.models.batch.rules.contractions import REDUCTIONS
 from onereshape.models.free.formula import Size
@@ -15,6 +17,9 @@ from onereshape.models.node_view import Refused
 
 _MOVED = frozenset("Reshape Squeeze Unsqueeze Identity Cast Transpose Flatten".split())
 _MOST_FOLLOWED = 16
+_SUMS = frozenset({"ReduceSum", "ReduceSumSquare", "ReduceL1"})
+_NEAR = 1e-3
+"""How far a number in 16 bits is from the one that is meant."""
 
 
 def summed(view: View, one: tuple[int, Axis | None], other: tuple[int, Axis | None]) -> None:
@@ -36,6 +41,7 @@ def matmul(view: View) -> Iterator[Answer]:
     """Products of the last two axes; those before them broadcast."""
     left, right = view.dims(0), view.dims(1)
     summed(view, (0, left[-1]), (1, right[-2] if len(right) > 1 else right[0]))
+    _not_divided(view, left[-1])
     rows = left[-2:-1] if len(left) > 1 else ()
     columns = right[-1:] if len(right) > 1 else ()
     ranks = {index: len(dims) - 2 for index, dims in enumerate((left, right)) if len(dims) > 2}
@@ -80,6 +86,8 @@ def einsum(view: View) -> Iterator[Answer]:
                 summed(view, found[letter], (index, axis))
             if letter not in found or found[letter][1] == ONE:
                 found[letter] = (index, axis)
+    for letter in set(found) - set(result):
+        _not_divided(view, found[letter][1])
     yield Answer((tuple(found[letter][1] for letter in result),))
 
 
@@ -89,7 +97,7 @@ def reduction(view: View) -> Iterator[Answer]:
     axes = view.axes(1, len(dims))
     if not axes:
         axes = [] if view.attribute("noop_with_empty_axes", 0) else list(range(len(dims)))
-    if view.node.op_type == "ReduceSum":
+    if view.node.op_type in _SUMS:
         for axis in axes:
             _not_divided(view, dims[axis])
     yield Answer((_without(dims, axes, keep=bool(view.attribute("keepdims", 1))),))
@@ -98,25 +106,54 @@ def reduction(view: View) -> Iterator[Answer]:
 def _not_divided(view: View, own: Axis | None) -> None:
     """Refuses a mean over a free axis that is written as a sum and a division by the old size."""
     then = None if own is None or not view.move(size_of(own)) else view.state.then(size_of(own))
-    pending = list(view.node.outputs) if isinstance(then, int) and then > 1 else []
+    if own is None or not isinstance(then, int) or then < 2:
+        return
+    for user, index in _users(view):
+        if user.op_type in {"Div", "Mul"}:
+            number = _single(view, user.inputs[1 - index])
+            if number is not None and _stands_for(number, then):
+                name = user.name or user.outputs[0].name
+                raise Refused(f"it sums over {size_of(own)}, and {name} then takes {number} for it")
+
+
+def _users(view: View) -> Iterator[tuple[ir.Node, int]]:
+    """The nodes that use what a node makes, and as which input; also where it was moved before."""
+    pending = list(view.node.outputs)
     for _ in range(_MOST_FOLLOWED):
-        if not pending or own is None:
+        if not pending:
             return
-        value = pending.pop()
-        for user, index in value.uses():
+        for user, index in pending.pop().uses():
             if user.op_type in _MOVED and index == 0:
                 pending += user.outputs
-            elif user.op_type in {"Div", "Mul"} and (other := user.inputs[1 - index]) is not None:
-                array = None if view.state.matters(other) else view.state.folding.array(other)
-                number = None if array is None or array.size != 1 else float(array.reshape(-1)[0])
-                if number is not None and isinstance(then, int) and number in {float(then), 1 / then}:
-                    name = user.name or user.outputs[0].name
-                    raise Refused(f"it sums over {size_of(own)}, and {name} then takes {number} for it")
+            else:
+                yield user, index
+
+
+def _single(view: View, value: ir.Value | None) -> float | None:
+    """The number that a constant is."""
+    array = None if value is None or view.state.matters(value) else view.state.folding.array(value)
+    return None if array is None or array.size != 1 else float(array.reshape(-1)[0])
+
+
+def _stands_for(number: float, size: int) -> bool:
+    """Whether a number is a size, or one less, or the reciprocal of these: what a sum is divided by to be a mean."""
+    counts = [size, size - 1] if size > 2 else [size]
+    return any(abs(each / count - 1) < _NEAR for count in counts for each in (number, number * count * count))
 
 
 def extreme_place(view: View) -> Iterator[Answer]:
     """ArgMax, ArgMin."""
     dims = view.dims(0)
+    own = dims[view.axis(len(dims), 0)]
+    if own is not None and view.move(size_of(own)):
+        for user, index in _users(view):
+            if (
+                user.op_type == "OneHot"
+                and index == 0
+                and _single(view, user.inputs[1]) == view.state.then(size_of(own))
+            ):
+                name = user.name or user.outputs[0].name
+                raise Refused(f"it looks along {size_of(own)}, and {name} has a fixed number of classes for it")
     yield Answer((_without(dims, [view.axis(len(dims), 0)], keep=bool(view.attribute("keepdims", 1))),))
 
 
@@ -133,6 +170,10 @@ def recurrence(view: View) -> Iterator[Answer]:
     steps, sequences = (dims[1], dims[0]) if layout else (dims[0], dims[1])
     summed(view, (0, dims[2]), (1, view.dims(1)[2]))
     batch = 0 if layout else 1
+    lengths = view.constant(4) if view.has(4) else None
+    then = None if steps is None or not view.move(size_of(steps)) else view.state.then(size_of(steps))
+    if lengths is not None and isinstance(then, int) and (lengths == then).any():
+        raise Refused(f"its sequences have {then} steps each, which is fixed, of {size_of(steps or ONE)}")
     states = [(index, 0 if index == 4 else batch) for index in (4, 5, 6) if view.has(index)]
     edits = Meeting(view).result(lambda meeting: tuple(meeting.meet([(0, batch), state]) for state in states)).edits
     directions: Axis = (2,) if view.attribute("direction", "forward") == "bidirectional" else ONE

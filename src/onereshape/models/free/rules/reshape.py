@@ -135,10 +135,28 @@ def rewritten(
         hard = missing
     elif not missing and kept is not None:
         hard = [kept]
+    beside = [None if axis in hard else word for axis, word in enumerate(words)]
+    if hard and _takes_empty(view, data, beside, before) and view.computes([wanted[axis] for axis in hard]):
+        hard = []
     entries: list[Size] = [
         -1 if axis in hard else wanted[axis] if word is None else word for axis, word in enumerate(words)
     ]
     return (_edit(view, entries, wanted, before),)
+
+
+def _takes_empty(
+    view: View, data: Sequence[Axis], words: Sequence[int | None], before: Sequence[Size | None] | None
+) -> bool:
+    """Whether a -1 would stand beside a copied dim that may be 0, and did not before: then it cannot be inferred."""
+    if view.opset < 5 or before is None or (_copies_empty(view, data, before) and -1 in before):
+        return False
+    return _copies_empty(view, data, words)
+
+
+def _copies_empty(view: View, data: Sequence[Axis], words: Sequence[Size | None]) -> bool:
+    """Whether a dim is copied that has a name in the original, which so takes any size of it."""
+    copied = [size_of(data[axis]) for axis, word in enumerate(words) if word == 0 and axis < len(data)]
+    return any(not isinstance(view.state.then(size), int) for size in copied)
 
 
 def _word(view: View, data: Sequence[Axis], axis: int, size: Size, before: Sequence[Size | None] | None) -> int | None:

@@ -119,7 +119,9 @@ class Court:
         if not case.batch:
             return Verdict("batch", "no truth")
         fixed = orx.fix(self.load(), batch=case.batch, certify=certify, simplify=simplify)
-        verdict = judge_batch(case, ir.to_proto(fixed.model.ir), case.seed)
+        verdict = judge_batch(
+            case, ir.to_proto(fixed.model.ir), case.seed, empty=">= 1" not in " ".join(fixed.conditions)
+        )
         if fixed.changes and verdict.kind == "right":
             verdict = verdict._replace(kind="edited")
         return verdict

@@ -87,8 +87,8 @@ class Truth:
         return found
 
 
-def judge_batch(case: Case, fixed: Any, seed: int) -> Verdict:
-    """The law on a model that was written."""
+def judge_batch(case: Case, fixed: Any, seed: int, *, empty: bool = True) -> Verdict:
+    """The law on a model that was written; `empty`: at no samples too."""
     original = Engine(case.proto)
     rng = np.random.default_rng([seed, 7])
     worlds = [dict(case.named)] * 2
@@ -111,7 +111,8 @@ def judge_batch(case: Case, fixed: Any, seed: int) -> Verdict:
             return fault
     if ours is None:
         return Verdict(ROOM, "no truth")
-    return _whole(case, original, ours, rng) or _empty(case, original, ours, rng) or Verdict(ROOM, "right")
+    fault = _whole(case, original, ours, rng) or (_empty(case, original, ours, rng) if empty else None)
+    return fault or Verdict(ROOM, "right")
 
 
 def _fault(  # noqa: C901 - one walk over counts, outputs and places

@@ -9,7 +9,7 @@ import onnx_ir as ir
 import pytest
 
 from onereshape.models.batch import folded_operators, rules as batch_rules, search
-from onereshape.models.batch.rules import contractions, counting, indexing, layout, pointwise, spatial
+from onereshape.models.batch.rules import contractions, counting, indexing, layout, pointwise, reshape, spatial
 from onereshape.models.batch.rules.rule import Rule
 from onereshape.models.batch.builder import Builder
 from onereshape.models.batch.marks import Mark, homes, times
@@ -72,7 +72,8 @@ def homes_unchecked(patch: pytest.MonkeyPatch) -> None:
     def wrong(_data: Any, _mark: Mark, output: Any, batch: int) -> Iterator[Mark]:
         yield from (Mark(axis, 1, dim // batch) for axis, dim in reversed(list(enumerate(output))) if dim % batch == 0)
 
-    patch.setattr(layout, "homes", wrong)
+    for module in (layout, reshape):
+        patch.setattr(module, "homes", wrong)
 
 
 @mutant("Reshape Squeeze")
@@ -82,7 +83,8 @@ def homes_that_forget_what_stands_outside(patch: pytest.MonkeyPatch) -> None:
             home._replace(outer=1, inner=times(home.outer, home.inner)) for home in homes(data, mark, output, batch)
         )
 
-    patch.setattr(layout, "homes", wrong)
+    for module in (layout, reshape):
+        patch.setattr(module, "homes", wrong)
 
 
 @mutant("Gather GatherND ScatterND")
@@ -336,3 +338,18 @@ def sizes_given_away_as_outputs(patch: pytest.MonkeyPatch) -> None:
         return found
 
     patch.setattr(search._Search, "run", wrong)
+
+
+@mutant("Reshape")
+def computed_targets_rewritten_though_they_are_right(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(reshape, "_grows_there", lambda *_: False)
+
+
+@mutant("Split")
+def parts_of_sizes_not_followed(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(search, "_SIZES", search._SIZES - {"Split"})
+
+
+@mutant("MatMulInteger")
+def zero_points_unchecked(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(contractions, "_check_zero_points", lambda *_: None)

@@ -278,3 +278,12 @@ def test_infinities_must_be_at_the_same_places() -> None:
     assert wrong.status == "differs"
     assert "a value that is not finite" in wrong.reason
     assert wrong.to_json()["outputs"][0]["difference"] is None
+
+
+def test_no_samples_say_nothing() -> None:
+    found = batch(built("(float[0, 3] x) => (float[0, 3] y) { y = Relu(x) }"), flat("N", 0), size=0)
+
+    assert (found.status, found.reason) == (
+        "untested",
+        "the original has 0 samples, which say nothing of what one gives",
+    )

@@ -6,9 +6,10 @@ import numpy as np
 import onnx_ir as ir
 import pytest
 
+from onereshape.models.certificates.settings import Chooser
 from onereshape.models.certificates.draw import Manner, draw
 from onereshape.models.certificates.engine import Refusal, Session
-from onereshape.models.certificates.settings import Chooser, Setting, held
+from onereshape.models.certificates.settings import Setting, held
 from onereshape.models.certificates.size_values import STYLES
 from onereshape.models.certificates.suits import suits_of
 from tests.certifying import batch, built, same
@@ -302,3 +303,12 @@ def test_a_model_of_one_size_is_compared_at_it() -> None:
 
     assert (found.compared, found.ran) == (({},), ())
     assert found.reason == "compared at the sizes of the original; the largest difference is 0"
+
+
+def test_no_input_is_drawn_that_would_be_huge() -> None:
+    original = built("(float[2, H, W, T] x) => (float[2, H, W, T] y) { y = Relu(x) }")
+    chooser = Chooser(original, {}, {"N": 2}, ())
+
+    assert [list(each.values()) for each in chooser.first(16)] == [[16, 24, 32], [16, 16, 16]]
+    assert [list(each.values()) for each in chooser.first(64)] == [[64, 96, 128], [64, 64, 64]]
+    assert not list(chooser.first(224))

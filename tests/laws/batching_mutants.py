@@ -72,8 +72,8 @@ def homes_unchecked(patch: pytest.MonkeyPatch) -> None:
     def wrong(_data: Any, _mark: Mark, output: Any, batch: int) -> Iterator[Mark]:
         yield from (Mark(axis, 1, dim // batch) for axis, dim in reversed(list(enumerate(output))) if dim % batch == 0)
 
-    for room in (layout, reshape):
-        patch.setattr(room, "homes", wrong)
+    for module in (layout, reshape):
+        patch.setattr(module, "homes", wrong)
 
 
 @mutant("Reshape Squeeze")
@@ -83,8 +83,8 @@ def homes_that_forget_what_stands_outside(patch: pytest.MonkeyPatch) -> None:
             home._replace(outer=1, inner=times(home.outer, home.inner)) for home in homes(data, mark, output, batch)
         )
 
-    for room in (layout, reshape):
-        patch.setattr(room, "homes", wrong)
+    for module in (layout, reshape):
+        patch.setattr(module, "homes", wrong)
 
 
 @mutant("Gather GatherND ScatterND")
@@ -338,3 +338,18 @@ def sizes_given_away_as_outputs(patch: pytest.MonkeyPatch) -> None:
         return found
 
     patch.setattr(search._Search, "run", wrong)
+
+
+@mutant("Reshape")
+def computed_targets_rewritten_though_they_are_right(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(reshape, "_grows_there", lambda *_: False)
+
+
+@mutant("Split")
+def parts_of_sizes_not_followed(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(search, "_SIZES", search._SIZES - {"Split"})
+
+
+@mutant("MatMulInteger")
+def zero_points_unchecked(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(contractions, "_check_zero_points", lambda *_: None)

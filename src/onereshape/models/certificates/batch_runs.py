@@ -30,6 +30,8 @@ def run_batch(trial: Trial, freed: Freed) -> None:
     symbols = {symbol for places in freed.values() for symbol in places.values()}
     if len(symbols) != 1 or any(len(places) > 1 for places in freed.values()):
         raise Stop("untested", "a batch is one name, on one axis of each input that carries it")
+    if not trial.size:
+        raise Stop("untested", "the original has 0 samples, which say nothing of what one gives")
     (symbol,) = symbols
     suits = suits_of(trial.original)
     size, several, times = trial.size, trial.size > 1, _times(trial)

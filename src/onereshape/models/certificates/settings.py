@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, Final
 
 import numpy as np
@@ -22,6 +23,8 @@ from onereshape.models.certificates.trial import Feeds, Sizes
 _SMALL: Final = (3, 5, 2, 7, 4, 9, 6, 8, 11, 13, 10, 12)
 _LARGER: Final = {4: 8, 16: 32, 64: 96, 224: 256}
 """For a model that takes none of the small ones: another size like the one that it does take."""
+_MOST_ELEMENTS: Final = 1 << 23
+"""Of an input whose dims are ours to choose: three dims of 224 would be more, and each try would take seconds."""
 _TRIES: Final = 3
 """Values that are drawn for inputs that serve as sizes, before those that ran are used again."""
 
@@ -67,10 +70,21 @@ class Chooser:
         return STYLES if self.sized or any(suit.kind in SIZES for suit in self.suits.values()) else STYLES[:1]
 
     def first(self, default: int) -> Iterator[Sizes]:
-        """Sizes to begin with: different ones, then all the same."""
-        if len(self.names) > 1:
-            yield {name: default + place * default // 2 for place, name in enumerate(self.names)}
-        yield dict.fromkeys(self.names, default)
+        """Sizes to begin with: different ones, then all the same; none with which an input would be huge."""
+        different = {name: default + place * default // 2 for place, name in enumerate(self.names)}
+        for sizes in (different, dict.fromkeys(self.names, default))[len(self.names) < 2 :]:
+            if self._largest(sizes) <= _MOST_ELEMENTS:
+                yield sizes
+
+    def _largest(self, sizes: Sizes) -> int:
+        """How many elements the largest input that has such a dim would have."""
+        known = {**self.fixed, **sizes}
+        found = [1]
+        for value in fed(self.model):
+            dims = [dim if isinstance(dim, int) else known.get(dim.value or UNNAMED, 1) for dim in value.shape or ()]
+            if any(not isinstance(dim, int) for dim in value.shape or ()):
+                found.append(prod(dims))
+        return max(found)
 
     def others(self, turn: int, manner: Manner, first: Setting, taken: Collection[int]) -> Iterator[Setting]:
         """Settings for a later turn, the best first; none of their sizes is one that is taken."""

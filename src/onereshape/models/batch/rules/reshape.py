@@ -62,7 +62,10 @@ def rewritten(view: View, home: Mark) -> tuple[Edit, ...]:
     edit = view.edit(
         1 if view.opset >= 5 else None, message, "computed" if before is None else str(before), after, apply
     )
-    return (edit._replace(change=replace(edit.change, code=code)),)
+    # A model that named its batch may have taken no samples, which a -1 beside a copied N does not.
+    empty = view.state.named and words is not None and {0, -1} <= set(words)
+    conditions = (f"{view.state.symbol} >= 1",) if empty else ()
+    return (edit._replace(change=replace(edit.change, code=code, conditions=conditions)),)
 
 
 def _computed(view: View, wanted: Sequence[Size]) -> Callable[[Builder, ir.Node, ir.Value], list[Entry]]:

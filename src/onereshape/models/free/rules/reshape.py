@@ -148,7 +148,7 @@ def _takes_empty(
     view: View, data: Sequence[Axis], words: Sequence[int | None], before: Sequence[Size | None] | None
 ) -> bool:
     """Whether a -1 would stand beside a copied dim that may be 0, and did not before: then it cannot be inferred."""
-    if view.opset < 5 or before is None or (_copies_empty(view, data, before) and -1 in before):
+    if view.opset < 5 or (before is not None and -1 in before and _copies_empty(view, data, before)):
         return False
     return _copies_empty(view, data, words)
 

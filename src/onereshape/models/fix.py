@@ -6,7 +6,7 @@ The batch goes by the rules of `batching`, every other dim by `freeing`.  The mo
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -105,7 +105,6 @@ def fix(  # noqa: PLR0913 - the options of the command
         work = _decide(fixed, asked, batch=free is None)
         needed, settings, conditions = work.needed, work.certify, work.conditions
         changes += work.changes
-        conditions = _all_conditions(conditions, work.changes)
         if needed:
             with blamed(given):
                 work.apply()
@@ -116,7 +115,7 @@ def fix(  # noqa: PLR0913 - the options of the command
             found = simplified(fixed.ir)
         needed = needed or bool(found)
         changes += found
-        conditions = _all_conditions(conditions, found)
+        conditions = tuple(dict.fromkeys([*conditions, *(each for change in found for each in change.conditions)]))
     if not needed:
         return Fixed(given, (), None, conditions)
     certificate = None
@@ -130,10 +129,6 @@ def fix(  # noqa: PLR0913 - the options of the command
             error.certificate = certificate
             raise error
     return Fixed(refreshed(fixed), tuple(changes), certificate, conditions)
-
-
-def _all_conditions(before: tuple[str, ...], changes: Iterable[Change]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys([*before, *(each for change in changes for each in change.conditions)]))
 
 
 def _model(model: Model | str | os.PathLike[str]) -> Model:
@@ -175,6 +170,8 @@ def _batch(model: Model, asked: Mapping[str, Mapping[int, str]]) -> _Work:
         lambda: apply_batch(model.ir, found, axes),
         {"kind": "batch", "size": size, "outputs": outputs},
         bool(found.edits) or any(static_declarations(found)),
+        # A model that named its batch may have taken no samples; what is rewritten need not.
+        (f"{symbol} >= 1",) if found.edits and not all(isinstance(dim, int) for dim in sizes) else (),
     )
 
 

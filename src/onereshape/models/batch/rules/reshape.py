@@ -62,26 +62,17 @@ def rewritten(view: View, home: Mark) -> tuple[Edit, ...]:
     edit = view.edit(
         1 if view.opset >= 5 else None, message, "computed" if before is None else str(before), after, apply
     )
-    # A model that named its batch may have taken no samples, which a -1 beside a copied N does not.
-    inferred = {0, -1} <= set(words) if words is not None else len(_missing(view, wanted)) == 1
-    empty = view.state.named and inferred
-    conditions = (f"{view.state.symbol} >= 1",) if empty else ()
-    return (edit._replace(change=replace(edit.change, code=code, conditions=conditions)),)
+    return (edit._replace(change=replace(edit.change, code=code)),)
 
 
 def _computed(view: View, wanted: Sequence[Size]) -> Callable[[Builder, ir.Node, ir.Value], list[Entry]]:
     """How to compute a target: a size that nothing computes yet can be inferred, if it is the only one."""
     view.not_empty(wanted)
-    missing = _missing(view, wanted)
+    live = _live_target(view) or []
+    missing = [axis for axis, size in enumerate(wanted) if not view.ours(size) and live[axis : axis + 1] != [size]]
     if len(missing) == 1:
         return view.entries(1, [-1 if axis in missing else size for axis, size in enumerate(wanted)])
     return view.entries(1, wanted)
-
-
-def _missing(view: View, wanted: Sequence[Size]) -> list[int]:
-    """The axes whose size nothing computes yet."""
-    live = _live_target(view) or []
-    return [axis for axis, size in enumerate(wanted) if not view.ours(size) and live[axis : axis + 1] != [size]]
 
 
 def _diagnosis(view: View, home: Mark, before: Sequence[int] | None) -> tuple[str, str]:

@@ -48,6 +48,8 @@ def expand(view: View) -> Iterator[Answer]:
         first = next(place for place, old in enumerate(shape) if entries[place] != old)
         free = found[rank - len(shape) + first]
         known = [size for size in entries if size is not None]
+        if len(known) < len(entries):
+            raise Refused("its shape is computed from what is not known, and would have to be rewritten")
         edits.append(view.reword(1, known, "shape", None if free is None else size_of(free)))
     yield Answer((tuple(found),), tuple(edits), suspect=suspect)
 
@@ -242,6 +244,8 @@ def _new_bounds(
         if wanted == list(before):
             continue
         numbers = [size for size in wanted if size is not None]
+        if len(numbers) < len(wanted):
+            raise Refused(f"its {name} are computed from what is not known, and would have to be rewritten")
         if view.opset >= 10:
             first = next(place for place, old in enumerate(before) if wanted[place] != old)
             edits.append(view.reword(index, numbers, name, chosen[first].whole))

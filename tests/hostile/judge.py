@@ -159,7 +159,7 @@ class Court:
             return Verdict("free", "no truth")
         name, axis = places[int(self.rng.integers(len(places)))]
         fixed = orx.fix(self.load(), free={name: {axis: "Z"}}, certify=False)
-        fault = self._unlike("free", ir.to_proto(fixed.model.ir), empty=True)
+        fault = self._unlike("free", ir.to_proto(fixed.model.ir), empty=">= 1" not in " ".join(fixed.conditions))
         return fault or Verdict("free", "edited" if fixed.changes else "right")
 
     def _unlike(self, room: str, proto: Any, *, empty: bool) -> Verdict | None:

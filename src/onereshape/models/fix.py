@@ -6,7 +6,7 @@ The batch goes by the rules of `batching`, every other dim by `freeing`.  The mo
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -193,8 +193,17 @@ def _free(model: Model, asked: Mapping[str, Mapping[int, str]]) -> _Work:
         lambda: apply_free(model.ir, found, asked),
         {"kind": "other", "size": 1, "outputs": {}, "promised": found.promised},
         needed=bool(found.edits) or bool(found.dims),
-        conditions=tuple(found.conditions),
+        conditions=tuple(dict.fromkeys([*found.conditions, *_not_empty(model, found.changes)])),
     )
+
+
+def _not_empty(model: Model, changes: Iterable[Change]) -> list[str]:
+    """The names that a model had, if a Reshape is rewritten: it may have taken 0 of them, and now may not."""
+    if not any(change.op == "Reshape" for change in changes):
+        return []
+    shapes = [value.shape for value in model.ir.graph.inputs if value.shape is not None and not value.is_initializer()]
+    names = [dim.value for shape in shapes for dim in shape if not isinstance(dim, int) and dim.value]
+    return [f"{name} >= 1" for name in dict.fromkeys(names)]
 
 
 def _certificate(

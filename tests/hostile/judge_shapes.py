@@ -85,8 +85,10 @@ def judge_shapes(case: Case, shapes: Any, names: Mapping[str, Mapping[int, str]]
         if not all(holds(text, bound) for text in said):
             continue
         binding = Binding(bound, shapes.generated)
-        if shapes.errors:
-            node, error = next(iter(shapes.errors.items()))
+        # A literal 0 beside a -1 the specification refuses, and onnxruntime takes it where the data are empty.
+        errors = {node: error for node, error in shapes.errors.items() if error.code != "zero-with-inferred"}
+        if errors:
+            node, error = next(iter(errors.items()))
             return Verdict(ROOM, "false alarm", f"{node.name} at {bound}: {error.sentence}")
         tried += 1
         fault = _false(order, dims, run, binding) or _false_number(order, values, run, binding)

@@ -14,9 +14,10 @@ FRAGILE = frozenset(
 """Operators that an empty tensor makes abort the whole process."""
 
 EMPTY = frozenset(
-    # A reduction of nothing keeps the dims of its input; a Concat skips what is empty, and its dims with it.
+    # A reduction of nothing keeps the dims of its input; a Concat skips what is empty, and its dims with it; of no
+    # channels a GroupNormalization makes as many as it has scales.
     "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum "
-    "ReduceSumSquare ArgMax ArgMin Concat".split()
+    "ReduceSumSquare ArgMax ArgMin Concat GroupNormalization".split()
 )
 
 

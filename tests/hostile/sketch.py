@@ -131,7 +131,10 @@ class Sketch:
         fit = [name for name, size in self.named.items() if size == dim]
         if fit and self.dice.chance(0.7):
             return fit[0]
-        name = self.dice.pick([name for name in ("S", "T", "H", "W", "seq", "K", "M", "Q") if name not in self.named])
+        left = [name for name in ("S", "T", "H", "W", "seq", "K", "M", "Q") if name not in self.named]
+        if not left:
+            return None
+        name = self.dice.pick(left)
         self.named[name] = dim
         return name
 

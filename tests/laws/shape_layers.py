@@ -259,43 +259,16 @@ def layers() -> Iterator[Case]:
     for op, gates, outputs in (("RNN", 1, 2), ("GRU", 3, 2), ("LSTM", 4, 3)):
         for direction, count in (("forward", 1), ("bidirectional", 2)):
             w, r = const(np.ones((count, gates * 2, 3)), "f"), const(np.ones((count, gates * 2, 2)), "f")
+            rest: dict[str, Any] = {"hidden_size": 2, "direction": direction, "sizes": {"S": (1, 2, 3), "N": (1, 2)}}
             for wanted in range(1, outputs + 1):
-                yield from each(
-                    op,
-                    x("S", "N", 3),
-                    w,
-                    r,
-                    hidden_size=2,
-                    direction=direction,
-                    outputs=wanted,
-                    sizes={"S": (1, 2, 3), "N": (1, 2)},
-                )
+                yield from each(op, x("S", "N", 3), w, r, outputs=wanted, **rest)
+            # onnxruntime has no batch-first form.
             yield from each(
-                op,
-                x("S", "N", 3),
-                w,
-                r,
-                None,
-                x("N", kind="i"),
-                x(count, "N", 2),
-                hidden_size=2,
-                direction=direction,
-                outputs=outputs,
-                sizes={"S": (5,), "N": (1, 2)},
+                op, x("N", "S", 3), w, r, outputs=outputs, layout=1, opsets=[14, 22], reference=True, **rest
             )
-            yield from each(
-                op,
-                x("N", "S", 3),
-                w,
-                r,
-                hidden_size=2,
-                direction=direction,
-                outputs=outputs,
-                layout=1,
-                opsets=[14, 22],
-                reference=op != "LSTM" or True,
-                sizes={"S": (2, 3), "N": (1, 2)},
-            )
+            rest["sizes"] = {"S": (5,), "N": (1, 2)}
+            state = x(count, "N", 2)
+            yield from each(op, x("S", "N", 3), w, r, None, x("N", kind="i"), state, outputs=outputs, **rest)
     yield from each(
         "NonMaxSuppression", x("N", "B", 4), x("N", 2, "B"), const([3]), const([0.5], "f"), const([0.0], "f")
     )

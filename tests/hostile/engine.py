@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -21,21 +22,45 @@ class Failed(Exception):  # noqa: N818 - an answer of the engine
     """The engine does not take a model, or its inputs."""
 
 
-class Engine:
-    """One model, ready to run."""
+class Sign:
+    """Whether the engine is at work on an original: a process that dies then is the engine's own fault."""
 
-    def __init__(self, proto: Any) -> None:
+    raised: Any = None
+    """A number that another process reads."""
+
+    @contextmanager
+    def up(self, *, up: bool) -> Iterator[None]:
+        if self.raised is None or not up:
+            yield
+            return
+        self.raised.value = 1
         try:
-            self._session = ort.InferenceSession(
-                proto.SerializeToString(), _OPTIONS, providers=["CPUExecutionProvider"]
-            )
+            yield
+        finally:
+            self.raised.value = 0
+
+
+SIGN = Sign()
+
+
+class Engine:
+    """One model, ready to run; `ours`: it was rewritten, so that its engine may not die where the original ran."""
+
+    def __init__(self, proto: Any, *, ours: bool = False) -> None:
+        self._ours = ours
+        try:
+            with SIGN.up(up=not ours):
+                self._session = ort.InferenceSession(
+                    proto.SerializeToString(), _OPTIONS, providers=["CPUExecutionProvider"]
+                )
         except Exception as error:  # noqa: BLE001 - whatever the engine raises
             raise Failed(f"does not load: {line(error)}") from None
         self.outputs = [each.name for each in self._session.get_outputs()]
 
     def __call__(self, feeds: Mapping[str, Array]) -> list[Any]:
         try:
-            found = self._session.run(None, dict(feeds))
+            with SIGN.up(up=not self._ours):
+                found = self._session.run(None, dict(feeds))
         except Exception as error:  # noqa: BLE001
             raise Failed(line(error)) from None
         return [each if isinstance(each, list) else np.asarray(each) for each in found]

@@ -166,7 +166,7 @@ class Court:
     def _unlike(self, room: str, proto: Any, *, empty: bool) -> Verdict | None:
         """Where a model answers otherwise than the original, at any size that the original takes."""
         try:
-            ours = Engine(proto)
+            ours = Engine(proto, ours=True)
         except Failed as failure:
             if "NOT_IMPLEMENTED" in str(failure):
                 return Verdict(room, "no truth", str(failure))

@@ -103,7 +103,7 @@ def judge_batch(case: Case, fixed: Any, seed: int, *, empty: bool = True) -> Ver
         if not truth.answers:
             continue
         try:
-            ours = ours or Engine(fixed)
+            ours = ours or Engine(fixed, ours=True)
         except Failed as failure:
             return Verdict(ROOM, "broken", str(failure))
         fault = _fault(case, truth, ours, possible, rng)

@@ -11,6 +11,7 @@ from pathlib import Path
 from queue import Empty
 from typing import Any, NamedTuple
 
+from tests.hostile.engine import SIGN
 from tests.hostile.judge import Judged, judged
 from tests.hostile.verdict import UNLAWFUL
 
@@ -39,8 +40,9 @@ def _told(seed: int, rooms: frozenset[str] | None) -> Found:
     )
 
 
-def _work(tasks: Any, answers: Any, rooms: frozenset[str] | None) -> None:
+def _work(tasks: Any, answers: Any, sign: Any, rooms: frozenset[str] | None) -> None:
     """One process: seeds in, verdicts out, each told before and after, so that a death has a name."""
+    SIGN.raised = sign
     while (seeds := tasks.get()) is not None:
         for seed in seeds:
             answers.put(("begun", seed))
@@ -51,7 +53,8 @@ class _Worker:
     def __init__(self, rooms: frozenset[str] | None) -> None:
         context = multiprocessing.get_context("spawn")
         self.tasks, self.answers = context.SimpleQueue(), context.Queue()
-        self.process = context.Process(target=_work, args=(self.tasks, self.answers, rooms), daemon=True)
+        self.sign = context.Value("b", 0, lock=False)
+        self.process = context.Process(target=_work, args=(self.tasks, self.answers, self.sign, rooms), daemon=True)
         self.process.start()
         self.left: list[int] = []
         self.at: int | None = None
@@ -67,7 +70,8 @@ class _Worker:
         if self.process.is_alive():
             self.process.kill()
             return ("engine", "hang", f"nothing came for {_PATIENCE} s")
-        return ("engine", "died", f"exit code {self.process.exitcode}")
+        kind = "no witness" if self.sign.value else "died"
+        return ("engine", kind, f"exit code {self.process.exitcode}")
 
 
 def found_of(args: argparse.Namespace) -> Iterator[Found]:
@@ -124,6 +128,8 @@ def hunt(args: argparse.Namespace) -> int:
         ops.update(set(found.ops))
         for room, kind, text in found.verdicts:
             rooms.setdefault(room, Counter())[kind] += 1
+            if kind == "no witness":
+                print(f"seed {found.seed}: onnxruntime died on the original, {text}", flush=True)
             if kind in UNLAWFUL:
                 failures.append(found.seed)
                 since = 0

@@ -18,7 +18,8 @@ class Verdict(NamedTuple):
     room: str
     """batch, free, simplify, convert, check, shapes."""
     kind: str
-    """right, edited (right, and rewritten), refused, no truth, or one of UNLAWFUL."""
+    """right, edited (right, and rewritten), refused, no truth, no witness (the engine died on the original), or one of
+    UNLAWFUL."""
     text: str = ""
 
     @property

@@ -42,9 +42,24 @@ NAN = frozenset(
 """Operators that see a NaN or pass over it by its place among the elements."""
 
 
+SUMS = frozenset("MatMul Gemm Einsum Conv ConvTranspose DeformConv RNN GRU LSTM".split())
+"""Operators that sum products: of infinities, and of what becomes one, the order of the sum makes a NaN or none."""
+_OVERFLOWING = 1e18
+
+
 def clouded(graph: Any, values: Mapping[str, Any]) -> bool:
-    """Whether a NaN meets an operator that does not treat it alike everywhere."""
-    return any(node.op_type in NAN and any(_has_nan(values.get(name)) for name in node.input) for node in graph.node)
+    """Whether a NaN, or an infinity, meets an operator that does not treat it alike everywhere."""
+    return any(
+        (node.op_type in NAN and any(_has_nan(values.get(name)) for name in node.input))
+        or (node.op_type in SUMS and any(_overflows(values.get(name)) for name in node.input))
+        for node in graph.node
+    )
+
+
+def _overflows(value: Any) -> bool:
+    if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
+        return False
+    return not bool((np.abs(value) < _OVERFLOWING).all())
 
 
 def _has_nan(value: Any) -> bool:

@@ -75,10 +75,15 @@ def steady(found: Array, expected: Array, again: Callable[[], Sequence[Array]]) 
     return int(unlike.sum()) > whole * 0.7  # where some of a row is shaken, the rest of it may be by chance the same
 
 
+def _last_bits(array: Array) -> float:
+    return 2e-3 if array.dtype.itemsize == 2 else 2e-6
+
+
 def perturbed(rng: np.random.Generator, array: Array) -> Array:
     """The array with other last bits."""
     if array.dtype.kind != "f":
         return array
-    noise = 1 + rng.choice([-1, 1], array.shape) * (2e-3 if array.dtype.itemsize == 2 else 2e-6)
+    # Of many sizes: two elements that cancel each other must not move alike.
+    noise = 1 + rng.choice([-1, 1], array.shape) * rng.uniform(0.3, 1, array.shape) * _last_bits(array)
     with np.errstate(all="ignore"):
         return np.asarray((array * noise).astype(array.dtype))

@@ -23,7 +23,7 @@ from tests.hostile.generator import Case, case as made
 from tests.hostile.judge_batch import judge_batch
 from tests.hostile.judge_shapes import judge_shapes
 from tests.hostile.noise import TURNS, noisy
-from tests.hostile.quirks import EMPTY, clouded
+from tests.hostile.quirks import clouded
 from tests.hostile.verdict import Verdict, difference, perturbed, steady
 from tests.hostile.worlds import Run, declared_runs, freed_runs
 
@@ -195,8 +195,8 @@ class Court:
 
     def _doubtful(self, run: Run) -> bool:
         """Whether the engine is no witness of some value in this run: such are left out of it."""
-        nodes = [node for node in self.case.proto.graph.node if node.op_type in EMPTY]
-        return any(name and name not in run.values for node in nodes for name in node.output)
+        made = (name for node in self.case.proto.graph.node for name in node.output)
+        return any(name and name not in run.values for name in made)
 
     def _fails(self, run: Run) -> bool:
         """Whether the original, as it is, does not run either."""

@@ -83,9 +83,17 @@ def doubtful(graph: Any, values: Mapping[str, Any]) -> set[str]:
     for node in graph.node:
         odd = node.op_type in EMPTY and any(_is_empty(values.get(name)) for name in node.input)
         odd = odd or (node.op_type in _WINDOWS and _too_wide(node, values.get(node.input[0])))
+        odd = odd or (node.op_type == "Reshape" and _undetermined(node, values))
         if odd or not found.isdisjoint({*node.input, *captured(node)}):
             found.update(node.output)
     return found
+
+
+def _undetermined(node: Any, values: Mapping[str, Any]) -> bool:
+    """A -1 beside a literal 0 could be any size, and is refused by the specification; they take 1."""
+    literal = any(each.name == "allowzero" and each.i for each in node.attribute)
+    target = values.get(node.input[1]) if len(node.input) > 1 else None
+    return literal and isinstance(target, np.ndarray) and {0, -1} <= {*target.ravel().tolist()}
 
 
 def _is_empty(value: Any) -> bool:

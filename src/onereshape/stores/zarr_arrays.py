@@ -20,6 +20,8 @@ from zarr.core.sync import sync
 from onereshape.arrays.chunking import Dims
 from onereshape.dtypes import type_name
 from onereshape.errors import FormatError
+from onereshape.formats.model import cause
+from onereshape.text import listed
 
 _OF_AXES = {"_ARRAY_DIMENSIONS"}
 
@@ -43,15 +45,13 @@ def open_zarr(path: str, name: str | None = None) -> zarr.Array[Any]:
         assert isinstance(chosen, zarr.Array)  # noqa: S101 - it is among the arrays
         return chosen
     why = "is a group and no array" if name is None else f"has no array {name!r}"
-    raise FormatError(
-        "unreadable", path=path, why=f"{why}; --array chooses one of: {', '.join(sorted(names)) or 'none'}"
-    )
+    raise FormatError("unreadable", path=path, why=f"{why}; --array chooses one of: {listed(sorted(names)) or 'none'}")
 
 
 def _why(error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
         return "is not a Zarr store: neither zarr.json nor .zarray is in it"
-    return f"is not a Zarr array that can be read ({type(error).__name__}: {error})"
+    return f"is not a Zarr array that can be read ({type(error).__name__}: {cause(error)})"
 
 
 def create_zarr(path: Path, dims: Dims, chunk: Dims, like: Any, shown: str) -> zarr.Array[Any]:

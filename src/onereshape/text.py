@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-LONGEST = 4000
-"""Signs of a text that people are shown whole; no path and no sentence of ours comes near."""
+LONGEST = 2000
+"""Signs of a text that people are shown whole; few paths and no sentences of ours come near."""
 _MOST = 32
 """Names of a list that is shown whole."""
 _INVISIBLE = re.compile(

@@ -51,6 +51,18 @@ class TestArrays:
         assert run(capsys, "run", str(path), "--target", "2,3", "-o", str(out))[1].count("\n") == 2
 
     @each_name
+    def test_a_line_that_begins_with_a_path(
+        self, name: str, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        np.save(f"{file_name(name)}.npy", np.arange(6))
+        model = Path(written(tmp_path, BAKED, name)).name
+        assert run(capsys, "run", f"{file_name(name)}.npy", "--target", "2,3")[1].count("\n") == 1
+        assert asked(capsys, "run", f"{file_name(name)}.npy", "--target", "2,3")["input"] == f"{file_name(name)}.npy"
+        for words in (["check", model, "--batch"], ["check", model, "no.onnx", "--batch"]):
+            assert run(capsys, *words)[1].count("\n") == len(words) - 1
+
+    @each_name
     def test_damaged_npz(self, name: str, tmp_path: Path, capsys: Captured) -> None:
         path = tmp_path / f"{file_name(name)}.npz"
         header = f"{{'descr': {name!r}, 'fortran_order': {name!r}, 'shape': (1,)}}".encode(errors="surrogatepass")

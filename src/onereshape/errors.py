@@ -221,7 +221,7 @@ def _message(error: ReshapeError) -> str:
         lines.append(f"  target  {cells}")
         lines.extend(mark)
     if code.rule is not None:
-        lines.append(f"  rule    {error.spec}: {printable(code.rule.format(**_fields(error)))}  [{error.code}]")
+        lines.append(printable(f"  rule    {error.spec}: {code.rule.format(**_fields(error))}  [{error.code}]"))
     else:
         lines[0] += f"  [{error.code}]"
     return "\n".join(lines)

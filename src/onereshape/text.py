@@ -94,4 +94,4 @@ def exact_json(value: Any, indent: int | None = None) -> Ready:
     >>> exact_json(["é\x7f", "##[error]"])
     '["\\u00e9\\u007f", "#\\u0023[error]"]'
     """
-    return Ready(json.dumps(value, indent=indent).replace("\x7f", r"\u007f").replace("##", r"#\u0023"))
+    return Ready(json.dumps(value, indent=indent).replace("##", r"#\u0023"))

@@ -41,7 +41,7 @@ from tests.laws.texts_world import (
 
 class TestCheck:
     @each_name
-    def testfindings(self, name: str, tmp_path: Path, capsys: Captured) -> None:
+    def test_findings(self, name: str, tmp_path: Path, capsys: Captured) -> None:
         plain, paths = checked(tmp_path / "plain", PLAIN), checked(tmp_path / "vicious", name)
         code, text = run(capsys, "check", "--batch", *paths)
         assert (code, text.count("\n")) == (1, run(capsys, "check", "--batch", *plain)[1].count("\n"))

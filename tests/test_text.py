@@ -56,7 +56,7 @@ class TestTheDoor:
             lines = ours(str(error)).split("\n")
             assert [line[:8].strip() for line in lines[1:]] == ["data", "target", "", "rule"]
             assert lines[3].index("^") == lines[2].index("-1]")
-            assert name in error.sentence
+            assert name in error.sentence == error.to_json()["message"]
             typed = ReshapeError("data-type", spec=name, type=name, allowed=name, types=name)
             assert ours(str(typed)).count("\n") == 1
 

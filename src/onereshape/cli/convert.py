@@ -32,7 +32,11 @@ whole, and an ONNX model of any operators changes its opset: its Reshapes by our
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     parser.add_argument("model", metavar="MODEL", help="an ONNX .onnx, an OpenVINO .xml or a oneDNN graph .json")
-    parser.add_argument("--node", metavar="NAME", help="only this Reshape, by its name or its place")
+    parser.add_argument(
+        "--node",
+        metavar="NAME",
+        help="only this Reshape, by its exact name or by its place, as `check --json` says them",
+    )
     parser.add_argument(
         "--to",
         metavar="SPEC",

@@ -67,6 +67,7 @@ class TestCheck:
             code, text = run(capsys, "check", path, *words)
             assert (code, text.count("\n")) == (2, 1)
             assert run(capsys, "check", path, *words, "--json")[0] == 2
+        assert run(capsys, "check", path, path, "--batch", "no:0")[1].count("\n") == 3
 
     def test_functions_and_foreign_operators(self, tmp_path: Path, capsys: Captured) -> None:
         for name in VICIOUS.values():

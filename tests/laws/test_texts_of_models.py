@@ -45,7 +45,10 @@ class TestCheck:
         plain, paths = checked(tmp_path / "plain", PLAIN), checked(tmp_path / "vicious", name)
         code, text = run(capsys, "check", "--batch", *paths)
         assert (code, text.count("\n")) == (1, run(capsys, "check", "--batch", *plain)[1].count("\n"))
-        assert text.count("\n") == len(run(capsys, "check", "--batch", *paths, "--format", "github")[1].split("\n"))
+        annotations = run(capsys, "check", "--batch", *paths, "--format", "github")[1]
+        assert text.count("\n") == annotations.count("\n") + 1
+        assert not re.search("%(?!25|3A|2C)", annotations)
+        assert all(re.match(r"::\w+ file=[^,:]+,title=[^,:]+::", line) for line in annotations.splitlines())
 
         found = asked(capsys, "check", "--batch", *paths)
         exact(found, asked(capsys, "check", "--batch", *plain), name)

@@ -104,7 +104,8 @@ class TestFix:
         lines = [run(capsys, "fix", each, *words)[1].count("\n") for each in (path, plain)]
         assert lines[0] == lines[1]
         exact(asked(capsys, "fix", path, *words), asked(capsys, "fix", plain, *words), name)
-        assert "o\\n.onnx" in run(capsys, "fix", path, *words[:-1], str(tmp_path / "o\n.onnx"))[1]
+        text = run(capsys, "fix", path, *words[:-1], str(tmp_path / "o\n.onnx"))[1]
+        assert (text.count("\n"), text.count("o\\n.onnx")) == (lines[0], 2)
 
     @pytest.mark.parametrize("name", ["controls", "GitHub, on a line of its own", "unseen"])
     def test_a_certificate(self, name: str, tmp_path: Path, capsys: Captured) -> None:

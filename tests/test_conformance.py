@@ -69,7 +69,8 @@ def openvino(data, target, special_zero):
 def answer(*words: str) -> tuple[str, dict[str, Any], int]:
     parser = argparse.ArgumentParser()
     conform.add_options(parser)
-    return conform.answer(parser.parse_args(words))
+    lines, machine, code = conform.answer(parser.parse_args(words))
+    return "\n".join(lines), machine, code
 
 
 def asked(engines: Sequence[str], cases: Sequence[str], *more: str) -> tuple[str, dict[str, Any], int]:

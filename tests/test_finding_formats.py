@@ -110,7 +110,7 @@ def test_github() -> None:
 
     assert text.splitlines() == [
         "::warning file=dir%2C1/m%3A2%25.onnx,title=baked-dim%3A n::N is 1 (initializer t)",
-        "::notice file=dir%2C1/m%3A2%25.onnx,title=identity%3A a%3Ab%2Cc::100%25%0Aof%0D2",
+        "::notice file=dir%2C1/m%3A2%25.onnx,title=identity%3A a%3Ab%2Cc::100%25\\nof\\r2",
         "::error file=c.onnx,title=unreadable::is empty",
     ]
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from onereshape.dims import UNBOUNDED, Product, is_ours, parse
 from onereshape.errors import INT64_MAX, ReshapeError
+from onereshape.text import listed
 
 Limits = dict[str, tuple[int, int]]
 
@@ -57,8 +58,7 @@ def _symbol(given: object) -> str | None:
 def _unknown(given: object, names: list[str]) -> ReshapeError:
     near = difflib.get_close_matches(str(given), names, n=1, cutoff=0.5)
     nearest = f" (did you mean {near[0]!r}?)" if near else ""
-    listed = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
-    there = f"the names are {listed}" if names else "there is no name in data or target"
+    there = f"the names are {listed(names, _SHOWN)}" if names else "there is no name in data or target"
     return ReshapeError(
         "unknown-name", name=given if isinstance(given, str) else repr(given), nearest=nearest, there=there
     )

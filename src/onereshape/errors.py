@@ -1,7 +1,8 @@
 """What can go wrong with a Reshape, and how it is said.
 
 Every message of onereshape is built here, from one table and the fields that the exception also carries: a sentence
-with the numbers, the data, the target with a caret under the culprit, and the rule.  It imports nothing of ours.
+with the numbers, the data, the target with a caret under the culprit, and the rule.  Names from files pass the door of
+`text`, the only one of ours that is imported.
 """
 
 from __future__ import annotations
@@ -10,10 +11,14 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, Literal
 
+from onereshape.text import printable, shown
+
 INT64_MAX = 2**63 - 1
 
 _LONGEST = 32
 """The longest list that a message shows whole."""
+_WIDEST = 200
+"""The longest name of a dim in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +170,7 @@ class ReshapeError(ValueError):
 
     @property
     def sentence(self) -> str:
-        """The first line alone, without the code."""
+        """The first line alone, without the code, and with names exactly as they are: for machines."""
         return CODES[self.code].sentence.format(**_fields(self))
 
     @property
@@ -206,7 +211,7 @@ def _rebuild(cls: type[ReshapeError], code: str, state: dict[str, Any]) -> Resha
 
 def _message(error: ReshapeError) -> str:
     code = CODES[error.code]
-    lines = [error.sentence]
+    lines = [shown(error.sentence)]
     if error.data is not None:
         cells, mark = _cells(error.data, error.axis if code.caret == "data" else None)
         lines.append(f"  data    {cells}{_elements(error.data)}")
@@ -216,7 +221,7 @@ def _message(error: ReshapeError) -> str:
         lines.append(f"  target  {cells}")
         lines.extend(mark)
     if code.rule is not None:
-        lines.append(f"  rule    {error.spec}: {code.rule.format(**_fields(error))}  [{error.code}]")
+        lines.append(printable(f"  rule    {error.spec}: {code.rule.format(**_fields(error))}  [{error.code}]"))
     else:
         lines[0] += f"  [{error.code}]"
     return "\n".join(lines)
@@ -240,7 +245,7 @@ class _Count(int):
 
 def _cells(entries: tuple[Any, ...], axis: int | None) -> tuple[str, list[str]]:
     """The list as it is printed, and the line with the caret under entry `axis`."""
-    texts = [str(_Count(entry)) if type(entry) is int else str(entry) for entry in entries]
+    texts = [str(_Count(entry)) if type(entry) is int else shown(str(entry), _WIDEST) for entry in entries]
     if len(texts) > _LONGEST:  # the ends of a long list, and the culprit only by its number
         return "[" + ", ".join([*texts[:4], "...", *texts[-4:]]) + "]", []
     cells = "[" + ", ".join(texts) + "]"

@@ -7,12 +7,11 @@ Exit codes: 0 answered, 1 the operator refuses, 2 could not run (bad usage, unre
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
@@ -21,6 +20,7 @@ from onereshape.arrays import cpu_copy
 from onereshape.cli import check, conform, convert, fix, infer, run
 from onereshape.cli.typed import join_negative_shapes
 from onereshape.errors import ReshapeError
+from onereshape.text import exact_json, page
 
 _COMMANDS = {"infer": infer, "run": run, "check": check, "fix": fix, "convert": convert, "conform": conform}
 _INTERRUPTED = 130
@@ -77,7 +77,7 @@ def _run(words: list[str]) -> int:
             _print(traceback.format_exc().rstrip(), sys.stderr)
         _report(_unforeseen(error), None, as_json=as_json)
         return 2
-    _print(json.dumps(machine) if args.json else text, sys.stdout)
+    _print(exact_json(machine) if args.json else text, sys.stdout)
     return code[0] if code else 0
 
 
@@ -93,12 +93,12 @@ def _unforeseen(error: Exception) -> ReshapeError:
 
 def _report(error: ReshapeError, command: str | None, *, as_json: bool) -> None:
     if as_json:
-        _print(json.dumps({"error": error.to_json()}), sys.stdout)
+        _print(exact_json({"error": error.to_json()}), sys.stdout)
         return
     more = list(getattr(error, "__notes__", ()))
     if command in _ASKING and error.code in _HINTS:
         more.append(f"hint    {_HINTS[error.code]}")
-    _print("".join([f"onereshape: {error}", *(f"\n  {line}" for line in more)]), sys.stderr)
+    _print([*f"onereshape: {error}".split("\n"), *(f"  {line}" for line in more)], sys.stderr)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -153,12 +153,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _print(text: str, stream: TextIO | None) -> None:
+def _print(text: str | Iterable[str], stream: TextIO | None) -> None:
     """Prints what the stream's encoding can hold, and the rest as escapes: a file name can be any bytes."""
     if stream is None:  # closed before we began
         return
     encoding = stream.encoding or "utf-8"
-    print(text.encode(encoding, "backslashreplace").decode(encoding), file=stream)
+    print(page(text).encode(encoding, "backslashreplace").decode(encoding), file=stream)
 
 
 def _silence(stream: TextIO | None) -> None:

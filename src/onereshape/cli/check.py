@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import onereshape
 from onereshape.cli.typed import asked_dims
 from onereshape.errors import ReshapeError
+from onereshape.text import Ready
 
 if TYPE_CHECKING:
     from onereshape.models.findings.formats import Paint, Report
@@ -66,7 +67,7 @@ def add_dims(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def answer(args: argparse.Namespace) -> tuple[str, dict[str, Any], int]:
+def answer(args: argparse.Namespace) -> tuple[str | list[str], dict[str, Any], int]:
     """The answer for people, the answer for machines, and the exit code."""
     from onereshape.models.findings import formats  # noqa: PLC0415
 
@@ -79,14 +80,16 @@ def answer(args: argparse.Namespace) -> tuple[str, dict[str, Any], int]:
         raise reports[0].error
     args.json = args.json or args.format == "json"
     machine = formats.as_json(reports)
+    text: str | list[str]
     if args.json:
-        text = ""
+        text = []
     elif args.format == "github":
         text = formats.as_github(reports)
     elif args.format == "sarif":
         text = formats.as_sarif(reports, onereshape.__version__)
     else:
-        text = formats.as_text(reports, *_paint())
+        paint = _paint()
+        text = Ready(formats.as_text(reports, *paint)) if paint else formats.as_text(reports)
     failed = any(report.error is not None for report in reports)
     bad = machine["counts"]["error"] + (machine["counts"]["warning"] if args.strict else 0)
     return text, machine, 2 if failed else int(bad > 0)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from onereshape.errors import FormatError, ReshapeError
 from onereshape.formats.atomic import replacing
+from onereshape.text import shown
 
 if TYPE_CHECKING:
     from onereshape.conformance.engines import Engine
@@ -37,6 +38,8 @@ engines: onnx-reference-24, onnx-reference-13, onnx-inference-24, onnx-inference
 _CLEAR = "\r\x1b[K"
 """Empties a terminal's line."""
 _LONGEST = 86400
+_WIDEST = 60
+"""Signs of an engine's name beside the progress."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -65,7 +68,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="answer, and report errors, as one JSON object on stdout")
 
 
-def answer(args: argparse.Namespace) -> tuple[str, dict[str, Any], int]:
+def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any], int]:
     """The answer for people, the answer for machines, and the exit code."""
     from onereshape.conformance.cases import CASES  # noqa: PLC0415 - here and below: see above
     from onereshape.conformance.engines import ENGINES, find_cases, find_engines  # noqa: PLC0415
@@ -82,10 +85,10 @@ def answer(args: argparse.Namespace) -> tuple[str, dict[str, Any], int]:
     for column in result.columns:
         if column.engine.kind == "own" and not column.is_asked:
             raise ReshapeError("bad-usage", why=f"{column.engine.name} cannot be asked: {column.state}")
-    text = as_text(result)
+    lines = as_text(result).split("\n")
     if args.markdown is not None:
-        text += f"\n{_write(result, args.markdown)}"
-    return text, result.to_json(), int(result.differs)
+        lines.append(_write(result, args.markdown))
+    return lines, result.to_json(), int(result.differs)
 
 
 def _check(args: argparse.Namespace, engines: tuple[Engine, ...]) -> None:
@@ -119,5 +122,5 @@ def _write(result: Result, path: str) -> str:
 
 
 def _progress(engine: str, done: int, total: int) -> None:
-    sys.stderr.write(f"{_CLEAR}{engine}: {done} of {total}")
+    sys.stderr.write(f"{_CLEAR}{shown(engine, _WIDEST)}: {done} of {total}")
     sys.stderr.flush()

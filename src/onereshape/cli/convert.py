@@ -13,6 +13,7 @@ from onereshape.formats.model_files import load
 from onereshape.formats.onnx_sound import blamed
 from onereshape.operator import Reshape
 from onereshape.specs import NEWEST_OPSET, Spec, spec
+from onereshape.text import shown
 
 HELP = "write the Reshapes of a model in another dialect or opset"
 EXAMPLE = """\
@@ -31,7 +32,11 @@ whole, and an ONNX model of any operators changes its opset: its Reshapes by our
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     parser.add_argument("model", metavar="MODEL", help="an ONNX .onnx, an OpenVINO .xml or a oneDNN graph .json")
-    parser.add_argument("--node", metavar="NAME", help="only this Reshape, by its name or its place")
+    parser.add_argument(
+        "--node",
+        metavar="NAME",
+        help="only this Reshape, by its exact name or by its place, as `check --json` says them",
+    )
     parser.add_argument(
         "--to",
         metavar="SPEC",
@@ -45,7 +50,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="answer, and report errors, as one JSON object on stdout")
 
 
-def answer(args: argparse.Namespace) -> tuple[str, dict[str, Any]]:
+def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     """The answer for people and the answer for machines."""
     row = spec(args.to)
     check_output(args.model, args.output, row)
@@ -56,7 +61,7 @@ def answer(args: argparse.Namespace) -> tuple[str, dict[str, Any]]:
     lines = []
     for name, before, after, assumed in found:
         note = " (its type is not in the file: float32)" if assumed else ""
-        lines.append(f"{name}: {_shown(before)} -> {_shown(after)}, written to {args.output}{note}")
+        lines.append(f"{shown(name)}: {_shown(before)} -> {_shown(after)}, written to {args.output}{note}")
     machine = {
         "input": args.model,
         "written": args.output,
@@ -66,7 +71,7 @@ def answer(args: argparse.Namespace) -> tuple[str, dict[str, Any]]:
             for name, before, after, assumed in found
         ],
     }
-    return "\n".join(lines) or f"no Reshape, written to {args.output}", machine
+    return lines or [f"no Reshape, written to {args.output}"], machine
 
 
 def _converted(args: argparse.Namespace, model: Model, row: Spec) -> list[tuple[str, Reshape, Reshape, bool]]:

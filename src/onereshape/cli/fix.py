@@ -17,6 +17,7 @@ from onereshape.cli.check import add_dims
 from onereshape.cli.typed import asked_dims
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model_files import load, save
+from onereshape.text import shown
 
 HELP = "free a baked dim of a model, and compare what the result answers with what the original does"
 EXAMPLE = """\
@@ -33,6 +34,9 @@ for the batch; another export (--witness) for other dims.  unwitnessed: they agr
 they were compared with nothing; such a file is written only with --unwitnessed.
 Exit code 1: the dim cannot be freed, or it is not certified; nothing is written then.
 """
+
+_WIDEST = 200
+"""Signs of a name in the table, and beside the progress bar."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +56,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="answer, and report errors, as one JSON object on stdout")
 
 
-def answer(args: argparse.Namespace) -> tuple[str, dict[str, Any]]:
+def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     """The answer for people and the answer for machines."""
     from onereshape.models.fix import fix  # noqa: PLC0415
     from onereshape.models.summary import rows, summary  # noqa: PLC0415
@@ -89,12 +93,12 @@ def answer(args: argparse.Namespace) -> tuple[str, dict[str, Any]]:
         "certificate": None if fixed.certificate is None else fixed.certificate.to_json(),
     }
     if fixed.model is model:
-        return f"nothing to repair; {written} is {path}, byte for byte", machine
-    parts = [_diff(fixed.changes)] if args.diff else []
-    parts += [_table(rows(before, after), path, written), *(f"holds if {each}" for each in fixed.conditions)]
-    parts.append(_certified(fixed.certificate))
-    parts.append(f"{_count(len(fixed.changes), 'change')}, written to {written}")
-    return "\n".join(parts), machine
+        return [f"nothing to repair; {written} is {path}, byte for byte"], machine
+    lines = _diff(fixed.changes) if args.diff else []
+    lines += [*_table(rows(before, after), path, written), *(f"holds if {shown(each)}" for each in fixed.conditions)]
+    lines.append(shown(_certified(fixed.certificate)))
+    lines.append(f"{_count(len(fixed.changes), 'change')}, written to {written}")
+    return lines, machine
 
 
 def _paths(args: argparse.Namespace, more: list[str]) -> tuple[str, str]:
@@ -135,33 +139,38 @@ def _bar() -> Iterator[Callable[[int, int, str], None] | None]:
     from rich.console import Console  # noqa: PLC0415
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn  # noqa: PLC0415
 
-    columns = (TextColumn("certifying"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+    columns = (
+        TextColumn("certifying"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.description}", markup=False),
+    )
     with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
         task = bar.add_task("", total=None)
 
         def progress(done: int, total: int, what: str) -> None:
-            bar.update(task, completed=done, total=total, description=what)
+            bar.update(task, completed=done, total=total, description=shown(what, _WIDEST))
 
         yield progress
 
 
-def _table(found: list[tuple[str, str, str]], path: str, written: str) -> str:
+def _table(found: list[tuple[str, str, str]], path: str, written: str) -> list[str]:
     """The summaries side by side."""
     titles = ("", os.path.basename(path), os.path.basename(written))  # noqa: PTH119 - any text
-    lines = [titles, *found]
+    lines = [[shown(cell, _WIDEST) for cell in line] for line in (titles, *found)]
     widths = [max(len(line[column]) for line in lines) for column in range(3)]
     rule = "+".join("-" * (width + 2) for width in widths)
-    shown = [" " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
-    return "\n".join([shown[0].rstrip(), rule, *(line.rstrip() for line in shown[1:])])
+    drawn = [" " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
+    return [drawn[0].rstrip(), rule, *(line.rstrip() for line in drawn[1:])]
 
 
-def _diff(changes: tuple[Any, ...]) -> str:
+def _diff(changes: tuple[Any, ...]) -> list[str]:
     """Each node before and after."""
     lines = []
     for change in changes:
-        lines += [f"{change.node} ({change.op}): {change.code}: {change.message}"]
-        lines += [f"  - {change.before}  ({change.origin})", f"  + {change.after}"]
-    return "\n".join(lines)
+        lines += [f"{shown(change.node)} ({shown(change.op)}): {change.code}: {shown(change.message)}"]
+        lines += [f"  - {shown(change.before)}  ({shown(change.origin)})", f"  + {shown(change.after)}"]
+    return lines
 
 
 def _certified(certificate: Any) -> str:

@@ -11,6 +11,7 @@ from onereshape.explain import explain
 from onereshape.inference import infer
 from onereshape.specs import spec
 from onereshape.target import read_flag
+from onereshape.text import printable
 
 HELP = "say the output dims of a Reshape, and why"
 EXAMPLE = """\
@@ -45,7 +46,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_spec_options(parser)
 
 
-def answer(args: argparse.Namespace) -> tuple[str, dict[str, Any]]:
+def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     """The answer for people and the answer for machines."""
     row = spec(args.spec)
     attributes = read_attributes(args)
@@ -55,9 +56,9 @@ def answer(args: argparse.Namespace) -> tuple[str, dict[str, Any]]:
     lines = []
     if shape.dims is not None and target is not None:
         phrases = explain(data, target, row, zero_copies=read_flag(row, attributes))
-        texts = [str(show(dim)) for dim in shape.dims]
+        texts = [printable(str(show(dim))) for dim in shape.dims]
         width = max(map(len, texts), default=0)
         lines = [f"  {text:<{width}}  {why}" for text, why in zip(texts, phrases, strict=True)]
         machine["dims"] = [{"dim": dim, "why": why} for dim, why in zip(shape.to_json() or [], phrases, strict=True)]
     lines += [f"  if {condition}" for condition in shape.conditions]
-    return "\n".join([str(shape), *lines]), machine
+    return [str(shape), *lines], machine

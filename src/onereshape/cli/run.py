@@ -48,7 +48,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     run_stores.add_options(parser)
 
 
-def answer(args: argparse.Namespace) -> tuple[str, dict[str, Any]]:
+def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     """The answer for people and the answer for machines; writes the output where one is asked for."""
     row = spec(args.spec)
     target = read_shape(args.target, "target")
@@ -65,8 +65,8 @@ def answer(args: argparse.Namespace) -> tuple[str, dict[str, Any]]:
     if args.output is not None:
         write_tensor(args.output, dataclasses.replace(tensor, array=output))
     name = dtypes.type_name(tensor.array.dtype)
-    text = f"{args.input}: {name} {list(array.shape)} -> {list(output.shape)}"
-    return text if args.output is None else f"{text}\nwritten to {args.output}", {
+    lines = [f"{args.input}: {name} {list(array.shape)} -> {list(output.shape)}"]
+    return lines if args.output is None else [*lines, f"written to {args.output}"], {
         "input": args.input,
         "array": tensor.name or None,
         "dtype": name,

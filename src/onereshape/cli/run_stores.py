@@ -66,7 +66,7 @@ def is_streamed(args: argparse.Namespace) -> bool:
 
 def answer(
     args: argparse.Namespace, row: Spec, operator: Reshape, known: Callable[[Array, Spec, str], Array]
-) -> tuple[str, dict[str, Any]]:
+) -> tuple[list[str], dict[str, Any]]:
     """The answer for people and the answer for machines; writes the output where one is asked for."""
     stores = _stores()
     opened = stores.open_store(args.input, args.array)
@@ -75,7 +75,7 @@ def answer(
     chunks = _read_chunks(args.chunks, output, args.output)
     memory = _read_memory(args.memory)
     name = type_name(items.dtype)
-    text = f"{args.input}: {name} {list(opened.dims)} -> {list(output)}"
+    lines = [f"{args.input}: {name} {list(opened.dims)} -> {list(output)}"]
     machine: dict[str, Any] = {
         "input": args.input,
         "array": args.array,
@@ -86,7 +86,7 @@ def answer(
         "written": args.output,
     }
     if args.output is None:
-        return text, machine
+        return lines, machine
     with _progress() as progress:
         try:
             told = stores.reshape_store(opened, args.output, output, chunks, memory, args.scheduler, progress)
@@ -99,7 +99,7 @@ def answer(
         written += f" in chunks of {list(told.chunk)}"
     if told.resumed:
         written += f"; {told.resumed} of {told.blocks} blocks were there from an earlier run"
-    return f"{text}\n{written}", machine
+    return [*lines, written], machine
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Iterable, Sequence
 
 from onereshape.conformance.reasons import reason
 from onereshape.conformance.report import COUNTS, View, differing, held_against, say_specifications, say_versions, views
 from onereshape.conformance.result import Column, Result
+from onereshape.text import shown
 
 _HEAD = """\
 # Conformance
@@ -61,8 +64,8 @@ def _counts(result: Result) -> str:
     for column in result.columns:
         engine = column.engine
         link = f"[{engine.name}](#{engine.name})" if column.is_asked else engine.name
-        numbers = [str(number) for number in column.tally().values()] if column.is_asked else [column.state] + 6 * [""]
-        rows.append([link, engine.about, held_against(engine), *numbers])
+        counted = map(str, column.tally().values()) if column.is_asked else [_quoted(column.state), *6 * [""]]
+        rows.append([link, engine.about, held_against(engine), *counted])
     return _table(["engine", "which is", "held against", *COUNTS], rows)
 
 
@@ -93,8 +96,12 @@ def _expected(view: View, name: str) -> str:
 def _given(view: View, name: str) -> str:
     """Whole messages only of what ended a process."""
     given = view.verdicts[name].given
-    shown = f"{given.kind} ({given.why})" if given.kind in {"crash", "hang", "failed"} else str(given)
-    return shown.replace("|", "\\|")
+    return f"{given.kind} ({_quoted(given.why)})" if given.kind in {"crash", "hang", "failed"} else str(given)
+
+
+def _quoted(text: str) -> str:
+    """What an engine said, as Markdown shows it: no table, code, link or HTML of its own."""
+    return re.sub(r"[\\`|]|\](?=\()", r"\\\g<0>", html.escape(shown(text), quote=False))
 
 
 def _cells(view: View, *more: str) -> list[str]:
@@ -107,7 +114,7 @@ def _whole(shown: Sequence[View]) -> str:
         rows = []
         for view in shown:
             if view.case.group == group:
-                answers = [f"**{answer}**: {' '.join(names)}" for answer, names in differing(view).items()]
+                answers = [f"**{_quoted(answer)}**: {' '.join(names)}" for answer, names in differing(view).items()]
                 rows.append(_cells(view, say_specifications(view.says), "<br>".join(answers) or "all agree"))
         parts.append(f"### {group}\n\n{_table(['case', 'data', 'target', '0 is', 'specification', 'engines'], rows)}")
     return "\n".join(parts)

@@ -12,6 +12,7 @@ from onereshape.conformance.cases import Case
 from onereshape.conformance.engines import Engine
 from onereshape.conformance.questions import Answer
 from onereshape.conformance.result import Column, Result, Row, Verdict
+from onereshape.text import page
 
 _AGREES, _DIFFERS, _ALARMS, _NOT_ASKED = ".", "x", "!", "-"
 _WIDTHS = (23, 11, 13, 7)
@@ -113,7 +114,7 @@ def as_text(result: Result) -> str:
         below = [f"{names} {words}" for words, names in said.items() if names]
         below += [f"{answer}: {' '.join(names)}" for answer, names in differing(view).items()]
         lines += [line for text in below for line in _indented(text, len(letters) + 4)]
-    return "\n".join([*lines, "", LEGEND, "", *_counts(result, letters)])
+    return page([*lines, "", LEGEND, "", *_counts(result, letters)])
 
 
 def _indented(text: str, indent: int) -> list[str]:

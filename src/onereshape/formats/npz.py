@@ -11,6 +11,7 @@ import numpy as np
 from onereshape.errors import FormatError
 from onereshape.formats import npy
 from onereshape.formats.tensor import Tensor
+from onereshape.text import listed
 
 _SUFFIX = ".npy"
 _UNNAMED = "arr_0"
@@ -50,13 +51,14 @@ def write(file: IO[bytes], tensor: Tensor, path: str) -> None:
 
 
 def _choose(names: list[str], array: str | None, path: str) -> str:
-    listed = ", ".join(names)
     if not names:
         raise FormatError("unreadable", path=path, why="holds no array")
     if array is None and len(names) > 1:
-        raise FormatError("unreadable", path=path, why=f"holds {len(names)} arrays, choose with --array: {listed}")
+        raise FormatError(
+            "unreadable", path=path, why=f"holds {len(names)} arrays, choose with --array: {listed(names)}"
+        )
     if array is not None and array not in names:
-        raise FormatError("unreadable", path=path, why=f"holds no array {array!r}, only {listed}")
+        raise FormatError("unreadable", path=path, why=f"holds no array {array!r}, only {listed(names)}")
     return names[0] if array is None else array
 
 

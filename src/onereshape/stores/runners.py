@@ -13,6 +13,7 @@ from typing import Any
 from dask.callbacks import Callback
 
 from onereshape.errors import ReshapeError
+from onereshape.formats.model import cause
 
 _PATIENCE = "10s"
 """For a scheduler to answer."""
@@ -102,7 +103,9 @@ def _on_cluster(client: Any, job: Job, blocks: list[int], done: Done) -> None:
     except ReshapeError:
         raise
     except Exception as error:  # noqa: BLE001 - workers die in many ways
-        raise ReshapeError("bad-usage", why=f"the Dask cluster failed: {type(error).__name__}: {error}") from None
+        raise ReshapeError(
+            "bad-usage", why=f"the Dask cluster failed: {type(error).__name__}: {cause(error)}"
+        ) from None
     finally:
         with suppress(Exception):
             client.cancel(futures)

@@ -28,6 +28,7 @@ from onereshape.arrays.chunk_choice import Plan, plan_given
 from onereshape.arrays.chunking import Dims
 from onereshape.errors import FormatError
 from onereshape.formats.atomic import mode_to_keep
+from onereshape.formats.model import cause
 from onereshape.stores.npy_files import create_npy, open_npy
 from onereshape.stores.passes import Pass, grid
 from onereshape.stores.zarr_arrays import create_zarr, settle
@@ -108,7 +109,7 @@ class Job:
                 return np.asarray(self.source[slices])
         except Exception as error:  # noqa: BLE001 - a damaged chunk makes its codec raise nearly anything
             settle()
-            why = f"cannot be read at {[f'{one.start}:{one.stop}' for one in slices]} ({error})"
+            why = f"cannot be read at {[f'{one.start}:{one.stop}' for one in slices]} ({cause(error)})"
             raise FormatError("unreadable", path=self.source_path, why=why) from None
 
 

@@ -20,6 +20,8 @@ from zarr.core.sync import sync
 from onereshape.arrays.chunking import Dims
 from onereshape.dtypes import type_name
 from onereshape.errors import FormatError
+from onereshape.formats.model import cause
+from onereshape.text import listed
 
 _OF_AXES = {"_ARRAY_DIMENSIONS"}
 
@@ -30,28 +32,29 @@ def open_zarr(path: str, name: str | None = None) -> zarr.Array[Any]:
         why = "does not exist" if not Path(path).exists() else "is not a folder, as a Zarr store is"
         raise FormatError("unreadable", path=path, why=why)
     try:
-        found = zarr.open(os.path.realpath(path), mode="r")  # workers have folders of their own to work in
+        # Absolute: workers have folders of their own to work in.  A Path: a text with :: would be taken for an address.
+        found = zarr.open(Path(os.path.realpath(path)), mode="r")
     except Exception as error:  # noqa: BLE001 - metadata from strangers makes Zarr raise nearly anything
         raise FormatError("unreadable", path=path, why=_why(error)) from None
     if isinstance(found, zarr.Array):
         if name is not None:
             raise FormatError("unreadable", path=path, why="is an array and no group that holds arrays by name")
         return found
-    names = [key for key, _ in found.arrays()]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about members that are neither arrays nor groups, by their names
+        names = [key for key, _ in found.arrays()]
     if name in names:
         chosen = found[name]
         assert isinstance(chosen, zarr.Array)  # noqa: S101 - it is among the arrays
         return chosen
     why = "is a group and no array" if name is None else f"has no array {name!r}"
-    raise FormatError(
-        "unreadable", path=path, why=f"{why}; --array chooses one of: {', '.join(sorted(names)) or 'none'}"
-    )
+    raise FormatError("unreadable", path=path, why=f"{why}; --array chooses one of: {listed(sorted(names)) or 'none'}")
 
 
 def _why(error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
         return "is not a Zarr store: neither zarr.json nor .zarray is in it"
-    return f"is not a Zarr array that can be read ({type(error).__name__}: {error})"
+    return f"is not a Zarr array that can be read ({type(error).__name__}: {cause(error)})"
 
 
 def create_zarr(path: Path, dims: Dims, chunk: Dims, like: Any, shown: str) -> zarr.Array[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from urllib.parse import quote
 
 from onereshape.errors import ReshapeError
 from onereshape.models.findings.finding import CODES, SEVERITIES, Finding
+from onereshape.text import Ready, exact_json, shown
 
 Paint = Callable[[str, str], str]
 """A text and what it is (a severity, or `place`) -> the text in its colour."""
@@ -40,15 +40,15 @@ def as_text(reports: Sequence[Report], paint: Paint = _plain) -> str:
 
 
 def _lines(report: Report, paint: Paint) -> Iterator[str]:
-    path = paint(_one_line(report.path), "place")
+    path = paint(shown(report.path), "place")
     if report.error is not None:
-        yield f"{path}: {paint('cannot be checked', 'error')}: {_one_line(_why(report))}"
+        yield f"{path}: {paint('cannot be checked', 'error')}: {shown(_why(report))}"
     for found in report.findings:
         more = [found.origin] if found.origin else []
         more += ["fix can repair it"] if found.fixable else []
-        end = f" ({'; '.join(map(_one_line, more))})" if more else ""
+        end = f" ({'; '.join(map(shown, more))})" if more else ""
         code = paint(found.code, found.severity)
-        yield f"{path}: {paint(_one_line(found.node), 'place')}: {code}: {_one_line(found.message)}{end}"
+        yield f"{path}: {paint(shown(found.node), 'place')}: {code}: {shown(found.message)}{end}"
 
 
 def _total(reports: Sequence[Report]) -> str:
@@ -60,17 +60,12 @@ def _total(reports: Sequence[Report]) -> str:
     lost = [f"{_counted(failed, 'model')} could not be checked"] if failed else []
     if not checked:
         return lost[0]
-    where = _one_line(checked[0].path) if len(checked) == 1 else _counted(len(checked), "model")
+    where = shown(checked[0].path) if len(checked) == 1 else _counted(len(checked), "model")
     return "; ".join([f"{', '.join(parts) or 'no findings'} in {where}", *lost])
 
 
 def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _one_line(text: str) -> str:
-    """The text with what no line can hold as escapes: a file may give a node any name."""
-    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
 def _why(report: Report) -> str:
@@ -94,7 +89,7 @@ def as_json(reports: Sequence[Report]) -> dict[str, Any]:
     return {"models": models, "counts": {severity: counts[severity] for severity in SEVERITIES}}
 
 
-def as_github(reports: Sequence[Report]) -> str:
+def as_github(reports: Sequence[Report]) -> Ready:
     """One workflow command per finding: GitHub shows it at the file."""
     lines = []
     for report in reports:
@@ -105,18 +100,19 @@ def as_github(reports: Sequence[Report]) -> str:
             more = f" ({found.origin})" if found.origin else ""
             title = _property(f"{found.code}: {found.node}")
             lines.append(f"::{_GITHUB[found.severity]} file={file},title={title}::{_data(found.message + more)}")
-    return "\n".join(lines)
+    return Ready("\n".join(lines))
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    """The text as GitHub reads it: of its own escapes %0D and %0A nothing is left to do behind the door."""
+    return shown(text).replace("%", "%25")
 
 
 def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def as_sarif(reports: Sequence[Report], version: str) -> str:
+def as_sarif(reports: Sequence[Report], version: str) -> Ready:
     """A log of one run, as code scanning services read it."""
     rules = [
         {
@@ -135,7 +131,7 @@ def as_sarif(reports: Sequence[Report], version: str) -> str:
                 "toolExecutionNotifications": [
                     {
                         "level": "error",
-                        "message": {"text": _why(report)},
+                        "message": {"text": _said(_why(report))},
                         "locations": [{"physicalLocation": {"artifactLocation": {"uri": _uri(report.path)}}}],
                     }
                     for report in failed
@@ -144,7 +140,12 @@ def as_sarif(reports: Sequence[Report], version: str) -> str:
         ],
         "results": [_result(report, found) for report in reports for found in report.findings],
     }
-    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
+    return exact_json({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
+
+
+def _said(text: str) -> str:
+    """The text of a SARIF message, in which {0} would be a placeholder and [text](place) a link."""
+    return shown(text).replace("{", "{{").replace("}", "}}").replace("](", "] (")
 
 
 def _result(report: Report, found: Finding) -> dict[str, Any]:
@@ -153,7 +154,7 @@ def _result(report: Report, found: Finding) -> dict[str, Any]:
         "ruleId": found.code,
         **rule,
         "level": found.severity,
-        "message": {"text": found.message},
+        "message": {"text": _said(found.message)},
         "locations": [
             {
                 "physicalLocation": {"artifactLocation": {"uri": _uri(report.path)}},

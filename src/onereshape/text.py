@@ -1,0 +1,97 @@
+"""The one door for text that is not ours: names in files, paths, what other libraries say.
+
+A file may give its nodes any name: one that moves the cursor of a terminal, one that reads backwards, one with a line
+of its own that a build server takes for a command.  Whatever is printed for people is one line for each line of ours,
+with such signs as escapes; JSON is exact, and holds no such sign either.  It imports nothing of ours.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+LONGEST = 2000
+"""Signs of a text that people are shown whole; few paths and no sentences of ours come near."""
+_MOST = 32
+"""Names of a list that is shown whole."""
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""Signs that show nothing, although Unicode counts them among the letters and marks."""
+_COMMAND = re.compile(r"^( *):(?=:)|#(?=#\w{0,20}\[)")
+"""`::error::` at the start of a line, which GitHub trims; `##[error]`, `##vso[...]`, `##teamcity[...]` anywhere."""
+
+
+class Ready(str):
+    """Text that is printed as it is: JSON, GitHub's own commands, colours."""
+
+    __slots__ = ()
+
+
+def printable(text: str) -> str:
+    r"""The text in one line that neither a terminal nor a build server obeys.
+
+    Letters of all scripts stay; controls, line separators, invisible signs and those that change the direction become
+    escapes, as Python and `$'...'` of a shell write them.
+
+    >>> print(printable("é 漢字 a\tb\x1b[2J\u202e"), printable("::error::x"), printable("##[error]x"))
+    é 漢字 a\tb\x1b[2J\u202e \x3a:error::x \x23#[error]x
+    """
+    if not text.isprintable():
+        text = "".join(sign if sign.isprintable() else _escaped(sign) for sign in text)
+    text = _INVISIBLE.sub(lambda found: _escaped(found[0]), text)
+    return _COMMAND.sub(lambda found: r"\x23" if found[1] is None else rf"{found[1]}\x3a", text)
+
+
+def _escaped(sign: str) -> str:
+    code = ord(sign)
+    if code < 0x80:
+        return repr(sign)[1:-1]
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def shown(text: str, longest: int = LONGEST) -> str:
+    """The text as people see it: printable, and without its middle where it is endless.
+
+    >>> shown("a" * 10_000_000, 8)
+    'aaaa ... 9999992 characters ... aaaa'
+    """
+    if len(text) > longest:
+        half = longest // 2
+        text = f"{text[:half]} ... {len(text) - 2 * half} characters ... {text[-half:]}"
+    return printable(text)
+
+
+def listed(names: Iterable[str], most: int = _MOST) -> str:
+    """Names with commas, the first of them where there are many.
+
+    >>> listed(["a", "b"]), listed("abcde", 3)
+    ('a, b', 'a, b, c and 2 more')
+    """
+    every = list(names)
+    more = f" and {len(every) - most} more" if len(every) > most else ""
+    return ", ".join(every[:most]) + more
+
+
+def page(text: str | Iterable[str]) -> str:
+    r"""What is printed: each line through the door, unless all of it is ready.
+
+    Whoever puts in names gives lines rather than a text of several: the end of a line within one is none then.
+
+    >>> page(["a\n::error::b", "c"])
+    'a\\n::error::b\nc'
+    """
+    if isinstance(text, Ready):
+        return text
+    return "\n".join(map(printable, text.split("\n") if isinstance(text, str) else text))
+
+
+def exact_json(value: Any, indent: int | None = None) -> Ready:
+    r"""The exact value for machines, in signs that no terminal and no build server obeys.
+
+    >>> exact_json(["é\x7f", "##[error]"])
+    '["\\u00e9\\u007f", "#\\u0023[error]"]'
+    """
+    return Ready(json.dumps(value, indent=indent).replace("##", r"#\u0023"))

@@ -19,7 +19,7 @@ SOURCE = ROOT / "src" / "onereshape"
 FLOORS = [
     {"errors"},
     {"specs", "dtypes", "dims"},
-    {"bounds", "conditions", "narrowing"},
+    {"apart", "bounds", "conditions", "narrowing"},
     {"target", "shape"},
     {"semantics", "balance"},
     {"cases"},

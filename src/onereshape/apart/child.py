@@ -1,7 +1,8 @@
 """The child process: `python -P -m onereshape.apart.child PARENT [MODULE ...]`, started by `room` alone.
 
 A question names a function of ours, which takes the plain data and the arrays of the question and gives those of the
-answer.  Standard output is kept for answers; what libraries print goes to the same place as their errors.
+answer; a first message, empty, says that it begins.  Standard output is kept for answers; what libraries print goes to
+the same place as their errors.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import select
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from typing import Any, NoReturn
@@ -44,7 +46,10 @@ def main() -> NoReturn:
             import_module(module)
     try:
         while _waited(questions):
-            write(answers, *_answer(*read(questions, _ALL)))
+            plain, arrays = read(questions, _ALL)
+            function = _begun(plain)
+            write(answers, {}, {})
+            write(answers, *_answer(function, plain, arrays))
     except MemoryError:
         os._exit(NO_MEMORY)
     except (EOFError, BrokenPipeError):
@@ -52,23 +57,39 @@ def main() -> NoReturn:
     os._exit(0)  # what fails while it is torn down is of no interest
 
 
-def _answer(asked: Plain, arrays: Arrays) -> tuple[Plain, Arrays]:
+def _begun(asked: Plain) -> Callable[[Plain, Arrays], tuple[Plain, Arrays]] | str:
+    """The function that is asked, or why there is none."""
     for number in asked["freed"]:
         KEPT.pop(number, None)
     _limit("RLIMIT_DATA", asked["memory"])
-    if hasattr(signal, "alarm"):
-        signal.alarm(int(asked["seconds"]) + _GRACE)
     module, _, name = asked["function"].partition(":")
     try:
-        plain, found = getattr(import_module(module), name)(asked["plain"], arrays)
+        found: Callable[[Plain, Arrays], tuple[Plain, Arrays]] = getattr(import_module(module), name)
+    except Exception as error:  # noqa: BLE001 - whatever an import raises
+        return f"{type(error).__name__}: {error}"
+    return found
+
+
+def _answer(
+    function: Callable[[Plain, Arrays], tuple[Plain, Arrays]] | str, asked: Plain, arrays: Arrays
+) -> tuple[Plain, Arrays]:
+    if isinstance(function, str):
+        return {"failed": function}, {}
+    _alarm(int(asked["seconds"]) + _GRACE)
+    try:
+        plain, found = function(asked["plain"], arrays)
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - an answer as well
         return {"failed": f"{type(error).__name__}: {error}"}, {}
     finally:
-        if hasattr(signal, "alarm"):
-            signal.alarm(0)
+        _alarm(0)
     return {"answer": plain}, found
+
+
+def _alarm(seconds: int) -> None:
+    if hasattr(signal, "alarm"):
+        signal.alarm(seconds)
 
 
 def _waited(questions: Any) -> bool:

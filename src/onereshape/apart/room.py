@@ -14,11 +14,12 @@ import tempfile
 import threading
 import time
 import weakref
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import IO, Any, BinaryIO, Literal, Self, cast
 
 from onereshape.apart.child import IDLE, NO_MEMORY
-from onereshape.apart.limits import Limits, limits, size
+from onereshape.apart.limits import SECONDS, Limits, limits, size
 from onereshape.apart.messages import Arrays, Plain, TooLarge, read, write
 
 Kind = Literal["crash", "hang", "memory"]
@@ -90,13 +91,13 @@ class Child:
         """What MODULE:FUNCTION gives in the child; `arrays` is emptied, and `most` bytes are taken as an answer."""
         freed, self._freed = self._freed, []
         told = {"function": function, "plain": plain, "freed": freed, "memory": limit.memory, "seconds": limit.seconds}
-        timer = threading.Timer(limit.seconds, self._kill_late)
-        timer.daemon = True
         self._busy = True
         try:
-            timer.start()
-            write(cast("BinaryIO", self._process.stdin), told, arrays)
-            given, found = read(cast("BinaryIO", self._process.stdout), limit.memory if most is None else most)
+            with self._killed_after(max(limit.seconds, SECONDS)):  # to start, and to import a library, is no answer
+                write(cast("BinaryIO", self._process.stdin), told, arrays)
+                read(cast("BinaryIO", self._process.stdout), 0)
+            with self._killed_after(limit.seconds):
+                given, found = read(cast("BinaryIO", self._process.stdout), limit.memory if most is None else most)
             failed = given.get("failed")
             answer = {} if failed else dict(given["answer"])
         except TooLarge as large:
@@ -110,12 +111,21 @@ class Child:
             self.end()
             raise
         finally:
-            timer.cancel()
             self._busy = False
             self._asked = time.monotonic()
         if failed:
             raise self._ended("crash", str(failed), f"fails: {failed}")
         return answer, found
+
+    @contextmanager
+    def _killed_after(self, seconds: float) -> Iterator[None]:
+        timer = threading.Timer(seconds, self._kill_late)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     def _kill_late(self) -> None:
         self._late = True

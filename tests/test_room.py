@@ -23,6 +23,7 @@ import pytest
 from onereshape.apart import messages
 from onereshape.apart.limits import Limits, limited, limits
 from onereshape.apart.room import Child, Ended, here
+from onereshape.formats.onnx_native import inferred_dims, refused_by_checker
 from tests.models import model, write
 
 _LIMIT = Limits(60, 2 * 10**9)
@@ -324,3 +325,28 @@ def _wait(until: Callable[[], bool]) -> None:
             return
         time.sleep(0.05)
     raise AssertionError("waited in vain")
+
+
+class TestOnnx:
+    """onnx's checker and inference, on a dim of -1, which ends their process in a Slice."""
+
+    @pytest.fixture
+    def negative(self) -> bytes:
+        body = (
+            "(float[2, 3] x) => (float[a, b] y) <int64[1] s = {0}, int64[1] e = {2}> { z = Slice(x, s, e) y = Relu(z) }"
+        )
+        proto = model(f"agraph {body}")
+        proto.graph.input[0].type.tensor_type.shape.dim[0].dim_value = -1
+        return proto.SerializeToString()
+
+    def test_the_checker(self, negative: bytes) -> None:
+        assert refused_by_checker(negative) == "onnx.checker ended its process (SIGABRT)"
+        assert (
+            refused_by_checker(model("agraph (float[2] x) => (float[2] y) { y = Relu(x) }").SerializeToString()) is None
+        )
+
+    def test_the_inference(self, negative: bytes) -> None:
+        fine = model("agraph (float[2, N] x) => (float[a, b] y) { z = Relu(x) y = Relu(z) }").SerializeToString()
+
+        assert inferred_dims(negative) == {}
+        assert inferred_dims(fine) == {"z": (2, "N")}

@@ -37,7 +37,11 @@ def pid(told, arrays): return {"pid": os.getpid(), "kept": len(KEPT)}, {}
 def kept(told, arrays): return {"number": keep(object())}, {}
 def aborts(told, arrays): print("the last word"); sys.stdout.flush(); os.abort()
 def leaves(told, arrays): os._exit(3)
-def hangs(told, arrays): time.sleep(600)
+def hangs(told, arrays):
+    if "mark" in told:
+        open(told["mark"], "x").close()
+    time.sleep(600)
+
 def raises(told, arrays): raise KeyError("what")
 def eats(told, arrays): return {}, {"x": np.ones(1 << 40, np.uint8)}
 def prints(told, arrays):
@@ -285,12 +289,12 @@ class TestEndsOfTheParent:
             "from onereshape.apart.room import Child, Limits\n"
             "child = Child()\n"
             "print(child._process.pid, flush=True)\n"
-            "child.ask('planted:hangs', {}, {}, Limits(600, 10**9))\n"
+            f"child.ask('planted:hangs', {{'mark': {str(tmp_path / 'begun')!r}}}, {{}}, Limits(600, 10**9))\n"
         )
         env = os.environ | {"PYTHONPATH": str(tmp_path)}
         with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=env) as process:  # noqa: S603
             child = int(process.stdout.readline())  # type: ignore[union-attr]
-            _wait(lambda: _seconds(child) > 0.1)
+            _wait((tmp_path / "begun").exists)
             process.kill()
             process.wait(30)
             _wait(lambda: _is_gone(child))
@@ -337,7 +341,7 @@ class TestOnnx:
         )
         proto = model(f"agraph {body}")
         proto.graph.input[0].type.tensor_type.shape.dim[0].dim_value = -1
-        return proto.SerializeToString()
+        return bytes(proto.SerializeToString())
 
     def test_the_checker(self, negative: bytes) -> None:
         assert refused_by_checker(negative) == "onnx.checker ended its process (SIGABRT)"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import pytest
 from onnx import numpy_helper
 
 from onereshape.cli import main, run
+from tests.models import small, write
 from tests.tensors import ONNX_TYPES, sample
 
 Captured = pytest.CaptureFixture[str]
@@ -334,6 +337,53 @@ class TestUsage:
 def process(*words: str, cwd: Path | None = None, **options: Any) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "onereshape", *words]
     return subprocess.run(command, check=False, cwd=cwd, text=True, **{"capture_output": True, **options})  # noqa: S603
+
+
+class TestForeignTexts:
+    def test_warnings_and_logs_of_others(
+        self, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        said = run.answer
+
+        def noisy(args: Any) -> Any:
+            warnings.warn("noise", RuntimeWarning, stacklevel=1)
+            np.float32(3e38) * np.float32(3e38)
+            for name in ("distributed", "onnx_ir", ""):
+                logging.getLogger(name).critical("noise")
+            return said(args)
+
+        monkeypatch.setattr(run, "answer", noisy)
+        main(["run", "no_such.npy", "--target", "1"])
+        captured = capfd.readouterr()
+
+        assert "no_such.npy" in captured.err
+        assert "oise" not in captured.err + captured.out
+        assert "overflow" not in captured.err
+        assert not logging.root.manager.disable
+
+
+class TestLimits:
+    @pytest.mark.parametrize("command", ["fix", "convert", "conform"])
+    @pytest.mark.parametrize(
+        ("words", "sentence"),
+        [
+            (["--timeout", "0"], "--timeout is 0, but it takes seconds, up to 86400"),
+            (["--timeout", "nan"], "--timeout is nan, but it takes seconds, up to 86400"),
+            (["--timeout", "soon"], "argument --timeout: invalid float value: 'soon'"),
+            (["--memory", "much"], "--memory much: write a whole number with a unit, such as 2GB or 512MiB"),
+            (["--memory", "1MB"], "--memory is 1 MB, and an engine needs at least 256 MB"),
+        ],
+    )
+    def test_what_is_none(
+        self, command: str, words: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        path = write(small(), tmp_path / "m.onnx")
+        out = ["-o", str(tmp_path / "o.onnx")]
+        more = {"fix": [path, *out, "--batch"], "convert": [path, *out, "--to", "onnx-13"], "conform": []}[command]
+
+        assert main([command, *more, *words]) == 2
+        assert sentence in capsys.readouterr().err
+        assert [each.name for each in tmp_path.iterdir()] == ["m.onnx"]
 
 
 class TestProcess:

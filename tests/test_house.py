@@ -20,7 +20,7 @@ FLOORS = [
     {"text"},
     {"errors"},
     {"specs", "dtypes", "dims"},
-    {"bounds", "conditions", "narrowing"},
+    {"apart", "bounds", "conditions", "narrowing"},
     {"target", "shape"},
     {"semantics", "balance"},
     {"cases"},

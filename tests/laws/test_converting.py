@@ -17,7 +17,7 @@ import onnxruntime
 import pytest
 from onnx import defs
 
-from onereshape.convert import converter
+from onereshape.apart import room
 from onereshape.convert.opset import change_opset
 from onereshape.errors import ReshapeError
 from onereshape.formats.model_files import load
@@ -148,10 +148,10 @@ def test_the_layout_of_14(kind: str, tmp_path: Path) -> None:
 
 def test_a_child_that_dies_takes_nobody_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     row = next(row for row in WORLD if "= Squeeze<" in row.body)
-    monkeypatch.setattr(converter, "_CHILD", converter._Child())
+    room.here().end()
     monkeypatch.setattr(sys, "executable", "/bin/true")
     assert outcome(row, 12, 13, tmp_path) == "refused"
     monkeypatch.undo()
     assert outcome(row, 12, 13, tmp_path) == "same"
-    converter._end(converter._CHILD.process)  # type: ignore[arg-type]
+    room.here().end()
     assert outcome(row, 12, 13, tmp_path) == "same"

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from onereshape.cli.limits import add_limits, limited_by
 from onereshape.errors import FormatError, ReshapeError
 from onereshape.formats.atomic import replacing
 from onereshape.text import shown
@@ -37,7 +38,6 @@ engines: onnx-reference-24, onnx-reference-13, onnx-inference-24, onnx-inference
 
 _CLEAR = "\r\x1b[K"
 """Empties a terminal's line."""
-_LONGEST = 86400
 _WIDEST = 60
 """Signs of an engine's name beside the progress."""
 
@@ -57,9 +57,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--spec", metavar="NAME", help="what a MODULE:FUNCTION is held against (default: onnx, the newest)"
     )
-    parser.add_argument(
-        "--timeout", metavar="SECONDS", type=float, default=60.0, help="how long one answer may take (default: 60)"
-    )
+    add_limits(parser)
     parser.add_argument(
         "--markdown",
         metavar="FILE",
@@ -79,7 +77,8 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any], int]:
     cases = find_cases(args.case, CASES) if args.case else CASES
     _check(args, engines)
     shows = sys.stderr is not None and sys.stderr.isatty()
-    result = run(engines, cases, seconds=args.timeout, progress=_progress if shows else None)
+    with limited_by(args):
+        result = run(engines, cases, progress=_progress if shows else None)
     if shows:
         sys.stderr.write(_CLEAR)
     for column in result.columns:
@@ -98,8 +97,6 @@ def _check(args: argparse.Namespace, engines: tuple[Engine, ...]) -> None:
         raise ReshapeError("bad-usage", why=f"{names} cannot be asked: not installed here")
     if args.spec is not None and not any(engine.kind == "own" for engine in engines):
         raise ReshapeError("bad-usage", why="--spec says what a MODULE:FUNCTION is held against, and none is asked")
-    if not 0 < args.timeout <= _LONGEST:
-        raise ReshapeError("bad-usage", why=f"--timeout is {args.timeout:g}, but it takes seconds, up to {_LONGEST}")
     if args.markdown is None:
         return
     if not args.markdown.endswith(".md"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from onereshape.cli.limits import add_limits, limited_by
 from onereshape.convert.extract import extract
 from onereshape.convert.files import check_output, check_weights, write
 from onereshape.convert.plan import attributes_of, opset_of
@@ -47,6 +48,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="OUT", required=True, help=".onnx or .onnxtxt, .xml (with its .bin), or .json"
     )
+    add_limits(parser)
     parser.add_argument("--json", action="store_true", help="answer, and report errors, as one JSON object on stdout")
 
 
@@ -56,7 +58,7 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     check_output(args.model, args.output, row)
     model = load(args.model)
     check_weights(model, args.output, row)
-    with blamed(model):
+    with limited_by(args), blamed(model):
         found = _converted(args, model, row)
     lines = []
     for name, before, after, assumed in found:

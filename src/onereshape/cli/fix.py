@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from onereshape.cli.check import add_dims
+from onereshape.cli.limits import add_limits, read_memory
 from onereshape.cli.typed import asked_dims
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model_files import load, save
@@ -53,6 +54,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-certify", action="store_true", help="write without running anything, and say so")
     parser.add_argument("--copy-weights", action="store_true", help="copy external data beside OUT, in another folder")
     parser.add_argument("--seed", type=int, default=0, help="of the inputs that are drawn (default 0)")
+    add_limits(parser)
     parser.add_argument("--json", action="store_true", help="answer, and report errors, as one JSON object on stdout")
 
 
@@ -63,6 +65,7 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
 
     batch, free, more = asked_dims(args.batch, args.free)
     path, written = _paths(args, more)
+    memory = read_memory(args.memory)
     model = load(path)
     with _bar() as progress:
         try:
@@ -75,6 +78,8 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
                 witness=args.witness,
                 unwitnessed=args.unwitnessed,
                 seed=args.seed,
+                timeout=args.timeout,
+                memory=memory,
                 progress=progress,
             )
         except FixError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from onereshape.arrays.numpy_arrays import Array
+from onereshape.cli.limits import read_memory
 from onereshape.cli.typed import read_element_type, read_shape
 from onereshape.dtypes import DType, type_name
 from onereshape.errors import FormatError, ReshapeError
@@ -27,7 +27,6 @@ from onereshape.specs import Spec
 
 _SUFFIXES = {".npy", ".zarr"}
 _OPTIONS = {"chunks": "--chunks", "memory": "--memory", "scheduler": "--scheduler"}
-_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 _DEFAULT_MEMORY = 2 * 10**9
 _LARGE = 1 << 28
 """Bytes of a file in Fortran order from which on it is not read as a whole."""
@@ -73,7 +72,8 @@ def answer(
     items = typed(Tensor(np.empty(0, opened.dtype)), read_element_type(args.dtype), args.input).array
     output = operator.output_dims(_Described(opened.dims, known(items, row, args.input).dtype))
     chunks = _read_chunks(args.chunks, output, args.output)
-    memory = _read_memory(args.memory)
+    memory = read_memory(args.memory)
+    memory = _DEFAULT_MEMORY if memory is None else memory
     name = type_name(items.dtype)
     lines = [f"{args.input}: {name} {list(opened.dims)} -> {list(output)}"]
     machine: dict[str, Any] = {
@@ -142,20 +142,6 @@ def _read_chunks(text: str | None, output: tuple[int, ...], path: str | None) ->
         why = f"--chunks {text}: it takes a positive size, or -1 for all, for each axis of {list(output)}"
         raise ReshapeError("bad-usage", why=why)
     return tuple(max(1, dim) if size == -1 else min(size, max(1, dim)) for size, dim in zip(sizes, output, strict=True))
-
-
-def _read_memory(text: str | None) -> int:
-    """The bytes of `2GB`, `512 MiB` or `1e9`.
-
-    >>> _read_memory("2GB"), _read_memory("512MiB"), _read_memory("1000")
-    (2000000000, 536870912, 1000)
-    """
-    if text is None:
-        return _DEFAULT_MEMORY
-    found = re.fullmatch(r"\s*([0-9]{1,18})\s*([kmgt]?i?)b?\s*", text.lower())
-    if found is None or found[2] not in _UNITS:
-        raise ReshapeError("bad-usage", why=f"--memory {text}: write a whole number with a unit, such as 2GB or 512MiB")
-    return int(found[1]) * _UNITS[found[2]]
 
 
 @contextmanager

@@ -1,22 +1,17 @@
-"""The child process in which an engine is asked: `python -m onereshape.conformance.child ENGINE`.
-
-Questions come as one JSON list on standard input.  A first line of JSON says that the engine could be imported, then
-each answer is a line, written as soon as it is known: whatever the engine does to this process, the parent knows which
-question it was asked last.
-"""
+"""An engine in the child process in which it is asked (`apart.room`): `load` once, then `put` for each question."""
 
 from __future__ import annotations
 
-import json
-import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
 from math import prod
-from typing import Any, NoReturn, TextIO
+from typing import Any
 
 import numpy as np
 
+from onereshape.apart.kept import KEPT, keep
+from onereshape.apart.messages import Arrays, Plain
 from onereshape.conformance.engines import Engine, find_engines
 from onereshape.conformance.questions import Answer, Output, Question, Refused
 
@@ -71,45 +66,15 @@ def _load(engine: Engine) -> Ask:
     return own(function) if engine.kind == "own" else function
 
 
-def serve(engine: Engine, questions: list[dict[str, Any]], out: TextIO) -> None:
-    """Answers until the questions end, or until memory may have been overwritten."""
-    ask = _load(engine)
-    _say({"ready": engine.name}, out)
-    for fields in questions:
-        given = answer(ask, Question.from_json(fields))
-        _say(given.to_json(), out)
-        if given.kind == "wrong elements":  # whoever reads beyond data may also have written: a new process goes on
-            return
-
-
-def _say(line: dict[str, Any], out: TextIO) -> None:
-    out.write(json.dumps(line) + "\n")
-    out.flush()
-
-
-def main() -> NoReturn:
-    """Runs as the parent asks, keeping standard output for the answers alone."""
-    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    _leave_no_core_file()
+def load(told: Plain, _arrays: Arrays) -> tuple[Plain, Arrays]:
+    """Imports an engine; an answer says why it cannot be."""
     try:
-        (engine,) = find_engines(sys.argv[1:], "onnx")
-        serve(engine, json.load(sys.stdin), out)
-    except Exception as error:  # noqa: BLE001 - the last line is what the parent shows
-        sys.stderr.write(f"\n{_first_line(f'{type(error).__name__}: {error}')}\n")
-        sys.stderr.flush()
-        os._exit(1)
-    os._exit(0)  # an engine that fails while it is torn down must not be blamed on a question
+        (engine,) = find_engines([told["engine"]], "onnx")
+        return {"number": keep(_load(engine))}, {}
+    except Exception as error:  # noqa: BLE001 - whatever an import can raise
+        return {"broken": _first_line(f"{type(error).__name__}: {error}")}, {}
 
 
-def _leave_no_core_file() -> None:
-    try:
-        import resource  # noqa: PLC0415 - not on Windows
-
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    except (ImportError, OSError, ValueError):
-        return
-
-
-if __name__ == "__main__":
-    main()
+def put(told: Plain, _arrays: Arrays) -> tuple[Plain, Arrays]:
+    """Puts one question to an engine that was loaded."""
+    return answer(KEPT[told["number"]], Question.from_json(told["question"])).to_json(), {}

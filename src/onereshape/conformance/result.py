@@ -12,7 +12,7 @@ from onereshape.conformance.cases import SPECIFICATIONS, Case, question, says
 from onereshape.conformance.engines import Engine
 from onereshape.conformance.questions import Answer
 from onereshape.conformance.reasons import reason
-from onereshape.conformance.runner import SECONDS, BrokenEngine, ask_all
+from onereshape.conformance.runner import BrokenEngine, ask_all
 
 Key = tuple[str, str]
 """The name of a case, and what a 0 means in it."""
@@ -145,18 +145,15 @@ def run(
     engines: Sequence[Engine],
     cases: Sequence[Case],
     *,
-    seconds: float = SECONDS,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Result:
-    """Puts every case to every engine that is installed."""
+    """Puts every case to every engine that is installed, within the limits in force."""
     rows = rows_of(cases)
-    columns = tuple(_column(engine, rows, seconds, progress) for engine in engines)
+    columns = tuple(_column(engine, rows, progress) for engine in engines)
     return Result(rows, columns, f"{platform.system()} {platform.machine()}, Python {platform.python_version()}")
 
 
-def _column(
-    engine: Engine, rows: Sequence[Row], seconds: float, progress: Callable[[str, int, int], None] | None
-) -> Column:
+def _column(engine: Engine, rows: Sequence[Row], progress: Callable[[str, int, int], None] | None) -> Column:
     if not engine.is_installed:
         return Column(engine, "not installed")
     put = {row.key: asked for row in rows if (asked := engine.question(row.case, row.zero)) is not None}
@@ -166,7 +163,7 @@ def _column(
             progress(engine.name, done, len(put))
 
     try:
-        answers = ask_all(engine, list(put.values()), seconds=seconds, progress=report)
+        answers = ask_all(engine, list(put.values()), progress=report)
     except BrokenEngine as broken:
         return Column(engine, f"broken: {broken}", engine.version)
     verdicts = {key: Verdict(says(put[key]), given) for key, given in zip(put, answers, strict=True)}

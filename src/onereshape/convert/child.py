@@ -1,27 +1,27 @@
-"""The child process that converts nodes: `python -m onereshape.convert.child`.
+"""One node in another opset: onnx's converter, and onnxruntime's word for it, in a child process (`apart.room`).
 
-A damaged node can end the process in onnx's converter, and some sound ones do so in onnxruntime.  Here it is only this
-process that ends, and the node is refused.
-
-A question on standard input is two integers of 8 bytes, the opset and the length, and a model of one node; an answer on
-standard output is two integers, 1 for a model or 0 for the reason why not, and the length, and that.
+A damaged node can end the process in onnx's converter, and some sound ones do so in onnxruntime.  Here it is only the
+child that ends, and the node is refused.
 """
 
 from __future__ import annotations
 
-import os
-import struct
-import sys
-from typing import BinaryIO
-
 import onnx
 from onnx import checker, shape_inference, version_converter
 
+from onereshape.apart.messages import Arrays, Plain, bytes_array
 from onereshape.convert.resizing import resized
 from onereshape.convert.trial import CannotConvertError, compare
 from onereshape.formats.model import cause
 
-HEAD = struct.Struct("<qq")
+
+def converted(told: Plain, arrays: Arrays) -> tuple[Plain, Arrays]:
+    """A model of one node in another opset, or why not."""
+    try:
+        found = checked(onnx.ModelProto.FromString(arrays["model"].tobytes()), told["opset"])
+    except CannotConvertError as error:
+        return {"refused": str(error)}, {}
+    return {}, {"model": bytes_array(found.SerializeToString())}
 
 
 def checked(model: onnx.ModelProto, new: int) -> onnx.ModelProto:
@@ -43,37 +43,3 @@ def _by_onnx(model: onnx.ModelProto, new: int) -> onnx.ModelProto:
     except Exception as error:  # noqa: BLE001 - assertions of C++ and errors of its own
         said = cause(error).partition("failed: ")[2] or cause(error)
         raise CannotConvertError(f"onnx's converter says: {said.replace('$', '')}") from None
-
-
-def read(stream: BinaryIO) -> tuple[int, bytes] | None:
-    """One message: its number and its content; None where the other side has gone."""
-    head = stream.read(HEAD.size)
-    if len(head) < HEAD.size:
-        return None
-    number, length = HEAD.unpack(head)
-    content = stream.read(length)
-    return (number, content) if len(content) == length else None
-
-
-def write(stream: BinaryIO, number: int, content: bytes) -> None:
-    """Writes one message."""
-    stream.write(HEAD.pack(number, len(content)) + content)
-    stream.flush()
-
-
-def main() -> None:
-    """Answers until standard input ends."""
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what libraries print is no answer
-    while (asked := read(sys.stdin.buffer)) is not None:
-        new, content = asked
-        try:
-            found = checked(onnx.ModelProto.FromString(content), new)
-        except CannotConvertError as error:
-            write(answers, 0, str(error).encode())
-        else:
-            write(answers, 1, found.SerializeToString())
-
-
-if __name__ == "__main__":
-    main()

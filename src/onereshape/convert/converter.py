@@ -7,16 +7,12 @@ becomes a model of its own, and is kept only if onnxruntime gives the same outpu
 
 from __future__ import annotations
 
-import atexit
-import subprocess
-import sys
-from contextlib import suppress
-
 import onnx
 import onnx_ir as ir
 from onnx import helper
 
-from onereshape.convert import child
+from onereshape.apart.messages import bytes_array
+from onereshape.apart.room import Ended, ask
 from onereshape.convert.trial import IR_VERSION, CannotConvertError
 from onereshape.convert.unchanged import Known
 
@@ -36,7 +32,7 @@ class Converter:
         key = model.SerializeToString(deterministic=True), new
         if key not in self.seen:
             try:
-                self.seen[key] = _CHILD.ask(new, key[0])
+                self.seen[key] = _asked(key[0], new)
             except CannotConvertError as error:
                 self.seen[key] = str(error)
         found = self.seen[key]
@@ -81,43 +77,13 @@ def _info(value: ir.Value, name: str) -> onnx.ValueInfoProto:
     return helper.make_tensor_value_info(name, int(value.type.dtype), dims)
 
 
-class _Child:
-    """The process that converts, started when it is needed and again when it has died."""
-
-    def __init__(self) -> None:
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def ask(self, new: int, model: bytes) -> onnx.ModelProto:
-        """The model of one node in another opset, or a CannotConvertError."""
-        process = self.process
-        if process is None or process.poll() is not None:
-            # -P: the working folder may hold modules by the names of those that are installed.
-            command = [sys.executable, "-P", "-m", "onereshape.convert.child"]
-            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-            process = self.process = subprocess.Popen(command, **pipes)  # type: ignore[call-overload]  # noqa: S603
-            atexit.register(_end, process)
-        try:
-            child.write(process.stdin, new, model)  # type: ignore[arg-type]
-            answer = child.read(process.stdout)  # type: ignore[arg-type]
-        except BrokenPipeError:
-            answer = None
-        if answer is None:
-            _end(process)
-            raise CannotConvertError("onnx's converter, or onnxruntime, breaks down on it")
-        good, content = answer
-        if not good:
-            raise CannotConvertError(content.decode())
-        found: onnx.ModelProto = onnx.ModelProto.FromString(content)
-        return found
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.kill()
-    process.wait()
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            with suppress(BrokenPipeError):
-                pipe.close()
-
-
-_CHILD = _Child()
+def _asked(model: bytes, new: int) -> onnx.ModelProto:
+    """The model of one node in another opset, or a CannotConvertError."""
+    try:
+        told, arrays = ask("onereshape.convert.child:converted", {"opset": new}, {"model": bytes_array(model)})
+    except Ended as ended:
+        raise CannotConvertError(f"onnx's converter, or onnxruntime, {ended}") from None
+    if "refused" in told:
+        raise CannotConvertError(str(told["refused"]))
+    found: onnx.ModelProto = onnx.ModelProto.FromString(arrays["model"].tobytes())
+    return found

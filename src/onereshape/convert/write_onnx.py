@@ -5,12 +5,13 @@ from __future__ import annotations
 import gzip
 
 import onnx
-from onnx import checker, helper, parser, printer
+from onnx import helper, parser, printer
 
 from onereshape.convert.plan import Plan, Step, Tensor, attributes_of
 from onereshape.dims import parse
-from onereshape.formats.model import cause, unwritable
+from onereshape.formats.model import unwritable
 from onereshape.formats.onnx_merge import to_ir
+from onereshape.formats.onnx_native import refused_by_checker
 from onereshape.formats.onnx_reshapes import reshapes
 
 _INITIALIZERS_ALONE = 4
@@ -53,10 +54,9 @@ def onnx_bytes(plan: Plan, path: str, suffix: str) -> bytes:
     """The content of a file of that suffix; nothing that the checker refuses is written."""
     proto = onnx_model(plan, plan.opset or plan.spec.version)
     if all(tensor.dims is not None for tensor in (*plan.inputs, *plan.outputs)):  # the checker asks for a rank
-        try:
-            checker.check_model(proto, full_check=True)
-        except Exception as error:  # noqa: BLE001 - the checker's errors and those of shape inference
-            raise unwritable(path, f"onnx.checker refuses the model: {cause(error)}") from None
+        said = refused_by_checker(proto.SerializeToString())
+        if said is not None:
+            raise unwritable(path, f"onnx.checker refuses the model: {said}")
     if suffix == ".onnxtxt":
         return _text(proto, path).encode()
     content = proto.SerializeToString()

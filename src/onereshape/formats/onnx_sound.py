@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from onereshape.errors import ReshapeError
 from onereshape.formats.model import Model, cause
+from onereshape.formats.onnx_native import refused_by_checker
 
 if TYPE_CHECKING:
     import onnx_ir as ir
@@ -47,10 +48,10 @@ def complaint(model: ir.Model) -> str | None:  # noqa: C901 - all that the check
             if tensor.name not in listed:
                 graph.input.append(onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)))
             del graph.initializer[index]
-        onnx.checker.check_model(proto, full_check=True)
-    except Exception as error:  # noqa: BLE001 - the checker's errors, those of shape inference, and of a graph that is none
+        content = proto.SerializeToString()
+    except Exception as error:  # noqa: BLE001 - of a graph that is none
         return cause(error)
-    return None
+    return refused_by_checker(content)
 
 
 @contextmanager

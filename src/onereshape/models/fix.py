@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from onereshape.apart.limits import SECONDS, checked, limited
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model import Model, cause
 from onereshape.formats.model_files import load, refreshed
@@ -79,6 +80,8 @@ def fix(  # noqa: PLR0913 - the options of the command
     witness: str | os.PathLike[str] | None = None,
     unwitnessed: bool = False,
     seed: int = 0,
+    timeout: float = SECONDS,
+    memory: int | None = None,
     progress: Progress | None = None,
 ) -> Fixed:
     """The model with the asked dims free: `batch={"x": 0}` (True: axis 0 of every input that shares that size), or
@@ -86,8 +89,10 @@ def fix(  # noqa: PLR0913 - the options of the command
 
     onnxruntime runs both models before anything is returned; a FixError says where they differ.  The original is itself
     the truth for a batch, sample by sample; at another size of another dim only a second export is (`witness`), and
-    without one nothing is returned unless `unwitnessed` asks for it.
+    without one nothing is returned unless `unwitnessed` asks for it.  It runs in a child process, where one answer may
+    take `timeout` seconds and `memory` bytes (None: half of what is free).
     """
+    limit = checked(timeout, memory)
     given = _model(model)
     asked = requested(given, batch, free)
     if not asked and not simplify:
@@ -96,6 +101,7 @@ def fix(  # noqa: PLR0913 - the options of the command
         raise ReshapeError("bad-usage", why="a witness is for freed dims other than the batch, and none are asked for")
     if given.format != "onnx":
         raise FixError("unsupported-model", why=f"{given.path}: only ONNX models are rewritten")
+    _prepare(certify and bool(asked))
     fixed = _copy(given, inline=bool(asked))
     changes: list[Change] = []
     settings: Mapping[str, Any] = {"kind": "same", "size": 1, "outputs": {}}
@@ -122,7 +128,8 @@ def fix(  # noqa: PLR0913 - the options of the command
     if certify:
         other = None if witness is None else load(witness).ir
         settings = {**settings, "witness": other, "seed": seed, "progress": progress}
-        certificate = _certificate(given, fixed, asked, settings)
+        with limited(limit):
+            certificate = _certificate(given, fixed, asked, settings)
         if not certificate.holds and not (unwitnessed and certificate.status == "unwitnessed"):
             code = "unwitnessed" if certificate.status == "unwitnessed" else "not-certified"
             error = FixError(code, why=certificate.reason)
@@ -133,6 +140,15 @@ def fix(  # noqa: PLR0913 - the options of the command
 
 def _model(model: Model | str | os.PathLike[str]) -> Model:
     return model if isinstance(model, Model) else load(model)
+
+
+def _prepare(needed: bool) -> None:
+    """Has onnxruntime loaded in its process, while this one decides what to ask it."""
+    if not needed:
+        return
+    from onereshape.models.certificates.engine import prepare  # noqa: PLC0415 - only who certifies needs it
+
+    prepare()
 
 
 def _copy(model: Model, *, inline: bool) -> Model:

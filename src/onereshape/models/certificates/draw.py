@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import prod
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
 import numpy as np
 import onnx_ir as ir
 
+from onereshape.apart.limits import limits, size
 from onereshape.models.certificates.engine import Array
 from onereshape.models.certificates.size_values import Style, size_values
 from onereshape.models.certificates.suits import Kind, Suit, fed, suits_of
@@ -26,6 +28,8 @@ _SPECIAL: Final = 3
 _ROOM: Final = 8
 _FAR: Final = 3000
 """Integers that are far from those that masks and counts have."""
+_DRAWING: Final = 64
+"""Bytes that each element takes while it is drawn, in float64 and more than once, and kept for several runs."""
 UNNAMED: Final = "?"
 """What dims are called that have neither a size nor a name."""
 SIZES: Final = frozenset({"size", "scale"})
@@ -70,6 +74,9 @@ def draw(  # noqa: PLR0913 - what is drawn, and how
         name = value.name or ""
         _check(value)
         dims = dims_of(value, sizes, manner.default)
+        if prod(dims) > limits().memory // _DRAWING:
+            why = f"drawing them takes more than {size(limits().memory)} of memory"
+            raise Undrawable(f"input {name!r} has {prod(dims)} elements, and {why}")
         suit = suits[name]
         if name in given:
             drawn[name] = given[name]

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
-import onnx
 import onnx_ir as ir
 
+from onereshape.formats.onnx_native import Dims, inferred_dims
 from onereshape.models.constants import constant_tensor
 
 _MOST: Final = 5000
@@ -73,7 +73,6 @@ _POSITIVE: Final = frozenset({"Log", "Sqrt"})
 _DOMAINS: Final = frozenset({"", "ai.onnx"})
 
 Kind = Literal["float", "positive", "index", "mask", "size", "scale", "bytes", "integer", "bool", "string"]
-Dims = tuple[int | str | None, ...]
 """The dims of a value: numbers, names, and None for what is not known."""
 
 
@@ -314,17 +313,10 @@ def _integer(node: ir.Node, name: str) -> int:
 def _inferred(model: ir.Model) -> dict[str, Dims]:
     """The shapes that onnx infers, from a copy without the large weights; nothing where it cannot."""
     try:
-        inferred = onnx.shape_inference.infer_shapes(ir.to_proto(_without_weights(model)), data_prop=True)
-    except Exception:  # noqa: BLE001 - what cannot be inferred is simply not known
+        content: bytes = ir.to_proto(_without_weights(model)).SerializeToString()
+    except Exception:  # noqa: BLE001 - of a graph that is none
         return {}
-    return {
-        info.name: tuple(
-            dim.dim_value if dim.HasField("dim_value") else dim.dim_param or None
-            for dim in info.type.tensor_type.shape.dim
-        )
-        for info in inferred.graph.value_info
-        if info.type.tensor_type.HasField("shape")
-    }
+    return inferred_dims(content)
 
 
 def _without_weights(model: ir.Model) -> ir.Model:

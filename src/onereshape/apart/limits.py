@@ -1,0 +1,92 @@
+"""How long an answer of native code may take, and how much memory: one pair for all that a command runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+
+from onereshape.errors import ReshapeError
+
+SECONDS = 120.0
+_LONGEST = 86400
+_LEAST = 256 * 10**6
+"""Bytes: with less not even the engine itself can be loaded."""
+_ALL = 1 << 62
+_UNKNOWN = 4 * 10**9
+"""What is taken for free memory where the system does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Of one answer."""
+
+    seconds: float
+    memory: int
+    """Bytes."""
+
+
+_LIMITS: ContextVar[Limits | None] = ContextVar("limits", default=None)
+
+
+def limits() -> Limits:
+    """The limits in force here."""
+    return _LIMITS.get() or Limits(SECONDS, _half())
+
+
+def checked(seconds: float, memory: int | None) -> Limits:
+    """The limits that somebody asks for; no memory: half of what is free."""
+    if not 0 < seconds <= _LONGEST:
+        raise ReshapeError("bad-usage", why=f"--timeout is {seconds:g}, but it takes seconds, up to {_LONGEST}")
+    if memory is not None and memory < _LEAST:
+        why = f"--memory is {size(memory)}, and an engine needs at least {size(_LEAST)}"
+        raise ReshapeError("bad-usage", why=why)
+    return Limits(seconds, _half() if memory is None else memory)
+
+
+@contextmanager
+def limited(limit: Limits) -> Iterator[None]:
+    """Sets the limits of everything inside."""
+    token = _LIMITS.set(limit)
+    try:
+        yield
+    finally:
+        _LIMITS.reset(token)
+
+
+def _half() -> int:
+    """Half of the bytes that are free."""
+    return max(_LEAST, _free() // 2)
+
+
+def _free() -> int:
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        found = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
+    except (OSError, StopIteration, ValueError):  # not Linux
+        try:
+            found = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        except (AttributeError, OSError, ValueError):
+            return _UNKNOWN
+    return min(found, *_granted(), _ALL)
+
+
+def _granted() -> list[int]:
+    """What a container leaves to this process."""
+    try:
+        most, used = (int(Path("/sys/fs/cgroup", name).read_text("ascii")) for name in ("memory.max", "memory.current"))
+    except (OSError, ValueError):  # none, or `max`
+        return []
+    return [max(0, most - used)]
+
+
+def size(number: int) -> str:
+    """Bytes as a sentence names them.
+
+    >>> size(2_500_000_000), size(256_000_000)
+    ('2.5 GB', '256 MB')
+    """
+    return f"{number / 10**9:.1f} GB" if number >= 10**9 else f"{number / 10**6:.0f} MB"

@@ -1,0 +1,47 @@
+"""The options of all commands that run native code: how long an answer may take, and in how much memory."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from contextlib import AbstractContextManager
+
+from onereshape.apart.limits import SECONDS, checked, limited
+from onereshape.errors import ReshapeError
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+
+
+def add_limits(parser: argparse.ArgumentParser) -> None:
+    """Adds them."""
+    parser.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=float,
+        default=SECONDS,
+        help=f"how long one answer of an engine may take: a load, or a run (default: {SECONDS:g})",
+    )
+    parser.add_argument(
+        "--memory",
+        metavar="SIZE",
+        help="the most that an engine may use, such as 2GB (default: half of what is free on this machine)",
+    )
+
+
+def limited_by(args: argparse.Namespace) -> AbstractContextManager[None]:
+    """Sets the limits for whatever runs inside."""
+    return limited(checked(args.timeout, read_memory(args.memory)))
+
+
+def read_memory(text: str | None) -> int | None:
+    """The bytes of `2GB`, `512 MiB` or `1000`; None where nothing is said.
+
+    >>> read_memory("2GB"), read_memory("512MiB"), read_memory("1000")
+    (2000000000, 536870912, 1000)
+    """
+    if text is None:
+        return None
+    found = re.fullmatch(r"\s*([0-9]{1,18})\s*([kmgt]?i?)b?\s*", text.lower())
+    if found is None or found[2] not in _UNITS:
+        raise ReshapeError("bad-usage", why=f"--memory {text}: write a whole number with a unit, such as 2GB or 512MiB")
+    return int(found[1]) * _UNITS[found[2]]

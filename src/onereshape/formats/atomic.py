@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import secrets
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from onereshape.errors import FormatError
+from onereshape.formats.temporary import opened, remove_dead, temporary
 
 
 @contextmanager
@@ -18,25 +18,47 @@ def replacing(path: str) -> Iterator[BinaryIO]:
     """A file to write to, which becomes `path` when the block ends, and vanishes when the block fails.
 
     The bytes go to a temporary file in the same folder, which is then renamed: whoever opens `path` finds the old
-    content or the new one, never a part.  An existing file keeps its permissions, a new one gets the usual ones, and a
-    symbolic link stays a link.  Every `OSError`, a full disk included, becomes a `FormatError`.
+    content or the new one, never a part; after a power cut too.  An existing file keeps its permissions, a new one gets
+    the usual ones, and a symbolic link stays a link.  Every `OSError`, a full disk included, becomes a `FormatError`.
     """
-    final = Path(os.path.realpath(path))
-    # Short, so that a name that the file system can just hold does not become too long.
-    beside = final.with_name(f".onereshape-{secrets.token_hex(8)}.tmp")
+    with replacing_in_turn([path]) as (file,):
+        yield file
+
+
+@contextmanager
+def replacing_in_turn(paths: Sequence[str]) -> Iterator[list[BinaryIO]]:
+    """The same for several files: all are written before the first is renamed, and the renames come in this order.
+
+    A kill between two renames leaves the first files new and the others old: whoever calls chooses an order in which
+    that is harmless.  A path may come more than once, to be replaced again.
+    """
+    temporaries: list[Path] = []
+    path = paths[-1]
     try:
-        mode = mode_to_keep(path, final)
-        with beside.open("xb") as file:  # opened plainly, so that the umask has its say
-            yield file
-        if mode is not None:
-            beside.chmod(mode)
-        beside.replace(final)
+        with ExitStack() as open_files:
+            moves = []
+            for path in paths:
+                final = Path(os.path.realpath(path))
+                mode = mode_to_keep(path, final)
+                remove_dead(final.parent)
+                moves.append((path, open_files.enter_context(_created(final.parent, temporaries)), mode, final))
+            yield [file for _, file, _, _ in moves]
+            for path, file, mode, _ in moves:
+                file.flush()
+                if mode is not None:
+                    os.fchmod(file.fileno(), mode)
+                os.fsync(file.fileno())
+            for (path, _, _, final), beside in zip(moves, list(temporaries), strict=True):
+                beside.replace(final)
+                temporaries.remove(beside)
+                _sync_folder(final.parent)
     except OSError as error:
-        _remove(beside)
-        why = "its folder does not exist" if isinstance(error, FileNotFoundError) else error.strerror or str(error)
+        _remove(temporaries)
+        folder = Path(os.path.realpath(path)).parent
+        why = error.strerror or str(error) if folder.is_dir() else "its folder does not exist"
         raise FormatError("unwritable", path=path, why=why) from None
     except BaseException:  # an interrupt too
-        _remove(beside)
+        _remove(temporaries)
         raise
 
 
@@ -55,6 +77,26 @@ def mode_to_keep(path: str, final: Path) -> int | None:
     return stat.S_IMODE(there.st_mode)
 
 
-def _remove(beside: Path) -> None:
+def _created(folder: Path, temporaries: list[Path]) -> BinaryIO:
+    """A new temporary file; its name is in the list before it exists, so that no interrupt can leave it behind."""
+    while True:
+        temporaries.append(temporary(folder))
+        if (file := opened(temporaries[-1])) is not None:
+            return file
+        temporaries.pop()
+
+
+def _sync_folder(folder: Path) -> None:
+    """Has the rename itself on the disk before anything comes after it; not every file system can."""
     with suppress(OSError):
-        beside.unlink()
+        number = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
+
+
+def _remove(temporaries: list[Path]) -> None:
+    for beside in temporaries:
+        with suppress(OSError):
+            beside.unlink()

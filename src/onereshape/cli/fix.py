@@ -16,7 +16,9 @@ from typing import Any
 from onereshape.cli.check import add_dims
 from onereshape.cli.typed import asked_dims
 from onereshape.errors import FixError, ReshapeError
-from onereshape.formats.model_files import load, save
+from onereshape.formats.model import Model
+from onereshape.formats.model_files import data_files, load, save
+from onereshape.formats.overwriting import is_same, refuse_overwriting
 
 HELP = "free a baked dim of a model, and compare what the result answers with what the original does"
 EXAMPLE = """\
@@ -60,6 +62,7 @@ def answer(args: argparse.Namespace) -> tuple[str, dict[str, Any]]:
     batch, free, more = asked_dims(args.batch, args.free)
     path, written = _paths(args, more)
     model = load(path)
+    _check_others(args, model, written)
     with _bar() as progress:
         try:
             fixed = fix(
@@ -115,6 +118,15 @@ def _paths(args: argparse.Namespace, more: list[str]) -> tuple[str, str]:
         why = f"{outs[0]} is the input itself, which is changed only with --in-place"
         raise ReshapeError("bad-usage", why=why)
     return path, outs[0]
+
+
+def _check_others(args: argparse.Namespace, model: Model, written: str) -> None:
+    """Refuses to write over what the model or its witness refers to; over the model itself only in place."""
+    if any(is_same(file, written) for file in data_files(model)):
+        why = f"{written} holds the weights of {model.path}, which are never changed: name another OUT"
+        raise ReshapeError("bad-usage", why=why)
+    if args.witness is not None:
+        refuse_overwriting([written], args.witness, data_files(load(args.witness)))
 
 
 def _write(model: Any, written: str, *, copy_weights: bool) -> None:

@@ -7,10 +7,20 @@ import stat
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from onereshape.errors import FormatError
 from onereshape.formats.temporary import opened, remove_dead, temporary
+
+
+class _Move(NamedTuple):
+    """A file that becomes another."""
+
+    path: str
+    file: BinaryIO
+    mode: int | None
+    beside: Path
+    final: Path
 
 
 @contextmanager
@@ -33,30 +43,32 @@ def replacing_in_turn(paths: Sequence[str]) -> Iterator[list[BinaryIO]]:
     that is harmless.  A path may come more than once, to be replaced again.
     """
     temporaries: list[Path] = []
-    path = paths[-1]
+    blamed = paths[-1]
     try:
         with ExitStack() as open_files:
             moves = []
             for path in paths:
-                final = Path(os.path.realpath(path))
+                blamed, final = path, Path(os.path.realpath(path))
                 mode = mode_to_keep(path, final)
                 remove_dead(final.parent)
-                moves.append((path, open_files.enter_context(_created(final.parent, temporaries)), mode, final))
-            yield [file for _, file, _, _ in moves]
-            for path, file, mode, _ in moves:
-                file.flush()
-                if mode is not None:
-                    os.fchmod(file.fileno(), mode)
-                os.fsync(file.fileno())
-            for (path, _, _, final), beside in zip(moves, list(temporaries), strict=True):
-                beside.replace(final)
-                temporaries.remove(beside)
-                _sync_folder(final.parent)
+                file = open_files.enter_context(_created(final.parent, temporaries))
+                moves.append(_Move(path, file, mode, temporaries[-1], final))
+            yield [move.file for move in moves]
+            for move in moves:
+                blamed = move.path
+                move.file.flush()
+                if move.mode is not None:
+                    os.fchmod(move.file.fileno(), move.mode)
+                os.fsync(move.file.fileno())
+            for move in moves:
+                blamed = move.path
+                move.beside.replace(move.final)
+                _sync_folder(move.final.parent)
     except OSError as error:
         _remove(temporaries)
-        folder = Path(os.path.realpath(path)).parent
-        why = error.strerror or str(error) if folder.is_dir() else "its folder does not exist"
-        raise FormatError("unwritable", path=path, why=why) from None
+        if Path(os.path.realpath(blamed)).parent.is_dir():
+            raise FormatError("unwritable", path=blamed, why=error.strerror or str(error)) from None
+        raise FormatError("unwritable", path=paths[-1], why="its folder does not exist") from None
     except BaseException:  # an interrupt too
         _remove(temporaries)
         raise

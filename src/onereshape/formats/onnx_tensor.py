@@ -38,8 +38,8 @@ def read(path: str) -> Tensor:
     proto = _parse(path)
     element_type = _element_type(proto, path)
     _check_texts(proto, path)
-    if proto.external_data or proto.data_location:
-        _load_external(proto, element_type, path)
+    external = proto.external_data or proto.data_location
+    data_file = _load_external(proto, element_type, path) if external else None
     if not proto.raw_data:
         proto.ClearField("raw_data")
     _check_count(proto, element_type, path)
@@ -51,7 +51,7 @@ def read(path: str) -> Tensor:
         except (ValueError, TypeError) as error:  # more than 64 dims, or a dim beyond int64 beside a 0
             raise _unreadable(path, f"has dims that NumPy cannot hold ({error})") from None
     metadata = {entry.key: entry.value for entry in proto.metadata_props}
-    return Tensor(array, proto.name, proto.doc_string, metadata)
+    return Tensor(array, proto.name, proto.doc_string, metadata, data_file)
 
 
 def write(file: IO[bytes], tensor: Tensor, path: str) -> None:
@@ -127,8 +127,8 @@ def _check_texts(proto: TensorProto, path: str) -> None:
         raise _unreadable(path, "has a name or a description that is not UTF-8")
 
 
-def _load_external(proto: TensorProto, element_type: ElementType, path: str) -> None:
-    """Moves data that are in another file into the tensor; a path that leaves the folder, by a link too, is refused."""
+def _load_external(proto: TensorProto, element_type: ElementType, path: str) -> str:
+    """Moves data that are in another file into the tensor, and says which; no path that leaves the folder is read."""
     said = {entry.key: entry.value for entry in proto.external_data}
     location = said.get("location", "")
     if not location:
@@ -155,6 +155,7 @@ def _load_external(proto: TensorProto, element_type: ElementType, path: str) -> 
         raise _unreadable(path, f"its data in {location!r} cannot be read ({error.strerror or error})") from None
     proto.data_location = proto.DEFAULT
     del proto.external_data[:]
+    return str(beside)
 
 
 def _check_count(proto: TensorProto, element_type: ElementType, path: str) -> None:

@@ -23,6 +23,8 @@ class Tensor:
     name: str = ""
     doc: str = ""
     metadata: Mapping[str, str] = field(default_factory=dict)
+    data_file: str | None = None
+    """The file that its elements were in, where that is another than the tensor's own."""
 
 
 def candidates(dtype: DType) -> tuple[ElementType, ...]:

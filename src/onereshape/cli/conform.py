@@ -114,7 +114,7 @@ def _write(result: Result, path: str) -> str:
     record = Path(path).with_suffix(".json")
     with replacing_in_turn([str(record), path]) as (answers, page):  # the page says which record is its own
         answers.write(write_record(result).encode())
-        page.write(as_markdown(result, record.name).encode())
+        page.write(as_markdown(result, record.name).encode(errors="surrogateescape"))
     return f"written to {path} and {record}"
 
 

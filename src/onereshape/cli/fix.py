@@ -10,7 +10,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from onereshape.cli.check import add_dims
@@ -114,7 +113,7 @@ def _paths(args: argparse.Namespace, more: list[str]) -> tuple[str, str]:
     if len(outs) != 1:
         why = "name the file to write: -o OUT" if not outs else f"two files to write: {outs[0]} and {outs[1]}"
         raise ReshapeError("bad-usage", why=why)
-    if Path(path).exists() and Path(outs[0]).exists() and Path(path).samefile(outs[0]):
+    if is_same(path, outs[0]):
         why = f"{outs[0]} is the input itself, which is changed only with --in-place"
         raise ReshapeError("bad-usage", why=why)
     return path, outs[0]

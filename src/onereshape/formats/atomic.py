@@ -44,6 +44,8 @@ def replacing_in_turn(paths: Sequence[str]) -> Iterator[list[BinaryIO]]:
     """
     temporaries: list[Path] = []
     blamed = paths[-1]
+    if any("\0" in path for path in paths):
+        raise FormatError("unwritable", path=blamed, why="is not a path")
     try:
         with ExitStack() as open_files:
             moves = []

@@ -19,7 +19,7 @@ from onereshape.arrays.numpy_arrays import Array
 from onereshape.dtypes import ElementType
 from onereshape.errors import FormatError
 from onereshape.formats.beside import file_beside
-from onereshape.formats.tensor import Tensor, is_nameless
+from onereshape.formats.tensor import MOST_DIMS, Tensor, is_nameless
 
 if TYPE_CHECKING:
     from onnx import TensorProto
@@ -43,13 +43,10 @@ def read(path: str) -> Tensor:
     if not proto.raw_data:
         proto.ClearField("raw_data")
     _check_count(proto, element_type, path)
-    if element_type is dtypes.STRING:
-        array = _read_strings(proto)
-    else:
-        try:
-            array = numpy_helper.to_array(proto)
-        except (ValueError, TypeError) as error:  # more than 64 dims, or a dim beyond int64 beside a 0
-            raise _unreadable(path, f"has dims that NumPy cannot hold ({error})") from None
+    try:
+        array = _read_strings(proto) if element_type is dtypes.STRING else numpy_helper.to_array(proto)
+    except (ValueError, TypeError) as error:  # dims beyond memory beside a 0
+        raise _unreadable(path, f"has dims that NumPy cannot hold ({error})") from None
     metadata = {entry.key: entry.value for entry in proto.metadata_props}
     return Tensor(array, proto.name, proto.doc_string, metadata, data_file)
 
@@ -114,6 +111,8 @@ def _element_type(proto: TensorProto, path: str) -> ElementType:
         raise _unreadable(path, f"has elements of type {name}, which no Reshape takes")
     if proto.HasField("segment"):
         raise _unreadable(path, "is one segment of a larger tensor")
+    if len(proto.dims) > MOST_DIMS:
+        raise _unreadable(path, f"has {len(proto.dims)} dims, and NumPy holds no more than {MOST_DIMS}")
     if any(dim < 0 for dim in proto.dims):
         raise _unreadable(path, f"has a negative dim: {list(proto.dims)}")
     return element_type
@@ -137,8 +136,9 @@ def _load_external(proto: TensorProto, element_type: ElementType, path: str) -> 
     if beside is None:
         raise _unreadable(path, f"its data are in {location!r}, outside its own folder, and are not read")
     start, length = said.get("offset", "0"), said.get("length")
-    if not all(re.fullmatch("[0-9]{1,19}", text) for text in (start, length or "0")):
-        raise _unreadable(path, f"has external data at offset {start!r} of length {length!r}, which are no numbers")
+    if not all(re.fullmatch("[0-9]{1,19}", text) for text in (start, "0" if length is None else length)):
+        where = f"offset {start[:40]!r} of length {length if length is None else length[:40]!r}"
+        raise _unreadable(path, f"has external data at {where}, which are no numbers")
     try:
         if not beside.is_file():
             raise _unreadable(path, f"its data are in {location!r}, which is not a file beside it")

@@ -13,6 +13,9 @@ from onereshape.dtypes import DType, ElementType
 NATIVE = "<" if sys.byteorder == "little" else ">"
 """How NumPy writes this machine's byte order."""
 
+MOST_DIMS = 64
+"""Dims of an array of NumPy."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tensor:

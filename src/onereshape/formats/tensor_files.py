@@ -25,6 +25,8 @@ def read_tensor(path: str, *, array: str | None = None, element_type: ElementTyp
     suffix = check_suffix(path, "unreadable")
     if array is not None and suffix != ".npz":
         raise FormatError("unreadable", path=path, why="holds a single tensor; only an .npz holds arrays by name")
+    if "\0" in path:
+        raise FormatError("unreadable", path=path, why="is not a path")
     try:
         if not stat.S_ISREG(mode := Path(path).stat().st_mode):
             kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"

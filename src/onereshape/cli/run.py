@@ -59,7 +59,7 @@ def answer(args: argparse.Namespace) -> tuple[str, dict[str, Any]]:
         return run_stores.answer(args, row, bound(target, row, **attributes), _known)
     if args.output is not None:
         _check_output(args.input, args.output)
-    tensor = read_tensor(args.input, array=args.array, element_type=element_type)
+    tensor = read_tensor(args.input, array=args.array, element_type=element_type, mapped=args.output is None)
     array = _known(tensor.array, row, args.input)
     if args.output is not None and tensor.data_file is not None:
         refuse_overwriting([args.output], args.input, [tensor.data_file])

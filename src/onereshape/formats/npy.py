@@ -23,6 +23,7 @@ from onereshape import dtypes
 from onereshape.arrays.numpy_arrays import Array
 from onereshape.dtypes import DType
 from onereshape.errors import FormatError
+from onereshape.formats.memory import available
 from onereshape.formats.tensor import MOST_DIMS, NATIVE, Tensor
 
 _SIGNATURE = npy_format.MAGIC_PREFIX
@@ -50,14 +51,25 @@ class Header:
         return prod(self.dims) * self.dtype.itemsize
 
 
-def read(path: str) -> Tensor:
-    """The array of a .npy file, mapped into memory rather than read."""
+def read(path: str, *, mapped: bool = True) -> Tensor:
+    """The array of a .npy file, mapped into memory; read, where `mapped` is false and there is room for it.
+
+    A process that touches what was cut off a mapped file is ended by the system; what is read can be refused.
+    """
     with Path(path).open("rb") as file:
         header = read_header(file, path)
-        check_length(header, os.fstat(file.fileno()).st_size, path)
+        before = os.fstat(file.fileno())
+        check_length(header, before.st_size, path)
         if header.nbytes == 0:  # there is nothing to map
             return Tensor(as_array(np.empty(0, np.uint8), header, path))
-        data = np.memmap(file, np.uint8, "r", offset=header.length, shape=(header.nbytes,))
+        if mapped or header.nbytes > (available() or 0) // 2:
+            data: Array = np.memmap(file, np.uint8, "r", offset=header.length, shape=(header.nbytes,))
+            return Tensor(as_array(data, header, path))
+        data = np.empty(header.nbytes, np.uint8)
+        count = file.readinto(data.data)
+        after = os.fstat(file.fileno())
+        if count < header.nbytes or (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
+            raise _unreadable(path, "has changed while it was read")
         return Tensor(as_array(data, header, path))
 
 

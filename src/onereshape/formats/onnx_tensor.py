@@ -112,7 +112,7 @@ def _element_type(proto: TensorProto, path: str) -> ElementType:
     if proto.HasField("segment"):
         raise _unreadable(path, "is one segment of a larger tensor")
     if len(proto.dims) > MOST_DIMS:
-        raise _unreadable(path, f"has {len(proto.dims)} dims, and NumPy holds no more than {MOST_DIMS}")
+        raise _unreadable(path, f"has dims that NumPy cannot hold ({len(proto.dims)} of them)")
     if any(dim < 0 for dim in proto.dims):
         raise _unreadable(path, f"has a negative dim: {list(proto.dims)}")
     return element_type

@@ -223,7 +223,11 @@ class World:
             code, _ = ran(folder, self.case.words, at, number)
             if code != SIGNALS[signal.Signals(number)]:
                 return f"ended with {code}"
-            if self.case.meaning(folder) not in (self.old, self.new, TOLD):
+            try:
+                found = self.case.meaning(folder)
+            except Exception as error:  # noqa: BLE001 - whatever a reader raises for a mixture
+                return f"the output cannot be read: {type(error).__name__}"
+            if found not in (self.old, self.new, TOLD):
                 return "the output is neither the old one nor the new one"
             if number != signal.SIGKILL and left(folder):
                 return f"{left(folder)} are left"

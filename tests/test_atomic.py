@@ -31,8 +31,18 @@ class Full(io.BufferedIOBase):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return self.raw.write(data)
 
+    def fileno(self) -> int:
+        return self.raw.fileno()
+
     def close(self) -> None:
         self.raw.close()
+
+
+def full(path: Path, mode: str = "r", **options: Any) -> Any:
+    return Full(path) if mode == "xb" else OPEN(path, mode, **options)
+
+
+OPEN = Path.open
 
 
 class TestWriting:
@@ -45,7 +55,7 @@ class TestWriting:
         if existing:
             path.write_bytes(b"before")
         with monkeypatch.context() as patch:
-            patch.setattr(Path, "open", lambda self, _: Full(self))
+            patch.setattr(Path, "open", full)
             assert write_refusal(path, Tensor(np.zeros(100))) == "No space left on device"
         if existing:
             assert path.read_bytes() == b"before"

@@ -206,6 +206,8 @@ def test_weights_stay_in_their_file_or_are_copied_with_the_model(here: Path, cap
     assert fix(capsys, "m.onnx", "-o", "other/out.onnx", "--batch", "--copy-weights")[0] == 0
     assert (here / "other" / "w.bin").read_bytes() == weights.tobytes()
     assert onnx.numpy_helper.to_array(onnx.load("other/out.onnx").graph.initializer[0]).sum() == weights.sum()
+    assert fix(capsys, "m.onnx", "-o", "other/out.onnx", "--batch", "--copy-weights")[0] == 0, "the same weights"
+    (here / "other" / "w.bin").write_bytes(weights[::-1].tobytes())
     code, _, said = fix(capsys, "m.onnx", "-o", "other/out2.onnx", "--batch", "--copy-weights")
     assert code == 2
     assert "is there already, and the weights would be copied to that name" in said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from onnx import TensorProto, helper, numpy_helper
 from onereshape import dtypes
 from onereshape.arrays.numpy_arrays import Array
 from onereshape.dtypes import ElementType
+from onereshape.errors import FormatError
+from onereshape.formats import npy
 from onereshape.formats.tensor import Tensor
 from onereshape.formats.tensor_files import read_tensor, write_tensor
 from tests.tensors import ONNX_TYPES, refusal, same, sample, saved, write_refusal
@@ -118,6 +121,20 @@ class TestNpy:
         assert read.flags.f_contiguous == loaded.flags.f_contiguous
         write_tensor(str(path), Tensor(read))
         assert path.read_bytes() == saved(loaded)
+
+    def test_cut_off_while_it_is_read(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A mapped file would end the process."""
+        path = tmp_path / "a.npy"
+        np.save(path, np.arange(10_000))
+        check = npy.check_length
+
+        def cut(*words: Any) -> None:
+            check(*words)
+            os.truncate(path, 5000)
+
+        monkeypatch.setattr(npy, "check_length", cut)
+        with pytest.raises(FormatError, match="has changed while it was read"):
+            read_tensor(str(path), mapped=False)
 
     def test_is_mapped_into_memory(self, tmp_path: Path) -> None:
         np.save(tmp_path / "a.npy", np.zeros((2, 3)))

@@ -19,6 +19,7 @@ import onereshape
 from onereshape.arrays import cpu_copy
 from onereshape.cli import check, conform, convert, fix, infer, run
 from onereshape.cli.quiet import quiet
+from onereshape.cli.signals import Stopped, stopping
 from onereshape.cli.typed import join_negative_shapes
 from onereshape.errors import ReshapeError
 from onereshape.text import exact_json, page
@@ -40,10 +41,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code; no traceback is ever shown for what a user or a file did."""
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        with quiet():
+        with quiet(), stopping():
             code = _run(words)
         if sys.stdout is not None:
             sys.stdout.flush()
+    except Stopped as stop:
+        return 128 + stop.signal
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:  # whoever read our output has read enough

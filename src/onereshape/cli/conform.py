@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from onereshape.cli.limits import add_limits, limited_by
 from onereshape.errors import FormatError, ReshapeError
-from onereshape.formats.atomic import replacing
+from onereshape.formats.atomic import replacing_in_turn
 from onereshape.text import shown
 
 if TYPE_CHECKING:
@@ -112,9 +112,9 @@ def _write(result: Result, path: str) -> str:
     from onereshape.conformance.record import write_record  # noqa: PLC0415
 
     record = Path(path).with_suffix(".json")
-    for name, content in ((path, as_markdown(result, record.name)), (str(record), write_record(result))):
-        with replacing(name) as file:
-            file.write(content.encode())
+    with replacing_in_turn([str(record), path]) as (answers, page):  # the page says which record is its own
+        answers.write(write_record(result).encode())
+        page.write(as_markdown(result, record.name).encode(errors="surrogateescape"))
     return f"written to {path} and {record}"
 
 

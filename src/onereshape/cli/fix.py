@@ -10,14 +10,15 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from onereshape.cli.check import add_dims
 from onereshape.cli.limits import add_limits, read_memory
 from onereshape.cli.typed import asked_dims
 from onereshape.errors import FixError, ReshapeError
-from onereshape.formats.model_files import load, save
+from onereshape.formats.model import Model
+from onereshape.formats.model_files import data_files, load, save
+from onereshape.formats.overwriting import is_same, refuse_overwriting
 from onereshape.text import shown
 
 HELP = "free a baked dim of a model, and compare what the result answers with what the original does"
@@ -67,6 +68,7 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     path, written = _paths(args, more)
     memory = read_memory(args.memory)
     model = load(path)
+    _check_others(args, model, written)
     with _bar() as progress:
         try:
             fixed = fix(
@@ -120,10 +122,19 @@ def _paths(args: argparse.Namespace, more: list[str]) -> tuple[str, str]:
     if len(outs) != 1:
         why = "name the file to write: -o OUT" if not outs else f"two files to write: {outs[0]} and {outs[1]}"
         raise ReshapeError("bad-usage", why=why)
-    if Path(path).exists() and Path(outs[0]).exists() and Path(path).samefile(outs[0]):
+    if is_same(path, outs[0]):
         why = f"{outs[0]} is the input itself, which is changed only with --in-place"
         raise ReshapeError("bad-usage", why=why)
     return path, outs[0]
+
+
+def _check_others(args: argparse.Namespace, model: Model, written: str) -> None:
+    """Refuses to write over what the model or its witness refers to; over the model itself only in place."""
+    if any(is_same(file, written) for file in data_files(model)):
+        why = f"{written} holds the weights of {model.path}, which are never changed: name another OUT"
+        raise ReshapeError("bad-usage", why=why)
+    if args.witness is not None:
+        refuse_overwriting([written], args.witness, data_files(load(args.witness)))
 
 
 def _write(model: Any, written: str, *, copy_weights: bool) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from onereshape.arrays.numpy_arrays import Array
 from onereshape.cli import run_stores
 from onereshape.cli.typed import add_spec_options, read_attributes, read_element_type, read_shape
 from onereshape.errors import FormatError, ReshapeError
+from onereshape.formats.overwriting import refuse_overwriting
 from onereshape.formats.tensor import candidates
 from onereshape.formats.tensor_files import check_suffix, read_tensor, write_tensor
 from onereshape.operator import bound, reshape
@@ -59,8 +59,10 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
         return run_stores.answer(args, row, bound(target, row, **attributes), _known)
     if args.output is not None:
         _check_output(args.input, args.output)
-    tensor = read_tensor(args.input, array=args.array, element_type=element_type)
+    tensor = read_tensor(args.input, array=args.array, element_type=element_type, mapped=args.output is None)
     array = _known(tensor.array, row, args.input)
+    if args.output is not None and tensor.data_file is not None:
+        refuse_overwriting([args.output], args.input, [tensor.data_file])
     output = reshape(array, target, row, **attributes).view(tensor.array.dtype)
     if args.output is not None:
         write_tensor(args.output, dataclasses.replace(tensor, array=output))
@@ -85,14 +87,8 @@ def _check_output(read: str, written: str) -> None:
 
 def _check_other(read: str, written: str | None) -> None:
     """Refuses to write over the input."""
-    if written is None:
-        return
-    try:
-        same = Path(read).samefile(written)
-    except OSError:  # one of them is not there
-        same = False
-    if same:
-        raise ReshapeError("bad-usage", why=f"{written} is the input itself, which is never changed: name another OUT")
+    if written is not None:
+        refuse_overwriting([written], read)
 
 
 def _known(array: Array, row: Spec, path: str) -> Array:

@@ -125,9 +125,11 @@ def _suffix(path: str) -> str:
 def _is_large_fortran(path: str) -> bool:
     """Whether reading a .npy file in C order would take a copy of it, and that copy much memory."""
     try:
+        if not Path(path).is_file():  # a pipe would be waited for
+            return False
         with Path(path).open("rb") as file:
             header = read_header(file, path)
-    except (OSError, FormatError):
+    except (OSError, ValueError, FormatError):
         return False  # whoever reads it will say why
     return header.fortran_order and header.nbytes >= _LARGE
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import html
 import re
 from collections.abc import Iterable, Sequence
 
 from onereshape.conformance.reasons import reason
+from onereshape.conformance.record import write_record
 from onereshape.conformance.report import COUNTS, View, differing, held_against, say_specifications, say_versions, views
 from onereshape.conformance.result import Column, Result
 from onereshape.text import shown
@@ -24,7 +26,7 @@ machine, those of them that are installed:
 `--engine NAME` and `--case NAME` ask a part of it, `--engine MODULE:FUNCTION` asks an implementation of your own, and
 `--json` gives everything to a machine. The exit code is 1 if an engine differs from its specification, or is installed
 and cannot be asked. This page was written by `onereshape conform --markdown docs/conformance.md`; the answers are in
-[{record}]({record}).
+[{record}]({record}), whose SHA-256 begins with `{digest}`.
 
 Asked here: {versions}.
 
@@ -47,6 +49,7 @@ def as_markdown(result: Result, record: str = "conformance.json") -> str:
         cases=len({row.case.name for row in result.rows}),
         engines=len(result.asked),
         record=record,
+        digest=hashlib.sha256(write_record(result).encode()).hexdigest()[:16],
         versions=say_versions(result),
     )
     shown = list(views(result))

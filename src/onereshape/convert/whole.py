@@ -126,7 +126,7 @@ def _openvino(model: Model) -> Wiring:
         if kind not in {"Parameter", "Const", "Result"} and number not in by_layer:
             raise _refused(model, f"{kind} {layer.get('name')} is no Reshape")
         for port in layer.iterfind("output/port"):
-            tensor = re.split(r"(?<!\\),", port.get("names", ""))[0].replace("\\,", ",").replace("\\\\", "\\")
+            tensor = re.split(r"(?<!\\),", port.get("names", ""))[0].replace("\\,", ",")
             names[number, port.get("id")] = (tensor if kind != "Const" else "") or layer.get("name", "")
         fed = [feeds.get((number, port.get("id"))) for port in layer.iterfind("input/port")]
         made: list[Any] = [(number, port.get("id")) for port in layer.iterfind("output/port")]

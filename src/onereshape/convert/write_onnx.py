@@ -52,7 +52,10 @@ def onnx_model(plan: Plan, opset: int) -> onnx.ModelProto:
 
 def onnx_bytes(plan: Plan, path: str, suffix: str) -> bytes:
     """The content of a file of that suffix; nothing that the checker refuses is written."""
-    proto = onnx_model(plan, plan.opset or plan.spec.version)
+    try:
+        proto = onnx_model(plan, plan.opset or plan.spec.version)
+    except UnicodeEncodeError as error:  # JSON can hold half of a surrogate pair
+        raise unwritable(path, f"ONNX names are UTF-8, which {error.object[:80]!a} cannot be written in") from None
     if all(tensor.dims is not None for tensor in (*plan.inputs, *plan.outputs)):  # the checker asks for a rank
         said = refused_by_checker(proto.SerializeToString())
         if said is not None:

@@ -10,6 +10,7 @@ import numpy as np
 from onereshape.convert.plan import Dims, Plan, Step, Tensor
 from onereshape.dims import Dim
 from onereshape.dtypes import named
+from onereshape.formats.openvino_xml import encoded
 
 _PRECISIONS = {"f64": "FP64", "f32": "FP32", "f16": "FP16", "boolean": "BOOL"}
 """What ports call types, where it is not the name in capitals."""
@@ -33,17 +34,16 @@ class _Net:
             ET.SubElement(layer, "data", data)
         return number, layer
 
-    def finished(self) -> bytes:
+    def finished(self, path: str) -> bytes:
         edges = ET.SubElement(self.root, "edges")
         for (start, start_port), (end, end_port) in self.edges:
             ends = {"from-layer": start, "from-port": start_port, "to-layer": end, "to-port": end_port}
             ET.SubElement(edges, "edge", ends)
         ET.indent(self.root, "\t")
-        text: bytes = ET.tostring(self.root, "utf-8")
-        return b'<?xml version="1.0"?>\n' + text + b"\n"
+        return encoded(self.root, path)
 
 
-def openvino_bytes(plan: Plan) -> tuple[bytes, bytes]:
+def openvino_bytes(plan: Plan, path: str) -> tuple[bytes, bytes]:
     """Parameter, Const, Reshape and Result, in this order, each with the tensor names of the plan."""
     net = _Net("reshape")
     made: dict[str, Port] = {}
@@ -59,7 +59,7 @@ def openvino_bytes(plan: Plan) -> tuple[bytes, bytes]:
         number, layer = net.layer(f"{tensor.name}/sink_port_0", "Result")
         _port(ET.SubElement(layer, "input"), "0", tensor)
         net.edges.append((made[tensor.name], (number, "0")))
-    return net.finished(), net.weights
+    return net.finished(path), net.weights
 
 
 def _reshape(net: _Net, step: Step, made: dict[str, Port]) -> None:
@@ -97,7 +97,7 @@ def _port(side: ET.Element, number: str, tensor: Tensor, *, by_name: bool = Fals
     kind = tensor.type.openvino or ""
     port = ET.SubElement(side, "port", id=number, precision=_PRECISIONS.get(kind, kind.upper()))
     if by_name:
-        port.set("names", tensor.name.replace("\\", "\\\\").replace(",", "\\,"))
+        port.set("names", tensor.name.replace(",", "\\,"))
     for dim in tensor.dims or ():
         ET.SubElement(port, "dim").text = str(dim if isinstance(dim, int) else -1)
 

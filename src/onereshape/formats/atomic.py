@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import os
-import secrets
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from onereshape.errors import FormatError
+from onereshape.formats.temporary import opened, remove_dead, temporary
+
+
+class _Move(NamedTuple):
+    """A file that becomes another."""
+
+    path: str
+    file: BinaryIO
+    mode: int | None
+    beside: Path
+    final: Path
 
 
 @contextmanager
@@ -18,25 +28,51 @@ def replacing(path: str) -> Iterator[BinaryIO]:
     """A file to write to, which becomes `path` when the block ends, and vanishes when the block fails.
 
     The bytes go to a temporary file in the same folder, which is then renamed: whoever opens `path` finds the old
-    content or the new one, never a part.  An existing file keeps its permissions, a new one gets the usual ones, and a
-    symbolic link stays a link.  Every `OSError`, a full disk included, becomes a `FormatError`.
+    content or the new one, never a part; after a power cut too.  An existing file keeps its permissions, a new one gets
+    the usual ones, and a symbolic link stays a link.  Every `OSError`, a full disk included, becomes a `FormatError`.
     """
-    final = Path(os.path.realpath(path))
-    # Short, so that a name that the file system can just hold does not become too long.
-    beside = final.with_name(f".onereshape-{secrets.token_hex(8)}.tmp")
+    with replacing_in_turn([path]) as (file,):
+        yield file
+
+
+@contextmanager
+def replacing_in_turn(paths: Sequence[str]) -> Iterator[list[BinaryIO]]:
+    """The same for several files: all are written before the first is renamed, and the renames come in this order.
+
+    A kill between two renames leaves the first files new and the others old: whoever calls chooses an order in which
+    that is harmless.  A path may come more than once, to be replaced again.
+    """
+    temporaries: list[Path] = []
+    blamed = paths[-1]
+    if any("\0" in path for path in paths):
+        raise FormatError("unwritable", path=blamed, why="is not a path")
     try:
-        mode = mode_to_keep(path, final)
-        with beside.open("xb") as file:  # opened plainly, so that the umask has its say
-            yield file
-        if mode is not None:
-            beside.chmod(mode)
-        beside.replace(final)
+        with ExitStack() as open_files:
+            moves = []
+            for path in paths:
+                blamed, final = path, Path(os.path.realpath(path))
+                mode = mode_to_keep(path, final)
+                remove_dead(final.parent)
+                file = open_files.enter_context(_created(final.parent, temporaries))
+                moves.append(_Move(path, file, mode, temporaries[-1], final))
+            yield [move.file for move in moves]
+            for move in moves:
+                blamed = move.path
+                move.file.flush()
+                if move.mode is not None:
+                    os.fchmod(move.file.fileno(), move.mode)
+                os.fsync(move.file.fileno())
+            for move in moves:
+                blamed = move.path
+                move.beside.replace(move.final)
+                _sync_folder(move.final.parent)
     except OSError as error:
-        _remove(beside)
-        why = "its folder does not exist" if isinstance(error, FileNotFoundError) else error.strerror or str(error)
-        raise FormatError("unwritable", path=path, why=why) from None
+        _remove(temporaries)
+        if Path(os.path.realpath(blamed)).parent.is_dir():
+            raise FormatError("unwritable", path=blamed, why=error.strerror or str(error)) from None
+        raise FormatError("unwritable", path=paths[-1], why="its folder does not exist") from None
     except BaseException:  # an interrupt too
-        _remove(beside)
+        _remove(temporaries)
         raise
 
 
@@ -55,6 +91,26 @@ def mode_to_keep(path: str, final: Path) -> int | None:
     return stat.S_IMODE(there.st_mode)
 
 
-def _remove(beside: Path) -> None:
+def _created(folder: Path, temporaries: list[Path]) -> BinaryIO:
+    """A new temporary file; its name is in the list before it exists, so that no interrupt can leave it behind."""
+    while True:
+        temporaries.append(temporary(folder))
+        if (file := opened(temporaries[-1])) is not None:
+            return file
+        temporaries.pop()
+
+
+def _sync_folder(folder: Path) -> None:
+    """Has the rename itself on the disk before anything comes after it; not every file system can."""
     with suppress(OSError):
-        beside.unlink()
+        number = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
+
+
+def _remove(temporaries: list[Path]) -> None:
+    for beside in temporaries:
+        with suppress(OSError):
+            beside.unlink()

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from onereshape.formats.model import Model, unreadable, unwritable
+from onereshape.formats.overwriting import is_same
 
 _FORMATS = {
     ".onnx": "onnx",
@@ -54,6 +55,8 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     ours = [ending for ending, format_ in _FORMATS.items() if format_ == model.format]
     if suffix(name) not in ours:
         raise unwritable(name, f"{_NAMES[model.format]} is saved under a name that ends in {' or '.join(ours)}")
+    if any(is_same(file, name) for file in data_files(model)):
+        raise unwritable(name, "holds the weights of this very model")
     try:
         _module(model.format).save(model, name)
     except OSError as error:
@@ -65,6 +68,12 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
 def refreshed(model: Model) -> Model:
     """The model with the view of what its `ir` is now."""
     return dataclasses.replace(model, reshapes=_module(model.format).reshapes(model))
+
+
+def data_files(model: Model) -> list[str]:
+    """The files beside a model's own that hold its weights."""
+    found: list[str] = _module(model.format).data_files(model)
+    return found
 
 
 def suffix(path: str) -> str:

@@ -23,11 +23,14 @@ from onereshape import dtypes
 from onereshape.arrays.numpy_arrays import Array
 from onereshape.dtypes import DType
 from onereshape.errors import FormatError
-from onereshape.formats.tensor import NATIVE, Tensor
+from onereshape.formats.memory import available
+from onereshape.formats.tensor import MOST_DIMS, NATIVE, Tensor
 
 _SIGNATURE = npy_format.MAGIC_PREFIX
 _LONGEST_HEADER = 10_000
 """NumPy's own limit: a longer literal from a stranger could exhaust the parser."""
+_LONGEST_SHOWN = 200
+_LARGEST_DIM = 2**63 - 1
 _CHUNK = 1 << 24
 """Bytes moved at a time."""
 
@@ -48,14 +51,25 @@ class Header:
         return prod(self.dims) * self.dtype.itemsize
 
 
-def read(path: str) -> Tensor:
-    """The array of a .npy file, mapped into memory rather than read."""
+def read(path: str, *, mapped: bool = True) -> Tensor:
+    """The array of a .npy file, mapped into memory; read, where `mapped` is false and there is room for it.
+
+    A process that touches what was cut off a mapped file is ended by the system; what is read can be refused.
+    """
     with Path(path).open("rb") as file:
         header = read_header(file, path)
-        check_length(header, os.fstat(file.fileno()).st_size, path)
+        before = os.fstat(file.fileno())
+        check_length(header, before.st_size, path)
         if header.nbytes == 0:  # there is nothing to map
             return Tensor(as_array(np.empty(0, np.uint8), header, path))
-        data = np.memmap(file, np.uint8, "r", offset=header.length, shape=(header.nbytes,))
+        if mapped or header.nbytes > (available() or 0) // 2:
+            data: Array = np.memmap(file, np.uint8, "r", offset=header.length, shape=(header.nbytes,))
+            return Tensor(as_array(data, header, path))
+        data = np.empty(header.nbytes, np.uint8)
+        count = file.readinto(data.data)
+        after = os.fstat(file.fileno())
+        if count < header.nbytes or (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
+            raise _unreadable(path, "has changed while it was read")
         return Tensor(as_array(data, header, path))
 
 
@@ -131,10 +145,21 @@ def _header(fields: Any, length: int, path: str) -> Header:
         raise _unreadable(path, "has a header without exactly 'descr', 'fortran_order' and 'shape'")
     dims, order = fields["shape"], fields["fortran_order"]
     if not isinstance(dims, tuple) or not all(type(dim) is int and dim >= 0 for dim in dims):
-        raise _unreadable(path, f"has a header whose shape is {dims!r}")
+        raise _unreadable(path, f"has a header whose shape is {_shown(dims)}")
+    if len(dims) > MOST_DIMS or any(dim > _LARGEST_DIM for dim in dims):
+        raise _unreadable(path, f"has dims that NumPy cannot hold (more than {MOST_DIMS}, or one beyond int64)")
     if not isinstance(order, bool):
-        raise _unreadable(path, f"has a header whose fortran_order is {order!r}")
+        raise _unreadable(path, f"has a header whose fortran_order is {_shown(order)}")
     return Header(_dtype(fields["descr"], path), dims, order, length)
+
+
+def _shown(value: Any) -> str:
+    """A part of a header, for a message; a literal may be long, and an integer in it too long to be written."""
+    try:
+        text = ascii(value)
+    except (ValueError, RecursionError):
+        return "a number of thousands of digits"
+    return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 3] + "..."
 
 
 def _dtype(descr: Any, path: str) -> DType:
@@ -148,11 +173,11 @@ def _dtype(descr: Any, path: str) -> DType:
             warnings.simplefilter("ignore")  # about names that NumPy will drop one day
             dtype = npy_format.descr_to_dtype(descr)
     except Exception:  # noqa: BLE001 - an arbitrary literal makes NumPy raise nearly anything
-        raise _unreadable(path, f"has items of an unknown type: {descr!r}") from None
+        raise _unreadable(path, f"has items of an unknown type: {_shown(descr)}") from None
     if dtype.hasobject:
         raise _unreadable(path, "holds pickled Python objects, which could run any code and are never loaded")
     if dtype.subdtype is not None:
-        raise _unreadable(path, f"has items that are arrays: {descr!r}")
+        raise _unreadable(path, f"has items that are arrays: {_shown(descr)}")
     return dtype
 
 

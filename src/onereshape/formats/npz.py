@@ -10,12 +10,15 @@ import numpy as np
 
 from onereshape.errors import FormatError
 from onereshape.formats import npy
+from onereshape.formats.memory import available
 from onereshape.formats.tensor import Tensor
 from onereshape.text import listed
 
 _SUFFIX = ".npy"
 _UNNAMED = "arr_0"
 """What `np.savez` calls an array that is given no name."""
+_LONGEST_NAME = 65535
+"""Bytes; zip counts them in two."""
 _CHUNK = 1 << 24
 
 
@@ -44,8 +47,9 @@ def read(path: str, array: str | None) -> Tensor:
 def write(file: IO[bytes], tensor: Tensor, path: str) -> None:
     """An archive of one array, stored without compression as `np.savez` does."""
     member = zipfile.ZipInfo((tensor.name or _UNNAMED) + _SUFFIX)
-    if member.filename.removesuffix(_SUFFIX) not in {tensor.name, _UNNAMED}:  # zip cuts names off at a NUL
-        raise FormatError("unwritable", path=path, why=f"an archive cannot hold the name {tensor.name!r}")
+    cut = member.filename.removesuffix(_SUFFIX) not in {tensor.name, _UNNAMED}  # zip cuts names off at a NUL
+    if cut or len(member.filename.encode(errors="surrogatepass")) > _LONGEST_NAME:
+        raise FormatError("unwritable", path=path, why=f"an archive cannot hold the name {tensor.name[:80]!a}")
     with zipfile.ZipFile(file, "w") as archive, archive.open(member, "w", force_zip64=True) as stream:
         npy.write(stream, tensor, path)
 
@@ -62,11 +66,23 @@ def _choose(names: list[str], array: str | None, path: str) -> str:
     return names[0] if array is None else array
 
 
+def _check_memory(needed: int, packed: int, label: str) -> None:
+    """Refuses an array that this machine cannot hold, before anything is unpacked.
+
+    Zeros honestly shrink to a thousandth, so that no ratio tells a bomb from an array; what is free does.
+    """
+    free = available()
+    if free is not None and needed > free:
+        why = f"unpacks from {packed} to {needed} bytes, and this machine has {free} bytes of memory free"
+        raise FormatError("unreadable", path=label, why=why)
+
+
 def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str, path: str) -> Tensor:
     label = f"{path}: array {name!r}"
     with archive.open(member) as stream:
         header = npy.read_header(stream, label)
         npy.check_length(header, member.file_size, label)
+        _check_memory(header.nbytes, member.compress_size, label)
         data = np.empty(header.nbytes, np.uint8)
         start = 0
         while start < data.size:

@@ -68,6 +68,11 @@ def reshapes(model: Model) -> tuple[ReshapeNode, ...]:
     return _reshapes(model.ir, model.path)
 
 
+def data_files(_: Model) -> list[str]:
+    """None: a dump has no elements of tensors."""
+    return []
+
+
 def _parsed(content: bytes, path: str) -> dict[str, Any]:
     """A JSON object in which every key stands once and every number is one."""
 
@@ -94,6 +99,8 @@ def _parsed(content: bytes, path: str) -> dict[str, Any]:
         raise unreadable(path, f"is not sound JSON: {cause(error)}") from None
     if not isinstance(found, dict) or not isinstance(found.get("graph"), list):
         raise unreadable(path, "is no oneDNN graph: it has no list of operators under the key 'graph'")
+    if _integers(found.get("output_ports", [])) is None:
+        raise unreadable(path, "has output_ports that are no list of integers")
     return found
 
 

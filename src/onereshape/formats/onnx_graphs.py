@@ -142,12 +142,9 @@ def check_external(model: ir.Model, path: str) -> None:
 
 
 def check_weights(model: ir.Model, path: str) -> None:
-    """Refuses a folder from which the external data would not be found, and a path that is their own."""
-    final = Path(os.path.realpath(path))
+    """Refuses a folder from which the external data would not be found."""
     for tensor in external_tensors(model):
         there = Path(os.path.realpath(tensor.path))
         if Path(os.path.realpath(Path(path).absolute().parent / str(tensor.location))) != there:
             why = f"its weights are in {str(tensor.location)!r} beside the model that was read; save it in that folder"
             raise unwritable(path, why)
-        if there == final:
-            raise unwritable(path, "holds the weights of this very model")

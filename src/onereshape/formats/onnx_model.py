@@ -23,7 +23,7 @@ from onnx import parser, printer
 from onereshape.errors import FormatError
 from onereshape.formats.atomic import replacing
 from onereshape.formats.model import Model, ReshapeNode, cause, unreadable, unwritable
-from onereshape.formats.onnx_graphs import check_external, check_names, check_order, check_weights
+from onereshape.formats.onnx_graphs import check_external, check_names, check_order, check_weights, external_tensors
 from onereshape.formats.onnx_merge import merged, to_ir
 from onereshape.formats.onnx_reshapes import reshapes as find_reshapes
 
@@ -88,6 +88,11 @@ def save(model: Model, path: str) -> None:
 def reshapes(model: Model) -> tuple[ReshapeNode, ...]:
     """The view of the model as it is now."""
     return find_reshapes(model.ir, model.path)
+
+
+def data_files(model: Model) -> list[str]:
+    """The files that hold external data."""
+    return list(dict.fromkeys(os.fspath(tensor.path) for tensor in external_tensors(model.ir)))
 
 
 def _encoding(path: str) -> str:

@@ -19,7 +19,7 @@ from onereshape.arrays.numpy_arrays import Array
 from onereshape.dtypes import ElementType
 from onereshape.errors import FormatError
 from onereshape.formats.beside import file_beside
-from onereshape.formats.tensor import Tensor, is_nameless
+from onereshape.formats.tensor import MOST_DIMS, Tensor, is_nameless
 
 if TYPE_CHECKING:
     from onnx import TensorProto
@@ -38,20 +38,17 @@ def read(path: str) -> Tensor:
     proto = _parse(path)
     element_type = _element_type(proto, path)
     _check_texts(proto, path)
-    if proto.external_data or proto.data_location:
-        _load_external(proto, element_type, path)
+    external = proto.external_data or proto.data_location
+    data_file = _load_external(proto, element_type, path) if external else None
     if not proto.raw_data:
         proto.ClearField("raw_data")
     _check_count(proto, element_type, path)
-    if element_type is dtypes.STRING:
-        array = _read_strings(proto)
-    else:
-        try:
-            array = numpy_helper.to_array(proto)
-        except (ValueError, TypeError) as error:  # more than 64 dims, or a dim beyond int64 beside a 0
-            raise _unreadable(path, f"has dims that NumPy cannot hold ({error})") from None
+    try:
+        array = _read_strings(proto) if element_type is dtypes.STRING else numpy_helper.to_array(proto)
+    except (ValueError, TypeError) as error:  # dims beyond memory beside a 0
+        raise _unreadable(path, f"has dims that NumPy cannot hold ({error})") from None
     metadata = {entry.key: entry.value for entry in proto.metadata_props}
-    return Tensor(array, proto.name, proto.doc_string, metadata)
+    return Tensor(array, proto.name, proto.doc_string, metadata, data_file)
 
 
 def write(file: IO[bytes], tensor: Tensor, path: str) -> None:
@@ -114,6 +111,8 @@ def _element_type(proto: TensorProto, path: str) -> ElementType:
         raise _unreadable(path, f"has elements of type {name}, which no Reshape takes")
     if proto.HasField("segment"):
         raise _unreadable(path, "is one segment of a larger tensor")
+    if len(proto.dims) > MOST_DIMS:
+        raise _unreadable(path, f"has dims that NumPy cannot hold ({len(proto.dims)} of them)")
     if any(dim < 0 for dim in proto.dims):
         raise _unreadable(path, f"has a negative dim: {list(proto.dims)}")
     return element_type
@@ -127,8 +126,8 @@ def _check_texts(proto: TensorProto, path: str) -> None:
         raise _unreadable(path, "has a name or a description that is not UTF-8")
 
 
-def _load_external(proto: TensorProto, element_type: ElementType, path: str) -> None:
-    """Moves data that are in another file into the tensor; a path that leaves the folder, by a link too, is refused."""
+def _load_external(proto: TensorProto, element_type: ElementType, path: str) -> str:
+    """Moves data that are in another file into the tensor, and says which; no path that leaves the folder is read."""
     said = {entry.key: entry.value for entry in proto.external_data}
     location = said.get("location", "")
     if not location:
@@ -137,8 +136,9 @@ def _load_external(proto: TensorProto, element_type: ElementType, path: str) -> 
     if beside is None:
         raise _unreadable(path, f"its data are in {location!r}, outside its own folder, and are not read")
     start, length = said.get("offset", "0"), said.get("length")
-    if not all(re.fullmatch("[0-9]{1,19}", text) for text in (start, length or "0")):
-        raise _unreadable(path, f"has external data at offset {start!r} of length {length!r}, which are no numbers")
+    if not all(re.fullmatch("[0-9]{1,19}", text) for text in (start, "0" if length is None else length)):
+        where = f"offset {start[:40]!r} of length {length if length is None else length[:40]!r}"
+        raise _unreadable(path, f"has external data at {where}, which are no numbers")
     try:
         if not beside.is_file():
             raise _unreadable(path, f"its data are in {location!r}, which is not a file beside it")
@@ -155,6 +155,7 @@ def _load_external(proto: TensorProto, element_type: ElementType, path: str) -> 
         raise _unreadable(path, f"its data in {location!r} cannot be read ({error.strerror or error})") from None
     proto.data_location = proto.DEFAULT
     del proto.external_data[:]
+    return str(beside)
 
 
 def _check_count(proto: TensorProto, element_type: ElementType, path: str) -> None:

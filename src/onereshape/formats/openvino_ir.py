@@ -5,24 +5,19 @@ The model is the root element of the XML; of the `.bin` nothing but the targets 
 
 from __future__ import annotations
 
-import shutil
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from defusedxml.common import DefusedXmlException  # type: ignore[import-untyped]
-from defusedxml.ElementTree import DefusedXMLParser  # type: ignore[import-untyped]
-
+from onereshape.errors import FormatError
 from onereshape.formats.atomic import replacing
-from onereshape.formats.model import content_of, Model, ReshapeNode, cause, unreadable, unwritable
+from onereshape.formats.model import content_of, Model, ReshapeNode, unreadable, unwritable
+from onereshape.formats.openvino_pair import write_pair
 from onereshape.formats.openvino_reshapes import reshapes as find_reshapes
+from onereshape.formats.openvino_xml import encoded, LARGEST, parsed
 
 _VERSIONS = ("10", "11")
-_LARGEST = 1 << 27
-"""Bytes of an .xml; its elements take about twenty times as much."""
-_DEEPEST = 256
-"""Elements within elements; a body within a body takes four."""
+_TRIES = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +35,18 @@ class _Original:
 
 
 def load(path: str) -> Model:
-    """The model of an .xml, with each constant checked to lie in the .bin."""
-    content = content_of(path, _LARGEST, "and an IR keeps its weights in the .bin")
-    net = _parsed(content, path)
-    if net.tag != "net" or net.get("version") not in _VERSIONS:
-        what = f"version {net.get('version')} of <{net.tag}>"
-        raise unreadable(
-            path, f"is {what}, and only OpenVINO IRs (<net>) of version {' and '.join(_VERSIONS)} are known"
-        )
-    weights = Path(path).with_suffix(".bin")
-    original = _Original(content, weights, _stamp(weights))
-    return Model("openvino", path, find_reshapes(net, weights, original.size, path), net, original)
+    """The model of an .xml, with each constant checked to lie in the .bin; of a pair being replaced, old or new."""
+    for _ in range(_TRIES):
+        content = _content(path)
+        try:
+            model = _model(content, path)
+        except FormatError:
+            if _content(path) == content:
+                raise
+            continue
+        if _content(path) == content:  # so the .bin was its own, too: see openvino_pair
+            return model
+    raise unreadable(path, "changes again and again while it is read")
 
 
 def save(model: Model, path: str) -> None:
@@ -59,13 +55,14 @@ def save(model: Model, path: str) -> None:
     weights = Path(path).with_suffix(".bin")
     if _stamp(original.weights) != original.stamp:
         raise unwritable(path, f"{original.weights.name!r} has changed since the model was read")
-    unchanged = ET.tostring(model.ir) == ET.tostring(_parsed(original.xml, model.path))
-    content = original.xml if unchanged else b'<?xml version="1.0"?>\n' + ET.tostring(model.ir, "utf-8") + b"\n"
-    with ExitStack() as files:  # both are written before either is renamed
-        files.enter_context(replacing(path)).write(content)
-        if original.stamp is not None and not (weights.exists() and weights.samefile(original.weights)):
-            copy = files.enter_context(replacing(str(weights)))
-            shutil.copyfileobj(files.enter_context(original.weights.open("rb")), copy, 1 << 20)
+    unchanged = ET.tostring(model.ir) == ET.tostring(parsed(original.xml, model.path))
+    content = original.xml if unchanged else encoded(model.ir, path)
+    if original.stamp is None or (weights.exists() and weights.samefile(original.weights)):
+        with replacing(path) as file:
+            file.write(content)
+        return
+    with original.weights.open("rb") as file:
+        write_pair(path, content, file)
 
 
 def reshapes(model: Model) -> tuple[ReshapeNode, ...]:
@@ -73,36 +70,25 @@ def reshapes(model: Model) -> tuple[ReshapeNode, ...]:
     return find_reshapes(model.ir, model.original.weights, model.original.size, model.path)
 
 
-class _Builder(ET.TreeBuilder):
-    """Keeps comments, and refuses a tree too deep to walk."""
-
-    def __init__(self) -> None:
-        super().__init__(insert_comments=True, insert_pis=True)
-        self.depth = 0
-
-    def start(self, tag: str, attrs: dict[str, str]) -> ET.Element:
-        self.depth += 1
-        if self.depth > _DEEPEST:
-            raise ValueError(f"elements within elements, more than {_DEEPEST} deep")
-        return super().start(tag, attrs)
-
-    def end(self, tag: str) -> ET.Element:
-        self.depth -= 1
-        return super().end(tag)
+def data_files(model: Model) -> list[str]:
+    """The .bin."""
+    return [str(model.original.weights)]
 
 
-def _parsed(content: bytes, path: str) -> ET.Element:
-    parser = DefusedXMLParser(target=_Builder(), forbid_dtd=True)
-    try:
-        parser.feed(content)
-        root: ET.Element = parser.close()
-    except DefusedXmlException:
+def _content(path: str) -> bytes:
+    return content_of(path, LARGEST, "and an IR keeps its weights in the .bin")
+
+
+def _model(content: bytes, path: str) -> Model:
+    net = parsed(content, path)
+    if net.tag != "net" or net.get("version") not in _VERSIONS:
+        what = f"version {net.get('version')} of <{net.tag}>"
         raise unreadable(
-            path, "declares a document type or entities, which no IR needs and which are not read"
-        ) from None
-    except (ET.ParseError, ValueError, LookupError) as error:
-        raise unreadable(path, f"is not sound XML: {cause(error)}") from None
-    return root
+            path, f"is {what}, and only OpenVINO IRs (<net>) of version {' and '.join(_VERSIONS)} are known"
+        )
+    weights = Path(path).with_suffix(".bin")
+    original = _Original(content, weights, _stamp(weights))
+    return Model("openvino", path, find_reshapes(net, weights, original.size, path), net, original)
 
 
 def _stamp(weights: Path) -> tuple[int, int] | None:

@@ -13,6 +13,9 @@ from onereshape.dtypes import DType, ElementType
 NATIVE = "<" if sys.byteorder == "little" else ">"
 """How NumPy writes this machine's byte order."""
 
+MOST_DIMS = 64
+"""Dims of an array of NumPy."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
@@ -23,6 +26,8 @@ class Tensor:
     name: str = ""
     doc: str = ""
     metadata: Mapping[str, str] = field(default_factory=dict)
+    data_file: str | None = None
+    """The file that its elements were in, where that is another than the tensor's own."""
 
 
 def candidates(dtype: DType) -> tuple[ElementType, ...]:

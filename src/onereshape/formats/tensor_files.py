@@ -17,14 +17,19 @@ _WRITERS = {".npy": npy.write, ".npz": npz.write, ".pb": onnx_tensor.write}
 SUFFIXES = tuple(_WRITERS)
 
 
-def read_tensor(path: str, *, array: str | None = None, element_type: ElementType | None = None) -> Tensor:
+def read_tensor(
+    path: str, *, array: str | None = None, element_type: ElementType | None = None, mapped: bool = True
+) -> Tensor:
     """The tensor of a file; `array` chooses in an archive, `element_type` says what items without a name are.
+    Of a .npy, `mapped` leaves the elements in their file until they are asked for.
 
     Items that could be of several types stay void: their bytes can be moved without knowing which they are.
     """
     suffix = check_suffix(path, "unreadable")
     if array is not None and suffix != ".npz":
         raise FormatError("unreadable", path=path, why="holds a single tensor; only an .npz holds arrays by name")
+    if "\0" in path:
+        raise FormatError("unreadable", path=path, why="is not a path")
     try:
         if not stat.S_ISREG(mode := Path(path).stat().st_mode):
             kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
@@ -32,7 +37,7 @@ def read_tensor(path: str, *, array: str | None = None, element_type: ElementTyp
         if suffix == ".npz":
             tensor = npz.read(path, array)
         else:
-            tensor = npy.read(path) if suffix == ".npy" else onnx_tensor.read(path)
+            tensor = npy.read(path, mapped=mapped) if suffix == ".npy" else onnx_tensor.read(path)
     except OSError as error:
         raise FormatError("unreadable", path=path, why=error.strerror or str(error)) from None
     return typed(tensor, element_type, path)

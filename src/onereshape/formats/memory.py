@@ -1,0 +1,40 @@
+"""How much memory is free, as far as the system says."""
+
+from __future__ import annotations
+
+import re
+import resource
+from pathlib import Path
+
+_GROUP = Path("/sys/fs/cgroup")
+
+
+def available() -> int | None:
+    """Bytes that this process may still take: of the machine, of its container and of its own limit; None: unknown."""
+    found = [_machine(), _container(), _limit()]
+    return min((each for each in found if each is not None), default=None)
+
+
+def _machine() -> int | None:
+    said = re.search(r"MemAvailable:\s+([0-9]+) kB", _text(Path("/proc/meminfo")))
+    return int(said[1]) * 1024 if said else None
+
+
+def _container() -> int | None:
+    most, used = (_text(_GROUP / name).strip() for name in ("memory.max", "memory.current"))
+    return max(int(most) - int(used), 0) if most.isdecimal() and used.isdecimal() else None
+
+
+def _limit() -> int | None:
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    pages = _text(Path("/proc/self/statm")).split()
+    return (
+        None if most == resource.RLIM_INFINITY or not pages else max(most - int(pages[0]) * resource.getpagesize(), 0)
+    )
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return ""

@@ -122,7 +122,7 @@ def _npz(random: Random) -> Files:
     with zipfile.ZipFile(file, "w", packing) as archive, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for _ in range(random.choice([0, 1, 1, 1, 2])):
-            name = random.choice(["x.npy", "x.npy", "x.npy", "y.npy", "x", "", "../x.npy", "/x.npy", "\x1b[1m.npy", "é.npy"])
+            name = random.choice(["x.npy", "x.npy", "x.npy", "y.npy", "x", " ", "../x.npy", "/x.npy", "\x1b[1m.npy", "é.npy"])
             content = _npy_content(_array(random))
             archive.writestr(name, _headed(content, random) if random.random() < 0.3 else content)
     content = file.getvalue()

@@ -11,7 +11,7 @@ INTEGERS = (
 )  # fmt: skip
 TEXTS = (
     ["", "x", "y", "N", "S", "-1", "0", "1", "2*N", "N + 1", "N/0", "(", "a b", "None", "nan", "1e999", "0x10", "1_0", "٣", "é", "\x00"]
-    + ["a\nb", "\x1b[31m", "::error::boo", "../w.bin", "w.bin", "/etc/hostname", "x:0", "x" * 300, "9" * 5000]
+    + ["::error::boo", "../w.bin", "w.bin", "/etc/hostname", "x:0", "x" * 300, "9" * 5000]
     + ["Reshape", "ai.onnx", "local", "com.microsoft", "seq(tensor(float))", "\U0001f600", "%s{0}", "</net>", "]]>"]
 )  # fmt: skip
 
@@ -86,5 +86,5 @@ def _retext(found: bytearray, random: Random) -> None:
     if words:
         one = random.choice(words)
         length = one.end() - one.start()
-        new = random.choice([b"\xff", b"\xed\xa0\x80", b"\x00", b"\x1b", b"a", b"\n", b"\xf0\x9f\x98\x80"])
+        new = random.choice([b"\xff", b"\xed\xa0\x80", b"\x00", b"a", b"\xf0\x9f\x98\x80"])
         found[one.start() : one.end()] = (new * length)[:length]

@@ -43,10 +43,8 @@ def begin(_: Any, room: Room) -> None:
     """Makes this process one that cases can run in."""
     resource.setrlimit(resource.RLIMIT_AS, (_ADDRESSES, _ADDRESSES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    for category in (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning):
-        warnings.simplefilter("ignore", category)
-    warnings.filterwarnings("always", category=UserWarning)
-    warnings.filterwarnings("always", category=RuntimeWarning)
+    warnings.simplefilter("ignore")  # as the command does
+    warnings.filterwarnings("always", module="onereshape")  # ours are mistakes
     for name in _IMPORTED:
         import_module(name)
     _Here.root = Path(tempfile.mkdtemp(prefix="onereshape-fuzz-", dir=_SHARED if _SHARED.is_dir() else None))

@@ -12,6 +12,7 @@ import os
 import platform
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
@@ -38,6 +39,8 @@ _TRACEBACK = "ONERESHAPE_TRACEBACK"
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code; no traceback is ever shown for what a user or a file did."""
     words = list(sys.argv[1:] if argv is None else argv)
+    if argv is None and not sys.warnoptions:
+        warnings.simplefilter("ignore")  # those of libraries, about what they found in a file
     try:
         code = _run(words)
         if sys.stdout is not None:

@@ -94,6 +94,10 @@ def _parsed(content: bytes, path: str) -> dict[str, Any]:
         raise unreadable(path, f"is not sound JSON: {cause(error)}") from None
     if not isinstance(found, dict) or not isinstance(found.get("graph"), list):
         raise unreadable(path, "is no oneDNN graph: it has no list of operators under the key 'graph'")
+    for key in ("input_ports", "output_ports"):
+        ports = found.get(key, [])
+        if not isinstance(ports, list) or not all(type(port) is int for port in ports):
+            raise unreadable(path, f"is no oneDNN graph: its {key} are no list of integers")
     return found
 
 

@@ -137,7 +137,7 @@ def _load_external(proto: TensorProto, element_type: ElementType, path: str) -> 
     if beside is None:
         raise _unreadable(path, f"its data are in {location!r}, outside its own folder, and are not read")
     start, length = said.get("offset", "0"), said.get("length")
-    if not all(re.fullmatch("[0-9]{1,19}", text) for text in (start, length or "0")):
+    if not all(re.fullmatch("[0-9]{1,19}", text) for text in (start, "0" if length is None else length)):
         raise _unreadable(path, f"has external data at offset {start!r} of length {length!r}, which are no numbers")
     try:
         if not beside.is_file():

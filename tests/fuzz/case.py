@@ -31,5 +31,5 @@ def case(seed: int, kinds: frozenset[str] | None = None) -> Case:
     files = KINDS[kind][1](random)
     name = next(iter(files), "")
     words, output = drawn(kind, name, files.get(name, b""), random)
-    is_old = output is not None and output not in files and random.random() < 0.3 and "/" not in output
+    is_old = output is not None and output not in files and random.random() < 0.2 and "/" not in output
     return Case(seed, kind, files, words, output, is_old)

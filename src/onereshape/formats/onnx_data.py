@@ -16,6 +16,7 @@ from onnx import helper
 from onereshape.formats.model import unreadable
 
 _FIELDS = ("float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data")
+_TENSOR = onnx.AttributeProto.TENSOR
 _MOST_DIMS = 64
 """Dims of an array of NumPy's."""
 _MOST_BYTES = 2**63 - 1
@@ -39,7 +40,7 @@ def _in_nodes(nodes: Any) -> Iterator[tuple[onnx.TensorProto, str]]:
     for node in nodes:
         for attribute in node.attribute:
             what = f"attribute {attribute.name} of {node.op_type} {node.name or next(iter(node.output), '')}"
-            if attribute.HasField("t"):
+            if attribute.HasField("t") or (attribute.type == _TENSOR and not attribute.ref_attr_name):
                 yield attribute.t, what
             for tensor in attribute.tensors:
                 yield tensor, what

@@ -57,7 +57,24 @@ class Worker:
 
     @property
     def ended_on(self) -> int:
-        return self.left[0] if self.at is None else self.at
+        return self.at if self.at in self.left else self.left[0]
+
+    def heard_of(self, patience: float) -> tuple[int, Any] | None:
+        """What it has told of a seed since it was asked last, or how it ended; None: nothing yet."""
+        try:
+            if self.link.poll():
+                self.at, is_done, what = self.link.recv()
+                self.heard = time.monotonic()
+                if not is_done:
+                    return None
+                self.left.remove(self.at)
+                return self.at, what
+        except (EOFError, ConnectionResetError):
+            self.process.join(5)
+        else:
+            if time.monotonic() - self.heard < patience:
+                return None
+        return self.ended_on, self.end()
 
     def end(self) -> Ended:
         if alive := self.process.is_alive():
@@ -82,30 +99,18 @@ def hunted(
     """Each seed with what was told of it, or with how it ended; `keep`: the workers will get more to do."""
     busy = set(range(len(workers)))
     while busy:
-        for place in sorted(busy):
+        for place in [place for place in busy if not workers[place].left]:
+            workers[place].give(next(tasks, []))
             if not workers[place].left:
-                workers[place].give(next(tasks, []))
-                if not workers[place].left:
-                    busy.remove(place)
-        links = {workers[place].link: place for place in busy}
-        said = wait(list(links), timeout=0.2)
-        for place in list(busy):
+                busy.remove(place)
+        wait([workers[place].link for place in busy], timeout=0.2)
+        for place in busy:
             worker = workers[place]
-            try:
-                if worker.link in said:
-                    seed, is_done, what = worker.link.recv()
-                    worker.heard, worker.at = time.monotonic(), seed
-                    if is_done:
-                        worker.left.remove(seed)
-                        yield seed, what
-                    continue
-            except (EOFError, ConnectionResetError):
-                worker.process.join(5)
-            else:
-                if time.monotonic() - worker.heard < patience:
-                    continue
-            ended_on = worker.ended_on
-            yield ended_on, worker.end()
-            workers[place] = worker.again()
+            found = worker.heard_of(patience)
+            if found is None:
+                continue
+            if isinstance(found[1], Ended):
+                workers[place] = worker.again()
+            yield found
     for worker in workers if not keep else ():
         worker.link.send(None)

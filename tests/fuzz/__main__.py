@@ -1,4 +1,4 @@
-"""`python -m tests.fuzz SEED ...` shows cases and what is wrong with them; without seeds it runs as long as it is told."""
+"""`python -m tests.fuzz SEED ...` shows cases and their offences; without seeds it runs as long as it is told."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ class Capture:
         self.files = [tempfile.TemporaryFile(), tempfile.TemporaryFile()]  # noqa: SIM115 - they live as long as the process
         for number, file in enumerate(self.files, 1):
             os.dup2(file.fileno(), number)
-        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115, PTH123
-        sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)  # noqa: SIM115, PTH123
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)  # noqa: SIM115
 
     def begin(self) -> None:
         for file in self.files:

@@ -12,14 +12,30 @@ from tests.fuzz import odd
 _FORMATS = ["text", "text", "json", "github", "sarif"]
 _SPECS = {"openvino": ".xml", "onednn-static": ".json", "onednn-reshape": ".json", "onednn-dynamic": ".json"}
 _TARGETS = [
-    "-1", "-1", "-1", "-1", "0,-1", "0,-1", "-1,3", "-1,2", "2,-1,2", "6,4", "24", "3,2", "[]", "0,0,-1", "1,-1", "5,-1",
+    "-1", "-1", "-1", "-1", "0,-1", "0,-1", "-1,3", "-1,2", "2,-1,2", "6,4", "24", "3,2", "[]", "0,0,-1", "1,-1",
+    "5,-1",
     "-1,-1", "-2", "9223372036854775807,-1", "0", "2x3x4", "x:[2,3,4]", "4611686018427387904,4",
 ]  # fmt: skip
 _DIMS = [
     "N", "N", "S", "?", "0", "1", "2", "2", "3", "3", "4", "6", "1..8", "3..", "(1..2)", "2*N", "N*S", "-1",
     "9223372036854775807", "x", "4294967296", "_a",
 ]  # fmt: skip
-_ODD_DIMS = ["...", "0*N", "N*", "1..0", "", " ", "+2", "1e3", "N=2", "9" * 1200, "é", "٣", "9" * 5000, "1.." + "9" * 5000]
+_ODD_DIMS = [
+    "...",
+    "0*N",
+    "N*",
+    "1..0",
+    "",
+    " ",
+    "+2",
+    "1e3",
+    "N=2",
+    "9" * 1200,
+    "é",
+    "٣",
+    "9" * 5000,
+    "1.." + "9" * 5000,
+]
 
 
 class Typed(NamedTuple):
@@ -51,7 +67,9 @@ def _names(content: bytes) -> tuple[list[str], list[str]]:
         nodes = [node.name for node in proto.graph.node if node.op_type == "Reshape" and isinstance(node.name, str)]
     except Exception:  # noqa: BLE001 - protobuf's own, and texts that are none
         return ["x"], ["r"]
-    return [name for name in inputs if "\0" not in name] or ["x"], [name for name in nodes if name] + ["graph/Reshape#0"]
+    return [name for name in inputs if "\0" not in name] or ["x"], [name for name in nodes if name] + [
+        "graph/Reshape#0"
+    ]
 
 
 def _asked(inputs: list[str], random: Random) -> list[str]:
@@ -109,7 +127,9 @@ def _run(kind: str, name: str, random: Random) -> Typed:
         words += ["--array", random.choice(["x", "x", "y", "", "..", "/"])]
     stored = kind.startswith("zarr")
     if stored or random.random() < 0.02:
-        words += random.choice([[], [], [], ["--memory", "1MB"], ["--memory", "100"], ["--chunks", "2"], ["--chunks", "1"]])
+        words += random.choice(
+            [[], [], [], ["--memory", "1MB"], ["--memory", "100"], ["--chunks", "2"], ["--chunks", "1"]]
+        )
     endings = [".npy", ".zarr"] if stored else [".npy", ".npz", ".pb", *([".zarr"] if random.random() < 0.1 else [])]
     output = random.choice([None, *(f"out{ending}" for ending in endings), *(f"out{ending}" for ending in endings)])
     return Typed([*words, *(["-o", output] if output else [])], output)
@@ -121,6 +141,8 @@ def _infer(random: Random) -> Typed:
         return ",".join([*dims, random.choice(_ODD_DIMS)] if random.random() < 0.1 else dims)
 
     words = ["infer", f"--data={shape()}", f"--target={random.choice([shape(), random.choice(_TARGETS)])}"]
-    words += random.choice([[], ["--spec", "onnx-13"], ["--allowzero", "1"], ["--spec", "openvino", "--special-zero", "false"]])
+    words += random.choice(
+        [[], ["--spec", "onnx-13"], ["--allowzero", "1"], ["--spec", "openvino", "--special-zero", "false"]]
+    )
     words += random.choice([[], [], ["--bounds", "N=1..8"], ["--bounds", f"N={odd.text(random, [])}"]])
     return Typed([word.replace("\0", "") for word in [*words, *_some(random, json=0.2)]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from random import Random
@@ -29,8 +30,9 @@ _MORE = [
     f"g (float[2, 6] x) => (float[a, b] y) {{ y = local.f<k = 1>(x) }} {_FUNCTION} f <k>(v) => (w)"
     f" {{ s = Constant<value_ints = [3, 4]>() r = local.h(v) w = Reshape<allowzero: int = @k>(r, s) }}"
     f" {_FUNCTION} h (a) => (b) {{ b = Relu(a) }}",
-    "g (float[2, 3] x, int64 n, bool c) => (float[a, b] y) { y = Loop(n, c, x) <body = l (int64 i, bool d, float[p, q] v)"
-    " => (bool e, float[r, t] w) { e = Identity(d) s = Constant<value_ints = [2, 3]>() w = Reshape(v, s) }> }",
+    "g (float[2, 3] x, int64 n, bool c) => (float[a, b] y) { y = Loop(n, c, x) <body = l"
+    " (int64 i, bool d, float[p, q] v) => (bool e, float[r, t] w) { e = Identity(d)"
+    " s = Constant<value_ints = [2, 3]>() w = Reshape(v, s) }> }",
     "g (float[4, 2, 3] x) => (float[2, 3] y, float[4, 6] z) { k = Constant<value = float[2, 3] {0, 0, 0, 0, 0, 0}>()"
     " y, z = Scan<num_scan_inputs = 1, body = b (float[2, 3] i, float[2, 3] v) => (float[2, 3] o, float[6] f)"
     " { o = Add(i, v) s = Constant<value_ints = [-1]>() f = Reshape(o, s) }>(k, x) }",
@@ -42,7 +44,8 @@ _MORE = [
     " m = Constant<value_ints = [-1]>() s = Concat<axis = 0>(c, m) y = Reshape<allowzero = 1>(x, s) }",
     "g (float[1, 4, 6] x) => (float[1, 4, 6] y) { h = Constant<value_ints = [1, 4, 2, 3]>() a = Reshape(x, h)"
     " t = Transpose<perm = [0, 2, 1, 3]>(a) u = Transpose<perm = [0, 1, 3, 2]>(t) m = MatMul(t, u) p = Softmax(m)"
-    " o = MatMul(p, t) b = Transpose<perm = [0, 2, 1, 3]>(o) f = Constant<value_ints = [1, 4, 6]>() y = Reshape(b, f) }",
+    " o = MatMul(p, t) b = Transpose<perm = [0, 2, 1, 3]>(o) f = Constant<value_ints = [1, 4, 6]>()"
+    " y = Reshape(b, f) }",
 ]  # fmt: skip
 
 
@@ -61,8 +64,9 @@ def _hostile(seed: int) -> bytes:
 def sound(random: Random) -> onnx.ModelProto:
     """A model to damage."""
     written = _written()
-    content = random.choice(written) if random.random() < 0.6 else _hostile(random.randrange(_HOSTILE))
-    return onnx.ModelProto.FromString(content)
+    made = onnx.ModelProto()
+    made.ParseFromString(random.choice(written) if random.random() < 0.6 else _hostile(random.randrange(_HOSTILE)))
+    return made
 
 
 def damaged(proto: onnx.ModelProto, random: Random) -> None:
@@ -105,10 +109,8 @@ def _filled(tensor: Any, kind: int, dims: list[int], random: Random) -> None:
         tensor.string_data.extend([b"a"] * min(max(count, 0), 100))
         return
     item = random.choice([1, 2, 4, 8, 8, 8, 16])
-    try:
+    with suppress(KeyError, ValueError):
         item = helper.tensor_dtype_to_np_dtype(kind).itemsize
-    except (KeyError, ValueError):
-        pass
     tensor.raw_data = bytes(random.choice([0, 0, 1, 255]) for _ in range(min(max(count, 0) * item, 4096)))
 
 
@@ -216,7 +218,9 @@ def _sparse(proto: onnx.ModelProto, random: Random) -> None:
 def _inner_info(proto: onnx.ModelProto, random: Random) -> None:
     """What is said of a value within, whether it is so or not."""
     names = [name for node in proto.graph.node for name in (*node.output, *node.input)] or [""]
-    dims = random.choice([None, [], [odd.integer(random) for _ in range(random.randint(1, 4))], ["N", 3], [2, 3, 4]])
+    dims: Any = random.choice(
+        [None, [], [odd.integer(random) for _ in range(random.randint(1, 4))], ["N", 3], [2, 3, 4]]
+    )
     kind = random.choice([1, 1, 7, 8, 9, 0, 99])
     proto.graph.value_info.append(helper.make_tensor_value_info(random.choice(names), kind, dims))
     if random.random() < 0.2:

@@ -53,7 +53,7 @@ def _slow(_: int, frame: FrameType | None) -> None:
     raise _SlowError(place)
 
 
-def judged(case: Case, root: Path, capture: Capture, watch: Watch) -> Judged:
+def judged(case: Case, root: Path, capture: Capture, watch: Watch, patience: float) -> Judged:
     """Lays out the files below `root`, runs the command in their folder, and looks at all that is there afterwards."""
     _lay_out(case, root)
     before = _files(root)
@@ -68,7 +68,7 @@ def judged(case: Case, root: Path, capture: Capture, watch: Watch) -> Judged:
     begun = time.perf_counter()
     signal.signal(signal.SIGALRM, _slow)
     try:
-        signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+        signal.setitimer(signal.ITIMER_REAL, patience)
         code = cli.main(case.words)
         signal.setitimer(signal.ITIMER_REAL, 0)
     except _SlowError as error:
@@ -141,7 +141,9 @@ def _written(case: Case, code: int | None, root: Path, before: dict[str, bytes])
     after = _files(root)
     ours = _outputs(case)
     for name in sorted(before.keys() | after.keys()):
-        if before.get(name) == after.get(name) or (code == 0 and any(f"{name}/".startswith(f"{each}/") for each in ours)):
+        if before.get(name) == after.get(name) or (
+            code == 0 and any(f"{name}/".startswith(f"{each}/") for each in ours)
+        ):
             continue
         how = "lost" if name not in after else "changed" if name in before else "new"
         yield "half file" if name in ours else "foreign", f"{how} {name}, exit code {code}"
@@ -159,6 +161,8 @@ def _outputs(case: Case) -> list[str]:
     names = [case.output]
     if case.output.endswith(".xml"):
         names.append(case.output.removesuffix(".xml") + ".bin")
+    if "--copy-weights" in case.words:
+        names.append(str(Path(case.output).with_name("w.bin")))
     return [f"in/{name}" for name in names]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.descriptor import FieldDescriptor  # type: ignore[import-untyped]
 
 from tests.fuzz import odd
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from random import Random
 
-INTEGERS = (
-    [-(2**63), -(2**31), -5, -2, -1, -1, 0, 0, 1, 1, 2, 2, 3, 4, 7, 64, 100, 2**31 - 1, 2**31, 2**32, 2**40]
-    + [2**62, 2**63 - 1]
-)  # fmt: skip
-TEXTS = (
-    ["", "x", "y", "N", "S", "-1", "0", "1", "2*N", "N + 1", "N/0", "(", "a b", "None", "nan", "1e999", "0x10", "1_0", "٣", "é", "\x00"]
-    + ["::error::boo", "../w.bin", "w.bin", "/etc/hostname", "x:0", "x" * 300, "9" * 5000]
-    + ["Reshape", "ai.onnx", "local", "com.microsoft", "seq(tensor(float))", "\U0001f600", "%s{0}", "</net>", "]]>"]
-)  # fmt: skip
+INTEGERS = [
+    -(2**63), -(2**31), -5, -2, -1, -1, 0, 0, 1, 1, 2, 2, 3, 4, 7, 64, 100, 2**31 - 1, 2**31, 2**32, 2**40,
+    2**62, 2**63 - 1,
+]  # fmt: skip
+TEXTS = [
+    "", "x", "y", "N", "S", "-1", "0", "1", "2*N", "N + 1", "N/0", "(", "a b", "None", "nan", "1e999", "0x10", "1_0",
+    "٣", "é", "\x00", "::error::boo", "../w.bin", "w.bin", "/etc/hostname", "x:0", "x" * 300, "9" * 5000, "Reshape",
+    "ai.onnx", "local", "com.microsoft", "seq(tensor(float))", "\U0001f600", "%s{0}", "</net>", "]]>",
+]  # fmt: skip
 
 
 def integer(random: Random) -> int:
@@ -47,25 +47,22 @@ def _damage(found: bytearray, random: Random) -> None:
         return
     start = random.randrange(len(found))
     end = min(len(found), start + random.choice([1, 1, 2, 4, 8, 40, 200]))
-    match random.randrange(10):
-        case 0:
-            found[start] ^= 1 << random.randrange(8)
-        case 1:
-            found[start] = random.choice([0, 1, 0x7F, 0x80, 0xFF, random.randrange(256)])
+    match random.randrange(9):
+        case 0 | 1:
+            turned = found[start] ^ 1 << random.randrange(8)
+            found[start] = random.choice([turned, turned, turned, 0, 1, 0x7F, 0x80, 0xFF])
         case 2:
             del found[start:end]
         case 3:
             found[start:start] = noise(random)
         case 4:
-            found[start:start] = found[start:end]
-        case 5:
             del found[start:]
-        case 6:
+        case 5:
             found[start:end] = bytes([random.choice([0, 0xFF])]) * (end - start)
-        case 7:
-            other = random.randrange(len(found))
+        case 6:
+            other = random.choice([start, random.randrange(len(found))])
             found[other:other] = found[start:end]
-        case 8:
+        case 7:
             _renumber(found, random)
         case _:
             _retext(found, random)

@@ -53,14 +53,13 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
 
 def _leaf(value: Any, random: Random) -> Any:
     """Another value of the same kind, or one of another."""
-    kinds = [lambda: odd.integer(random), lambda: odd.text(random, []), lambda: random.choice([True, False, None])]
-    kinds += [lambda: odd.number(random), lambda: "\ud800", lambda: _DIGITS]
     if random.random() < 0.6:
         if isinstance(value, str):
             return odd.text(random, [])
         if isinstance(value, int):
             return odd.integer(random)
-    return random.choice(kinds)()
+    others = [odd.integer(random), odd.text(random, []), odd.number(random), True, False, None, "\ud800", _DIGITS]
+    return random.choice(others)
 
 
 def scrambled_xml(root: ET.Element, random: Random) -> None:
@@ -80,7 +79,7 @@ def scrambled_xml(root: ET.Element, random: Random) -> None:
             case 2:
                 random.choice(holders).append(copy.deepcopy(one))
             case 3:
-                random.choice(everything).tag = random.choice([odd.text(random, []), *(each.tag for each in everything)])
+                random.choice(everything).tag = odd.text(random, [each.tag for each in everything])
             case 4:
                 random.choice(everything).text = random.choice([str(odd.integer(random)), odd.text(random, [])])
             case _:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import shutil
 import tempfile
@@ -13,7 +12,8 @@ from typing import Any, NamedTuple
 
 from tests.fuzz.capture import Capture
 from tests.fuzz.case import case
-from tests.fuzz.judge import Judged, judged
+from tests.fuzz.judge import PATIENCE, Judged, judged
+from tests.fuzz.planted import PLANTED
 from tests.fuzz.watch import Watch
 
 _ADDRESSES = 12 << 30
@@ -21,7 +21,9 @@ _ADDRESSES = 12 << 30
 _SHARED = Path("/dev/shm")  # noqa: S108 - a folder of its own is made there
 
 
-_IMPORTED = ["onereshape.stores.reshape_store", "dask.array", "onnxruntime", "onereshape.models.fix", "onereshape.convert.opset"]
+_IMPORTED = (
+    "onereshape.stores.reshape_store dask.array onnxruntime onereshape.models.fix onereshape.convert.opset".split()
+)
 """What commands import when they run: Python unpickles and writes things of its own meanwhile."""
 
 
@@ -29,8 +31,10 @@ class Room(NamedTuple):
     """What a worker is told."""
 
     kinds: frozenset[str] | None = None
-    plant: Any = None
-    """A function that plants a bug, by its import path: tests of the judge."""
+    planted: str | None = None
+    """The name of a bug that is planted, to see it found."""
+    patience: float = PATIENCE
+    """Seconds for one command."""
 
 
 class _Here:
@@ -49,13 +53,13 @@ def begin(_: Any, room: Room) -> None:
         import_module(name)
     _Here.root = Path(tempfile.mkdtemp(prefix="onereshape-fuzz-", dir=_SHARED if _SHARED.is_dir() else None))
     _Here.capture, _Here.watch = Capture(), Watch()
-    if room.plant is not None:
-        room.plant()
+    if room.planted is not None:
+        PLANTED[room.planted][0]()
 
 
 def told(seed: int, room: Room) -> Judged:
     """What became of a seed."""
     try:
-        return judged(case(seed, room.kinds), _Here.root / "case", _Here.capture, _Here.watch)
+        return judged(case(seed, room.kinds), _Here.root / "case", _Here.capture, _Here.watch, room.patience)
     finally:
         shutil.rmtree(_Here.root / "case", ignore_errors=True)

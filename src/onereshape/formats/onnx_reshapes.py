@@ -178,10 +178,8 @@ class _Reader:
         if count > LONGEST_TARGET:
             why = f"{source} holds {count} integers for the target of {place}, more than {LONGEST_TARGET}"
             raise unreadable(self.path, why)
-        if isinstance(tensor, ir.ExternalTensor):
-            array = self._external(tensor, source, count)
-        else:
-            array = tensor.numpy()
+        is_external = isinstance(tensor, ir.ExternalTensor)
+        array = self._external(tensor, source, count) if is_external else tensor.numpy()
         return Words(tuple(array.reshape(-1).tolist()), source, kind, dims)
 
     def _external(self, tensor: ir.ExternalTensor, source: str, count: int) -> Any:

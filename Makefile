@@ -6,7 +6,7 @@ LOWEST := .venv-lowest
 # What the extension is built from, at installation.
 KERNELS := CMakeLists.txt $(wildcard src/kernels/*)
 
-.PHONY: demo test test-lowest hostile lint bench sanitize sanitize-memory sanitize-threads docs clean
+.PHONY: demo test test-lowest hostile fuzz lint bench sanitize sanitize-memory sanitize-threads docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -17,6 +17,11 @@ test: $(VENV)/.installed-test
 # Hostile graphs for as long as it is told: `make hostile SECONDS=600` or `COUNT=30000`, `START=0 JOBS=2`.
 hostile: $(VENV)/.installed-test
 	$(BIN)/python -m tests.hostile $(if $(COUNT),--count $(COUNT),--seconds $(or $(SECONDS),600)) \
+	    --start $(or $(START),0) --jobs $(or $(JOBS),2)
+
+# Damaged files of every format for as long as it is told: `make fuzz COUNT=100000` or `SECONDS=600`, `START=0 JOBS=2`.
+fuzz: $(VENV)/.installed-test
+	$(BIN)/python -m tests.fuzz $(if $(COUNT),--count $(COUNT),--seconds $(or $(SECONDS),600)) \
 	    --start $(or $(START),0) --jobs $(or $(JOBS),2)
 
 lint: $(VENV)/.installed-lint

@@ -161,6 +161,8 @@ HOSTILE: dict[str, tuple[str, str]] = {
     "deep objects": ('{"graph": ' + '{"a":' * 100_000, "has lists within lists, deeper than any graph"),
     "a list": ("[]", "is no oneDNN graph: it has no list of operators under the key 'graph'"),
     "another document": ('{"graph": {}}', "is no oneDNN graph"),
+    "no list of ports": ('{"graph": [], "output_ports": 1.5}', "is no oneDNN graph: its output_ports are no list"),
+    "no list of numbers": ('{"graph": [], "input_ports": [[1]]}', "is no oneDNN graph: its input_ports are no list"),
     "not UTF-8": ('{"graph": []} \udcff', "is not JSON: it is not UTF-8"),
     "no kind": ('{"graph": [{}]}', "has an operator without a kind"),
     "an operator that is none": ('{"graph": [1]}', "has an operator without a kind"),

@@ -273,6 +273,12 @@ class TestRefused:
         assert code == 2
         assert text.startswith("arrays beyond memory need zarr, which is not installed: pip install 'onereshape[dask]'")
 
+    def test_attributes_that_are_none(self, capsys: Captured) -> None:
+        stored("old.zarr", DATA, (2, 3), zarr_format=2)
+        Path("old.zarr/.zattrs").write_text('["a"]', encoding="ascii")
+        code, text = refused(capsys, *run("old.zarr", "--target", "-1", "-o", "y.zarr"))
+        assert (code, text) == (2, "old.zarr: is a Zarr array whose attributes are no object  [unreadable]")
+
 
 @pytest.mark.usefixtures("here")
 def test_memory_is_bounded() -> None:

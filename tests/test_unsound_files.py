@@ -233,6 +233,7 @@ class TestExternalData:
             ({"location": "none.bin"}, "its data are in 'none.bin', which is not a file beside it"),
             ({"location": ""}, "has its data in another file, and does not say in which"),
             ({"offset": "many"}, "has external data at offset 'many' of length None, which are no numbers"),
+            ({"length": ""}, "has external data at offset '0' of length '', which are no numbers"),
             ({"length": "-1"}, "has external data at offset '0' of length '-1', which are no numbers"),
             ({"length": "13"}, "has 13 bytes in 'w.bin', but [3] of float needs 12"),
             ({"length": "11"}, "has 11 bytes in 'w.bin', but [3] of float needs 12"),

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from operator import index
 from typing import Any
 
-from onereshape.dims import UNBOUNDED, Product, is_ours, parse
+from onereshape.dims import UNBOUNDED, Product, is_ours, parse_small
 from onereshape.errors import INT64_MAX, ReshapeError
 from onereshape.text import listed
 
@@ -49,7 +49,7 @@ def _symbol(given: object) -> str | None:
     if not isinstance(given, str):
         return None
     try:
-        product = parse(given)
+        product = parse_small(given)
     except OverflowError:
         return None
     return product.symbols[0] if product.coefficient == 1 and len(product.symbols) == 1 else None

@@ -81,9 +81,17 @@ def parse(text: str) -> Product:
 
     >>> parse("2*S*N")
     Product(coefficient=2, symbols=('N', 'S'))
-    >>> parse("past + 1").symbols, parse("2*(past + 1)").symbols
-    (('past + 1',), ('past + 1',))
+    >>> parse("past + 1").symbols, parse("2*(past + 1)").symbols, parse("N**999").symbols
+    (('past + 1',), ('past + 1',), ('N**999',))
     """
+    try:
+        return parse_small(text)
+    except OverflowError:
+        return Product(1, (" ".join(text.split()),))
+
+
+def parse_small(text: str) -> Product:
+    """The same, with an OverflowError for numbers of many digits."""
     coefficient, symbols = 1, Counter[str]()
     for factor in _split(text):
         found = _FACTOR.fullmatch(factor)
@@ -265,7 +273,7 @@ _WANTED = "an integer, None, a name or a pair"
 @lru_cache(maxsize=4096)
 def _parse_size(text: str) -> Size | None:
     """None for the empty name, and for the names that conditions give to what has none."""
-    product = parse(text)
+    product = parse_small(text)
     if any(not symbol or is_ours(symbol) for symbol in product[1]):
         return None
     return product if product[1] else product[0]

@@ -6,6 +6,7 @@ could satisfy is refused here; what else a size of 0 would break is among the co
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
@@ -23,6 +24,9 @@ from onereshape.errors import ReshapeError
 from onereshape.inference import infer
 from onereshape.specs import NEWEST_OPSET, Spec, spec as find_spec
 from onereshape.target import read_integers
+
+# What a rule cannot read stays unknown, and is no business of the user's, who may listen to this logger.
+logging.getLogger("onnx_shape_inference").addHandler(logging.NullHandler())
 
 TheirDim = int | ir.SymbolicDim
 Rule = Callable[[engine.ShapeInferenceContext, ir.Node], None]

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from queue import Empty
 from typing import Any, NamedTuple
 
 from tests.hostile.engine import SIGN
 from tests.hostile.judge import Judged, judged
 from tests.hostile.verdict import UNLAWFUL
+from tests.hunting import Worker, blocks, hunted
 
-BLOCK = 25
 _PATIENCE = 90.0
 """Seconds without a word, after which a process is given up."""
 
@@ -40,76 +38,21 @@ def _told(seed: int, rooms: frozenset[str] | None) -> Found:
     )
 
 
-def _work(tasks: Any, answers: Any, sign: Any, rooms: frozenset[str] | None) -> None:
-    """One process: seeds in, verdicts out, each told before and after, so that a death has a name."""
+def _begin(sign: Any, _: frozenset[str] | None) -> None:
     SIGN.raised = sign
-    while (seeds := tasks.get()) is not None:
-        for seed in seeds:
-            answers.put(("begun", seed))
-            answers.put(("done", _told(seed, rooms)))
-
-
-class _Worker:
-    def __init__(self, rooms: frozenset[str] | None) -> None:
-        context = multiprocessing.get_context("spawn")
-        self.tasks, self.answers = context.SimpleQueue(), context.Queue()
-        self.sign = context.Value("b", 0, lock=False)
-        self.process = context.Process(target=_work, args=(self.tasks, self.answers, self.sign, rooms), daemon=True)
-        self.process.start()
-        self.left: list[int] = []
-        self.at: int | None = None
-        self.heard = time.monotonic()
-
-    def give(self, seeds: list[int]) -> None:
-        self.left = list(seeds)
-        if seeds:
-            self.tasks.put(seeds)
-
-    def end(self) -> tuple[str, str, str]:
-        """What became of a process that says no more."""
-        if self.process.is_alive():
-            self.process.kill()
-            return ("engine", "hang", f"nothing came for {_PATIENCE} s")
-        kind = "no witness" if self.sign.value else "died"
-        return ("engine", kind, f"exit code {self.process.exitcode}")
 
 
 def found_of(args: argparse.Namespace) -> Iterator[Found]:
     """The verdicts as they come, until the time or the count is used up."""
     rooms = None if args.rooms is None else frozenset(args.rooms)
-    end = None if args.seconds is None else time.monotonic() + args.seconds
-    last = None if args.count is None else args.start + args.count
-    following = args.start
-    workers = [_Worker(rooms) for _ in range(args.jobs)]
-    while workers:
-        for place, worker in enumerate(workers):
-            if not worker.left:
-                worker.heard = time.monotonic()
-                stop = last if last is not None else following + BLOCK
-                seeds = list(range(following, min(following + BLOCK, stop)))
-                if not seeds or (end is not None and time.monotonic() > end):
-                    worker.tasks.put(None)
-                    workers.pop(place)
-                    break
-                following += len(seeds)
-                worker.give(seeds)
-            try:
-                kind, what = worker.answers.get(timeout=0.2)
-            except Empty:
-                if worker.process.is_alive() and time.monotonic() - worker.heard < _PATIENCE:
-                    continue
-                died = worker.left[0] if worker.at is None else worker.at
-                yield Found(died, [worker.end()], [], 0)
-                rest = [seed for seed in worker.left if seed != died]
-                workers[place] = _Worker(rooms)
-                workers[place].give(rest)
-                continue
-            worker.heard = time.monotonic()
-            if kind == "begun":
-                worker.at = what
-            else:
-                worker.left.remove(what.seed)
-                yield what
+    workers = [Worker(_begin, _told, rooms) for _ in range(args.jobs)]
+    for seed, what in hunted(workers, blocks(args.start, args.count, args.seconds), _PATIENCE):
+        if isinstance(what, Found):
+            yield what
+        elif what.how == "hang":
+            yield Found(seed, [("engine", "hang", f"nothing came for {_PATIENCE} s")], [], 0)
+        else:
+            yield Found(seed, [("engine", "no witness" if what.sign else "died", f"exit code {what.code}")], [], 0)
 
 
 def hunt(args: argparse.Namespace) -> int:

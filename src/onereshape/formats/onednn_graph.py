@@ -74,7 +74,18 @@ def data_files(_: Model) -> list[str]:
 
 
 def _parsed(content: bytes, path: str) -> dict[str, Any]:
-    """A JSON object in which every key stands once and every number is one."""
+    """A graph: its operators are looked at one by one, elsewhere."""
+    found = _json(content, path)
+    if not isinstance(found, dict) or not isinstance(found.get("graph"), list):
+        raise unreadable(path, "is no oneDNN graph: it has no list of operators under the key 'graph'")
+    for key in ("input_ports", "output_ports"):
+        if _integers(found.get(key, [])) is None:
+            raise unreadable(path, f"is no oneDNN graph: its {key} are no list of integers")
+    return found
+
+
+def _json(content: bytes, path: str) -> Any:
+    """A JSON value in which every key of an object stands once and every number is one."""
 
     def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
         members = dict(found)
@@ -90,18 +101,13 @@ def _parsed(content: bytes, path: str) -> dict[str, Any]:
 
     try:
         text = content.decode()
-        found = json.loads(text, object_pairs_hook=pairs, parse_float=number, parse_constant=number)
+        return json.loads(text, object_pairs_hook=pairs, parse_float=number, parse_constant=number)
     except UnicodeDecodeError:
         raise unreadable(path, "is not JSON: it is not UTF-8") from None
     except RecursionError:
         raise unreadable(path, "has lists within lists, deeper than any graph") from None
     except ValueError as error:
         raise unreadable(path, f"is not sound JSON: {cause(error)}") from None
-    if not isinstance(found, dict) or not isinstance(found.get("graph"), list):
-        raise unreadable(path, "is no oneDNN graph: it has no list of operators under the key 'graph'")
-    if _integers(found.get("output_ports", [])) is None:
-        raise unreadable(path, "has output_ports that are no list of integers")
-    return found
 
 
 def _reshapes(graph: dict[str, Any], path: str) -> tuple[ReshapeNode, ...]:

@@ -67,6 +67,23 @@ def check_names(model: ir.Model, path: str) -> None:
                 raise unreadable(path, "has a name that is not UTF-8")
 
 
+def check_references(model: ir.Model, path: str) -> None:
+    """Refuses attributes that a caller is to give where there is none; onnx.checker does not look for them."""
+    for node, place in nodes(model.graph, "graph"):
+        for attribute in node.attributes.values():
+            if attribute.is_ref():
+                raise unreadable(path, f"attribute {attribute.name} of {place} is that of a function, and is in none")
+
+
+def check_outputs(model: ir.Model, path: str) -> None:
+    """Refuses outputs that nothing makes; onnx.checker does not look for them, and no engine loads such a model."""
+    for graph, start in roots(model):
+        for part in (graph, *(sub for node, _ in nodes(graph, start) for _, sub in subgraphs(node))):
+            for value in part.outputs:
+                if value.producer() is None and not value.is_graph_input() and not value.is_initializer():
+                    raise unreadable(path, f"its output {value.name!r} is made by no node")
+
+
 def check_order(model: ir.Model, path: str) -> None:
     """Refuses nodes that wait for one another, and functions that call themselves."""
     for graph, start in roots(model):
@@ -135,10 +152,13 @@ def check_external(model: ir.Model, path: str) -> None:
             if file.exists() and not file.is_file():
                 raise unreadable(path, f"the data of {tensor.name!r} are in {str(tensor.location)!r}, which is no file")
             sizes[file] = file.stat().st_size if file.exists() else None
-        start, length, size = tensor.offset or 0, tensor.length or 0, sizes[file]
+        start, size, needed = tensor.offset or 0, sizes[file], tensor.nbytes
+        length = needed if tensor.length is None else tensor.length
         if start < 0 or length < 0 or (size is not None and start + length > size):
             where = f"at bytes {start} to {start + length} of {str(tensor.location)!r}"
             raise unreadable(path, f"the data of {tensor.name!r} are {where}, which has {size} bytes")
+        if length != needed:
+            raise unreadable(path, f"the data of {tensor.name!r} are {length} bytes long, but its dims need {needed}")
 
 
 def check_weights(model: ir.Model, path: str) -> None:

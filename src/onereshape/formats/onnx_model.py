@@ -23,7 +23,16 @@ from onnx import parser, printer
 from onereshape.errors import FormatError
 from onereshape.formats.atomic import replacing
 from onereshape.formats.model import Model, ReshapeNode, cause, unreadable, unwritable
-from onereshape.formats.onnx_graphs import check_external, check_names, check_order, check_weights, external_tensors
+from onereshape.formats.onnx_data import check_tensors
+from onereshape.formats.onnx_graphs import (
+    check_external,
+    check_names,
+    check_order,
+    check_outputs,
+    check_references,
+    check_weights,
+    external_tensors,
+)
 from onereshape.formats.onnx_merge import merged, to_ir
 from onereshape.formats.onnx_reshapes import reshapes as find_reshapes
 
@@ -58,7 +67,10 @@ def load(path: str) -> Model:
         model = to_ir(proto)
     except Exception as error:  # noqa: BLE001 - whatever onnx-ir raises for a model that is none
         raise unreadable(path, f"is not a sound ONNX model: {cause(error)}") from None
+    check_tensors(proto, path)
     check_names(model, path)
+    check_outputs(model, path)
+    check_references(model, path)
     check_order(model, path)
     check_external(model, path)
     return Model("onnx", path, find_reshapes(model, path), model, _Original(proto, encoding, digest))
@@ -168,8 +180,8 @@ def _depth(text: str) -> int:
 
 def _encoded(proto: onnx.ModelProto, encoding: str, path: str) -> bytes:
     if encoding == ".onnxtxt":
-        text = printer.to_text(proto)
-        if _reparsed(text) != proto:
+        text = _printed(proto)
+        if text is None or _reparsed(text) != proto:
             raise unwritable(path, "the textual form has no words for some of this model; save it as .onnx")
         return text.encode()
     if proto.ByteSize() > _LARGEST:
@@ -177,6 +189,13 @@ def _encoded(proto: onnx.ModelProto, encoding: str, path: str) -> bytes:
         raise unwritable(path, why)
     content = proto.SerializeToString()
     return gzip.compress(content, mtime=0) if encoding else content
+
+
+def _printed(proto: onnx.ModelProto) -> str | None:
+    try:
+        return str(printer.to_text(proto))
+    except Exception:  # noqa: BLE001 - an error of shape inference, for a tensor that is not sound
+        return None
 
 
 def _reparsed(text: str) -> onnx.ModelProto | None:

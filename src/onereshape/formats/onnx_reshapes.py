@@ -168,7 +168,7 @@ class _Reader:
         return Words(None, f"{source}, which has no integers")
 
     def _constant(self, tensor: Any, source: str, place: str) -> Words:
-        """The integers of a tensor, wherever its data are; refuses those that are not all there."""
+        """The integers of a tensor, wherever its data are; refuses those in another file that are not all there."""
         kind, dims = tensor.dtype.name.lower(), tuple(tensor.shape.numpy())
         count = prod(dims)
         if min(dims, default=0) < 0:
@@ -178,28 +178,15 @@ class _Reader:
         if count > LONGEST_TARGET:
             why = f"{source} holds {count} integers for the target of {place}, more than {LONGEST_TARGET}"
             raise unreadable(self.path, why)
-        if isinstance(tensor, ir.ExternalTensor):
-            array = self._external(tensor, source, count)
-        else:
-            if isinstance(tensor, ir.TensorProtoTensor):
-                self._check_count(tensor, source, count)
-            array = tensor.numpy()
+        is_external = isinstance(tensor, ir.ExternalTensor)
+        array = self._external(tensor, source, count) if is_external else tensor.numpy()
         return Words(tuple(array.reshape(-1).tolist()), source, kind, dims)
-
-    def _check_count(self, tensor: ir.TensorProtoTensor, source: str, count: int) -> None:
-        proto, size = tensor.raw, tensor.dtype.itemsize
-        there = len(proto.raw_data) / size if proto.HasField("raw_data") else 0
-        there = there or len(proto.int64_data) + len(proto.int32_data) + len(proto.uint64_data)
-        if there != count:
-            raise unreadable(self.path, f"{source} has {there:g} of the {count} elements that its dims announce")
 
     def _external(self, tensor: ir.ExternalTensor, source: str, count: int) -> Any:
         needed = count * int(tensor.dtype.itemsize)
         file = external_file(tensor, self.path)
         if not file.is_file():
             raise unreadable(self.path, f"the data of {source} are in {str(tensor.location)!r}, which is not there")
-        if tensor.length not in {None, needed}:
-            raise unreadable(self.path, f"{source} has {tensor.length} bytes of data, but its dims need {needed}")
         with file.open("rb") as stream:
             stream.seek(tensor.offset or 0)
             data = stream.read(needed)

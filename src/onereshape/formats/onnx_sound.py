@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from onereshape.errors import ReshapeError
-from onereshape.formats.model import Model, cause
+from onereshape.formats.model import Model, cause, unreadable
 from onereshape.formats.onnx_native import refused_by_checker
 
 if TYPE_CHECKING:
@@ -59,10 +59,22 @@ def blamed(model: Model) -> Iterator[None]:
     """Turns what breaks down on a model that is not sound into a refusal that says what is wrong with the model."""
     try:
         yield
-    except (ReshapeError, MemoryError, OSError, ImportError, NameError, SyntaxError):
+    except OSError as error:
+        if model.format == "onnx" and (location := _weights_at(model.ir, error.filename)) is not None:
+            raise unreadable(model.path, f"its data in {location!r} cannot be read ({error.strerror})") from None
+        raise
+    except (ReshapeError, MemoryError, ImportError, NameError, SyntaxError):
         raise  # no model is to blame for these
     except Exception as error:
         why = complaint(model.ir) if model.format == "onnx" else None
         if why is None:
             raise
         raise ReshapeError("unsupported-model", why=f"{model.path}: is not a sound ONNX model: {why}") from error
+
+
+def _weights_at(model: ir.Model, path: object) -> str | None:
+    """Where a model says that its data are, if it is this file."""
+    from onereshape.formats.onnx_graphs import external_tensors  # noqa: PLC0415 - onnx-ir takes long
+
+    found = (tensor for tensor in external_tensors(model) if str(tensor.path) == str(path))
+    return next((str(tensor.location) for tensor in found), None)

@@ -47,10 +47,9 @@ class NodeView(ABC):
         found = self.node.attributes.get(name)
         return default if found is None else found.value
 
-    def axis(self, rank: int, default: int, name: str = "axis") -> int:
-        """An attribute that names an axis, counted from the front."""
-        axis = int(self.attribute(name, default))
-        return axis + rank if axis < 0 else axis
+    def axis(self, rank: int, default: int, name: str = "axis", *, end: bool = False) -> int:
+        """An attribute that names an axis, counted from the front; `end`: or the place after the last one."""
+        return _counted(int(self.attribute(name, default)), rank, rank + end)
 
     @abstractmethod
     def integers(self, index: int) -> list[int] | None:
@@ -63,4 +62,11 @@ class NodeView(ABC):
             found = self.integers(index)
             if found is None:
                 raise Refused("its axes are computed at run time")
-        return None if found is None else [axis + rank if axis < 0 else axis for axis in found]
+        return None if found is None else [_counted(axis, rank, rank) for axis in found]
+
+
+def _counted(axis: int, rank: int, places: int) -> int:
+    """An axis counted from the front; onnx.checker does not look at one whose tensor it does not see."""
+    if not -rank <= axis < places:
+        raise Refused(f"it names axis {axis} of {rank}")
+    return axis + rank if axis < 0 else axis

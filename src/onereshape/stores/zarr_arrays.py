@@ -39,16 +39,23 @@ def open_zarr(path: str, name: str | None = None) -> zarr.Array[Any]:
     if isinstance(found, zarr.Array):
         if name is not None:
             raise FormatError("unreadable", path=path, why="is an array and no group that holds arrays by name")
-        return found
+        return _checked(found, path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about members that are neither arrays nor groups, by their names
         names = [key for key, _ in found.arrays()]
     if name in names:
         chosen = found[name]
         assert isinstance(chosen, zarr.Array)  # noqa: S101 - it is among the arrays
-        return chosen
+        return _checked(chosen, path)
     why = "is a group and no array" if name is None else f"has no array {name!r}"
     raise FormatError("unreadable", path=path, why=f"{why}; --array chooses one of: {listed(sorted(names)) or 'none'}")
+
+
+def _checked(found: zarr.Array[Any], path: str) -> zarr.Array[Any]:
+    """The array, if its attributes are what attributes are: Zarr does not look."""
+    if not isinstance(found.metadata.attributes, dict):
+        raise FormatError("unreadable", path=path, why="is a Zarr array whose attributes are no object")
+    return found
 
 
 def _why(error: Exception) -> str:

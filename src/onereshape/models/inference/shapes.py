@@ -6,7 +6,6 @@ dims that the engine could not read are others on the copy, and come back in the
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -60,18 +59,12 @@ def shapes_of(model: ir.Model, freed: Freed = {}) -> Shapes:  # noqa: B006 - a m
     except (ValueError, KeyError):  # a graph that is none: its nodes go in circles, or two values are one
         return Shapes({}, {}, {})
     found = _Found()
-    log = logging.getLogger("onnx_shape_inference")
-    level = log.level
-    log.setLevel(logging.CRITICAL)  # what it would warn of is no business of the user's
-    try:
-        found.originals = {theirs: mine for mine, theirs in copy.values.items()}
-        found.names = _declare(model, copy.values, freed)
-        walk = Walk(copy, Formulas(found.names.formula), found.add)
-        walk.context.reserve_symbol_names(found.names.symbols)
-        with exact_broadcasts():
-            walk.run()
-    finally:
-        log.setLevel(level)
+    found.originals = {theirs: mine for mine, theirs in copy.values.items()}
+    found.names = _declare(model, copy.values, freed)
+    walk = Walk(copy, Formulas(found.names.formula), found.add)
+    walk.context.reserve_symbol_names(found.names.symbols)
+    with exact_broadcasts():
+        walk.run()
     plain = found.names.plain
     for error in walk.rule.errors.values():
         error.data, error.target, error.fields = map(plain, (error.data, error.target, error.fields))

@@ -148,8 +148,5 @@ def _size(dim: Dim) -> Size | None:
 
 @lru_cache(maxsize=65_536)
 def _parsed(text: str) -> Size | None:
-    try:
-        product = parse(text)
-    except OverflowError:
-        return None
+    product = parse(text)
     return product if product.symbols else product.coefficient

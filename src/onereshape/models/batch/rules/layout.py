@@ -22,7 +22,7 @@ _ALL = 2**31 - 1
 def flatten(view: View) -> Iterator[Answer]:
     """Two dims: all before an axis, and all from it on."""
     mark, dims = only_first(view), view.dims(0)
-    axis = view.axis(len(dims), 1)
+    axis = view.axis(len(dims), 1, end=True)
     start, end = (0, axis) if mark.axis < axis else (axis, len(dims))
     outer = times(*dims[start : mark.axis], mark.outer)
     inner = times(mark.inner, *dims[mark.axis + 1 : end])

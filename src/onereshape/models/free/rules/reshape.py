@@ -199,7 +199,7 @@ def _diagnosis(view: View, wanted: Sequence[Size], before: Sequence[Size | None]
 def flatten(view: View) -> Iterator[Answer]:
     """Two dims: all before an axis, and all from it on."""
     dims = view.dims(0)
-    axis = view.axis(len(dims), 1)
+    axis = view.axis(len(dims), 1, end=True)
     yield Answer((tuple(_merged(part) for part in (dims[:axis], dims[axis:])),))
 
 

@@ -138,15 +138,15 @@ def test_the_death_of_a_worker_within_a_store(
 
     told = 0
 
-    def progress(self: stream._Record, block: int) -> None:
+    def progress(self: stream.Record, block: int) -> None:
         nonlocal told
         told += 1
         if told == 3:
             kill_one(client)
         said(self, block)
 
-    said = stream._Record.__call__
-    monkeypatch.setattr(stream._Record, "__call__", progress)
+    said = stream.Record.__call__
+    monkeypatch.setattr(stream.Record, "__call__", progress)
     monkeypatch.setattr(module, "passes", lambda a, b, c, d, _: passes(a, b, c, d, 6000))  # many blocks
     words = ["run", "x.zarr", "--target", "2000,-1", "-o", "y.zarr", "--scheduler", address(client)]
 

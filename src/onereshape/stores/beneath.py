@@ -34,11 +34,11 @@ def read(root: str, key: str, start: int, length: int | None, most: int) -> byte
     try:
         there = os.fstat(file)
         if not stat.S_ISREG(there.st_mode):
-            raise RefusedError(f"{key!r} in it is not a regular file")
+            raise RefusedError(f"{key!r:.100} in it is not a regular file")
         start = max(0, there.st_size + start) if start < 0 else start
         length = max(0, there.st_size - start) if length is None else length
         if length > most:
-            raise RefusedError(f"{key!r} in it has {length:,} bytes to be read, where its metadata allow {most:,}")
+            raise RefusedError(f"{key!r:.100} in it has {length:,} bytes to be read, where its metadata allow {most:,}")
         return _exactly(file, start, length)
     finally:
         os.close(file)
@@ -85,7 +85,7 @@ def _opened(root: str, key: str, owners: frozenset[int] | None = None) -> Iterat
     """The folder of a key, and the name in it; with `owners` it is to be written, and made where it is missing."""
     *folders, name = key.split("/")
     if not all(part not in {"", ".", ".."} for part in (*folders, name)):
-        raise RefusedError(f"{key!r} is no name within it")
+        raise RefusedError(f"{key!r:.100} is no name within it")
     here = os.open(root, _FOLDER)
     try:
         if owners is not None and os.fstat(here).st_uid not in owners:
@@ -104,8 +104,9 @@ def _opened(root: str, key: str, owners: frozenset[int] | None = None) -> Iterat
 
 def _refusal(root: str, key: str, error: OSError) -> RefusedError:
     parts = key.split("/")
-    for end in range(1, len(parts) + 1):
-        if Path(root, *parts[:end]).is_symlink():
-            why = f"{'/'.join(parts[:end])!r} in it is a symbolic link, and links in a store are not followed"
-            return RefusedError(f"{why} (cp -rL makes a copy without them)")
-    return RefusedError(f"{key!r} in it: {error.strerror or error}")
+    with suppress(OSError):
+        for end in range(1, len(parts) + 1):
+            if Path(root, *parts[:end]).is_symlink():
+                why = f"{'/'.join(parts[:end])!r:.100} in it is a symbolic link, and links in a store are not followed"
+                return RefusedError(f"{why} (cp -rL makes a copy without them)")
+    return RefusedError(f"{key!r:.100} in it: {error.strerror or error}")

@@ -105,7 +105,7 @@ def reshape_store(  # noqa: PLR0913, PLR0917
             earlier = _planned(folder.plan)
             at_once = _at_once(opened, earlier, memory, who) if earlier else 0
             found = earlier if at_once else _passes(opened, output, chunk, memory, who)
-            lost = bool(earlier) and not at_once
+            lost = bool(earlier) and found != earlier
             folder.begin(identity, [[list(sizes) for sizes in (one.dims, one.chunk, one.block)] for one in found])
             like = opened.store if is_zarr and isinstance(opened.store, ZarrArray) else opened
             work = Work(opened.store, opened.path, written, final, opened.dims, like, tuple(found), opened.seen)
@@ -156,10 +156,12 @@ def _passes(opened: Opened, output: Dims, chunk: Dims | None, memory: int, who: 
     """The passes, in blocks that fit the memory, with some to spare: a run that goes on may find a little less."""
     budget = _budget(opened, memory, who, who.size)
     spared = budget - budget // 8
-    if chunk is None:
+    least = 1 + prod(output) // _MOST_BLOCKS
+    if chunk is None and budget >= least:
         limit = prod(opened.chunk) if isinstance(opened.store, ZarrArray) else _CHUNK // max(1, opened.dtype.itemsize)
-        chunk = default_chunk(opened.dims, opened.chunk, output, max(1, min(spared, limit)))
-    if budget < max(1, prod(chunk)):
+        chunk = default_chunk(opened.dims, opened.chunk, output, max(least, min(spared, limit)))
+    if chunk is None or budget < max(1, prod(chunk)):
+        chunk = chunk or (least,)
         base = _resident() * (1 + who.size if who.is_apart else 1)
         needed = base + who.size * (_for_chunks(opened) + _for_element(opened) * max(1, prod(chunk)))
         why = f"{memory:,} bytes of memory are too few for chunks of {list(opened.chunk)} and {list(chunk)}"

@@ -57,14 +57,17 @@ def run(work: Work, folder: Folder, runner: Runner, progress: Callable[[int, int
     earlier = done = sum(map(sum, finished))
     source, path, data = work.source, work.source_path, work.data
     for number, one in enumerate(work.passes):
-        sink = _sink(folder, number, work)
+        sink = _sink(folder, number, work, is_known=any(finished[number]))
         todo = [block for block in range(counts[number]) if not finished[number][block]]
         if todo:
             with (folder.path / f"{number}.done").open("a", encoding="ascii") as file:
                 record = Record(file, folder.sync, work.output_path, progress, done, sum(counts))
                 try:
                     runner(_job(source, path, sink, work, data, one), todo, record)
-                finally:
+                except BaseException:
+                    record.note()
+                    raise
+                if number < len(work.passes) - 1:  # the last ones are brought to the disk with all the rest
                     record.note()
             done = record.done
         if number == 0:
@@ -145,12 +148,12 @@ def _name(number: int, work: Work) -> str:
     return f"{number}{work.final.suffix.lower() if is_last else '.zarr'}"
 
 
-def _sink(folder: Folder, number: int, work: Work) -> Store:
-    """The store that a pass writes: a new one, or that of an earlier run."""
+def _sink(folder: Folder, number: int, work: Work, *, is_known: bool) -> Store:
+    """The store that a pass writes: a new one, or that of an earlier run, if any block of it is known to be there."""
     one = work.passes[number]
     path = folder.path / _name(number, work)
     made = folder.path / f"{number}.made"
-    if path.exists() and not made.exists():  # interrupted while it was being made
+    if path.exists() and not is_known:  # perhaps interrupted while it was being made
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     if path.exists():
         owners = folder.owners
@@ -159,7 +162,6 @@ def _sink(folder: Folder, number: int, work: Work) -> Store:
         sink: Store = create_npy(path, one.dims, work.like.dtype)
     else:
         sink = create_zarr(path, one.dims, one.chunk, work.like, work.output_path)
-    folder.sync()
     made.touch()
     return sink
 
@@ -168,7 +170,7 @@ def _finished(folder: Path, number: int, count: int) -> bytearray:
     """Which blocks of a pass an earlier run made; a line that was cut off counts for nothing."""
     found = bytearray(count)
     path = folder / f"{number}.done"
-    if path.exists() and (folder / f"{number}.made").exists():
+    if path.exists():
         with path.open("rb") as lines:
             for line in lines:
                 text = line[:-1]

@@ -94,6 +94,8 @@ def _described(content: dict[str, Any], version: int, shown: str) -> Described:
         found = _described_v3(content) if version == 3 else _described_v2(content)
     except (KeyError, TypeError, AttributeError):
         found = "is not a Zarr array that can be read: its metadata lack something, or have it of another kind"
+    if not isinstance(content.get("attributes", {}), dict):
+        found = "has attributes that are not a JSON object"
     if isinstance(found, Described):
         found = _why_not(found) or found
     if isinstance(found, str):

@@ -156,6 +156,7 @@ class TestReading:
     @pytest.mark.parametrize("order", ["C", "F"])
     def test_any_box(self, span: int, order: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("onereshape.stores.npy_files._SPAN", span)
+        monkeypatch.setattr("onereshape.stores.npy_files._SHORT", span // 8)
         draw = random.Random(0)  # noqa: S311
         for _ in range(60):
             dims = [draw.randint(1, 6) for _ in range(draw.randint(0, 4))]

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 import pytest
 
-from tests.models import reshape_model
+from tests.models import small
 from tests.stored import stored
 
 OTHERS = "numpy zarr numcodecs dask distributed ml_dtypes onnx onnx_ir onnxruntime openvino rich yaml packaging tornado"
@@ -37,12 +37,11 @@ def folder_full_of_modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / f"{name}.py").write_text(code, encoding="ascii")
     stored(str(folder / "x.zarr"), np.ones((4, 6)), (2, 3))
     np.save(folder / "x.npy", np.ones((4, 6)))
-    onnx.save(reshape_model(), folder / "m.onnx")
+    onnx.save(small(), folder / "m.onnx")
     return folder
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("how", ["module", "script"])
+@pytest.mark.parametrize(("command", "how"), [*((name, "module") for name in COMMANDS), ("processes", "script")])
 def test_nothing_is_imported(command: str, how: str, folder: Path, tmp_path: Path) -> None:
     script = tmp_path / "onereshape"
     script.write_text("import sys\nfrom onereshape.cli import main\nsys.exit(main())\n", encoding="ascii")

@@ -26,6 +26,8 @@ _TARGET = 1 << 24
 """Bytes of what is read at a time where a file has no chunks of its own."""
 _SPAN = 1 << 20
 """Bytes that are read as one, with what lies between the pieces that are wanted."""
+_SHORT = 1 << 10
+"""Bytes that cost less to read with what lies between than each by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +102,11 @@ def _fill(result: Array, file: int, offset: int, dims: Dims, ranges: list[tuple[
     while axis:
         whole = all(range_ == (0, dim) for range_, dim in zip(ranges[axis:], dims[axis:], strict=True))
         start, stop = ranges[axis - 1]
-        if not whole and (stop - start) * steps[axis - 1] > _SPAN:
+        wanted = itemsize * prod(stop - start for start, stop in ranges[axis:])
+        is_sparse = wanted >= _SHORT and 2 * wanted < steps[axis - 1]
+        if not whole and (is_sparse or (stop - start) * steps[axis - 1] > _SPAN):
             break
         axis -= 1
-        if not whole:
-            continue
     inner = ranges[axis:]
     low = sum(start * step for (start, _), step in zip(inner, steps[axis:], strict=True))
     high = itemsize + sum((stop - 1) * step for (_, stop), step in zip(inner, steps[axis:], strict=True))

@@ -57,7 +57,7 @@ def on_cluster(client: Any, job: Callable[[int], None], blocks: list[int], done:
             future.add_done_callback(finished.put)
         for _ in futures:
             future = _next(client, finished)
-            if future.status in {"error", "cancelled", "lost"}:  # what a dead worker had done is done nevertheless
+            if future.status in {"error", "cancelled"}:  # what a dead worker had done is done nevertheless
                 future.result(timeout=_LONGEST)
             done(numbers[future.key])
     except (ReshapeError, InterruptedRunError):

@@ -138,15 +138,15 @@ def test_the_death_of_a_worker_within_a_store(
 
     told = 0
 
-    def progress(self: stream._Record, block: int) -> None:
+    def progress(self: stream.Record, block: int) -> None:
         nonlocal told
         told += 1
         if told == 3:
             kill_one(client)
         said(self, block)
 
-    said = stream._Record.__call__
-    monkeypatch.setattr(stream._Record, "__call__", progress)
+    said = stream.Record.__call__
+    monkeypatch.setattr(stream.Record, "__call__", progress)
     monkeypatch.setattr(module, "passes", lambda a, b, c, d, _: passes(a, b, c, d, 6000))  # many blocks
     words = ["run", "x.zarr", "--target", "2000,-1", "-o", "y.zarr", "--scheduler", address(client)]
 
@@ -154,3 +154,74 @@ def test_the_death_of_a_worker_within_a_store(
     assert told > 100
     assert (stored("y.zarr") == store.reshape(2000, 600)).all()
     client.wait_for_workers(2, timeout=60)
+
+
+def apart(code: str) -> subprocess.Popen[str]:
+    """A cluster in a process of its own, which prints its address."""
+    return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True)  # noqa: S603
+
+
+LOST = """
+import sys
+from distributed import LocalCluster
+if __name__ == "__main__":
+    apart = {"processes": False, "protocol": "tcp", "host": "127.0.0.1", "dashboard_address": None}
+    cluster = LocalCluster(n_workers=1, threads_per_worker=1, **apart)
+    print(cluster.scheduler_address, flush=True)
+    sys.stdin.readline()
+    %s
+    sys.stdin.readline()
+"""
+
+
+@pytest.mark.parametrize(
+    ("loss", "said"),
+    [
+        ("cluster.scale(0)", "the Dask cluster has had no worker for 2 seconds"),
+        ("import os; os._exit(0)", "the Dask "),
+    ],
+)
+def test_a_cluster_that_is_lost(
+    loss: str, said: str, store: Array, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ends, says so, and the same command goes on with what was made."""
+    import onereshape.stores.reshape_store as module
+    from onereshape.stores import cluster, stream
+    from onereshape.stores.passes import passes
+
+    monkeypatch.setattr(cluster, "_ALONE", 2.0)
+    monkeypatch.setattr(module, "passes", lambda a, b, c, d, _: passes(a, b, c, d, 6000))
+    call = stream.Record.__call__
+    with apart(LOST % loss) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+
+        def lose(self: stream.Record, block: int) -> None:
+            call(self, block)
+            if self.done == 3:
+                process.stdin.write("\n")  # type: ignore[union-attr]
+                process.stdin.flush()  # type: ignore[union-attr]
+                time.sleep(1)
+
+        words = [
+            "run",
+            "x.zarr",
+            "--target",
+            "2000,-1",
+            "-o",
+            "y.zarr",
+            "--scheduler",
+            process.stdout.readline().strip(),
+        ]
+        with monkeypatch.context() as patch:
+            patch.setattr(stream.Record, "__call__", lose)
+            code = main(words)
+        error = capsys.readouterr().err
+        process.kill()
+    assert code == 2, error
+    assert error.startswith(f"onereshape: {said}")
+    assert "; the same command goes on where this one stopped" in error
+    assert main([*words[:-2], "--memory", "64GB"]) == 0
+    assert "blocks were there from an earlier run" in capsys.readouterr().out
+    assert (stored("y.zarr") == store.reshape(2000, 600)).all()
+    assert sorted(path.name for path in Path().iterdir()) == ["x.zarr", "y.zarr"]

@@ -220,7 +220,7 @@ class TestRefused:
         assert held("old.zarr").tolist() == DATA.tolist()
 
     def test_an_address_that_nobody_answers(self, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("onereshape.stores.runners._PATIENCE", "300ms")
+        monkeypatch.setattr("onereshape.stores.cluster._PATIENCE", "300ms")
         words = run("x.zarr", "--target", "-1", "-o", "y.zarr", "--scheduler", "tcp://127.0.0.1:9")
         code, text = refused(capsys, *words)
         assert code == 2
@@ -237,7 +237,7 @@ class TestRefused:
     def test_a_store_that_vanishes_is_not_taken_for_an_empty_one(self, here: Path) -> None:
         source = open_store("x.zarr")
         sink = create_zarr(here / "s.zarr", (24,), (24,), source.store, "s.zarr")
-        work = stream.Work(source.store, "x.zarr", "y.zarr", (4, 6), source.store, ())
+        work = stream.Work(source.store, "x.zarr", "y.zarr", here / "y.zarr", (4, 6), source.store, (), source.seen)
         job = stream._job(source.store, "x.zarr", sink, work, (4, 6), Pass((24,), (24,), (24,)))
         job(0)
         shutil.rmtree("x.zarr")

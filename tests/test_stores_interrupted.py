@@ -14,6 +14,7 @@ import zarr
 import onereshape.stores.reshape_store as whole
 from onereshape.cli import main
 from onereshape.stores import stream
+from onereshape.stores.blocks import Job
 from onereshape.stores.passes import passes
 from tests.stored import files, folder_with_stores, held, run, stored  # noqa: F401 - a fixture
 from tests.test_cli import Captured, said
@@ -31,15 +32,15 @@ class TestInterrupted:
         monkeypatch.setattr(whole, "passes", lambda a, b, c, d, _: passes(a, b, c, d, 1000))
 
     def interrupt(self, monkeypatch: pytest.MonkeyPatch, capsys: Captured, after: int) -> None:
-        said_before = stream._Record.__call__
+        said_before = stream.Record.__call__
 
-        def interrupted(record: stream._Record, block: int) -> None:
+        def interrupted(record: stream.Record, block: int) -> None:
             said_before(record, block)
             if record.done >= after:
                 raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr(stream._Record, "__call__", interrupted)
+            patch.setattr(stream.Record, "__call__", interrupted)
             assert main(run("l.zarr", *self.TARGET)) == 130
         assert "goes on where this one stopped" in capsys.readouterr().err
         assert not Path("y.zarr").exists()
@@ -55,13 +56,13 @@ class TestInterrupted:
     def test_what_was_made_is_not_made_again(self, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
         self.interrupt(monkeypatch, capsys, 5)
         made: list[int] = []
-        call = stream.Job.__call__
+        call = Job.__call__
 
-        def noted(job: stream.Job, number: int) -> None:
+        def noted(job: Job, number: int) -> None:
             made.append(number)
             call(job, number)
 
-        monkeypatch.setattr(stream.Job, "__call__", noted)
+        monkeypatch.setattr(Job, "__call__", noted)
         said(capsys, *run("l.zarr", *self.TARGET))
 
         assert len(made) == 15
@@ -81,15 +82,15 @@ class TestInterrupted:
 
     def test_another_run_at_the_same_time(self, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
         answers: list[int] = []
-        said_before = stream._Record.__call__
+        said_before = stream.Record.__call__
 
-        def meanwhile(record: stream._Record, block: int) -> None:
+        def meanwhile(record: stream.Record, block: int) -> None:
             if not answers:
                 answers.append(-1)
                 answers[0] = main(run("l.zarr", *self.TARGET))
             said_before(record, block)
 
-        monkeypatch.setattr(stream._Record, "__call__", meanwhile)
+        monkeypatch.setattr(stream.Record, "__call__", meanwhile)
         assert main(run("l.zarr", *self.TARGET)) == 0
         assert answers == [2]
         assert "y.zarr: another run is writing it" in capsys.readouterr().err
@@ -103,11 +104,13 @@ class TestInterrupted:
             "from onereshape.stores import stream\n"
             "from onereshape.stores.passes import passes\n"
             "whole.passes = lambda a, b, c, d, _: passes(a, b, c, d, 1000)\n"
-            "say = stream._Record.__call__\n"
+            "say = stream.Record.__call__\n"
             "def kill(record, block):\n"
             "    say(record, block)\n"
-            "    if record.done == 7: os.kill(os.getpid(), signal.SIGKILL)\n"
-            "stream._Record.__call__ = kill\n"
+            "    if record.done == 7:\n"
+            "        record.note()\n"
+            "        os.kill(os.getpid(), signal.SIGKILL)\n"
+            "stream.Record.__call__ = kill\n"
             "main(sys.argv[1:])\n"
         )
         words = [sys.executable, "-c", code, *run("l.zarr", *self.TARGET)]

@@ -11,6 +11,7 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from onereshape.stores import stream
+from onereshape.stores.partial_folder import beside
 from onereshape.stores.passes import Pass, coarser, decodings, default_chunk, grid, passes
 from onereshape.stores.reshape_store import open_store
 from tests.stored import held, opened, stored
@@ -41,8 +42,10 @@ class TestPasses:
         stored(str(folder / "x.zarr"), array, stored_in)
         source = open_store(str(folder / "x.zarr"))
         found = tuple(passes(data, stored_in, output, chunk, budget))
-        work = stream.Work(source.store, source.path, str(folder / "y.zarr"), data, source.store, found)
-        stream.run(work, serially, lambda _done, _total: None)
+        final = folder / "y.zarr"
+        work = stream.Work(source.store, source.path, "y.zarr", final, data, source.store, found, source.seen)
+        with beside(final, [], "y.zarr") as partial:
+            stream.run(work, partial, serially, lambda _done, _total: None)
 
         assert (held(str(folder / "y.zarr")) == array.reshape(output)).all()
         assert opened(str(folder / "y.zarr")).chunks == chunk

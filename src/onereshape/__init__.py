@@ -5,6 +5,13 @@
 (2, 12)
 """
 
+import sys
+
+# `python -m onereshape` looks into the working folder first, where anyone may have put modules by any name.
+_started = getattr(sys, "argv", [])[:1] == ["-m"] and sys.orig_argv[-len(sys.argv)].removeprefix("-m")
+if _started == "onereshape" and not sys.flags.safe_path:
+    del sys.path[0]
+
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

@@ -97,6 +97,8 @@ def answer(
     written = f"written to {args.output}"
     if told.chunk is not None:
         written += f" in chunks of {list(told.chunk)}"
+    if told.note is not None:
+        written += f"; {told.note}"
     if told.resumed:
         written += f"; {told.resumed} of {told.blocks} blocks were there from an earlier run"
     return [*lines, written], machine

@@ -1,116 +1,33 @@
-"""A store reshaped into another one, a block at a time: passes run by Dask, resumed, and put in place at the end.
+"""A store reshaped into another one, a block at a time: passes run, resumed, and put in place at the end.
 
-All is written in a folder beside the output, which is renamed when it is complete.  Which blocks are done is written
-down there, so that the same command goes on where an interrupted one stopped.
+All is written in a folder beside the output.  Which blocks are done is written down there when they are on the disk, so
+that the same command goes on where an interrupted one stopped, also after a power cut.
 """
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
-import json
-import os
-import platform
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from itertools import product
-from math import prod
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-import numpy as np
-import zarr
-
-from onereshape.arrays.blocks import at
-from onereshape.arrays.chunk_choice import Plan, plan_given
+from onereshape.arrays.chunk_choice import plan_given
 from onereshape.arrays.chunking import Dims
 from onereshape.errors import FormatError
 from onereshape.formats.atomic import mode_to_keep
-from onereshape.formats.model import cause
+from onereshape.stores.blocks import Job, Store
+from onereshape.stores.fingerprint import fingerprint
 from onereshape.stores.npy_files import create_npy, open_npy
+from onereshape.stores.partial_folder import Folder
 from onereshape.stores.passes import Pass, grid
-from onereshape.stores.zarr_arrays import create_zarr, settle
+from onereshape.stores.zarr_arrays import create_zarr, open_made
 
-Store = Any
-"""A Zarr array or a .npy file: sliced to be read, assigned to to be written."""
 Runner = Callable[[Callable[[int], None], list[int], Callable[[int], None]], None]
 """Calls a function of each number, and another one when that is done."""
-AT_ONCE = 2
-"""Chunks that Zarr decodes or encodes at a time for one slice."""
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """What one task needs to make any block of one pass; it crosses processes."""
-
-    source: Store
-    source_path: str
-    sink: Store
-    sink_path: str
-    data: Dims
-    chosen: Plan
-    witnesses: tuple[tuple[str, int], ...]
-    """Files with their sizes, which whoever makes a block must see."""
-
-    def __call__(self, number: int) -> None:
-        """Makes block `number`, in C order."""
-        self._look()
-        counts = tuple(len(sizes) for sizes in self.chosen.output)
-        index = tuple(int(place) for place in np.unravel_index(number, counts)) if counts else ()
-        dims = tuple(sizes[place] for sizes, place in zip(self.chosen.output, index, strict=True))
-        region = tuple(
-            slice(place * sizes[0], place * sizes[0] + dim)
-            for sizes, place, dim in zip(self.chosen.output, index, dims, strict=True)
-        )
-        block = self._block(index, dims)
-        try:
-            with zarr.config.set({"async.concurrency": AT_ONCE}):
-                self.sink[region] = block
-        except OSError as error:
-            settle()
-            raise FormatError("unwritable", path=self.sink_path, why=error.strerror or str(error)) from None
-
-    def _look(self) -> None:
-        """Refuses to work where the files are not: Zarr would take each missing chunk for an empty one."""
-        for path, size in self.witnesses:
-            try:
-                seen = Path(path).stat().st_size
-            except OSError:
-                seen = -1
-            if seen != size:
-                why = f"is not what it was, as seen from {platform.node()}: every worker must see the same files"
-                raise FormatError("unreadable", path=path, why=why)
-
-    def _block(self, index: Dims, dims: Dims) -> Any:
-        planned = self.chosen.planned
-        found = [part.moves.moves(tuple(index[axis] for axis in part.part.output_axes)) for part in planned]
-        moves = [next(iter(part.values())) for part in found]  # all of data counts as one chunk
-        seen = [prod(dims[axis] for axis in part.part.output_axes) for part in planned]
-        result = None
-        for chosen in product(*moves):
-            slices = [slice(0, 1)] * len(self.data)
-            for part, move in zip(planned, chosen, strict=True):
-                for axis, one in zip(part.part.data_axes, move.source.within, strict=True):
-                    slices[axis] = slice(*one)
-            piece = self._read(tuple(slices))
-            if piece.size == prod(dims):
-                return piece.reshape(dims)
-            if result is None:
-                result = np.empty(dims, piece.dtype)
-            place = at(result.reshape(seen), tuple(move.destination for move in chosen))
-            place[...] = piece.reshape(place.shape)
-        return result
-
-    def _read(self, slices: tuple[slice, ...]) -> Any:
-        try:
-            with zarr.config.set({"async.concurrency": AT_ONCE}):
-                return np.asarray(self.source[slices])
-        except Exception as error:  # noqa: BLE001 - a damaged chunk makes its codec raise nearly anything
-            settle()
-            why = f"cannot be read at {[f'{one.start}:{one.stop}' for one in slices]} ({cause(error)})"
-            raise FormatError("unreadable", path=self.source_path, why=why) from None
+_EVERY = 5.0
+"""Seconds of work that a kill may cost: so often blocks are brought to the disk and written down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,147 +37,143 @@ class Work:
     source: Store
     source_path: str
     output_path: str
+    final: Path
+    """The output itself, whatever links lead to it."""
     data: Dims
     like: Any
     """What the output's type and, for Zarr, its settings are taken from."""
     passes: tuple[Pass, ...]
+    seen: str
+    """The fingerprint of the source when it was opened."""
 
 
-def run(work: Work, runner: Runner, progress: Callable[[int, int], None]) -> int:
+def run(work: Work, folder: Folder, runner: Runner, progress: Callable[[int, int], None]) -> int:
     """Writes the output, and returns how many blocks an earlier run had already made.
 
     `progress` is told how many blocks are done, and of how many.
     """
-    final = Path(os.path.realpath(work.output_path))
     counts = [one.blocks for one in work.passes]
-    with _beside(final, work) as folder:
-        finished = _finished(folder, counts)
-        done = sum(map(len, finished))
-        source, path, data = work.source, work.source_path, work.data
-        for number, one in enumerate(work.passes):
-            sink = _sink(folder, number, work)
-            if counts[number]:
-                todo = [block for block in range(counts[number]) if block not in finished[number]]
-                with (folder / f"{number}.done").open("a", encoding="ascii") as record:
-                    told = _Record(record, progress, done, sum(counts))
-                    job = _job(source, path, sink, work, data, one)
-                    runner(job, todo, told)
-                    done = told.done
-            source, path, data = sink, work.output_path, one.dims
-        _put_in_place(folder / _name(len(work.passes) - 1, work), final)
-    return sum(map(len, finished))
+    finished = [_finished(folder.path, number, count) for number, count in enumerate(counts)]
+    earlier = done = sum(map(sum, finished))
+    source, path, data = work.source, work.source_path, work.data
+    for number, one in enumerate(work.passes):
+        sink = _sink(folder, number, work, is_known=any(finished[number]))
+        todo = [block for block in range(counts[number]) if not finished[number][block]]
+        if todo:
+            with (folder.path / f"{number}.done").open("a", encoding="ascii") as file:
+                record = Record(file, folder.sync, work.output_path, progress, done, sum(counts))
+                try:
+                    runner(_job(source, path, sink, work, data, one), todo, record)
+                except BaseException:
+                    record.note()
+                    raise
+                if number < len(work.passes) - 1:  # the last ones are brought to the disk with all the rest
+                    record.note()
+            done = record.done
+        if number == 0:
+            check_unchanged(work)
+        source, path, data = sink, work.output_path, one.dims
+    _put_in_place(folder, _name(len(work.passes) - 1, work), work)
+    return earlier
+
+
+def check_unchanged(work: Work) -> None:
+    """Refuses an input that was written to meanwhile: the output would be of neither state."""
+    try:
+        same = fingerprint(work.source.folder) == work.seen
+    except OSError:
+        same = False
+    if not same:
+        raise FormatError("unreadable", path=work.source_path, why="was changed while it was read; nothing is written")
 
 
 def _job(source: Store, path: str, sink: Store, work: Work, data: Dims, one: Pass) -> Job:  # noqa: PLR0913, PLR0917
     chosen = plan_given(data, tuple((dim,) for dim in data), one.dims, grid(one.dims, one.block))
     assert chosen is not None  # noqa: S101 - passes are chosen so
-    witnesses = tuple((str(file), file.stat().st_size) for file in (_witness(source), _witness(sink)))
+    witnesses = tuple((str(store.witness), store.witness.stat().st_size) for store in (source, sink))
     return Job(source, path, sink, work.output_path, data, chosen, witnesses)
 
 
-def _witness(store: Store) -> Path:
-    """A file that is there if the store is."""
-    if not isinstance(store, zarr.Array):
-        return Path(store.path)
-    local: Any = store.store
-    root = Path(local.root) / store.path
-    return root / ("zarr.json" if store.metadata.zarr_format == 3 else ".zarray")
-
-
 @dataclass(slots=True)
-class _Record:
-    """Writes down each block that is done, and tells of it."""
+class Record:
+    """Writes down the blocks that are done and on the disk, from time to time, and tells of each."""
 
     file: TextIO
+    sync: Callable[[], None]
+    path: str
     progress: Callable[[int, int], None]
     done: int
     total: int
+    pending: list[int] = field(default_factory=list)
+    due: float = field(default_factory=lambda: time.monotonic() + _EVERY)
 
     def __call__(self, block: int) -> None:
-        self.file.write(f"{block}\n")
-        self.file.flush()
+        """A block is done."""
+        self.pending.append(block)
         self.done += 1
+        if time.monotonic() >= self.due:
+            self.note()
         self.progress(self.done, self.total)
 
+    def note(self) -> None:
+        """Writes down what is pending."""
+        if not self.pending:
+            return
+        began = time.monotonic()
+        try:
+            self.sync()
+            self.file.write("".join(f"{block}\n" for block in self.pending))
+            self.file.flush()
+        except OSError as error:
+            raise FormatError("unwritable", path=self.path, why=error.strerror or str(error)) from None
+        self.pending.clear()
+        now = time.monotonic()
+        self.due = now + max(_EVERY, 10 * (now - began))  # a slow disk is not asked all the time
 
-def _put_in_place(made: Path, final: Path) -> None:
-    if final.suffix == ".zarr" and final.exists():
-        raise FormatError("unwritable", path=str(final), why="appeared while this ran, and is left as it is")
-    mode = None if final.suffix == ".zarr" else mode_to_keep(str(final), final)
-    if mode is not None:
-        made.chmod(mode)
-    made.replace(final)
+
+def _put_in_place(folder: Folder, name: str, work: Work) -> None:
+    if work.final.suffix.lower() == ".zarr":
+        if work.final.exists():
+            why = "appeared while this ran, and is left as it is"
+            raise FormatError("unwritable", path=work.output_path, why=why)
+    else:
+        mode = mode_to_keep(work.output_path, work.final)
+        if mode is not None:
+            (folder.path / name).chmod(mode)
+    folder.put_in_place(name, work.final)
 
 
 def _name(number: int, work: Work) -> str:
     is_last = number == len(work.passes) - 1
-    return f"{number}{Path(work.output_path).suffix.lower() if is_last else '.zarr'}"
+    return f"{number}{work.final.suffix.lower() if is_last else '.zarr'}"
 
 
-def _sink(folder: Path, number: int, work: Work) -> Store:
-    """The store that a pass writes: a new one, or that of an earlier run."""
+def _sink(folder: Folder, number: int, work: Work, *, is_known: bool) -> Store:
+    """The store that a pass writes: a new one, or that of an earlier run, if any block of it is known to be there."""
     one = work.passes[number]
-    path = folder / _name(number, work)
-    made = folder / f"{number}.made"
-    if path.exists() and not made.exists():  # interrupted while it was being made
+    path = folder.path / _name(number, work)
+    made = folder.path / f"{number}.made"
+    if path.exists() and not is_known:  # perhaps interrupted while it was being made
         shutil.rmtree(path) if path.is_dir() else path.unlink()
+    if path.exists():
+        owners = folder.owners
+        return open_npy(str(path), owners) if path.suffix == ".npy" else open_made(path, owners)
     if path.suffix == ".npy":
-        if path.exists():
-            return open_npy(str(path))
         sink: Store = create_npy(path, one.dims, work.like.dtype)
-    elif path.exists():
-        return zarr.open_array(path, mode="r+")
     else:
         sink = create_zarr(path, one.dims, one.chunk, work.like, work.output_path)
     made.touch()
     return sink
 
 
-def _finished(folder: Path, counts: list[int]) -> list[set[int]]:
-    """The blocks of each pass that an earlier run made; a line that was cut off counts for nothing."""
-    found: list[set[int]] = []
-    for number, count in enumerate(counts):
-        path = folder / f"{number}.done"
-        lines = path.read_text(encoding="ascii").split("\n")[:-1] if path.exists() else []
-        found.append({int(line) for line in lines if line.isdigit() and int(line) < count})
+def _finished(folder: Path, number: int, count: int) -> bytearray:
+    """Which blocks of a pass an earlier run made; a line that was cut off counts for nothing."""
+    found = bytearray(count)
+    path = folder / f"{number}.done"
+    if path.exists():
+        with path.open("rb") as lines:
+            for line in lines:
+                text = line[:-1]
+                if line.endswith(b"\n") and text.isdigit() and len(text) < 19 and int(text) < count:
+                    found[int(text)] = 1
     return found
-
-
-@contextmanager
-def _beside(final: Path, work: Work) -> Iterator[Path]:
-    """The folder to write in; it goes when the work ends or fails, and stays when it is interrupted."""
-    shapes = [[one.dims, one.chunk, one.block] for one in work.passes]
-    name = getattr(work.source, "path", "")  # of an array within a group
-    identity = json.dumps([final.name, fingerprint(work.source_path), name, shapes])
-    folder = final.with_name(f".onereshape-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.partial")
-    try:
-        folder.mkdir(exist_ok=True)
-        with (folder / "lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise FormatError("unwritable", path=work.output_path, why="another run is writing it") from None
-            try:
-                yield folder
-            except Exception:
-                shutil.rmtree(folder, ignore_errors=True)
-                raise
-            shutil.rmtree(folder, ignore_errors=True)
-    except OSError as error:
-        why = "its folder does not exist" if isinstance(error, FileNotFoundError) else error.strerror or str(error)
-        raise FormatError("unwritable", path=work.output_path, why=why) from None
-
-
-def fingerprint(path: str) -> list[Any]:
-    """What changes when a file or a store is written to: names are not enough to go on with an earlier run."""
-    root = Path(os.path.realpath(path))
-    number = size = newest = 0
-    for folder, _, names in os.walk(root):
-        for name in names:
-            with suppress(OSError):
-                status = (Path(folder) / name).stat()
-                number, size, newest = number + 1, size + status.st_size, max(newest, status.st_mtime_ns)
-    if root.is_file():
-        status = root.stat()
-        number, size, newest = 1, status.st_size, status.st_mtime_ns
-    return [str(root), number, size, newest]

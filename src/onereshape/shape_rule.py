@@ -27,6 +27,10 @@ from onereshape.target import read_integers
 TheirDim = int | ir.SymbolicDim
 Rule = Callable[[engine.ShapeInferenceContext, ir.Node], None]
 
+_MOST_RESHAPES = 16
+"""How many Reshapes back the elements of a tensor are looked for."""
+_MOST_MAKERS = 1024
+"""How many of the nodes that compute a target are looked at."""
 MOST_UNKNOWN_DIMS = 1024
 """The longest target of unknown values that still gives a rank; onnx's own inference stops there too."""
 
@@ -154,7 +158,9 @@ def _read_target(
 def _values(ctx: engine.ShapeInferenceContext, value: ir.Value | None) -> list[TheirDim] | None:
     """The elements of a tensor as far as the engine knows them; none changes on the way through other Reshapes."""
     known: list[TheirDim] | None = None
-    while value is not None and (known := ctx.get_symbolic_value(value)) is None:
+    for _ in range(_MOST_RESHAPES):
+        if value is None or (known := ctx.get_symbolic_value(value)) is not None:
+            break
         maker = value.producer()
         value = None if maker is None or maker.op_type != "Reshape" else maker.inputs[0]
     return known
@@ -165,7 +171,7 @@ def _sizes_read(node: ir.Node) -> set[sympy.Expr]:
     seen: set[ir.Node] = set()
     sources: list[ir.Value | None] = []
     pending = list(node.inputs[1:])
-    while pending:
+    while pending and len(seen) < _MOST_MAKERS:
         value = pending.pop()
         maker = None if value is None else value.producer()
         if maker is not None and maker not in seen:
@@ -193,6 +199,7 @@ class _Bridge:
     ) -> None:
         self._ctx = ctx
         self._factors: list[sympy.Expr] = []
+        self._places: dict[sympy.Expr, int] = {}
         self._spelling: dict[sympy.Expr, TheirDim] = {}
         """The dims as the model writes them: to the engine, `past+1` and `past + 1` differ."""
         self._divisors: dict[sympy.Expr, int] = {}
@@ -262,9 +269,10 @@ class _Bridge:
         return str(factor) if factor.is_Symbol or factor.is_Function else f"({factor})"
 
     def _name(self, factor: sympy.Expr) -> str:
-        if factor not in self._factors:
+        if factor not in self._places:
+            self._places[factor] = len(self._factors)
             self._factors.append(factor)
-        return f"_.{self._factors.index(factor)}"
+        return f"_.{self._places[factor]}"
 
     def _expr(self, text: str) -> sympy.Expr:
         number, names = parse(text)

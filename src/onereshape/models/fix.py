@@ -14,6 +14,7 @@ from typing import Any
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model import Model, cause
 from onereshape.formats.model_files import load, refreshed
+from onereshape.formats.onnx_graphs import MOST_UNFOLDED, unfolded
 from onereshape.formats.onnx_sound import blamed
 from onereshape.models.changes import Change
 from onereshape.models.batch.marks import Mark
@@ -137,6 +138,9 @@ def _model(model: Model | str | os.PathLike[str]) -> Model:
 
 def _copy(model: Model, *, inline: bool) -> Model:
     """The model to be rewritten; to free a dim, functions are put where they are called, as each call may differ."""
+    if inline and unfolded(model.ir) > MOST_UNFOLDED:
+        why = f"{model.path}: its functions unfold to more than {MOST_UNFOLDED} nodes"
+        raise FixError("unsupported-model", why=why)
     try:
         copy = model.ir.clone()
         if inline and copy.functions:

@@ -63,7 +63,8 @@ class ReshapeRule:
             self.conditions[node] = tuple(dict.fromkeys((*self.conditions.get(node, ()), *conditions)))
         if dims is not None:
             ctx.set_shape(output, ir.Shape(dims))
-            values = _values(ctx, data)  # a flat list, which other rules misread in a matrix
+            counts = data.dtype is None or data.dtype.is_integer()
+            values = _values(ctx, data) if counts else None  # a flat list, which other rules misread in a matrix
             if values is not None and (dims or [1]) == [len(values)]:
                 ctx.set_symbolic_value(output, values)
 

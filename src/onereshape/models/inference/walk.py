@@ -286,7 +286,7 @@ class Walk:
                 self._forget(ctx, inner)
 
     def _keep(self, ctx: _Context, graph: ir.Graph) -> None:
-        for value in _values(graph):
+        for value in dict.fromkeys(_values(graph)):  # a constant that many use is still one
             self._found(ctx, value)
 
 

@@ -38,6 +38,8 @@ LINES = {
     "fusing it (initializer t; fix can repair it)",
     "identity": "the output always has the dims of data, [N, 6] (initializer t; fix can repair it)",
     "chain": "its data come from another Reshape, n0; one with [-1, 3] does both (initializer u; fix can repair it)",
+    "gave-up": "it would hold more than the 4096 elements that are followed; it is taken as unknown, and nothing is said of "
+    "what depends on it",
 }
 
 

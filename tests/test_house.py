@@ -29,8 +29,8 @@ FLOORS = [
     {"operator"},
     {"translation"},
     {"conformance", "formats", "onnx_backend", "shape_rule"},
-    {"convert", "stores"},
-    {"models"},
+    {"models", "stores"},
+    {"convert"},
     {"cli"},
     {"__init__", "__main__"},
 ]

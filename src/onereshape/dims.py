@@ -27,6 +27,8 @@ ANY_SIZE = (0, UNBOUNDED)
 _FACTOR = re.compile(r"\s*(?:(\d+)|([A-Za-z_][\w.]*|\(.*\)))\s*(?:\*\*\s*(\d+)\s*)?", re.DOTALL)
 _MOST_DIGITS = 40
 """Of a coefficient: beyond int64, and short enough to calculate with."""
+_LONGEST = 4096
+"""Characters of a text that is read as a product; a longer one is one opaque symbol."""
 
 _OURS = re.compile(r"(data|target)\[\d+\]|(size|rank)\(data\).*")
 _ATOM = re.compile(r"[A-Za-z_][\w.]*|(data|target)\[\d+\]|size\(data\).*")
@@ -84,6 +86,8 @@ def parse(text: str) -> Product:
     >>> parse("past + 1").symbols, parse("2*(past + 1)").symbols, parse("N**999").symbols
     (('past + 1',), ('past + 1',), ('N**999',))
     """
+    if len(text) > _LONGEST:
+        return Product(1, (" ".join(text.split()),))
     try:
         return parse_small(text)
     except OverflowError:
@@ -108,6 +112,27 @@ def parse_small(text: str) -> Product:
                 inner = inner[1:-1].strip()
             symbols[" ".join(inner.split())] += int(power or 1)
     return Product(coefficient, tuple(sorted(symbols.elements())) if coefficient else ())
+
+
+def symbols_of(text: str) -> tuple[str, ...]:
+    """The symbols that a text has as a product, and the whole text where its numbers are too large for one."""
+    try:
+        return parse(text).symbols
+    except OverflowError:
+        return (text,)
+
+
+def as_name(text: str) -> str:
+    """The notation of a dim that has this name, whatever product the name looks like.
+
+    >>> as_name("N"), as_name("past + 1"), as_name("N*S"), as_name("2")
+    ('N', 'past + 1', '(N*S)', '(2)')
+    """
+    try:
+        product = parse(text)
+    except OverflowError:
+        return f"({text})"
+    return text if product.coefficient == 1 and len(product.symbols) == 1 and "*" not in text else f"({text})"
 
 
 def _one_group(name: str) -> bool:

@@ -31,6 +31,10 @@ logging.getLogger("onnx_shape_inference").addHandler(logging.NullHandler())
 TheirDim = int | ir.SymbolicDim
 Rule = Callable[[engine.ShapeInferenceContext, ir.Node], None]
 
+_MOST_RESHAPES = 16
+"""How many Reshapes back the elements of a tensor are looked for."""
+_MOST_MAKERS = 1024
+"""How many of the nodes that compute a target are looked at."""
 MOST_UNKNOWN_DIMS = 1024
 """The longest target of unknown values that still gives a rank; onnx's own inference stops there too."""
 
@@ -63,7 +67,8 @@ class ReshapeRule:
             self.conditions[node] = tuple(dict.fromkeys((*self.conditions.get(node, ()), *conditions)))
         if dims is not None:
             ctx.set_shape(output, ir.Shape(dims))
-            values = _values(ctx, data)  # a flat list, which other rules misread in a matrix
+            counts = data.dtype is None or data.dtype.is_integer()
+            values = _values(ctx, data) if counts else None  # a flat list, which other rules misread in a matrix
             if values is not None and (dims or [1]) == [len(values)]:
                 ctx.set_symbolic_value(output, values)
 
@@ -158,7 +163,9 @@ def _read_target(
 def _values(ctx: engine.ShapeInferenceContext, value: ir.Value | None) -> list[TheirDim] | None:
     """The elements of a tensor as far as the engine knows them; none changes on the way through other Reshapes."""
     known: list[TheirDim] | None = None
-    while value is not None and (known := ctx.get_symbolic_value(value)) is None:
+    for _ in range(_MOST_RESHAPES):
+        if value is None or (known := ctx.get_symbolic_value(value)) is not None:
+            break
         maker = value.producer()
         value = None if maker is None or maker.op_type != "Reshape" else maker.inputs[0]
     return known
@@ -169,7 +176,7 @@ def _sizes_read(node: ir.Node) -> set[sympy.Expr]:
     seen: set[ir.Node] = set()
     sources: list[ir.Value | None] = []
     pending = list(node.inputs[1:])
-    while pending:
+    while pending and len(seen) < _MOST_MAKERS:
         value = pending.pop()
         maker = None if value is None else value.producer()
         if maker is not None and maker not in seen:
@@ -197,6 +204,7 @@ class _Bridge:
     ) -> None:
         self._ctx = ctx
         self._factors: list[sympy.Expr] = []
+        self._places: dict[sympy.Expr, int] = {}
         self._spelling: dict[sympy.Expr, TheirDim] = {}
         """The dims as the model writes them: to the engine, `past+1` and `past + 1` differ."""
         self._divisors: dict[sympy.Expr, int] = {}
@@ -266,9 +274,10 @@ class _Bridge:
         return str(factor) if factor.is_Symbol or factor.is_Function else f"({factor})"
 
     def _name(self, factor: sympy.Expr) -> str:
-        if factor not in self._factors:
+        if factor not in self._places:
+            self._places[factor] = len(self._factors)
             self._factors.append(factor)
-        return f"_.{self._factors.index(factor)}"
+        return f"_.{self._places[factor]}"
 
     def _expr(self, text: str) -> sympy.Expr:
         number, names = parse(text)

@@ -16,14 +16,15 @@ from onereshape.convert.plan import attributes_of, operator_of
 from onereshape.convert.trial import CannotConvertError
 from onereshape.convert.unchanged import schema, spread_types, unchanged
 from onereshape.convert.write_onnx import fresh, ir_version
+from onereshape.dims import Dim
 from onereshape.errors import ReshapeError
 from onereshape.formats.model import Model, ReshapeNode
 from onereshape.formats.model_files import save
 from onereshape.formats.onnx_graphs import nodes, roots
 from onereshape.formats.onnx_sound import complaint
 from onereshape.formats.onnx_reshapes import reshapes as find_reshapes
+from onereshape.models.inference.shapes import shapes_of
 from onereshape.operator import Reshape
-from onereshape.shape_rule import infer_model
 from onereshape.specs import NEWEST_OPSET
 from onereshape.translation import translate
 
@@ -74,11 +75,21 @@ def _inferred(model: ir.Model) -> ir.Model:
     """A copy with the types and shapes that can be told; what cannot is refused where it matters."""
     twin = model.clone()
     with suppress(Exception):  # whatever an operator's rule raises on a model that is not sound
-        infer_model(twin, policy="skip", warn_on_missing=False)
+        found = shapes_of(twin)
+        for value, dims in found.dims.items():
+            if value.shape is None:
+                value.shape = ir.Shape([dim if isinstance(dim, int) else _symbol(dim) for dim in dims])
+        for value, kind in found.types.items():
+            if value.type is None:
+                value.dtype = kind
     for graph, start in roots(twin):
         if (opset := _version(graph, model)) is not None:
             spread_types((node for node, _ in nodes(graph, start)), opset)
     return twin
+
+
+def _symbol(dim: Dim) -> ir.SymbolicDim:
+    return ir.SymbolicDim(dim if isinstance(dim, str) else None)
 
 
 def _changed(node: ReshapeNode, opset: int) -> Changed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from onereshape.formats.model import cycle, unreadable, unwritable
 
 _SHOWN = 8
 """Names of a circle that a message shows."""
+MOST_UNFOLDED = 200_000
+"""Nodes of a model whose functions stand where they are called; functions that call twice double with each."""
 
 
 def roots(model: ir.Model) -> Iterator[tuple[Any, str]]:
@@ -46,6 +49,16 @@ def subgraphs(node: ir.Node) -> Iterator[tuple[str, ir.Graph]]:
         elif attribute.type == ir.AttributeType.GRAPHS:
             for index, graph in enumerate(attribute.as_graphs()):
                 yield f"{attribute.name}[{index}]", graph
+
+
+def unfolded(model: ir.Model) -> int:
+    """How many nodes there would be with every function in the place of its calls; no more than one too many."""
+    counts: dict[Any, int] = {}
+    calls = {key: [node.op_identifier() for node, _ in nodes(each, "")] for key, each in model.functions.items()}
+    needs = {key: [call for call in made if call in calls] for key, made in calls.items()}
+    for key in TopologicalSorter(needs).static_order():
+        counts[key] = min(sum(counts.get(call, 1) for call in calls[key]), MOST_UNFOLDED + 1)
+    return min(sum(counts.get(node.op_identifier(), 1) for node, _ in nodes(model.graph, "")), MOST_UNFOLDED + 1)
 
 
 def external_file(tensor: ir.ExternalTensor, path: str) -> Path:

@@ -22,7 +22,7 @@ from onnx import parser, printer
 
 from onereshape.errors import FormatError
 from onereshape.formats.atomic import replacing
-from onereshape.formats.model import Model, ReshapeNode, cause, unreadable, unwritable
+from onereshape.formats.model import LONGEST_TARGET, Model, ReshapeNode, cause, unreadable, unwritable
 from onereshape.formats.onnx_data import check_tensors
 from onereshape.formats.onnx_graphs import (
     check_external,
@@ -63,6 +63,7 @@ def load(path: str) -> Model:
     digest = hashlib.sha256(content).digest()
     proto = _parsed(content, encoding, path)
     del content
+    _check_ranks(proto, path)
     try:
         model = to_ir(proto)
     except Exception as error:  # noqa: BLE001 - whatever onnx-ir raises for a model that is none
@@ -137,6 +138,17 @@ def _parsed(content: bytes, encoding: str, path: str) -> onnx.ModelProto:
     if proto.ir_version >= 3 and not proto.opset_import:
         raise unreadable(path, "is no ONNX model: it imports no opset (cut off?)")
     return proto
+
+
+def _check_ranks(proto: onnx.ModelProto, path: str) -> None:
+    """Refuses a tensor with more dims than any has, before there is an object for each of them."""
+    for info in (*proto.graph.input, *proto.graph.output, *proto.graph.value_info):
+        rank = len(info.type.tensor_type.shape.dim)
+        if rank > LONGEST_TARGET:
+            raise unreadable(path, f"declares {rank} dims of one tensor, more than {LONGEST_TARGET}")
+    for tensor in proto.graph.initializer:
+        if len(tensor.dims) > LONGEST_TARGET:
+            raise unreadable(path, f"declares {len(tensor.dims)} dims of one tensor, more than {LONGEST_TARGET}")
 
 
 def _unpacked(content: bytes, path: str) -> bytes:

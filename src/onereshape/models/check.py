@@ -28,6 +28,8 @@ from onereshape.models.findings.verdicts import contradiction, judged
 
 _VOLUME = frozenset({"volume", "indivisible", "impossible-volume", "empty-copy-with-inferred"})
 """The refusals that no input can escape although the words are right."""
+_MOST_TOLD = 16
+"""Places at which `check` gave up that are told one by one."""
 
 
 def check(
@@ -84,6 +86,22 @@ def _of_onnx(model: Model, batch: Batch, free: Free) -> Iterator[Finding]:
     yield from _declared(graph, shapes, places)
     yield from _baked(model, shapes, repairs=batch is None and free is None)
     yield from _simpler(model, places)
+    yield from _given_up(shapes, places)
+
+
+def _given_up(shapes: Shapes, places: Mapping[ir.Node, str]) -> Iterator[Finding]:
+    """What was too large to follow: nothing is said of what comes after it."""
+    for at, why in shapes.given_up[:_MOST_TOLD]:
+        node, place, op = (at.name or "", "graph", "input") if isinstance(at, ir.Value) else _called(at, places[at])
+        message = f"{why}; it is taken as unknown, and nothing is said of what depends on it"
+        yield Finding("gave-up", "note", node, place, op, None, None, message, fixable=False)
+    if len(shapes.given_up) > _MOST_TOLD:
+        message = f"{len(shapes.given_up) - _MOST_TOLD} more places are too large to follow"
+        yield Finding("gave-up", "note", "graph", "graph", "graph", None, None, message, fixable=False)
+
+
+def _called(node: ir.Node, place: str) -> tuple[str, str, str]:
+    return node.name or place, place, node.op_type
 
 
 def _declared(model: ir.Model, shapes: Shapes, places: Mapping[ir.Node, str]) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ from onereshape.apart.limits import SECONDS, checked, limited
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model import Model, cause
 from onereshape.formats.model_files import load, refreshed
+from onereshape.formats.onnx_graphs import MOST_UNFOLDED, unfolded
 from onereshape.formats.onnx_sound import blamed
 from onereshape.models.changes import Change
 from onereshape.models.batch.marks import Mark
@@ -153,6 +154,9 @@ def _prepare(needed: bool) -> None:
 
 def _copy(model: Model, *, inline: bool) -> Model:
     """The model to be rewritten; to free a dim, functions are put where they are called, as each call may differ."""
+    if inline and unfolded(model.ir) > MOST_UNFOLDED:
+        why = f"{model.path}: its functions unfold to more than {MOST_UNFOLDED} nodes"
+        raise FixError("unsupported-model", why=why)
     try:
         copy = model.ir.clone()
         if inline and copy.functions:

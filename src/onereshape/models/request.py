@@ -8,7 +8,7 @@ from typing import Any
 
 import onnx_ir as ir
 
-from onereshape.dims import parse
+from onereshape.dims import symbols_of
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model import Model
 
@@ -139,7 +139,7 @@ def _names(model: ir.Model) -> Iterator[str]:
     for value in (*graph.inputs, *graph.outputs, *made):
         for dim in value.shape or ():
             if isinstance(dim, ir.SymbolicDim) and dim.value:
-                yield from parse(dim.value).symbols
+                yield from symbols_of(dim.value)
 
 
 def _fresh(taken: set[str]) -> str:

@@ -11,10 +11,13 @@ import onnx_ir as ir
 
 from onereshape.dims import Size
 from onereshape.models.batch.folded_operators import FOLDED, Unknown, Use, folded
+from onereshape.models.batch.folded_work import work
 from onereshape.models.constants import constant_tensor
 
 MOST_ELEMENTS = 1 << 24
 """Of an array that is folded; nothing that is tiled over a batch is larger."""
+MOST_TOGETHER = 1 << 26
+"""Elements of all arrays that one search folds."""
 _MOST_NODES = 2_000
 _FROM_DIMS = frozenset({"Shape", "Size"})
 
@@ -29,6 +32,7 @@ class Folding:
         self._dims = dims
         self._opset = opset
         self._found: dict[ir.Value, Array | None] = {}
+        self._left = MOST_TOGETHER
 
     def array(self, value: ir.Value) -> Array | None:
         """What a value always is, or None if that is not known."""
@@ -119,9 +123,13 @@ class Folding:
         proto = ir.to_proto(node)
         proto.domain = ""
         try:
-            found = folded(Use(proto, self._opset, arrays))
+            use = Use(proto, self._opset, arrays)
+            if work(use) > min(MOST_ELEMENTS, self._left):
+                return None
+            found = folded(use)
         except Unknown:
             return None
+        self._left -= sum(array.size for array in found)
         return found if all(array.size <= MOST_ELEMENTS for array in found) else None
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.dims import parse
+from onereshape.dims import symbols_of
 from onereshape.errors import FixError
 from onereshape.models.batch.rules import RULES, Rule
 from onereshape.models.batch.rules.counting import counted
@@ -74,7 +74,7 @@ def batch_plan(model: ir.Model, freed: Mapping[str, int], symbol: str, size: int
 def _check_names(graph: ir.Graph, freed: Mapping[str, int], symbol: str) -> None:
     """Refuses where what is freed has the name of another dim: that one would be the size of the batch, and is not."""
     names: dict[tuple[str | None, int], set[str]] = {
-        (value.name, axis): set(parse(dim.value).symbols)
+        (value.name, axis): set(symbols_of(dim.value))
         for value in graph.inputs
         for axis, dim in enumerate(value.shape or ())
         if isinstance(dim, ir.SymbolicDim) and dim.value

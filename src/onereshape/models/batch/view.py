@@ -369,7 +369,10 @@ def _size(dim: Any) -> Size | None:
     if isinstance(dim, int) or dim is None:
         return dim
     if isinstance(dim, str):
-        found = parse(dim)
+        try:
+            found = parse(dim)
+        except OverflowError:  # a number too large to calculate with
+            return None
         return found if found.symbols else found.coefficient
     return None
 

@@ -33,6 +33,7 @@ CODES: dict[str, Kind] = {
     "redundant-allowzero": Kind("note", "allowzero=1 changes nothing for this target."),
     "identity": Kind("note", "The Reshape changes nothing."),
     "chain": Kind("note", "A Reshape of a Reshape; one would do."),
+    "gave-up": Kind("note", "Something is too large to be followed, and stays unknown from there on."),
 }
 """In the order in which findings of one node are given."""
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
 import onnx_ir as ir
 
+from onereshape.errors import INT64_MAX
 from onereshape.models.free.formula import Formula, Size, cut, exact, product
 from onereshape.models.free.state import State, sizes
-from onereshape.models.inference.integer_rules import Array, Call, array_of, rule_of
+from onereshape.models.inference.integer_rules import MOST, Array, Call, array_of, rule_of
 
 _MOVED = frozenset(
     "Gather Slice Concat Split Squeeze Unsqueeze Reshape Identity Expand Flatten Transpose ConstantOfShape".split()
@@ -46,9 +48,11 @@ def _calculated(node: ir.Node, arrays: list[Array]) -> Array | None:
         return arrays[0] if ir.DataType(node.attributes["to"].value) in _INTEGERS else None
     if node.op_type == "ReduceProd" and arrays[0].ndim == 1:
         keep = node.attributes.get("keepdims")
-        total = None if None in arrays[0].tolist() else product(arrays[0].tolist())
+        total = None if None in arrays[0].tolist() else _fitting(product(arrays[0].tolist()))
         return array_of([total], () if keep is not None and not keep.value else (1,))
     element = _ELEMENTS.get(node.op_type)
+    if prod(np.broadcast_shapes(*(array.shape for array in arrays))) > MOST:
+        return None
     return None if element is None else np.asarray(np.frompyfunc(element, len(arrays), 1)(*arrays), dtype=object)
 
 
@@ -64,7 +68,12 @@ def _dims(state: State, node: ir.Node, value: ir.Value) -> Array | None:
 
 
 def _known(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *elements: None if None in elements else function(*elements)
+    return lambda *elements: None if None in elements else _fitting(function(*elements))
+
+
+def _fitting(element: Any) -> Any:
+    """An element, None for a number beyond int64: at run time it is another one."""
+    return None if isinstance(element, int) and abs(element) > INT64_MAX else element
 
 
 def _divided(top: Size, bottom: Size) -> Size | None:

@@ -16,6 +16,13 @@ from typing import NamedTuple
 
 from onereshape.dims import Product
 
+MOST_TERMS = 64
+"""Terms of a formula; `v * (v + 3)`, of itself again and again, has twice as many with each step."""
+MOST_ATOMS = 64
+"""Factors of a term, quotients within quotients counted too."""
+_LARGEST = 1 << 65_536
+"""Of a coefficient: no size has one beyond int64, but large multiples of sizes are compared too."""
+
 
 class Floor(NamedTuple):
     """A quotient, cut to an integer."""
@@ -23,9 +30,21 @@ class Floor(NamedTuple):
     top: Formula
     bottom: int
 
+    @property
+    def weight(self) -> int:
+        """How many names are in it."""
+        return sum(_weight(atom) for monomial, _ in self.top.terms for atom in monomial)
+
     def __str__(self) -> str:
         top = str(self.top)
         return f"floor({f'({top})' if ' ' in top else top}/{self.bottom})"
+
+
+class TooLongError(ArithmeticError):
+    """A size is a formula that is too long to go on with."""
+
+    def __init__(self) -> None:
+        super().__init__(f"a size becomes a formula of more than {MOST_TERMS} terms or {MOST_ATOMS} factors")
 
 
 Atom = str | Floor
@@ -42,6 +61,8 @@ class Formula:
         return _sum([*self.terms, *_terms(other)])
 
     def __mul__(self, other: Size) -> Size:
+        if len(self.terms) * len(_terms(other)) > MOST_TERMS**2:
+            raise TooLongError
         return _sum([(_sorted((*one, *two)), a * b) for one, a in self.terms for two, b in _terms(other)])
 
     def __neg__(self) -> Size:
@@ -175,6 +196,10 @@ def _sum(terms: Iterable[tuple[Monomial, int]]) -> Size:
     kept = [(monomial, coefficient) for monomial, coefficient in total.items() if coefficient]
     if not kept or (len(kept) == 1 and not kept[0][0]):
         return kept[0][1] if kept else 0
+    if len(kept) > MOST_TERMS or any(abs(coefficient) > _LARGEST for _, coefficient in kept):
+        raise TooLongError
+    if any(sum(map(_weight, monomial)) > MOST_ATOMS for monomial, _ in kept):
+        raise TooLongError
     if len(kept) > 1:
         kept.sort(key=lambda term: (-len(term[0]), [str(atom) for atom in term[0]]))
     return Formula(tuple(kept))
@@ -182,3 +207,8 @@ def _sum(terms: Iterable[tuple[Monomial, int]]) -> Size:
 
 def _sorted(monomial: Monomial) -> Monomial:
     return tuple(sorted(monomial, key=str)) if len(monomial) > 1 else monomial
+
+
+def _weight(atom: Atom) -> int:
+    """How many names are in an atom."""
+    return 1 if isinstance(atom, str) else atom.weight

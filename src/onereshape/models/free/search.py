@@ -17,7 +17,7 @@ import onnx_ir as ir
 from onereshape.errors import FixError
 from onereshape.models.free.alignment import size_of
 from onereshape.models.free.contents import follow
-from onereshape.models.free.formula import Size
+from onereshape.models.free.formula import Size, TooLongError
 from onereshape.models.free.rules import RULES
 from onereshape.models.free.state import Answer, Dims, Edit, Rules, State, shown, sizes
 from onereshape.models.free.view import View
@@ -181,12 +181,15 @@ def _answers(view: View) -> Iterator[Answer]:
         raise Refused(f"it has no rule for free sizes, and its input {name} has one")
     refused: Refused | None = None
     found = False
-    for answer in rule(view):
-        wrong = _disagreement(view, answer)
-        refused = refused or wrong
-        if wrong is None:
-            found = True
-            yield answer
+    try:
+        for answer in rule(view):
+            wrong = _disagreement(view, answer)
+            refused = refused or wrong
+            if wrong is None:
+                found = True
+                yield answer
+    except TooLongError as error:
+        raise Refused(str(error)) from None
     if not found and refused is not None:
         raise refused
 

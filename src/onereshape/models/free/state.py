@@ -249,7 +249,10 @@ def _element(each: Any) -> Any:
 def _size(dim: Any) -> Size | None:
     if isinstance(dim, int) or dim is None:
         return dim
-    return of_product(parse(dim)) if isinstance(dim, str) else None
+    try:
+        return of_product(parse(dim)) if isinstance(dim, str) else None
+    except ArithmeticError:  # too long, or a number too large, to calculate with
+        return None
 
 
 def _product(size: Size | None) -> Any:

@@ -16,8 +16,8 @@ import numpy as np
 import onnx_ir as ir
 import sympy  # type: ignore[import-untyped]
 
-MOST = 4096
-"""Elements of a tensor that is followed."""
+from onereshape.models.inference.limits import LARGEST, MOST_ELEMENTS as MOST, MOST_PARTS, TooLargeError, is_small
+
 INTEGERS = frozenset("INT64 INT32 INT16 INT8 UINT64 UINT32 UINT16 UINT8".split())
 _FLOATS = frozenset("FLOAT DOUBLE".split())
 FOLLOWED = INTEGERS | _FLOATS | {"BOOL"}
@@ -29,13 +29,27 @@ Inputs = list[Array | None]
 class Question:
     """One node, with what its inputs hold."""
 
-    __slots__ = ("_node", "inputs", "opset", "sign")
+    __slots__ = ("_node", "inputs", "lost", "opset", "sign")
 
     def __init__(self, node: ir.Node, inputs: Inputs, sign: Callable[[Any], Any], opset: int) -> None:
         self._node = node
         self.inputs = inputs
         self.sign = sign
         self.opset = opset
+        self.lost = ""
+        """Why an element is not known that could be, if it were smaller."""
+
+    def bounded(self, element: Any) -> Any:
+        """An element, None for a number that no type holds or a formula that is too long to go on with."""
+        if element is None or isinstance(element, bool | np.bool_ | np.floating):
+            return element
+        if isinstance(element, int):
+            fits = -LARGEST - 1 <= element <= 2 * LARGEST + 1
+            self.lost = self.lost if fits else "it calculates a number that int64 does not hold"
+        else:
+            fits = is_small(element)
+            self.lost = self.lost if fits else f"it calculates a formula of more than {MOST_PARTS} parts"
+        return element if fits else None
 
     def __getitem__(self, index: int) -> Any:
         return self.inputs[index] if index < len(self.inputs) else None
@@ -87,13 +101,20 @@ class _UnknownError(ValueError):
     """What a node holds cannot be told."""
 
 
+def _few(*counts: int) -> None:
+    """Raises where there would be more elements than are followed, before one of them is made."""
+    if prod(counts) > MOST:
+        raise TooLargeError(f"it would hold more than the {MOST} elements that are followed")
+
+
 def _elementwise(function: Callable[..., Any]) -> Callable[[Question], list[Array | None]]:
     def rule(asked: Question) -> list[Array | None]:
         def one(*elements: Any) -> Any:
-            return None if None in elements else function(asked, *elements)
+            return None if None in elements else asked.bounded(function(asked, *elements))
 
         if len(asked.inputs) > 2:  # Max and Min take any number, of which the rule takes two
             raise _UnknownError
+        _few(*np.broadcast_shapes(*(array.shape for array in asked.inputs if array is not None)))
         with np.errstate(all="ignore"):  # as in the model: the root of a negative number is NaN
             found = np.frompyfunc(one, len(asked.inputs), 1)(*asked.inputs)
         return [np.asarray(found, dtype=object)]
@@ -174,6 +195,7 @@ def _where(asked: Question) -> list[Array | None]:
 
     same = np.frompyfunc(lambda a, b: a if a is not None and a == b else None, 2, 1)
     condition, first, second = asked[0], asked[1], asked[2]
+    _few(*np.broadcast_shapes(condition.shape, first.shape, second.shape))
     chosen = np.frompyfunc(one, 3, 1)(condition, first, second)
     either = np.broadcast_to(np.asarray(same(first, second), dtype=object), np.shape(chosen))
     both = np.frompyfunc(lambda a, b: b if a is None else a, 2, 1)(chosen, either)
@@ -219,11 +241,13 @@ def _slice(asked: Question) -> list[Array | None]:
 def _gather(asked: Question) -> list[Array | None]:
     data, places = asked[0], np.asarray(_whole(asked[1]), dtype=np.int64).reshape(asked[1].shape)
     axis = asked.attribute("axis", 0)
+    _few(places.size, *data.shape[:axis], *data.shape[axis:][1:])
     return [np.asarray(np.take(data, places, axis=axis), dtype=object)]
 
 
 def _concat(asked: Question) -> list[Array | None]:
     parts = [array for array in asked.inputs if array is not None]
+    _few(sum(array.size for array in parts))
     return [np.concatenate(parts, axis=asked.attribute("axis", 1))]
 
 
@@ -247,30 +271,28 @@ def _reshape(asked: Question) -> list[Array | None]:
 
 def _expand(asked: Question) -> list[Array | None]:
     dims = np.broadcast_shapes(asked[0].shape, tuple(_whole(asked[1])))
-    if prod(dims) > MOST:
-        raise _UnknownError
+    _few(*dims)
     return [np.broadcast_to(asked[0], dims)]
 
 
 def _tile(asked: Question) -> list[Array | None]:
     repeats = _whole(asked[1])
-    if prod(repeats) * asked[0].size > MOST:
-        raise _UnknownError
+    _few(*repeats, asked[0].size)
     return [np.tile(asked[0], repeats)]
 
 
 def _range(asked: Question) -> list[Array | None]:
     limits = range(*(_whole(asked[index])[0] for index in range(3)))
-    if len(limits) > MOST:
-        raise _UnknownError
+    _few(len(limits))
     return [array_of(list(limits))]
 
 
 def _filled(asked: Question) -> list[Array | None]:
     """ConstantOfShape, where the output is of integers."""
     dims, tensor = _whole(asked[0]), asked.attribute("value")
-    if tensor is None or prod(dims) > MOST:
+    if tensor is None:
         raise _UnknownError
+    _few(*dims)
     array = np.empty(dims, dtype=object)
     array.fill(elements_of(tensor).reshape(-1)[0])
     return [array]
@@ -296,7 +318,9 @@ def _reduced(function: Callable[[Any, Any], Any], start: int) -> Callable[[Quest
         for each in data.tolist():
             if each is None:
                 raise _UnknownError
-            total = function(total, each)
+            total = asked.bounded(function(total, each))
+            if total is None:
+                raise TooLargeError(asked.lost)
         keep = asked.attribute("keepdims", 1)
         found = array_of([int(total) if isinstance(total, sympy.Integer) else total])
         return [found if keep else found.reshape(())]

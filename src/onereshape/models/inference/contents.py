@@ -14,10 +14,10 @@ import sympy  # type: ignore[import-untyped]
 from onnx_shape_inference._symbolic_shapes import dim_to_expr  # type: ignore[import-untyped]
 
 from onereshape.models.inference.formulas import Formulas
+from onereshape.models.inference.limits import LARGEST, MOST_FORMULAS, Limits, is_small
 from onereshape.models.inference.content_rules import (
     FOLLOWED,
     INTEGERS,
-    MOST,
     RULES,
     Array,
     Question,
@@ -34,9 +34,10 @@ _LARGE = 2**31
 class Contents:
     """The elements of the tensors of one walk."""
 
-    def __init__(self, formulas: Formulas) -> None:
+    def __init__(self, formulas: Formulas, limits: Limits) -> None:
         self._known: dict[ir.Value, Array] = {}
         self._formulas = formulas
+        self._limits = limits
 
     def forget(self, value: ir.Value) -> None:
         """Takes back what was found of a value."""
@@ -56,18 +57,32 @@ class Contents:
         inputs = [None if value is None else self._of(context, value) for value in node.inputs]
         if any(array is None and value is not None for array, value in zip(inputs, node.inputs, strict=True)):
             return
-        found = rule(Question(node, inputs, self._formulas.signed, context.opset))
+        asked = Question(node, inputs, self._formulas.signed, context.opset)
+        found = rule(asked)
+        if asked.lost:
+            self._limits.give_up(node, asked.lost)
         for value, array in zip(node.outputs, found, strict=False):
-            if array is not None and array.size <= MOST:
+            if array is not None and self._follows(node, array):
                 self._known[value] = _bounded(array, value.dtype)
                 self._tell(context, value, self._known[value])
+
+    def _follows(self, node: ir.Node, array: Array) -> bool:
+        """Whether the elements are few enough to go on with."""
+        formulas = sum(not (each is None or is_number(each)) for each in array.flat)
+        if formulas <= MOST_FORMULAS and self._limits.elements(array.size):
+            return True
+        what = f"{formulas} formulas" if formulas > MOST_FORMULAS else f"{array.size} elements"
+        self._limits.give_up(node, f"it holds {what}, which is more than is followed")
+        return False
 
     def _of(self, context: Any, value: ir.Value) -> Array | None:
         if value in self._known:
             return self._known[value]
         tensor = ir.convenience.get_const_tensor(value)
         if tensor is not None:
-            return elements_of(tensor) if tensor.dtype.name in FOLLOWED and tensor.size <= MOST else None
+            if tensor.dtype.name not in FOLLOWED or not self._limits.elements(tensor.size):
+                return None
+            return elements_of(tensor)
         if value.shape is None or len(value.shape) > 1:
             return None
         known = context.get_symbolic_value(value)
@@ -99,9 +114,11 @@ class Contents:
 
 def _bounded(array: Array, kind: ir.DataType | None) -> Array:
     """The elements, without those that the type cannot hold: at run time they wrap around."""
-    if kind is None or kind.name not in INTEGERS:
-        return array
-    least, most = (int(limit) for limit in (np.iinfo(kind.numpy()).min, np.iinfo(kind.numpy()).max))
+    least, most = -LARGEST - 1, LARGEST
+    if kind is not None:
+        if kind.name not in INTEGERS:
+            return array
+        least, most = (int(limit) for limit in (np.iinfo(kind.numpy()).min, np.iinfo(kind.numpy()).max))
     bounded = [each if _fits(each, least, most) else None for each in array.reshape(-1).tolist()]
     return array_of(bounded).reshape(array.shape)
 
@@ -109,4 +126,4 @@ def _bounded(array: Array, kind: ir.DataType | None) -> Array:
 def _fits(element: Any, least: int, most: int) -> bool:
     if element is None or is_number(element):
         return element is None or least <= element <= most
-    return all(abs(number) < _LARGE for number in element.atoms(sympy.Integer))
+    return is_small(element) and all(abs(number) < _LARGE for number in element.atoms(sympy.Integer))

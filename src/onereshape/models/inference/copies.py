@@ -81,6 +81,11 @@ class Copy:
             node.domain, node.op_type, inputs, attributes, overload=node.overload, outputs=outputs, name=node.name
         )
         self.nodes[copy] = node
+        for name in ("value_ints", "value_floats") if node.domain == "" and node.op_type == "Constant" else ():
+            attribute = node.attributes.get(name)
+            if attribute is not None and not attribute.is_ref() and len(attribute.value) > _MOST_INTEGERS:
+                kind = ir.DataType.INT64 if name == "value_ints" else ir.DataType.FLOAT
+                self.large[copy] = ir.Tensor(np.asarray(attribute.value, kind.numpy()), dtype=kind)
         if node.domain == "" and node.op_type == "Constant" and "value" in node.attributes:
             attribute = node.attributes["value"]
             if attribute.type == ir.AttributeType.TENSOR and not attribute.is_ref():

@@ -9,6 +9,7 @@ from typing import Any
 
 import onnx_ir as ir
 import sympy  # type: ignore[import-untyped]
+from onnx_shape_inference._symbolic_shapes import dim_to_expr, expr_to_dim  # type: ignore[import-untyped]
 
 from onereshape.models.inference.asked import Asked, axis_of
 from onereshape.models.inference.exact_broadcasts import meet
@@ -33,6 +34,19 @@ def squeeze(asked: Asked) -> None:
         return asked.say(None if not count or count > len(dims) else [None] * (len(dims) - count))
     numbers = all(isinstance(dim, int) for dim in dims)
     return asked.say([dim for dim in dims if dim != 1] if numbers else None)
+
+
+def concat(asked: Asked) -> None:
+    """The sizes along the axis, added up once; the other dims are those of the first input."""
+    shapes = [asked.dims(index) for index in range(len(asked.node.inputs))]
+    known = [dims for dims in shapes if dims is not None]
+    if len(known) < len(shapes) or len({len(dims) for dims in known}) != 1:
+        return asked.say(None)
+    axis = axis_of(asked.attribute("axis", 1), len(known[0]))
+    number = sum(dims[axis] for dims in known if isinstance(dims[axis], int))
+    exprs = [dim_to_expr(dims[axis]) for dims in known if not isinstance(dims[axis], int)]
+    total = None if None in exprs else expr_to_dim(sympy.Add(number, *exprs))
+    return asked.say([*known[0][:axis], total, *known[0][axis + 1 :]])
 
 
 def split(asked: Asked) -> None:

@@ -1,6 +1,6 @@
-"""Shape rules of our own, for operators of which the engine's rule says more than is so.
+"""Shape rules of our own, for operators of which the engine's rule says more than is so, or takes too long.
 
-Each was wrong somewhere in the small world of the law of shapes: where sizes or axes are known only at run time, where
+Most were wrong somewhere in the small world of the law of shapes: where sizes or axes are known only at run time, where
 a dim may be 0 or 1, or where rounding goes another way.  A rule takes the engine's context and a node, and says of the
 outputs what holds in every run; what it does not say stays unknown.
 """
@@ -14,6 +14,7 @@ from onereshape.models.inference.asked import Asked
 
 Rule = Callable[[Asked], None]
 RULES: dict[str, Rule] = {
+    "Concat": moves.concat,
     "Squeeze": moves.squeeze,
     "Split": moves.split,
     "Slice": moves.slice_,

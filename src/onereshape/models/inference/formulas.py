@@ -14,6 +14,8 @@ import onnx_ir as ir
 import sympy  # type: ignore[import-untyped]
 from onnx_shape_inference._symbolic_shapes import dim_to_expr, expr_to_dim  # type: ignore[import-untyped]
 
+from onereshape.models.inference.limits import MOST_PARTS, TooLargeError, is_small
+
 TheirDim = int | ir.SymbolicDim
 
 
@@ -42,6 +44,8 @@ class Formulas:
 
     def dim(self, expr: Any) -> TheirDim:
         """The dim, or other number, that an expression is."""
+        if not is_small(expr):
+            raise TooLargeError(f"it calculates a formula of more than {MOST_PARTS} parts")
         if not expr.has(sympy.Max, sympy.Min):
             return expr_to_dim(expr)  # type: ignore[no-any-return]
         name = self._named(str(expr))

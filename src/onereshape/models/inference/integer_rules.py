@@ -21,6 +21,8 @@ from onereshape.semantics import resolve
 MOST = 4096
 """Elements of the largest tensor that is calculated with."""
 
+_MOST_FACTORS = 64
+"""Names in a product of sizes: what is multiplied by itself again and again doubles with each step."""
 _INT32_MAX = 2**31 - 1
 _CALCULATED = frozenset({ir.DataType.INT64, ir.DataType.INT32})
 """The types of sizes; numbers of smaller types would wrap, and unsigned ones cannot be negated."""
@@ -96,11 +98,16 @@ def _number(array: Array) -> int:
     return found
 
 
+def _few(*counts: int) -> None:
+    """Raises where there would be more elements than are calculated with, before one of them is made."""
+    if prod(counts) > MOST:
+        raise ValueError(MOST)
+
+
 def _each(rule: Callable[..., Any], *arrays: Array) -> Array:
     """A rule for elements on all of them, with broadcasting; the result is never large."""
     shape = np.broadcast_shapes(*(array.shape for array in arrays))
-    if prod(shape) > MOST:
-        raise ValueError(shape)
+    _few(*shape)
     spread = [np.broadcast_to(array, shape).reshape(-1) for array in arrays]
     return array_of((rule(*elements) for elements in zip(*spread, strict=True)), shape)
 
@@ -111,6 +118,8 @@ def _size(product: Product) -> Size:
 
 def _checked(element: Any) -> Element:
     number = element.coefficient if isinstance(element, Product) else element
+    if isinstance(element, Product) and len(element.symbols) > _MOST_FACTORS:
+        return None
     return element if number is not None and -INT64_MAX <= number <= INT64_MAX else None
 
 
@@ -244,6 +253,7 @@ def _gather(call: Call) -> Array:
     data, indices = call.given(0), call.given(1)
     axis = call.attribute("axis", 0)
     numbers = np.array(_numbers(indices), np.int64)
+    _few(numbers.size, *data.shape[:axis], *data.shape[axis:][1:])
     found: Array = data.take(numbers, axis=axis)
     return found.reshape(data.shape[:axis] + indices.shape + data.shape[axis:][1:])
 
@@ -267,6 +277,7 @@ def _slice(call: Call) -> Array:
 
 
 def _concat(call: Call) -> Array:
+    _few(sum(call.given(index).size for index in range(len(call.inputs))))
     return np.concatenate([call.given(index) for index in range(len(call.inputs))], axis=call.attribute("axis", None))
 
 
@@ -347,16 +358,14 @@ def _constant_of_shape(call: Call) -> Array | None:
 def _expand(call: Call) -> Array:
     data = call.given(0)
     dims = np.broadcast_shapes(data.shape, tuple(_numbers(call.given(1))))
-    if prod(dims) > MOST:
-        raise ValueError(dims)
+    _few(*dims)
     return np.broadcast_to(data, dims)
 
 
 def _range(call: Call) -> Array:
     start, limit, step = (_number(call.given(index)) for index in range(3))
     numbers = range(start, limit, step)
-    if len(numbers) > MOST:
-        raise ValueError(numbers)
+    _few(len(numbers))
     return array_of(numbers)
 
 

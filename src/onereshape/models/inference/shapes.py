@@ -9,20 +9,29 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import onnx_ir as ir
 
-from onereshape.dims import Dim
+from onereshape.dims import Dim, as_name
 from onereshape.errors import ReshapeError
+from onereshape.models.inference.limits import LONGEST_FORMULA, LONGEST_NAME, MOST_DIMS, MOST_ELEMENTS, TooLargeError
 
 Freed = Mapping[str, Mapping[int, str | int]]
 """Input -> axis -> the name (or the size) that the dim is to have."""
 
 _MET = "onereshape.broadcast."
 """How the names begin that `exact_broadcasts` gives."""
-_MOST_VALUES = 4096
-"""The longest tensor whose elements are given."""
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+"""Names that the engine takes for names."""
+
+
+class GivenUp(NamedTuple):
+    """A place at which something stays unknown, and why."""
+
+    at: ir.Node | ir.Value
+    """A node, or an input of the model."""
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +51,8 @@ class Shapes:
     """The element types, as far as they are known."""
     generated: frozenset[str] = frozenset()
     """The names in dims and values that stand for something unknown, each for one and the same thing wherever it is."""
+    given_up: tuple[GivenUp, ...] = ()
+    """What was not followed, since it is too large."""
 
 
 def shapes_of(model: ir.Model, freed: Freed = {}) -> Shapes:  # noqa: B006 - a mapping is not written to
@@ -60,12 +71,13 @@ def shapes_of(model: ir.Model, freed: Freed = {}) -> Shapes:  # noqa: B006 - a m
         return Shapes({}, {}, {})
     found = _Found()
     found.originals = {theirs: mine for mine, theirs in copy.values.items()}
-    found.names = _declare(model, copy.values, freed)
+    found.names, given_up = _declare(model, copy.values, freed)
     walk = Walk(copy, Formulas(found.names.formula), found.add)
     walk.context.reserve_symbol_names(found.names.symbols)
     with exact_broadcasts():
         walk.run()
     plain = found.names.plain
+    given_up += [GivenUp(copy.nodes[node], why) for node, why in walk.limits.given_up.items() if node in copy.nodes]
     for error in walk.rule.errors.values():
         error.data, error.target, error.fields = map(plain, (error.data, error.target, error.fields))
     return Shapes(
@@ -75,36 +87,28 @@ def shapes_of(model: ir.Model, freed: Freed = {}) -> Shapes:  # noqa: B006 - a m
         found.values,
         found.types,
         walk.context.generated_dim_names | found.met,
+        tuple(given_up),
     )
 
 
 class _Names:
-    """Names for the dims that the engine cannot read, and the way back."""
+    """Names for the dims that the engine would take for more than a name, and the way back.
+
+    A name is never read as a formula: `9**9**9` would be calculated, and `N + 1` is a size that has nothing to do with
+    N as far as the file binds anybody.
+    """
 
     def __init__(self, declared: Iterable[str]) -> None:
-        from onnx_shape_inference._symbolic_shapes import (  # type: ignore[import-untyped] # noqa: PLC0415
-            parse_symbolic_expression,
-        )
-
         names = dict.fromkeys(declared)
         self._prefix = "dim_"
         while any(self._prefix in name for name in names):
             self._prefix += "_"
-        simple = {name for name in names if name.isidentifier()}
-        self.symbols = set(simple)
-        self._aliases: dict[str, str] = {}
-        for name in names:
-            try:
-                free = {symbol.name for symbol in parse_symbolic_expression(name).free_symbols}
-            except Exception:  # noqa: BLE001 - no expression, or one that breaks sympy
-                free = {""}
-            if not free or not free <= simple | {name}:  # else it is a formula of other dims
-                self._aliases[name] = f"{self._prefix}{len(self._aliases)}"
-            else:
-                self.symbols |= free
+        others = (name for name in names if not _PLAIN.fullmatch(name))
+        self._aliases = {name: f"{self._prefix}{number}" for number, name in enumerate(others)}
         self._back = {alias: name for name, alias in self._aliases.items()}
+        self._declared = frozenset(self._back)
         self._formulas: dict[str, str] = {}
-        self.symbols |= set(self._back)
+        self.symbols = {self.alias(name) for name in names}
 
     def alias(self, name: str) -> str:
         """The name on the copy."""
@@ -113,8 +117,11 @@ class _Names:
     def formula(self, text: str) -> str:
         """A name on the copy for a formula of its names."""
         if text not in self._formulas:
+            whole = self._text(text)
+            if len(whole) > LONGEST_FORMULA:
+                raise TooLargeError(f"it calculates a formula of more than {LONGEST_FORMULA} characters")
             self._formulas[text] = f"{self._prefix}{len(self._back)}"
-            self._back[self._formulas[text]] = self._text(text)
+            self._back[self._formulas[text]] = whole
         return self._formulas[text]
 
     def plain(self, said: Any) -> Any:
@@ -129,7 +136,7 @@ class _Names:
 
     def _text(self, said: str) -> str:
         if said in self._back:
-            return self._back[said]
+            return as_name(self._back[said]) if said in self._declared else self._back[said]
         return re.sub(rf"\b{self._prefix}\d+\b", self._called, said)
 
     def _called(self, found: re.Match[str]) -> str:
@@ -163,7 +170,7 @@ class _Found:
         values = None
         if known is not None and copy.dtype is not None and copy.dtype.is_integer() and len(known) <= 1:
             values = context.get_symbolic_value(copy)
-        if values is not None and len(values) <= _MOST_VALUES:
+        if values is not None and len(values) <= MOST_ELEMENTS:
             _merge(self.values, set(), mine, tuple(self._dim(each) for each in values))
 
     def _dim(self, dim: Any) -> Dim:
@@ -182,14 +189,23 @@ def _merge(known: dict[ir.Value, tuple[Dim, ...]], varying: set[ir.Value], value
         known[value] = same
 
 
-def _declare(model: ir.Model, values: Mapping[ir.Value, ir.Value], freed: Freed) -> _Names:
-    """Writes the dims of the inputs on the copy, and returns the names that they have there."""
+def _declare(
+    model: ir.Model, values: Mapping[ir.Value, ir.Value], freed: Freed
+) -> tuple[_Names, list[GivenUp]]:
+    """Writes the dims of the inputs on the copy; returns the names that they have there, and what is left out."""
     shapes: dict[ir.Value, list[Any]] = {}
+    given_up: list[GivenUp] = []
     for value in model.graph.inputs:
         if value.shape is None or value.is_initializer():
             continue
+        if len(value.shape) > MOST_DIMS:
+            given_up.append(GivenUp(value, f"it has {len(value.shape)} dims, more than {MOST_DIMS}"))
+            continue
         dims = [dim if isinstance(dim, int) else dim.value for dim in value.shape]
         dims = [None if isinstance(dim, int) and dim < 0 else dim or None if dim != 0 else 0 for dim in dims]
+        if any(isinstance(dim, str) and len(dim) > LONGEST_NAME for dim in dims):
+            given_up.append(GivenUp(value, f"a dim of it has a name of more than {LONGEST_NAME} characters"))
+            dims = [None if isinstance(dim, str) and len(dim) > LONGEST_NAME else dim for dim in dims]
         for axis, dim in freed.get(value.name or "", {}).items():
             if -len(dims) <= axis < len(dims):
                 dims[axis] = dim
@@ -197,4 +213,4 @@ def _declare(model: ir.Model, values: Mapping[ir.Value, ir.Value], freed: Freed)
     names = _Names(dim for dims in shapes.values() for dim in dims if isinstance(dim, str))
     for value, dims in shapes.items():
         values[value].shape = ir.Shape([names.alias(dim) if isinstance(dim, str) else dim for dim in dims])
-    return names
+    return names, given_up

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Container, Iterator
-from contextlib import suppress
 from typing import Any
 
 import onnx_ir as ir
@@ -18,11 +17,13 @@ from onnx_shape_inference import _engine, _functions
 from onnx_shape_inference._context import SYM_DATA_KEY  # type: ignore[import-untyped]
 from onnx_shape_inference._symbolic_shapes import dim_to_expr  # type: ignore[import-untyped]
 
+from onereshape.models.inference.content_rules import RULES as CONTENT_RULES
 from onereshape.models.inference.contents import Contents
 from onereshape.models.inference.copies import Copy, inner_graphs
 from onereshape.models.inference.asked import Asked
 from onereshape.models.inference.exact_rules import RULES
 from onereshape.models.inference.formulas import Formulas
+from onereshape.models.inference.limits import DEEPEST_CALL, LARGEST, LONGEST_FORMULA, MOST_DIMS, Limits, TooLargeError
 from onereshape.models.inference.held import HELD
 from onereshape.models.inference.reshape_claims import sure_axes
 from onereshape.models.inference.wellformed import is_wellformed
@@ -37,12 +38,18 @@ _MOST_ROUNDS = 4
 """How often the body of a Loop is walked until what it carries stays the same; then nothing is known of that."""
 _DEEPEST_LOOP = 3
 """Loops within loops beyond which there is one round only."""
+_BLIND = CONTENT_RULES.keys() - frozenset(
+    "Expand Tile Range ConstantOfShape Reshape Split Slice Squeeze Unsqueeze ReduceProd ReduceSum".split()
+)
+"""Operators whose shape does not depend on what a tensor holds: the engine need not see it, and `contents` follows it."""
 
 
 class _Context(engine.ShapeInferenceContext):  # type: ignore[misc]
     """The engine's context: it notes no refusal, since the rule does, and reads a constant once."""
 
     signed_names: Container[str] = ()
+    blind = False
+    """Whether nothing is said of what tensors hold."""
 
     def create_child(self, opset_imports: Any = None, *, resolved_attrs: Any = None) -> _Context:
         """The context of a function's body."""
@@ -67,6 +74,8 @@ class _Context(engine.ShapeInferenceContext):  # type: ignore[misc]
 
     def get_symbolic_value(self, value: ir.Value) -> list[int | ir.SymbolicDim] | None:
         """The elements of a tensor, across the borders of functions too."""
+        if self.blind:
+            return None
         if (known := self._symbolic_values.get(value)) is None:
             text = value.metadata_props.get(SYM_DATA_KEY)
             if text is not None:
@@ -100,9 +109,12 @@ class Walk:
         self._copy = copy
         self._found = found
         self._formulas = formulas
-        self._contents = Contents(formulas)
+        self.limits = Limits(len(copy.nodes))
+        self._contents = Contents(formulas, self.limits)
         self._bodies = {function.graph for function in copy.functions.values()}
         self._depth = 0
+        self._calls = 0
+        """How many functions are being called."""
         self._outputs: dict[Any, Any] = {}
         self._schemas: dict[Any, Any] = {}
 
@@ -121,7 +133,9 @@ class Walk:
         for node in graph:
             try:
                 self._node(ctx, node, active_functions)
-            except _REFUSALS:
+                self._bound(ctx, node)
+            except _REFUSALS as error:
+                self._note(node, error)
                 for value in node.outputs:
                     ctx.forget(value)
             except Exception as error:
@@ -152,7 +166,14 @@ class Walk:
             "inference_cache": self._outputs,
         }
         if key in self._copy.functions:
-            _functions.infer_function_call_output_shapes(ctx, node, self._copy.functions, **options)
+            if self._calls < DEEPEST_CALL and self.limits.visit():
+                self._calls += 1
+                try:
+                    _functions.infer_function_call_output_shapes(ctx, node, self._copy.functions, **options)
+                finally:
+                    self._calls -= 1
+            else:
+                self.limits.give_up(node, "the functions of the model call one another too often, or too deep")
             return
         if node.domain == "" and node.op_type == "Loop" and is_wellformed(node, ctx.get_opset_version("")):
             self._loop(ctx, node, active)
@@ -165,11 +186,17 @@ class Walk:
             return
         rule = self._rule(node, version)
         if rule is not None:
-            rule(ctx, node)
+            ctx.blind = node.domain == "" and node.op_type in _BLIND
+            try:
+                rule(ctx, node)
+            finally:
+                ctx.blind = False
             if rule is self.rule:
                 self._drop_unless_sure(ctx, node)
-            with suppress(*_REFUSALS, TypeError):  # as sympy says that it cannot compare
+            try:
                 self._contents.follow(ctx, node)
+            except (*_REFUSALS, TypeError) as error:  # as sympy says that it cannot compare
+                self._note(node, error)
             if key[:2] == ("", "If"):
                 _drop_half_known(ctx, node)
         else:
@@ -177,6 +204,26 @@ class Walk:
             _functions.infer_via_op_schema_function(
                 ctx, node, opset_version=version, model_functions=functions, op_function_cache=self._schemas, **options
             )
+
+    def _note(self, node: ir.Node, error: Exception) -> None:
+        if isinstance(error, TooLargeError):
+            self.limits.give_up(node, str(error))
+
+    def _bound(self, ctx: _Context, node: ir.Node) -> None:
+        """Makes unknown what is too large to go on with."""
+        for value in node.outputs:
+            dims = () if value.shape is None else value.shape.dims
+            if len(dims) > MOST_DIMS:
+                self.limits.give_up(node, f"{value.name} has {len(dims)} dims, more than {MOST_DIMS}")
+                ctx.forget(value)
+            elif lost := [axis for axis, dim in enumerate(dims) if not self._follows(dim)]:
+                self.limits.give_up(node, f"a dim of {value.name} is a formula of more than {LONGEST_FORMULA} characters")
+                value.shape = ir.Shape([ctx.new_symbolic_dim() if axis in lost else d for axis, d in enumerate(dims)])
+
+    def _follows(self, dim: Any) -> bool:
+        if isinstance(dim, int):
+            return 0 <= dim <= LARGEST
+        return dim.value is None or self.limits.formula(dim.value)
 
     def _rule(self, node: ir.Node, version: int) -> Callable[[_Context, ir.Node], None] | None:
         """The shape rule of an operator: ours, where there is one; none for an operator whose rule is not held."""
@@ -239,7 +286,7 @@ class Walk:
                 self._forget(ctx, inner)
 
     def _keep(self, ctx: _Context, graph: ir.Graph) -> None:
-        for value in _values(graph):
+        for value in dict.fromkeys(_values(graph)):  # a constant that many use is still one
             self._found(ctx, value)
 
 

@@ -152,7 +152,10 @@ def flattened(count: int) -> onnx.ModelProto:
     """Sums and products of sizes in turn: a formula that doubles at every step."""
     nodes, before = [], "x"
     for index in range(count):
-        nodes += [node("Concat", f"{before} z", f"c{index}", axis=0), node("Concat", f"{before} z", f"d{index}", axis=1)]
+        nodes += [
+            node("Concat", f"{before} z", f"c{index}", axis=0),
+            node("Concat", f"{before} z", f"d{index}", axis=1),
+        ]
         nodes += [node("MatMul", f"c{index} d{index}", f"m{index}"), node("Shape", f"m{index}", f"s{index}")]
         nodes += [node("Tile", f"m{index} s{index}", f"h{index}")]
         before = f"h{index}"
@@ -164,12 +167,16 @@ def flattened(count: int) -> onnx.ModelProto:
 def wide(count: int, op: str = "Relu") -> onnx.ModelProto:
     """One value that everything uses."""
     nodes = [node(op, "x t" if op == "Reshape" else "x", f"h{index}") for index in range(count)]
-    return made([*nodes, node("Sum", " ".join(f"h{index}" for index in range(count)), "y")], [constant("t", [0, 4])], ("N", 4))
+    return made(
+        [*nodes, node("Sum", " ".join(f"h{index}" for index in range(count)), "y")], [constant("t", [0, 4])], ("N", 4)
+    )
 
 
 def nested(op: str, depth: int) -> onnx.ModelProto:
     """Branches, or bodies, within one another."""
-    body = helper.make_graph([node("Identity", "x", "z0")], "b0", [], [helper.make_tensor_value_info("z0", FLOAT, None)])
+    body = helper.make_graph(
+        [node("Identity", "x", "z0")], "b0", [], [helper.make_tensor_value_info("z0", FLOAT, None)]
+    )
     for level in range(1, depth):
         body = _around(op, body, f"z{level}", level)
     return made([*_around(op, body, "y", depth).node], [constant("trips", 3), _flag()])
@@ -182,13 +189,28 @@ def _flag() -> TensorProto:
 def _around(op: str, body: onnx.GraphProto, output: str, level: int) -> onnx.GraphProto:
     inner = body.output[0].name
     if op == "If":
-        other = helper.make_graph([node("Identity", "x", f"e{level}")], f"e{level}", [], [helper.make_tensor_value_info(f"e{level}", FLOAT, None)])
+        other = helper.make_graph(
+            [node("Identity", "x", f"e{level}")],
+            f"e{level}",
+            [],
+            [helper.make_tensor_value_info(f"e{level}", FLOAT, None)],
+        )
         outer = helper.make_node("If", ["flag"], [output], then_branch=body, else_branch=other)
     else:
-        body.input.extend([helper.make_tensor_value_info(f"i{level}", INT64, []), helper.make_tensor_value_info(f"c{level}", TensorProto.BOOL, [])])
+        body.input.extend(
+            [
+                helper.make_tensor_value_info(f"i{level}", INT64, []),
+                helper.make_tensor_value_info(f"c{level}", TensorProto.BOOL, []),
+            ]
+        )
         body.node.append(node("Identity", f"c{level}", f"d{level}"))
         del body.output[:]
-        body.output.extend([helper.make_tensor_value_info(f"d{level}", TensorProto.BOOL, []), helper.make_tensor_value_info(inner, FLOAT, None)])
+        body.output.extend(
+            [
+                helper.make_tensor_value_info(f"d{level}", TensorProto.BOOL, []),
+                helper.make_tensor_value_info(inner, FLOAT, None),
+            ]
+        )
         outer = helper.make_node("Loop", ["trips", "flag"], [output], body=body)
     return helper.make_graph([outer], f"g{level}", [], [helper.make_tensor_value_info(output, FLOAT, None)])
 
@@ -201,7 +223,12 @@ def calling(depth: int, calls: int = 2, op: str = "Relu") -> onnx.ModelProto:
         pairs = zip(names, names[1:], strict=False)
         last = level == depth - 1
         nodes = [
-            node(op if last else f"f{level + 1}", f"{one} t" if last and op == "Reshape" else one, other, domain="" if last else "local")
+            node(
+                op if last else f"f{level + 1}",
+                f"{one} t" if last and op == "Reshape" else one,
+                other,
+                domain="" if last else "local",
+            )
             for one, other in pairs
         ]
         if last and op == "Reshape":
@@ -287,7 +314,9 @@ def scanned(depth: int) -> onnx.ModelProto:
 def declared_everywhere(count: int) -> onnx.ModelProto:
     """Declarations that all are wrong."""
     model = in_a_row("Relu", count, (2, 4))
-    model.graph.value_info.extend(helper.make_tensor_value_info(f"h{index}", FLOAT, [3, 4]) for index in range(count - 1))
+    model.graph.value_info.extend(
+        helper.make_tensor_value_info(f"h{index}", FLOAT, [3, 4]) for index in range(count - 1)
+    )
     return model
 
 
@@ -331,9 +360,11 @@ ONNX: dict[str, Callable[[], onnx.ModelProto]] = {
     "steps": lambda: calculated(binary("Add", with_itself=False), 2000),
     "halves": lambda: calculated(lambda a, b: [node("Div", f"{a} two", f"{b}_"), node("Add", f"{b}_ k", b)], 500),
     "products of a vector": lambda: reshaped(
-        size_of() + chained(doubled, 11) + [node("ReduceProd", "v11_", "w")] if False else
-        [node("Shape", "x", "s"), node("Expand", "s many", "e"), node("ReduceProd", "e", "v", keepdims=1)],
-        [constant("many", [2048, 2])], ("N", "M"),
+        size_of() + chained(doubled, 11) + [node("ReduceProd", "v11_", "w")]
+        if False
+        else [node("Shape", "x", "s"), node("Expand", "s many", "e"), node("ReduceProd", "e", "v", keepdims=1)],
+        [constant("many", [2048, 2])],
+        ("N", "M"),
     ),
     "sum of many sizes": lambda: reshaped(
         [node("Shape", "x", "s"), node("ReduceSum", "s", "v", keepdims=1)], (), [f"N{index}" for index in range(900)]
@@ -421,7 +452,14 @@ def onednn(count: int, rank: int = 2) -> str:
     def tensor(number: int) -> dict[str, Any]:
         shape = [4] + [1] * (rank - 1)
         stride = [1] * rank
-        return {"id": number, "dtype": "f32", "shape": shape, "stride": stride, "layout_type": "strided", "property_type": "variable"}
+        return {
+            "id": number,
+            "dtype": "f32",
+            "shape": shape,
+            "stride": stride,
+            "layout_type": "strided",
+            "property_type": "variable",
+        }
 
     operators = [
         {

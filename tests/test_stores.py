@@ -277,7 +277,7 @@ class TestRefused:
         stored("old.zarr", DATA, (2, 3), zarr_format=2)
         Path("old.zarr/.zattrs").write_text('["a"]', encoding="ascii")
         code, text = refused(capsys, *run("old.zarr", "--target", "-1", "-o", "y.zarr"))
-        assert (code, text) == (2, "old.zarr: is a Zarr array whose attributes are no object  [unreadable]")
+        assert (code, text) == (2, "old.zarr: '.zattrs' in it is not a JSON object  [unreadable]")
 
 
 @pytest.mark.usefixtures("here")

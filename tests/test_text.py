@@ -79,7 +79,6 @@ PRINTING = {
     "cli/__init__.py": {"print"},  # for all commands
     "cli/conform.py": {"stderr.write"},  # a line of progress
     "cli/run_stores.py": {"print"},  # words of ours alone
-    "conformance/child.py": {"stderr.write"},  # to its parent
 }
 
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from pathlib import Path
 
 from onereshape.errors import ReshapeError
+from onereshape.memory import available
 
 SECONDS = 120.0
 _LONGEST = 86400
 _LEAST = 256 * 10**6
 """Bytes: with less not even the engine itself can be loaded."""
-_ALL = 1 << 62
 _UNKNOWN = 4 * 10**9
 """What is taken for free memory where the system does not say."""
 
@@ -59,28 +57,8 @@ def limited(limit: Limits) -> Iterator[None]:
 
 def _half() -> int:
     """Half of the bytes that are free."""
-    return max(_LEAST, _free() // 2)
-
-
-def _free() -> int:
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        found = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
-    except (OSError, StopIteration, ValueError):  # not Linux
-        try:
-            found = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        except (AttributeError, OSError, ValueError):
-            return _UNKNOWN
-    return min(found, *_granted(), _ALL)
-
-
-def _granted() -> list[int]:
-    """What a container leaves to this process."""
-    try:
-        most, used = (int(Path("/sys/fs/cgroup", name).read_text("ascii")) for name in ("memory.max", "memory.current"))
-    except (OSError, ValueError):  # none, or `max`
-        return []
-    return [max(0, most - used)]
+    free = available()
+    return max(_LEAST, (_UNKNOWN if free is None else free) // 2)
 
 
 def size(number: int) -> str:

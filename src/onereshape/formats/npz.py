@@ -10,7 +10,7 @@ import numpy as np
 
 from onereshape.errors import FormatError
 from onereshape.formats import npy
-from onereshape.formats.memory import available
+from onereshape.memory import available
 from onereshape.formats.tensor import Tensor
 from onereshape.text import listed
 

@@ -114,7 +114,7 @@ def open_zarr(path: str, name: str | None = None) -> ZarrArray:
         why = "does not exist" if not Path(path).exists() else "is not a folder, as a Zarr store is"
         raise FormatError("unreadable", path=path, why=why)
     root = os.path.realpath(path)  # workers have folders of their own to work in
-    if name is not None and (not name.isprintable() or any(part in {"", ".", ".."} for part in name.split("/"))):
+    if name is not None and ("\0" in name or any(part in {"", ".", ".."} for part in name.split("/"))):
         raise FormatError("unreadable", path=path, why=f"--array {name!r:.100} is not the name of an array within it")
     found = read_metadata(root, "", path)
     if found is None:

@@ -189,9 +189,7 @@ def _merge(known: dict[ir.Value, tuple[Dim, ...]], varying: set[ir.Value], value
         known[value] = same
 
 
-def _declare(
-    model: ir.Model, values: Mapping[ir.Value, ir.Value], freed: Freed
-) -> tuple[_Names, list[GivenUp]]:
+def _declare(model: ir.Model, values: Mapping[ir.Value, ir.Value], freed: Freed) -> tuple[_Names, list[GivenUp]]:
     """Writes the dims of the inputs on the copy; returns the names that they have there, and what is left out."""
     shapes: dict[ir.Value, list[Any]] = {}
     given_up: list[GivenUp] = []

@@ -217,7 +217,9 @@ class Walk:
                 self.limits.give_up(node, f"{value.name} has {len(dims)} dims, more than {MOST_DIMS}")
                 ctx.forget(value)
             elif lost := [axis for axis, dim in enumerate(dims) if not self._follows(dim)]:
-                self.limits.give_up(node, f"a dim of {value.name} is a formula of more than {LONGEST_FORMULA} characters")
+                self.limits.give_up(
+                    node, f"a dim of {value.name} is a formula of more than {LONGEST_FORMULA} characters"
+                )
                 value.shape = ir.Shape([ctx.new_symbolic_dim() if axis in lost else d for axis, d in enumerate(dims)])
 
     def _follows(self, dim: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import resource
 from pathlib import Path
@@ -17,7 +18,12 @@ def available() -> int | None:
 
 def _machine() -> int | None:
     said = re.search(r"MemAvailable:\s+([0-9]+) kB", _text(Path("/proc/meminfo")))
-    return int(said[1]) * 1024 if said else None
+    if said:
+        return int(said[1]) * 1024
+    try:  # not Linux: all that there is
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return None
 
 
 def _container() -> int | None:

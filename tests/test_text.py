@@ -6,6 +6,7 @@ import ast
 import json
 import re
 import unicodedata
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from onereshape import cli
 from onereshape.conformance.page import as_markdown
 from onereshape.conformance.questions import Answer
 from onereshape.conformance.record import read_record
+from onereshape.conformance.report import as_text
 from onereshape.errors import ReshapeError
 from onereshape.text import exact_json, listed, page, printable, shown
 from tests.laws.texts_world import CONTROLS, Captured, LETTERS, ROOT, UNSEEN, VICIOUS, each_name, ours
@@ -105,3 +107,11 @@ class TestPage:
             assert len(re.findall(r"(?<!\\)\|", row)) == 7
             assert "<script" not in text
             assert not re.search(r"(?<!\\)\]\(http", text)
+
+    def test_why_an_engine_cannot_be_asked(self) -> None:
+        result = read_record((ROOT.parent.parent / "docs" / "conformance.json").read_text(encoding="utf-8"))
+        first, *others = result.columns
+        for name in VICIOUS.values():
+            table = as_text(replace(result, columns=(replace(first, state=f"broken: {name}"), *others)))
+            plain = as_text(replace(result, columns=(replace(first, state="broken: x"), *others)))
+            assert ours(table).count("\n") == plain.count("\n")

@@ -81,6 +81,7 @@ class TestArrays:
         group = zarr.open_group(path, mode="w")
         group.create_array("a", shape=(6,), dtype="f4")
         (path / "a").rename(path / member)
+        (path / f"{member} no array").mkdir()
         for words, code in (([], 2), (["--array", f"no{member}"], 2), (["--array", member], 0)):
             found, text = run(capsys, "run", str(path), "--target", "2,3", *words)
             assert (found, text.count("\n")) == (code, 1)
@@ -122,6 +123,7 @@ class TestWords:
         ):
             code, text = run(capsys, "infer", f"--data={data}", f"--target={target}", *more)
             assert text.startswith("onereshape: " if code else "[")
+            assert code or all(line.startswith("  ") for line in text.rstrip().split("\n")[1:])
             run(capsys, "infer", f"--data={data}", f"--target={target}", *more, "--json")
 
     @each_name

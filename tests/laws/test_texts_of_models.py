@@ -140,13 +140,14 @@ class TestFix:
         with fix._bar() as bar:
             assert bar is not None
             bar(1, 2, name)
-            drawn = stream.getvalue()
+        drawn = stream.getvalue()
         conform._progress(name, 1, 2)
         assert printable(name)[:20] in stream.getvalue()
         for sign in CONTROLS + UNSEEN:
             assert sign in "\n\r\x1b\u2500" or sign not in stream.getvalue()
         assert name not in stream.getvalue() or name == printable(name)
         assert "\x1b]" not in drawn
+        assert "[link=x]" not in name or "[bold red]x[/] [link=x]" in drawn
 
 
 class Terminal(io.StringIO):

@@ -13,6 +13,7 @@ TEXTS = [
     "", "x", "y", "N", "S", "-1", "0", "1", "2*N", "N + 1", "N/0", "(", "a b", "None", "nan", "1e999", "0x10", "1_0",
     "٣", "é", "\x00", "::error::boo", "../w.bin", "w.bin", "/etc/hostname", "x:0", "x" * 300, "9" * 5000, "Reshape",
     "ai.onnx", "local", "com.microsoft", "seq(tensor(float))", "\U0001f600", "%s{0}", "</net>", "]]>",
+    "a\nb", "\x1b[31m", "\u202e", "9**9**9", "N**99999",
 ]  # fmt: skip
 
 
@@ -83,5 +84,5 @@ def _retext(found: bytearray, random: Random) -> None:
     if words:
         one = random.choice(words)
         length = one.end() - one.start()
-        new = random.choice([b"\xff", b"\xed\xa0\x80", b"\x00", b"a", b"\xf0\x9f\x98\x80"])
+        new = random.choice([b"\xff", b"\xed\xa0\x80", b"\x00", b"a", b"\xf0\x9f\x98\x80", b"\n", b"\x1b"])
         found[one.start() : one.end()] = (new * length)[:length]

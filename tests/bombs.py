@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+import itertools
 
 INT64, FLOAT = TensorProto.INT64, TensorProto.FLOAT
 Nodes = list[onnx.NodeProto]
@@ -49,20 +50,21 @@ def reshaped(nodes: Nodes, constants: Iterable[TensorProto] = (), dims: Any = ("
     return made([*nodes, *more], [*constants, constant("minus", [-1])], dims)
 
 
-def size_of(axis: int = 0) -> Nodes:
-    """`v0`: one dim of the input."""
+def size_of() -> Nodes:
+    """`v0`: a dim of the input."""
     return [node("Shape", "x", "s"), node("Gather", "s axis", "v0")]
 
 
 def chained(step: Callable[[str, str], Nodes], count: int) -> Nodes:
     """The same step again and again, from v0 on to v."""
     names = [f"v{index}" for index in range(count)] + ["v"]
-    return [each for before, after in zip(names, names[1:], strict=False) for each in step(before, after)]
+    return [each for before, after in itertools.pairwise(names) for each in step(before, after)]
 
 
 def calculated(step: Callable[[str, str], Nodes], count: int, dims: Any = ("N", 4)) -> onnx.ModelProto:
     constants = [constant("axis", [0]), constant("k", [3]), constant("many", [63]), constant("two", [2])]
-    return reshaped(size_of() + chained(step, count), constants, dims)
+    found: onnx.ModelProto = reshaped(size_of() + chained(step, count), constants, dims)
+    return found
 
 
 def binary(op: str, *, with_itself: bool = True, other: str = "k") -> Callable[[str, str], Nodes]:
@@ -116,7 +118,7 @@ def in_a_row(op: str, count: int, dims: Any = ("N", 4), **attributes: Any) -> on
     """One node after the other."""
     second = {"Reshape": " t", "Add": " x", "MatMul": " w", "Unsqueeze": ""}.get(op, "")
     names = ["x", *(f"h{index}" for index in range(count - 1)), "y"]
-    nodes = [node(op, before + second, after, **attributes) for before, after in zip(names, names[1:], strict=False)]
+    nodes = [node(op, before + second, after, **attributes) for before, after in itertools.pairwise(names)]
     weights = numpy_helper.from_array(np.eye(4, dtype=np.float32), "w")
     return made(nodes, [constant("t", [0, 4]), weights], dims)
 
@@ -124,9 +126,7 @@ def in_a_row(op: str, count: int, dims: Any = ("N", 4), **attributes: Any) -> on
 def concatenated(count: int) -> onnx.ModelProto:
     """Dims that add up: each Concat doubles the tensor, or adds another that has a name of its own."""
     names = ["x", *(f"h{index}" for index in range(count - 1)), "y"]
-    nodes = [
-        node("Concat", f"{before} {before}", after, axis=0) for before, after in zip(names, names[1:], strict=False)
-    ]
+    nodes = [node("Concat", f"{before} {before}", after, axis=0) for before, after in itertools.pairwise(names)]
     return made(nodes, dims=("N", 4))
 
 
@@ -143,7 +143,7 @@ def tiled(count: int) -> onnx.ModelProto:
     """A tensor that is repeated as often as it is long: N, N*N, N**4 ..."""
     names = ["x", *(f"h{index}" for index in range(count - 1)), "y"]
     nodes = []
-    for index, (before, after) in enumerate(zip(names, names[1:], strict=False)):
+    for index, (before, after) in enumerate(itertools.pairwise(names)):
         nodes += [node("Shape", before, f"s{index}"), node("Tile", f"{before} s{index}", after)]
     return made(nodes, dims=("N", "M"))
 
@@ -220,7 +220,7 @@ def calling(depth: int, calls: int = 2, op: str = "Relu") -> onnx.ModelProto:
     functions = []
     for level in range(depth):
         names = ["a", *(f"b{index}" for index in range(calls - 1)), "z"]
-        pairs = zip(names, names[1:], strict=False)
+        pairs = itertools.pairwise(names)
         last = level == depth - 1
         nodes = [
             node(
@@ -270,8 +270,6 @@ def named(length: int) -> onnx.ModelProto:
     """Names that are books."""
     model = plain(("N" * length, 4))
     model.graph.node[0].name = "n" * length
-    for each in (*model.graph.node[0].output, "h"):
-        del each
     model.graph.node[0].output[0] = model.graph.node[1].input[0] = "h" * length
     return model
 
@@ -287,7 +285,7 @@ def attributes(count: int) -> onnx.ModelProto:
 
 
 def strings(count: int) -> onnx.ModelProto:
-    text = helper.make_tensor("w", TensorProto.STRING, [count], [b"x" * 100] * count)
+    text = TensorProto(name="w", data_type=TensorProto.STRING, dims=[count], string_data=[b"x" * 100] * count)
     return made([node("Equal", "w w", "e"), node("Relu", "x", "y")], [text])
 
 
@@ -324,7 +322,8 @@ NAMES = [
     "9**9**9", "__import__('os')", "(" * 5000, "(" * 5000 + "N" + ")" * 5000, "*".join(["N"] * 5000), "floor(N/0)",
     "1e999999999", "N!", "größe", "N\u2028M", "_0", "None", "2", "-1", "max(a,b)", "floor(seq/2) + 1",
     "batch_size*seq", "unk__1", "s0 + 1", "N" + "**9" * 200, "+".join(f"a{index}" for index in range(5000)),
-    "(N+1)**99999", "Max(" * 500 + "N" + ")" * 500, "9" * 5000, "lambda: 0", "N.a.b", "sqrt(-1)", "Mod(N, 0)", "-" * 5000 + "N",
+    "(N+1)**99999", "Max(" * 500 + "N" + ")" * 500, "9" * 5000, "lambda: 0", "N.a.b", "sqrt(-1)",
+    "Mod(N, 0)", "-" * 5000 + "N",
 ]  # fmt: skip
 
 
@@ -339,6 +338,23 @@ def all_names() -> onnx.ModelProto:
         model.graph.input.append(helper.make_tensor_value_info(f"x{index}", FLOAT, [name, 4]))
         model.graph.node.append(node("Reshape", f"x{index} t", f"h{index}"))
     return model
+
+
+def sliced(count: int) -> onnx.ModelProto:
+    """Slices that may be empty: each formula has the one before in it twice."""
+    names = ["x", *(f"h{index}" for index in range(count - 1)), "y"]
+    pairs = itertools.pairwise(names)
+    nodes = [node("Slice", f"{before} from to axis step", after) for before, after in pairs]
+    return made(
+        nodes, [constant("from", [-9]), constant("to", [-2]), constant("axis", [0]), constant("step", [2])], ("N", 4)
+    )
+
+
+def matrices() -> onnx.ModelProto:
+    """A product of matrices that are constants: a thousand million steps."""
+    nodes = [node("ConstantOfShape", "square", "a", value=constant("v", [1])), node("MatMul", "a a", "b")]
+    nodes += [node("ReduceSum", "b", "s", keepdims=0), node("Reshape", "s one", "t"), node("Reshape", "x t", "y")]
+    return made(nodes, [constant("square", [2000, 2000]), constant("one", [1])])
 
 
 ONNX: dict[str, Callable[[], onnx.ModelProto]] = {
@@ -360,9 +376,7 @@ ONNX: dict[str, Callable[[], onnx.ModelProto]] = {
     "steps": lambda: calculated(binary("Add", with_itself=False), 2000),
     "halves": lambda: calculated(lambda a, b: [node("Div", f"{a} two", f"{b}_"), node("Add", f"{b}_ k", b)], 500),
     "products of a vector": lambda: reshaped(
-        size_of() + chained(doubled, 11) + [node("ReduceProd", "v11_", "w")]
-        if False
-        else [node("Shape", "x", "s"), node("Expand", "s many", "e"), node("ReduceProd", "e", "v", keepdims=1)],
+        [node("Shape", "x", "s"), node("Expand", "s many", "e"), node("ReduceProd", "e", "v", keepdims=1)],
         [constant("many", [2048, 2])],
         ("N", "M"),
     ),
@@ -400,6 +414,9 @@ ONNX: dict[str, Callable[[], onnx.ModelProto]] = {
     "one Concat of many names": lambda: many_names(2000),
     "tiled": lambda: tiled(40),
     "sums and products": lambda: flattened(12),
+    "Slices in a row": lambda: sliced(60),
+    "functions in a row": lambda: calling(3000, 1),
+    "MatMul of integers": matrices,
     "wide": lambda: wide(20000),
     "wide Reshapes": lambda: wide(5000, "Reshape"),
     "nested Ifs": lambda: nested("If", 25),
@@ -432,51 +449,62 @@ ONNX: dict[str, Callable[[], onnx.ModelProto]] = {
 }
 
 
-def openvino(count: int, rank: int = 2) -> str:
+def layer(number: int, kind: str, data: str = "", inputs: str = "", outputs: str = "") -> str:
+    ports = (f"<input>{inputs}</input>" if inputs else "") + (f"<output>{outputs}</output>" if outputs else "")
+    return f'<layer id="{number}" name="n{number}" type="{kind}" version="opset1">{data}{ports}</layer>'
+
+
+def edge(start: tuple[int, int], end: tuple[int, int]) -> str:
+    return f'<edge from-layer="{start[0]}" from-port="{start[1]}" to-layer="{end[0]}" to-port="{end[1]}"/>'
+
+
+def openvino(count: int, rank: int = 2, *, edges_more: int = 0) -> str:
     """As many Reshapes in a row, of as many dims."""
-    port = "".join(f"<dim>{4 if axis == 0 else 1}</dim>" for axis in range(rank))
-    layers = [f'<layer id="0" name="x" type="Parameter" version="opset1"><data shape="{",".join(["4"] + ["1"] * (rank - 1))}" element_type="f32"/><output><port id="0" precision="FP32">{port}</port></output></layer>',
-              f'<layer id="1" name="t" type="Const" version="opset1"><data element_type="i64" shape="{rank}" offset="0" size="{8 * rank}"/><output><port id="0" precision="I64"><dim>{rank}</dim></port></output></layer>']  # fmt: skip
-    edges, before = [], 0
+    dims = [4] + [1] * (rank - 1)
+    shape, target = "".join(f"<dim>{dim}</dim>" for dim in dims), f"<dim>{rank}</dim>"
+
+    def port(number: int, of: str = shape, kind: str = "FP32") -> str:
+        return f'<port id="{number}" precision="{kind}">{of}</port>'
+
+    given = f'<data shape="{",".join(map(str, dims))}" element_type="f32"/>'
+    words = f'<data element_type="i64" shape="{rank}" offset="0" size="{8 * rank}"/>'
+    layers = [layer(0, "Parameter", given, outputs=port(0))]
+    layers.append(layer(1, "Const", words, outputs=port(0, target, "I64")))
+    edges, before = [edge((0, 0), (2, 0))] * edges_more, (0, 0)
     for index in range(2, count + 2):
-        layers.append(f'<layer id="{index}" name="r{index}" type="Reshape" version="opset1"><data special_zero="false"/><input><port id="0" precision="FP32">{port}</port><port id="1" precision="I64"><dim>{rank}</dim></port></input><output><port id="2" precision="FP32">{port}</port></output></layer>')  # fmt: skip
-        edges += [f'<edge from-layer="{before}" from-port="{0 if before == 0 else 2}" to-layer="{index}" to-port="0"/>', f'<edge from-layer="1" from-port="0" to-layer="{index}" to-port="1"/>']  # fmt: skip
-        before = index
-    last = count + 2
-    layers.append(f'<layer id="{last}" name="out" type="Result" version="opset1"><input><port id="0" precision="FP32">{port}</port></input></layer>')  # fmt: skip
-    edges.append(f'<edge from-layer="{before}" from-port="{0 if before == 0 else 2}" to-layer="{last}" to-port="0"/>')
-    return f'<?xml version="1.0"?><net name="m" version="11"><layers>{"".join(layers)}</layers><edges>{"".join(edges)}</edges></net>'
+        inputs = port(0) + port(1, target, "I64")
+        layers.append(layer(index, "Reshape", '<data special_zero="false"/>', inputs, port(2)))
+        edges += [edge(before, (index, 0)), edge((1, 0), (index, 1))]
+        before = (index, 2)
+    layers.append(layer(count + 2, "Result", inputs=port(0)))
+    edges.append(edge(before, (count + 2, 0)))
+    body = f"<layers>{''.join(layers)}</layers><edges>{''.join(edges)}</edges>"
+    return f'<?xml version="1.0"?><net name="m" version="11">{body}</net>'
 
 
 def onednn(count: int, rank: int = 2) -> str:
-    def tensor(number: int) -> dict[str, Any]:
-        shape = [4] + [1] * (rank - 1)
-        stride = [1] * rank
-        return {
-            "id": number,
-            "dtype": "f32",
-            "shape": shape,
-            "stride": stride,
-            "layout_type": "strided",
-            "property_type": "variable",
-        }
+    """The same for oneDNN."""
+    dims = [4] + [1] * (rank - 1)
 
+    def tensor(number: int) -> dict[str, Any]:
+        kinds = {"dtype": "f32", "layout_type": "strided", "property_type": "variable"}
+        return {"id": number, "shape": dims, "stride": [1] * rank, **kinds}
+
+    attributes = {"shape": {"type": "s64[]", "value": dims}, "special_zero": {"type": "bool", "value": 0}}
     operators = [
-        {
-            "id": index, "name": f"r{index}", "kind": "StaticReshape",
-            "attrs": {"shape": {"type": "s64[]", "value": [4] + [1] * (rank - 1)}, "special_zero": {"type": "bool", "value": 0}},
-            "inputs": [tensor(index)], "outputs": [tensor(index + 1)],
-        }
+        {"id": index, "name": f"r{index}", "kind": "StaticReshape", "attrs": attributes,
+         "inputs": [tensor(index)], "outputs": [tensor(index + 1)]}
         for index in range(count)
     ]  # fmt: skip
-    return json.dumps({"version": "3.9.0", "engine_kind": "cpu", "fpmath_mode": "strict", "input_ports": [0], "output_ports": [count], "graph": operators})  # fmt: skip
+    header = {"version": "3.9.0", "engine_kind": "cpu", "fpmath_mode": "strict"}
+    return json.dumps({**header, "input_ports": [0], "output_ports": [count], "graph": operators})
 
 
 OTHERS: dict[str, tuple[str, Callable[[], str]]] = {
     "OpenVINO layers": (".xml", lambda: openvino(20000)),
     "OpenVINO dims": (".xml", lambda: openvino(1, 100_000)),
     "OpenVINO nesting": (".xml", lambda: "<net>" + "<a>" * 100_000 + "</a>" * 100_000 + "</net>"),
-    "OpenVINO edges": (".xml", lambda: openvino(1).replace("</edges>", '<edge from-layer="0" from-port="0" to-layer="2" to-port="0"/>' * 100_000 + "</edges>")),
+    "OpenVINO edges": (".xml", lambda: openvino(1, edges_more=100_000)),
     "oneDNN operators": (".json", lambda: onednn(20000)),
     "oneDNN dims": (".json", lambda: onednn(1, 100_000)),
     "oneDNN nesting": (".json", lambda: '{"graph": ' + "[" * 100_000 + "]" * 100_000 + "}"),

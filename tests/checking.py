@@ -26,7 +26,8 @@ MODELS: dict[str, str] = {
     "identity": "g (float[N, 6] x) => (float[a, b] y) <int64[2] t = {0, 6}> { h = Reshape(x, t) y = Relu(h) }",
     "chain": "g (float[N, 6] x) => (float[a, b] y) <int64[1] t = {-1}, int64[2] u = {-1, 3}> {"
     " h = Reshape(x, t) y = Reshape(h, u) }",
-    "gave-up": "g (int64[N] x) => (int64[a] y) <int64[1] t = {5000}> { y = ConstantOfShape <value = int64[1] {3}> (t) }",
+    "gave-up": "g (float[N, 6] x) => (float[a] y) <int64[1] t = {5000}> {"
+    " u = ConstantOfShape <value = int64[1] {3}> (t) y = Reshape(x, u) }",
 }
 """By the code that is found; the last node is named `n`, those before it n0, n1 ..."""
 

@@ -71,9 +71,9 @@ FOUND: dict[str, tuple[str | None, str, str | None, str | None, bool]] = {
     "identity": ("n0", "the output always has the dims of data, [N, 6]", "t", "initializer t", True),
     "chain": ("n", "its data come from another Reshape, n0; one with [-1, 3] does both", "u", "initializer u", True),
     "gave-up": (
-        "n",
-        "it would hold more than the 4096 elements that are followed; it is taken as unknown, and nothing is said of what "
-        "depends on it",
+        "n0",
+        "it would hold more than the 4096 elements that are followed; it is taken as unknown, and nothing is said of "
+        "what depends on it",
         None,
         None,
         False,

@@ -38,8 +38,8 @@ LINES = {
     "fusing it (initializer t; fix can repair it)",
     "identity": "the output always has the dims of data, [N, 6] (initializer t; fix can repair it)",
     "chain": "its data come from another Reshape, n0; one with [-1, 3] does both (initializer u; fix can repair it)",
-    "gave-up": "it would hold more than the 4096 elements that are followed; it is taken as unknown, and nothing is said of "
-    "what depends on it",
+    "gave-up": "it would hold more than the 4096 elements that are followed; it is taken as unknown, and nothing is "
+    "said of what depends on it",
 }
 
 
@@ -69,7 +69,7 @@ def finding(**changed: Any) -> Finding:
 
 @pytest.mark.parametrize("code", MODELS)
 def test_each_finding_is_one_line(code: str, tmp_path: Path) -> None:
-    node = "n0" if code == "identity" else "n"
+    node = "n0" if code in {"identity", "gave-up"} else "n"
     total = f"1 {CODES[code].severity} in m.onnx"
 
     assert as_text([report(code, tmp_path)]) == f"m.onnx: {node}: {code}: {LINES[code]}\n{total}"

@@ -27,6 +27,10 @@ def complaint(model: ir.Model) -> str | None:  # noqa: C901 - all that the check
     import onnx  # noqa: PLC0415 - takes long
     import onnx_ir  # noqa: PLC0415
 
+    from onereshape.formats.onnx_graphs import MOST_UNFOLDED, unfolded  # noqa: PLC0415
+
+    if unfolded(model) > MOST_UNFOLDED:  # the checker would unfold them
+        return f"its functions unfold to more than {MOST_UNFOLDED} nodes"
     try:
         proto: Any = onnx_ir.to_proto(model)
         graph = proto.graph

@@ -49,22 +49,23 @@ def _range(use: Use) -> int:
 
 def _pad(use: Use) -> int:
     shape, by = use.given(0).shape, use.list("pads", 1) or []
-    axes = [int(axis) for axis in use.optional(3)] if use.optional(3) is not None else range(len(shape))
+    given = use.optional(3)
+    axes = range(len(shape)) if given is None else [int(axis) for axis in given]
     grown = list(shape)
     for place, axis in enumerate(axes):
         grown[axis] += max(0, int(by[place])) + max(0, int(by[place + len(axes)]))
-    return prod(grown)
+    return int(prod(grown))
 
 
 def _gather(use: Use) -> int:
-    data, axis = use.given(0).shape, use.attribute("axis", 0)
-    return use.given(1).size * prod(data[:axis]) * prod(data[axis:][1:])
+    data, axis = use.given(0).shape, int(use.attribute("axis", 0))
+    return int(use.given(1).size * prod(data[:axis]) * prod(data[axis:][1:]))
 
 
 def _gather_nd(use: Use) -> int:
     data, indices = use.given(0), use.given(1)
     depth = indices.shape[-1] + int(use.attribute("batch_dims", 0))
-    return indices.size * prod(data.shape[depth:])
+    return int(indices.size * prod(data.shape[depth:]))
 
 
 def _product(use: Use) -> int:
@@ -72,7 +73,7 @@ def _product(use: Use) -> int:
     left, right = (use.given(index).shape for index in range(2))
     several = prod(np.broadcast_shapes(left[:-2], right[:-2]))
     steps = several * prod(left[-2:]) * max((1, *right[-2:]))
-    return max(prod(left), prod(right), steps // _STEPS_PER_ELEMENT)
+    return int(max(prod(left), prod(right), steps // _STEPS_PER_ELEMENT))
 
 
 def _einsum(use: Use) -> int:

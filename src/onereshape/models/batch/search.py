@@ -20,7 +20,7 @@ from onereshape.models.batch.rules import RULES, Rule
 from onereshape.models.batch.rules.counting import counted
 from onereshape.models.changes import Change
 from onereshape.models.batch.marks import Mark, mentions
-from onereshape.models.inference.shapes import shapes_of
+from onereshape.models.inference.shapes import shapes_of, telling
 from onereshape.models.batch.view import Answer, Edit, State, View
 from onereshape.models.node_view import Refused
 
@@ -63,7 +63,8 @@ def batch_plan(model: ir.Model, freed: Mapping[str, int], symbol: str, size: int
     state = State(shapes, symbol, size, opset, named)
     for name, axis in freed.items():
         state.marks[inputs[name]] = Mark(axis)
-    plan = _Search(list(model.graph), state).run()
+    with telling(shapes):
+        plan = _Search(list(model.graph), state).run()
     for value in model.graph.outputs:
         if (value in state.sized or value in state.counts) and (maker := value.producer()) is not None:
             why = f"the output {value.name} would give the size of the whole batch"

@@ -20,7 +20,7 @@ from onereshape.models.free.plan import FreePlan, FreeSymbol, plan_of
 from onereshape.models.free.search import Search, refuse_suspects
 from onereshape.models.free.state import State
 from onereshape.models.free.writer import Writer
-from onereshape.models.inference.shapes import shapes_of
+from onereshape.models.inference.shapes import shapes_of, telling
 
 Freed = Mapping[str, Mapping[int, str]]
 """Input -> axis -> the symbol of its size."""
@@ -49,8 +49,9 @@ def free_plan(model: ir.Model, freed: Freed) -> FreePlan:
         if axes:
             state.tensors[inputs[name]] = tuple(dims)
     search = Search(list(graph), state)
-    edits = search.run()
-    refuse_suspects(graph, search, edits)
+    with telling(shapes):
+        edits = search.run()
+        refuse_suspects(graph, search, edits)
     return plan_of(graph, state, edits, sources)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import onnx_ir as ir
 import sympy  # type: ignore[import-untyped]
 
-from onereshape.models.inference.limits import LARGEST, MOST_ELEMENTS as MOST, MOST_PARTS, TooLargeError, is_small
+from onereshape.models.inference.limits import LARGEST, MOST_ELEMENTS as MOST, TOO_LONG, TooLargeError, is_small
 
 INTEGERS = frozenset("INT64 INT32 INT16 INT8 UINT64 UINT32 UINT16 UINT8".split())
 _FLOATS = frozenset("FLOAT DOUBLE".split())
@@ -48,7 +48,7 @@ class Question:
             self.lost = self.lost if fits else "it calculates a number that int64 does not hold"
         else:
             fits = is_small(element)
-            self.lost = self.lost if fits else f"it calculates a formula of more than {MOST_PARTS} parts"
+            self.lost = self.lost if fits else TOO_LONG
         return element if fits else None
 
     def __getitem__(self, index: int) -> Any:

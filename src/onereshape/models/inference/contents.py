@@ -60,7 +60,7 @@ class Contents:
         asked = Question(node, inputs, self._formulas.signed, context.opset)
         found = rule(asked)
         if asked.lost:
-            self._limits.give_up(node, asked.lost)
+            self._limits.unread.setdefault(node, asked.lost)
         for value, array in zip(node.outputs, found, strict=False):
             if array is not None and self._follows(node, array):
                 self._known[value] = _bounded(array, value.dtype)
@@ -72,7 +72,7 @@ class Contents:
         if formulas <= MOST_FORMULAS and self._limits.elements(array.size):
             return True
         what = f"{formulas} formulas" if formulas > MOST_FORMULAS else f"{array.size} elements"
-        self._limits.give_up(node, f"it holds {what}, which is more than is followed")
+        self._limits.unread.setdefault(node, f"it holds {what}, which is more than is followed")
         return False
 
     def _of(self, context: Any, value: ir.Value) -> Array | None:

@@ -14,7 +14,7 @@ import onnx_ir as ir
 import sympy  # type: ignore[import-untyped]
 from onnx_shape_inference._symbolic_shapes import dim_to_expr, expr_to_dim  # type: ignore[import-untyped]
 
-from onereshape.models.inference.limits import MOST_PARTS, TooLargeError, is_small
+from onereshape.models.inference.limits import TOO_LONG, TooLargeError, is_small
 
 TheirDim = int | ir.SymbolicDim
 
@@ -45,7 +45,7 @@ class Formulas:
     def dim(self, expr: Any) -> TheirDim:
         """The dim, or other number, that an expression is."""
         if not is_small(expr):
-            raise TooLargeError(f"it calculates a formula of more than {MOST_PARTS} parts")
+            raise TooLargeError(TOO_LONG)
         if not expr.has(sympy.Max, sympy.Min):
             return expr_to_dim(expr)  # type: ignore[no-any-return]
         name = self._named(str(expr))

@@ -14,10 +14,12 @@ MOST_DIMS = 64
 """Dims of a tensor, as NumPy has it; engines stop before."""
 LONGEST_NAME = 1_000
 """Characters of the name of a dim: it is repeated wherever that size goes."""
-LONGEST_FORMULA = 1_000
+LONGEST_FORMULA = 500
 """Characters of the formula of a size.  `v*(v + 3)`, of itself again and again, doubles with each step."""
-MOST_PARTS = 200
+MOST_PARTS = 120
 """Names, numbers and operators of a formula, counted before anything is calculated with it."""
+MOST_POWERS = 4
+"""Powers in a formula: sympy takes twice as long for each that is within another."""
 LARGEST = 2**63 - 1
 """Sizes, and the integers that make them, are int64; a tower of powers is not calculated."""
 MOST_ELEMENTS = 4096
@@ -36,6 +38,10 @@ DEEPEST_CALL = 32
 """Functions that call functions."""
 
 
+TOO_LONG = "it calculates a size by a formula that is too long to follow"
+"""Said of a node."""
+
+
 class TooLargeError(ValueError):
     """Something is not followed, since it is too much."""
 
@@ -45,6 +51,8 @@ class Limits:
 
     def __init__(self, visits: int) -> None:
         self.given_up: dict[ir.Node, str] = {}
+        self.unread: dict[ir.Node, str] = {}
+        """The same for what a tensor holds, which matters only where a target is made of it."""
         self._visits = visits + MOST_VISITS
         self._written = MOST_WRITTEN
         self._elements = MOST_FOLLOWED
@@ -63,7 +71,7 @@ class Limits:
         if text.isidentifier():
             return True
         self._written -= len(text)
-        return len(text) <= LONGEST_FORMULA and self._written >= 0
+        return len(text) <= LONGEST_FORMULA and text.count("**") <= MOST_POWERS and self._written >= 0
 
     def elements(self, count: int) -> bool:
         """Whether the elements of a tensor may be followed."""
@@ -74,11 +82,12 @@ class Limits:
 
 def is_small(expr: Any) -> bool:
     """Whether an expression has few parts, and no number beyond int64; it is not calculated with to find out."""
-    pending, parts = [expr], 0
+    pending, parts, powers = [expr], 0, 0
     while pending:
         part = pending.pop()
         parts += 1
-        if parts > MOST_PARTS:
+        powers += bool(part.is_Pow)
+        if parts > MOST_PARTS or powers > MOST_POWERS:
             return False
         if part.is_Rational:
             if max(abs(part.p), part.q) > LARGEST:

@@ -7,15 +7,23 @@ dims that the engine could not read are others on the copy, and come back in the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import onnx_ir as ir
 
 from onereshape.dims import Dim, as_name
-from onereshape.errors import ReshapeError
-from onereshape.models.inference.limits import LONGEST_FORMULA, LONGEST_NAME, MOST_DIMS, MOST_ELEMENTS, TooLargeError
+from onereshape.errors import FixError, ReshapeError
+from onereshape.models.inference.limits import (
+    LONGEST_FORMULA,
+    LONGEST_NAME,
+    MOST_DIMS,
+    MOST_ELEMENTS,
+    TOO_LONG,
+    TooLargeError,
+)
 
 Freed = Mapping[str, Mapping[int, str | int]]
 """Input -> axis -> the name (or the size) that the dim is to have."""
@@ -24,6 +32,10 @@ _MET = "onereshape.broadcast."
 """How the names begin that `exact_broadcasts` gives."""
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 """Names that the engine takes for names."""
+
+
+_MOST_TOLD = 4
+"""Places that a refusal names beside its reason."""
 
 
 class GivenUp(NamedTuple):
@@ -77,7 +89,11 @@ def shapes_of(model: ir.Model, freed: Freed = {}) -> Shapes:  # noqa: B006 - a m
     with exact_broadcasts():
         walk.run()
     plain = found.names.plain
-    given_up += [GivenUp(copy.nodes[node], why) for node, why in walk.limits.given_up.items() if node in copy.nodes]
+    told = walk.limits.given_up
+    if walk.limits.unread:
+        read = _read_by_targets(copy.nodes)
+        told = told | {node: why for node, why in walk.limits.unread.items() if node in read}
+    given_up += [GivenUp(copy.nodes[node], why) for node, why in told.items() if node in copy.nodes]
     for error in walk.rule.errors.values():
         error.data, error.target, error.fields = map(plain, (error.data, error.target, error.fields))
     return Shapes(
@@ -89,6 +105,30 @@ def shapes_of(model: ir.Model, freed: Freed = {}) -> Shapes:  # noqa: B006 - a m
         walk.context.generated_dim_names | found.met,
         tuple(given_up),
     )
+
+
+@contextmanager
+def telling(shapes: Shapes) -> Iterator[None]:
+    """Has a refusal say what was not followed: with more room it might not be one."""
+    try:
+        yield
+    except FixError as error:
+        for at, why in shapes.given_up[:_MOST_TOLD]:
+            error.add_note(f"given up at {at.name}: {why}")
+        raise
+
+
+def _read_by_targets(nodes: Iterable[ir.Node]) -> set[ir.Node]:
+    """The nodes that the targets of Reshapes are computed by."""
+    pending = [each for node in nodes if node.op_type == "Reshape" for each in node.inputs[1:]]
+    seen: set[ir.Node] = set()
+    while pending:
+        value = pending.pop()
+        maker = None if value is None else value.producer()
+        if maker is not None and maker not in seen:
+            seen.add(maker)
+            pending += () if maker.op_type in {"Shape", "Size"} else maker.inputs
+    return seen
 
 
 class _Names:
@@ -119,7 +159,7 @@ class _Names:
         if text not in self._formulas:
             whole = self._text(text)
             if len(whole) > LONGEST_FORMULA:
-                raise TooLargeError(f"it calculates a formula of more than {LONGEST_FORMULA} characters")
+                raise TooLargeError(TOO_LONG)
             self._formulas[text] = f"{self._prefix}{len(self._back)}"
             self._back[self._formulas[text]] = whole
         return self._formulas[text]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Container, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import onnx_ir as ir
@@ -23,7 +24,7 @@ from onereshape.models.inference.copies import Copy, inner_graphs
 from onereshape.models.inference.asked import Asked
 from onereshape.models.inference.exact_rules import RULES
 from onereshape.models.inference.formulas import Formulas
-from onereshape.models.inference.limits import DEEPEST_CALL, LARGEST, LONGEST_FORMULA, MOST_DIMS, Limits, TooLargeError
+from onereshape.models.inference.limits import DEEPEST_CALL, LARGEST, MOST_DIMS, TOO_LONG, Limits, TooLargeError
 from onereshape.models.inference.held import HELD
 from onereshape.models.inference.reshape_claims import sure_axes
 from onereshape.models.inference.wellformed import is_wellformed
@@ -41,7 +42,7 @@ _DEEPEST_LOOP = 3
 _BLIND = CONTENT_RULES.keys() - frozenset(
     "Expand Tile Range ConstantOfShape Reshape Split Slice Squeeze Unsqueeze ReduceProd ReduceSum".split()
 )
-"""Operators whose shape does not depend on what a tensor holds: the engine need not see it, and `contents` follows it."""
+"""Operators whose shape does not depend on what tensors hold: the engine is not shown it, and `contents` follows it."""
 
 
 class _Context(engine.ShapeInferenceContext):  # type: ignore[misc]
@@ -62,6 +63,15 @@ class _Context(engine.ShapeInferenceContext):  # type: ignore[misc]
     def is_generated_symbol(self, name: str) -> bool:
         """Whether a name may stand for any number, so that an entry of a target that has it may be -1."""
         return name in self.signed_names or super().is_generated_symbol(name)
+
+    @contextmanager
+    def blinded(self, *, when: bool) -> Iterator[None]:
+        """Says nothing of what tensors hold, for as long as a rule runs that need not know it."""
+        self.blind = when
+        try:
+            yield
+        finally:
+            self.blind = False
 
     def record_error(self, node: ir.Node, message: str) -> None:
         """Does not raise: the outputs stay unknown."""
@@ -135,7 +145,8 @@ class Walk:
                 self._node(ctx, node, active_functions)
                 self._bound(ctx, node)
             except _REFUSALS as error:
-                self._note(node, error)
+                if isinstance(error, TooLargeError):
+                    self.limits.give_up(node, str(error))
                 for value in node.outputs:
                     ctx.forget(value)
             except Exception as error:
@@ -166,14 +177,7 @@ class Walk:
             "inference_cache": self._outputs,
         }
         if key in self._copy.functions:
-            if self._calls < DEEPEST_CALL and self.limits.visit():
-                self._calls += 1
-                try:
-                    _functions.infer_function_call_output_shapes(ctx, node, self._copy.functions, **options)
-                finally:
-                    self._calls -= 1
-            else:
-                self.limits.give_up(node, "the functions of the model call one another too often, or too deep")
+            self._call(ctx, node, options)
             return
         if node.domain == "" and node.op_type == "Loop" and is_wellformed(node, ctx.get_opset_version("")):
             self._loop(ctx, node, active)
@@ -186,17 +190,16 @@ class Walk:
             return
         rule = self._rule(node, version)
         if rule is not None:
-            ctx.blind = node.domain == "" and node.op_type in _BLIND
-            try:
+            with ctx.blinded(when=node.domain == "" and node.op_type in _BLIND):
                 rule(ctx, node)
-            finally:
-                ctx.blind = False
             if rule is self.rule:
                 self._drop_unless_sure(ctx, node)
             try:
                 self._contents.follow(ctx, node)
-            except (*_REFUSALS, TypeError) as error:  # as sympy says that it cannot compare
-                self._note(node, error)
+            except TooLargeError as error:
+                self.limits.unread.setdefault(node, str(error))
+            except (*_REFUSALS, TypeError):  # as sympy says that it cannot compare
+                pass
             if key[:2] == ("", "If"):
                 _drop_half_known(ctx, node)
         else:
@@ -205,9 +208,16 @@ class Walk:
                 ctx, node, opset_version=version, model_functions=functions, op_function_cache=self._schemas, **options
             )
 
-    def _note(self, node: ir.Node, error: Exception) -> None:
-        if isinstance(error, TooLargeError):
-            self.limits.give_up(node, str(error))
+    def _call(self, ctx: _Context, node: ir.Node, options: dict[str, Any]) -> None:
+        """A function of the model, as often and as deep as is sensible."""
+        if self._calls >= DEEPEST_CALL or not self.limits.visit():
+            self.limits.give_up(node, "the functions of the model call one another too often, or too deep")
+            return
+        self._calls += 1
+        try:
+            _functions.infer_function_call_output_shapes(ctx, node, self._copy.functions, **options)
+        finally:
+            self._calls -= 1
 
     def _bound(self, ctx: _Context, node: ir.Node) -> None:
         """Makes unknown what is too large to go on with."""
@@ -217,9 +227,7 @@ class Walk:
                 self.limits.give_up(node, f"{value.name} has {len(dims)} dims, more than {MOST_DIMS}")
                 ctx.forget(value)
             elif lost := [axis for axis, dim in enumerate(dims) if not self._follows(dim)]:
-                self.limits.give_up(
-                    node, f"a dim of {value.name} is a formula of more than {LONGEST_FORMULA} characters"
-                )
+                self.limits.give_up(node, TOO_LONG)
                 value.shape = ir.Shape([ctx.new_symbolic_dim() if axis in lost else d for axis, d in enumerate(dims)])
 
     def _follows(self, dim: Any) -> bool:

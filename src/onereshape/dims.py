@@ -87,6 +87,8 @@ def parse(text: str) -> Product:
     (('past + 1',), ('past + 1',))
     """
     if len(text) > _LONGEST:
+        if text.strip().isdecimal():
+            raise OverflowError
         return Product(1, (" ".join(text.split()),))
     coefficient, symbols = 1, Counter[str]()
     for factor in _split(text):
@@ -98,6 +100,8 @@ def parse(text: str) -> Product:
             raise OverflowError
         if number is not None:
             coefficient *= int(number) ** int(power or 1)
+            if coefficient >= 10**_MOST_DIGITS:
+                raise OverflowError
         else:
             inner = name
             while inner.startswith("(") and _one_group(inner):

@@ -25,7 +25,7 @@ AGREES = "data and output have the same number of elements"
 """The condition where no more can be said."""
 
 _MOST_BITS = 8192
-"""Of the coefficients of a question, all together: sizes have 63, and Python says no number of more than 4,300 digits."""
+"""Of the coefficients of a question, all together: a size has 63, and Python prints no more than 4,300 digits."""
 _FEW = 4
 """From how many symbols on none of them is tried as 0."""
 

@@ -321,3 +321,26 @@ def test_a_refusal_shows_the_question() -> None:
     assert str(error).splitlines()[1:3] == ["  data    [N, ?, 1..8, 7]", "  target  [4, ?, 2.., 0, 0]"]
     assert error.to_json()["data"] == ["N", "?", "1..8", 7]
     assert (error.axis, error.spec.name) == (4, "onnx-14")
+
+
+@pytest.mark.parametrize(
+    ("data", "target"),
+    [
+        ([2**62] * 300 + ["N"], [-1]),
+        ([2**62] * 300 + ["N"], [3, 5]),
+        (["9" * 39 + "*N"] * 200, [-1, 2]),
+        (["N"], [2**62] * 300 + ["M", -1]),
+    ],
+)
+def test_numbers_too_long_to_be_said_are_not(data: list[Any], target: list[Any]) -> None:
+    found = orx.infer(data, target, "onnx")
+
+    assert found.conditions == (AGREES,)
+    assert list(found)[-1] in {None, *target}
+
+
+def test_a_power_beyond_all_numbers_is_refused() -> None:
+    with pytest.raises(orx.ReshapeError) as found:
+        orx.infer(["9" * 39 + "**99*N"], [-1], "onnx")
+
+    assert found.value.code == "overflow"

@@ -235,7 +235,8 @@ class Balance:
             strict = True
             volume, fixed = self._division(volume, fixed)
             self.conditions.positive(fixed)
-        sizes = {axis: self._sizes(axis, volume) for axis in free}
+        most = self.conditions.symbols.range(volume)[1]
+        sizes = {axis: self._sizes(axis, volume, most) for axis in free}
         if strict:
             sizes = {axis: at if axis == self.inferred else (max(at[0], 1), at[1]) for axis, at in sizes.items()}
         sizes = self._left(volume, fixed, sizes)
@@ -270,15 +271,16 @@ class Balance:
                 return sizes | {self.inferred: (at[0], min(at[1], most // others))}
         return sizes
 
-    def _sizes(self, axis: int, volume: Product) -> tuple[int, int]:
-        """The sizes that an open output dim may take, by what its entry may be."""
+    def _sizes(self, axis: int, volume: Product, most: int | None = None) -> tuple[int, int]:
+        """The sizes that an open output dim may take, by what its entry may be; `most` elements are in the volume."""
         options = self.open.get(axis)
         if options is None:
             return ANY_SIZE
         ranges = [(options.low, options.high)] if options.low <= options.high else []
         if options.minus_one:
             empty = self.spec.empty_copy_beside_inferred and self.copies
-            ranges.append(ANY_SIZE if empty else (0, self.conditions.symbols.range(volume)[1]))
+            most = self.conditions.symbols.range(volume)[1] if most is None else most
+            ranges.append(ANY_SIZE if empty else (0, most))
         if options.zero:
             ranges.append(self._copied_sizes(axis, volume) if self.copies else (0, 0))
         return min(low for low, _ in ranges), max(high for _, high in ranges)

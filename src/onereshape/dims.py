@@ -87,6 +87,8 @@ def parse(text: str) -> Product:
     (('past + 1',), ('past + 1',), ('N**999',))
     """
     if len(text) > _LONGEST:
+        if text.strip().isdecimal():
+            raise OverflowError
         return Product(1, (" ".join(text.split()),))
     try:
         return parse_small(text)
@@ -106,6 +108,8 @@ def parse_small(text: str) -> Product:
             raise OverflowError
         if number is not None:
             coefficient *= int(number) ** int(power or 1)
+            if coefficient >= 10**_MOST_DIGITS:
+                raise OverflowError
         else:
             inner = name
             while inner.startswith("(") and _one_group(inner):

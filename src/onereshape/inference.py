@@ -24,6 +24,8 @@ from onereshape.target import read_flag, read_numbers
 AGREES = "data and output have the same number of elements"
 """The condition where no more can be said."""
 
+_MOST_BITS = 8192
+"""Of the coefficients of a question, all together: a size has 63, and Python prints no more than 4,300 digits."""
 _FEW = 4
 """From how many symbols on none of them is tried as 0."""
 
@@ -143,7 +145,15 @@ def _answer(question: Question, limits: tuple[tuple[str, tuple[int, int]], ...])
         symbols.limits[name] = (low, high)
         if is_ours(name):
             symbols.unnamed.add(name)
-    return _ask(question, symbols)
+    return _weakest(question, symbols) if _is_endless(question) else _ask(question, symbols)
+
+
+def _is_endless(question: Question) -> bool:
+    """Whether the numbers of a question with names multiply to more digits than can be said."""
+    sizes = [*(question.dims or ()), *question.words]
+    numbers = [size[0] if isinstance(size, Product) else size for size in sizes if not isinstance(size, Open)]
+    named = any(isinstance(size, Product) for size in sizes)
+    return named and sum(max(number.bit_length() - 1, 0) for number in numbers) > _MOST_BITS
 
 
 def _ask(question: Question, symbols: Symbols) -> Shape:

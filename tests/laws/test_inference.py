@@ -207,7 +207,7 @@ MUTANTS = [
     ("conditions", "high >= least and most >= low", "high > least and most >= low"),
     ("balance", "return (0, 0)\n        return self.conditions.symbols.range(_product(here))", "return (0, 0)"),
     ("balance", "takes and any(options.zero for options in self.open.values())", "False"),
-    ("balance", "ANY_SIZE if empty else (0, self.conditions.symbols.range(volume)[1])", "(0, 0)"),
+    ("balance", "ANY_SIZE if empty else (0, most)", "(0, 0)"),
     ("balance", "if others:  # only the -1 can be 0", "if True:"),
     ("balance", 'self.conditions.require(f"{top} is divisible by {bottom}")', "pass"),
     ("conditions", 'self.require(f"{names} is divisible by {divisor}")', "pass"),

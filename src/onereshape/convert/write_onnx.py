@@ -67,11 +67,16 @@ def onnx_bytes(plan: Plan, path: str, suffix: str) -> bytes:
 
 
 def fresh(name: str, taken: set[str]) -> str:
-    """A name that is not taken, which it then is."""
-    number, found = 0, name
-    while found in taken:
-        number += 1
-        found = f"{name}_{number}"
+    """A name that is not taken, which it then is; of numbered ones the next, found by halving, as there may be many."""
+    found = name
+    if found in taken:
+        low, high = 0, 1
+        while f"{name}_{high}" in taken:
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if f"{name}_{middle}" in taken else (low, middle)
+        found = f"{name}_{high}"
     taken.add(found)
     return found
 

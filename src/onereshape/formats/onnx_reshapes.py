@@ -52,7 +52,7 @@ def reshapes(model: ir.Model, path: str) -> tuple[ReshapeNode, ...]:
 def _entry(node: ir.Node, place: str, spec: Spec, reader: _Reader) -> ReshapeNode:
     attributes = {name: _value(attribute) for name, attribute in node.attributes.items()}
     if spec.target_in == "attribute":
-        words = Words(_integers(attributes.get("shape")), "attribute" if "shape" in attributes else "missing")
+        words = reader.attribute(attributes["shape"], place) if "shape" in attributes else Words(None, "missing")
     else:
         words = reader.words(node.inputs[1] if len(node.inputs) > 1 else None, place)
     if words.dims is not None and len(words.dims) != 1:
@@ -117,6 +117,12 @@ class _Reader:
         self.ir_version = ir_version
         self.seen: dict[ir.Value, Words] = {}
 
+    def attribute(self, given: Any, place: str) -> Words:
+        """A target that is the attribute `shape`."""
+        if isinstance(given, list):
+            self._check_length(len(given), "attribute shape", place)
+        return Words(_integers(given), "attribute")
+
     def words(self, value: ir.Value | None, place: str, depth: int = 0) -> Words:
         if value is None:
             return Words(None, "missing")
@@ -162,6 +168,7 @@ class _Reader:
             return self._constant(attribute.as_tensor(), source, place)
         if name == "value_ints" and attribute.type == ir.AttributeType.INTS:
             values = tuple(attribute.as_ints())
+            self._check_length(len(values), source, place)
             return Words(values, source, "int64", (len(values),))
         if name == "value_int" and attribute.type == ir.AttributeType.INT:
             return Words((attribute.as_int(),), source, "int64", ())
@@ -175,12 +182,15 @@ class _Reader:
             raise unreadable(self.path, f"{source} has a negative dim: {list(dims)}")
         if kind not in _INTEGERS:
             return Words((None,) * count if count <= LONGEST_TARGET else None, source, kind, dims)
-        if count > LONGEST_TARGET:
-            why = f"{source} holds {count} integers for the target of {place}, more than {LONGEST_TARGET}"
-            raise unreadable(self.path, why)
+        self._check_length(count, source, place)
         is_external = isinstance(tensor, ir.ExternalTensor)
         array = self._external(tensor, source, count) if is_external else tensor.numpy()
         return Words(tuple(array.reshape(-1).tolist()), source, kind, dims)
+
+    def _check_length(self, count: int, source: str, place: str) -> None:
+        if count > LONGEST_TARGET:
+            why = f"{source} holds {count} integers for the target of {place}, more than {LONGEST_TARGET}"
+            raise unreadable(self.path, why)
 
     def _external(self, tensor: ir.ExternalTensor, source: str, count: int) -> Any:
         needed = count * int(tensor.dtype.itemsize)

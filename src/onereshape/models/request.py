@@ -120,9 +120,10 @@ def _axis(value: ir.Value, axis: Any) -> int:
     if value.shape is None:
         raise FixError("unknown-rank", input=value.name)
     rank = len(value.shape)
-    if not -rank <= axis < rank:
+    place = int(axis)
+    if not -rank <= place < rank:
         raise FixError("axis-range", input=value.name, rank=rank, asked=str(axis))
-    return int(axis) % rank
+    return place % rank
 
 
 def _dim(shape: Any, axis: int) -> int | str | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from numbers import Integral, Real
 
 from onereshape.errors import ReshapeError
 from onereshape.memory import available
@@ -14,6 +15,8 @@ SECONDS = 120.0
 _LONGEST = 86400
 _LEAST = 256 * 10**6
 """Bytes: with less not even the engine itself can be loaded."""
+_MOST = 2**62
+"""Bytes: no system counts further."""
 _UNKNOWN = 4 * 10**9
 """What is taken for free memory where the system does not say."""
 
@@ -37,12 +40,19 @@ def limits() -> Limits:
 
 def checked(seconds: float, memory: int | None) -> Limits:
     """The limits that somebody asks for; no memory: half of what is free."""
+    if not isinstance(seconds, Real) or isinstance(seconds, bool):
+        raise ReshapeError("bad-usage", why=f"timeout is a {type(seconds).__name__}, but it takes seconds")
     if not 0 < seconds <= _LONGEST:
-        raise ReshapeError("bad-usage", why=f"--timeout is {seconds:g}, but it takes seconds, up to {_LONGEST}")
-    if memory is not None and memory < _LEAST:
-        why = f"--memory is {size(memory)}, and an engine needs at least {size(_LEAST)}"
+        told = "too large" if isinstance(seconds, int) and abs(seconds) > _MOST else f"{seconds:g}"
+        raise ReshapeError("bad-usage", why=f"--timeout is {told}, but it takes seconds, up to {_LONGEST}")
+    if memory is None:
+        return Limits(float(seconds), _half())
+    if not isinstance(memory, Integral) or isinstance(memory, bool):
+        raise ReshapeError("bad-usage", why=f"memory is a {type(memory).__name__}, but it takes bytes, an integer")
+    if memory < _LEAST:
+        why = f"--memory is {size(max(0, int(memory)))}, and an engine needs at least {size(_LEAST)}"
         raise ReshapeError("bad-usage", why=why)
-    return Limits(seconds, _half() if memory is None else memory)
+    return Limits(float(seconds), min(int(memory), _MOST))
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from onereshape.errors import ReshapeError
 from onereshape.formats.model import Model, unreadable, unwritable
 from onereshape.formats.overwriting import is_same
 
@@ -34,7 +35,7 @@ def load(path: str | os.PathLike[str]) -> Model:
 
     A file of another name is read by what its first byte says.  Whatever is wrong with a file is a `FormatError`.
     """
-    name = os.fspath(path)
+    name = _name(path)
     if "\0" in name:
         raise unreadable(name, "is not a path")
     try:
@@ -51,7 +52,10 @@ def load(path: str | os.PathLike[str]) -> Model:
 
 def save(model: Model, path: str | os.PathLike[str]) -> None:
     """Writes a model in its own format: all of it, or nothing; `save(load(f), f)` changes no byte."""
-    name = os.fspath(path)
+    name = _name(path)
+    if not isinstance(model, Model):
+        why = f"what is saved is a {type(model).__name__}, not a model that load() or fix() gave"
+        raise ReshapeError("bad-usage", why=why)
     ours = [ending for ending, format_ in _FORMATS.items() if format_ == model.format]
     if suffix(name) not in ours:
         raise unwritable(name, f"{_NAMES[model.format]} is saved under a name that ends in {' or '.join(ours)}")
@@ -63,6 +67,14 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
         raise unwritable(name, error.strerror or str(error)) from None
     except MemoryError:
         raise unwritable(name, "is too large for the memory of this machine") from None
+
+
+def _name(path: Any) -> str:
+    name = path.__fspath__() if isinstance(path, os.PathLike) else path
+    if not isinstance(name, str):
+        why = f"the path of a model is a str or a pathlib.Path, not a {type(name).__name__}"
+        raise ReshapeError("bad-usage", why=why)
+    return name
 
 
 def refreshed(model: Model) -> Model:

@@ -30,6 +30,8 @@ _VOLUME = frozenset({"volume", "indivisible", "impossible-volume", "empty-copy-w
 """The refusals that no input can escape although the words are right."""
 _MOST_TOLD = 16
 """Places at which `check` gave up that are told one by one."""
+_MOST_PLANNED, _FEWEST_PLANS = 5_000, 4
+"""Whether a name can be freed is found by planning it: for so many nodes, all names together, and a few in any case."""
 
 
 def check(
@@ -150,12 +152,13 @@ def _baked(model: Model, shapes: Shapes, *, repairs: bool) -> Iterator[Finding]:
     if not symbols:
         return
     can_repair: dict[str, bool] = {}
+    most = max(_FEWEST_PLANS, _MOST_PLANNED // max(1, len(model.ir.graph)))
     for node in model.reshapes:
         said = [("baked-dim", *each) for each in forced(node, shapes, symbols)]
         said += [("absorbed-dim", *each) for each in absorbed(node, shapes, symbols)]
         for code, symbol, message in said:
             if symbol not in can_repair:
-                can_repair[symbol] = repairs and _repairable(model, symbol, symbols)
+                can_repair[symbol] = repairs and len(can_repair) < most and _repairable(model, symbol, symbols)
             yield _finding(code, node, message, fixable=can_repair[symbol])
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,8 @@ def fix(  # noqa: PLR0913 - the options of the command
     take `timeout` seconds and `memory` bytes (None: half of what is free).
     """
     limit = checked(timeout, memory)
+    drawn_from = _seed(seed)
+    _check_progress(progress)
     given = _model(model)
     asked = requested(given, batch, free)
     if not asked and not simplify:
@@ -128,7 +131,7 @@ def fix(  # noqa: PLR0913 - the options of the command
     certificate = None
     if certify:
         other = None if witness is None else load(witness).ir
-        settings = {**settings, "witness": other, "seed": seed, "progress": progress}
+        settings = {**settings, "witness": other, "seed": drawn_from, "progress": progress}
         with limited(limit):
             certificate = _certificate(given, fixed, asked, settings)
         if not certificate.holds and not (unwitnessed and certificate.status == "unwitnessed"):
@@ -137,6 +140,21 @@ def fix(  # noqa: PLR0913 - the options of the command
             error.certificate = certificate
             raise error
     return Fixed(refreshed(fixed), tuple(changes), certificate, conditions)
+
+
+def _check_progress(progress: Any) -> None:
+    if progress is not None and not callable(progress):
+        raise ReshapeError("bad-usage", why=f"progress is a {type(progress).__name__}, which cannot be called")
+
+
+def _seed(seed: Any) -> int:
+    try:
+        found = index(seed)
+    except TypeError:
+        raise ReshapeError("bad-usage", why=f"seed is a {type(seed).__name__}, and it takes an integer") from None
+    if found < 0:
+        raise ReshapeError("bad-usage", why="a seed is 0 or more, and this one is less")
+    return found
 
 
 def _model(model: Model | str | os.PathLike[str]) -> Model:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping
+from numbers import Integral
 from typing import Any
 
 import onnx_ir as ir
@@ -114,14 +115,15 @@ def _input(inputs: Mapping[str, ir.Value], name: Any) -> ir.Value:
 
 def _axis(value: ir.Value, axis: Any) -> int:
     """The axis counted from the front."""
-    if isinstance(axis, bool) or not isinstance(axis, int):
+    if isinstance(axis, bool) or not isinstance(axis, Integral):  # NumPy's integers are among them
         raise ReshapeError("bad-usage", why=f"an axis of {value.name} is {axis!r}, not an integer")
     if value.shape is None:
         raise FixError("unknown-rank", input=value.name)
     rank = len(value.shape)
-    if not -rank <= axis < rank:
+    place = int(axis)
+    if not -rank <= place < rank:
         raise FixError("axis-range", input=value.name, rank=rank, asked=str(axis))
-    return axis % rank
+    return place % rank
 
 
 def _dim(shape: Any, axis: int) -> int | str | None:

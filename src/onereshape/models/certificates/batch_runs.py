@@ -94,20 +94,27 @@ def _together(meter: Meter, answers: Sequence[Answers], size: int) -> Array:
 
 def _shuffled(pieces: Sequence[Feeds], axes: Mapping[str, int], size: int) -> Feeds:
     """A piece made of samples of the first two, each at another place and among others than before."""
-    feeds = dict(pieces[0])
+    feeds, places = dict(pieces[0]), np.arange(size)
     for name, axis in axes.items():
-        rows = [np.split(piece[name], size, axis) for piece in pieces[:2]]
-        feeds[name] = np.concatenate([rows[place % 2][size - 1 - place] for place in range(size)], axis)
+        feeds[name] = _picked([piece[name] for piece in pieces[:2]], axis, places % 2, size - 1 - places)
     return feeds
 
 
 def _rotated(pieces: Sequence[Feeds], axes: Mapping[str, int], size: int, turn: int) -> Feeds:
     """A piece in which each sample is taken from another one."""
-    feeds = dict(pieces[0])
+    feeds, places = dict(pieces[0]), np.arange(size)
     for name, axis in axes.items():
-        rows = [np.split(piece[name], size, axis) for piece in pieces]
-        feeds[name] = np.concatenate([rows[(turn + place) % len(rows)][place] for place in range(size)], axis)
+        feeds[name] = _picked([piece[name] for piece in pieces], axis, (turn + places) % len(pieces), places)
     return feeds
+
+
+def _picked(pieces: Sequence[Array], axis: int, which: Array, places: Array) -> Array:
+    """A piece whose samples are those at these places of these pieces."""
+    found = np.empty_like(pieces[0])
+    ahead = np.moveaxis(found, axis, 0)
+    for number, piece in enumerate(pieces):
+        ahead[which == number] = np.moveaxis(piece, axis, 0)[places[which == number]]
+    return found
 
 
 def _check_rows(trial: Trial, reference: Reference) -> None:
@@ -116,7 +123,8 @@ def _check_rows(trial: Trial, reference: Reference) -> None:
         if meter.carried is None:
             continue
         first, second, shuffled = (_together(meter, [reference.answers[place]], trial.size) for place in (0, 1, -1))
-        want = np.stack([(first, second)[place % 2][trial.size - 1 - place] for place in range(trial.size)])
+        places = np.arange(trial.size)
+        want = _picked([first, second], 0, places % 2, trial.size - 1 - places)
         found = meter.distance(shuffled, want)
         if found.most > 1:
             raise Stop(
@@ -128,10 +136,10 @@ def _check_rows(trial: Trial, reference: Reference) -> None:
 
 def _singles(trial: Trial, session: Session, reference: Reference, axes: Mapping[str, int], at: Sizes) -> None:
     """Samples of the first piece, one at a time."""
-    rows = {name: np.split(reference.feeds[0][name], trial.size, axis) for name, axis in axes.items()}
     whole = {name: _together(meter, reference.answers[:1], trial.size) for name, meter in reference.meters.items()}
     for place in range(0, trial.size, -(-trial.size // _SINGLES)):
-        feeds = reference.feeds[0] | {name: split[place] for name, split in rows.items()}
+        first = reference.feeds[0]
+        feeds = first | {name: first[name].take([place], axis) for name, axis in axes.items()}
         wanted = {
             name: whole[name][place : place + 1] if meter.carried else whole[name]
             for name, meter in reference.meters.items()

@@ -7,7 +7,7 @@ an output that has coordinates up to 640 beside probabilities of 1e-5, each chan
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import inf
 from typing import Final
@@ -25,6 +25,8 @@ _FINE: Final = 1e-6
 """The rounding of float32 is finer."""
 _ROUNDINGS: Final = 4
 _MOST_ROUNDINGS: Final = 16
+_AT_ONCE: Final = 1 << 16
+"""Elements that are compared together."""
 CLEARLY: Final = 10
 """How many tolerances apart two samples must be to count as different."""
 
@@ -124,9 +126,10 @@ def scale_of(answers: Iterable[Array]) -> Array:
     for answer in answers:
         if not _is_float(answer.dtype):
             return np.zeros(answer.shape[1:])
-        for sample in answer:
-            magnitude = np.abs(_wide(sample))
-            largest = np.maximum(largest, np.where(np.isfinite(magnitude), magnitude, 0.0))
+        for some in _together(answer):
+            magnitude = np.abs(_wide(answer[some]))
+            finite = np.where(np.isfinite(magnitude), magnitude, 0.0)
+            largest = np.maximum(largest, finite.max(axis=0, initial=0.0))
     scale: Array = np.full(largest.shape, largest.max(initial=0.0))
     for axis in range(largest.ndim):
         others = tuple(other for other in range(largest.ndim) if other != axis)
@@ -165,10 +168,11 @@ class Meter:
         if not _is_float(want.dtype):
             return _exact_distance(*((got, want) if where is None else (got[where], want[where])))
         worst = Distance()
-        counted = np.ones(len(want), bool) if where is None else where
-        for mine, theirs, counts in zip(got, want, counted, strict=True):  # one at a time: they may be large
-            a, b = _wide(mine), _wide(theirs)
-            same = (a == b) | (np.isnan(a) & np.isnan(b)) | ~counts
+        for some in _together(want):
+            a, b = _wide(got[some]), _wide(want[some])
+            same = (a == b) | (np.isnan(a) & np.isnan(b))
+            if where is not None:
+                same |= ~where[some]
             with np.errstate(invalid="ignore", over="ignore"):
                 apart = np.where(same, 0.0, np.abs(a - b))
             apart = np.where(np.isfinite(apart), apart, inf)
@@ -181,11 +185,10 @@ class Meter:
         if not _is_float(group.dtype):
             return 0.0 if all(np.array_equal(group[0], other) for other in group[1:]) else inf
         first, found = _wide(group[0]), 0.0
-        for sample in group[1:]:
-            other = _wide(sample)
+        for some in _together(group):
+            other = _wide(group[some])
             finite = np.isfinite(first) & np.isfinite(other)
-            apart = np.zeros(first.shape)
-            np.copyto(apart, np.abs(np.where(finite, first, 0) - np.where(finite, other, 0)))
+            apart = np.abs(np.where(finite, first, 0) - np.where(finite, other, 0))
             found = max(found, self._units(apart, np.where(finite, other, 0), self.usual))
         return found
 
@@ -194,6 +197,12 @@ class Meter:
             units = np.where(apart == 0, 0.0, apart / tolerance.allowed(want, self.scale))
         # An infinity that was wanted and is not there is too far, however much infinity would allow.
         return float(np.where(np.isnan(units), inf, units).max(initial=0.0))
+
+
+def _together(array: Array) -> Iterator[slice]:
+    """Samples that are looked at together: one where they are large, and many where there are many."""
+    many = max(1, _AT_ONCE // max(1, array[:1].size))
+    yield from (slice(place, place + many) for place in range(0, len(array), many))
 
 
 def _exact_distance(got: Array, want: Array) -> Distance:

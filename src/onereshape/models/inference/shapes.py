@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import onnx_ir as ir
 
-from onereshape.dims import Dim, as_name
+from onereshape.dims import Dim, as_name, parse
 from onereshape.errors import FixError, ReshapeError
 from onereshape.models.inference.limits import (
     LONGEST_FORMULA,
@@ -147,6 +147,7 @@ class _Names:
         self._aliases = {name: f"{self._prefix}{number}" for number, name in enumerate(others)}
         self._back = {alias: name for name, alias in self._aliases.items()}
         self._declared = frozenset(self._back)
+        self._taken = {parse(as_name(name)) for name in self._aliases}
         self._formulas: dict[str, str] = {}
         self.symbols = {self.alias(name) for name in names}
 
@@ -176,8 +177,12 @@ class _Names:
 
     def _text(self, said: str) -> str:
         if said in self._back:
-            return as_name(self._back[said]) if said in self._declared else self._back[said]
-        return re.sub(rf"\b{self._prefix}\d+\b", self._called, said)
+            return as_name(self._back[said]) if said in self._declared else self._apart(self._back[said])
+        return self._apart(re.sub(rf"\b{self._prefix}\d+\b", self._called, said))
+
+    def _apart(self, formula: str) -> str:
+        """A formula in words that no name has: a dim called `N + 1` is not N + 1."""
+        return f"{formula} + 0" if parse(formula) in self._taken else formula
 
     def _called(self, found: re.Match[str]) -> str:
         name = self._back.get(found[0], found[0])

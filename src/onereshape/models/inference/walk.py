@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import onnx_ir as ir
@@ -243,7 +244,8 @@ class Walk:
             return self.rule
         if node.domain == "" and (own := RULES.get(node.op_type)) is not None:
             return lambda ctx, node: own(Asked(ctx, node, self._formulas))
-        return engine.registry.get(node.domain, node.op_type, version)  # type: ignore[no-any-return]
+        theirs = engine.registry.get(node.domain, node.op_type, version)
+        return None if theirs is None else partial(_asked_of, theirs)
 
     def _drop_unless_sure(self, ctx: _Context, node: ir.Node) -> None:
         """Takes back dims of a Reshape that are others at sizes at which it succeeds all the same."""
@@ -309,6 +311,14 @@ def _values(graph: ir.Graph) -> Iterator[ir.Value]:
         yield from node.outputs
         for inner in inner_graphs(node):
             yield from _values(inner)
+
+
+def _asked_of(rule: Callable[[_Context, ir.Node], None], ctx: _Context, node: ir.Node) -> None:
+    """Asks a rule of the engine, which asserts what it takes for granted: that a padding has a known name, say."""
+    try:
+        rule(ctx, node)
+    except (AssertionError, TypeError) as error:
+        raise ValueError(f"the rule of {node.op_type} does not take this node") from error
 
 
 def _drop_half_known(ctx: _Context, node: ir.Node) -> None:

@@ -21,6 +21,8 @@ from onereshape.models.simpler.agreement import Agreement, Step, agreement
 from onereshape.models.simpler.reading import Reader, Reading
 from onereshape.models.words import constant_words
 
+_MOST_MOVES = 60_000_000
+"""Inputs of nodes that are written again: onnx-ir writes all of a node's for each one that changes."""
 _LONGEST_CHAIN = 16
 """How many Reshapes back the dims of the output are looked for."""
 _ONNX = frozenset({"", "ai.onnx"})
@@ -63,6 +65,7 @@ class _Work:
         self._names: set[str] | None = None
         self._count = 0
         self._targets: dict[tuple[object, tuple[int, ...]], ir.Value] = {}
+        self._moves = _MOST_MOVES
         self._left: list[ir.Value] = []
         """Values that lost a user."""
         self.stale = False
@@ -227,7 +230,8 @@ class _Work:
     def _reroute(self, node: ir.Node, source: ir.Value) -> bool:
         """Puts `source` in the place of a node's output and removes the node; an output of a graph keeps its name."""
         output, graph = node.outputs[0], node.graph
-        if graph is None:
+        self._moves -= sum(len(user.inputs) for user, _ in output.uses())
+        if graph is None or self._moves < 0:
             return False
         if output.is_graph_output():
             maker = source.producer()

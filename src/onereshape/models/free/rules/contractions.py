@@ -8,7 +8,6 @@ import onnx_ir as ir
 
 from onereshape.models.free.alignment import Axis, size_of
 from onereshape.models.batch.rules.contractions import REDUCTIONS
-from onereshape.models.free.formula import Size
 from onereshape.models.free.rules.pointwise import ONE, Meeting, broadcast
 from onereshape.models.free.state import Answer, Dims
 from onereshape.models.free.view import View
@@ -166,6 +165,8 @@ def _without(dims: Dims, axes: list[int], *, keep: bool) -> Dims:
 def recurrence(view: View) -> Iterator[Answer]:
     """LSTM, GRU, RNN: any number of steps and of sequences; one state for each sequence to begin with."""
     dims = view.dims(0)
+    if not len(dims) == len(view.dims(1)) == len(view.known(2)) == 3:
+        raise Refused("its data or its weights have not three dims")
     layout = view.attribute("layout", 0)
     steps, sequences = (dims[1], dims[0]) if layout else (dims[0], dims[1])
     summed(view, (0, dims[2]), (1, view.dims(1)[2]))
@@ -177,15 +178,10 @@ def recurrence(view: View) -> Iterator[Answer]:
     states = [(index, 0 if index == 4 else batch) for index in (4, 5, 6) if view.has(index)]
     edits = Meeting(view).result(lambda meeting: tuple(meeting.meet([(0, batch), state]) for state in states)).edits
     directions: Axis = (2,) if view.attribute("direction", "forward") == "bidirectional" else ONE
-    hidden: Axis = (_hidden(view),)
+    hidden: Axis = (size_of(view.known(2)[2]),)
     whole = (sequences, steps, directions, hidden) if layout else (steps, directions, sequences, hidden)
     last = (sequences, directions, hidden) if layout else (directions, sequences, hidden)
     yield Answer((whole, *[last] * (len(view.node.outputs) - 1)), edits)
-
-
-def _hidden(view: View) -> Size:
-    found = view.known(2)[2]
-    return size_of(found)
 
 
 RULES = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -37,10 +38,17 @@ def _number(size: Size) -> int:
     return size
 
 
+def _each(given: Sequence[Any], count: int) -> Sequence[Any]:
+    """A list with an entry for each axis; engines refuse others, and onnx's checker does not see all of them."""
+    if len(given) != count:
+        raise Refused(f"a list of {count} sizes is needed, and it has one of {len(given)}")
+    return given
+
+
 def pool(view: View) -> Iterator[Answer]:
     """A window moves over space, each channel by itself."""
     dims = view.dims(0)
-    kernel = list(view.attribute("kernel_shape", ()))
+    kernel = _each(view.attribute("kernel_shape", ()), len(dims) - 2)
     if view.node.op_type == "AveragePool":
         for axis, own in enumerate(dims[2:]):
             if own is not None and view.output()[axis + 2] == 1:
@@ -60,9 +68,10 @@ def _not_all(view: View, size: Size, window: int) -> None:
 def _windows(view: View, space: Dims, kernel: Sequence[int]) -> list[Axis | None]:
     """How many places a window has along each axis."""
     count = len(space)
-    strides = list(view.attribute("strides", ())) or [1] * count
-    wide = list(view.attribute("dilations", ())) or [1] * count
-    pads = list(view.attribute("pads", ())) or [0] * 2 * count
+    kernel = _each(kernel, count)
+    strides = _each(view.attribute("strides", ()) or [1] * count, count)
+    wide = _each(view.attribute("dilations", ()) or [1] * count, count)
+    pads = _each(view.attribute("pads", ()) or [0] * 2 * count, 2 * count)
     mode = str(view.attribute("auto_pad", "NOTSET") or "NOTSET")
     found: list[Axis | None] = []
     for axis, own in enumerate(space):
@@ -89,10 +98,11 @@ def transposed(view: View) -> Iterator[Answer]:
     dims, weights = view.dims(0), view.known(1)
     summed(view, (0, dims[1]), (1, weights[0]))
     count = len(dims) - 2
-    strides = list(view.attribute("strides", ())) or [1] * count
-    wide = list(view.attribute("dilations", ())) or [1] * count
-    pads = list(view.attribute("pads", ())) or [0] * 2 * count
-    extra = list(view.attribute("output_padding", ())) or [0] * count
+    _each(weights, len(dims))
+    strides = _each(view.attribute("strides", ()) or [1] * count, count)
+    wide = _each(view.attribute("dilations", ()) or [1] * count, count)
+    pads = _each(view.attribute("pads", ()) or [0] * 2 * count, 2 * count)
+    extra = _each(view.attribute("output_padding", ()) or [0] * count, count)
     same = str(view.attribute("auto_pad", "NOTSET") or "NOTSET").startswith("SAME")
     found: list[Axis | None] = []
     for axis, own in enumerate(dims[2:]):

@@ -11,6 +11,7 @@ import onnx_ir as ir
 import pytest
 from onnx import parser
 
+import onereshape as orx
 from onereshape.models.simpler.simplify import simplify
 from tests.running import arrays, run, session, targets
 from tests.symbolic_models import by, model_of
@@ -318,3 +319,22 @@ def test_allowzero_stays_where_a_size_may_be_0() -> None:
     model = model_of(by("dim1", "dim0", flag="<allowzero = 1>"), "float[N, M] x")
 
     assert simplify(model) == []
+
+
+@pytest.mark.parametrize("name", ["N + 1", "(N + 1)", " N + 1", "1 + N"])
+def test_the_name_of_a_dim_is_no_formula(name: str, tmp_path: Path) -> None:
+    """A dim that is called `N + 1` need not be as large as N + 1: the target is not the dims of the data."""
+    proto = parser.parse_model("""
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[N] a, float[M, K] b) => (float[P, Q] y) <int64[1] one = {1}, int64[1] rest = {-1}> {
+          s = Shape(a)
+          n = Add(s, one)
+          t = Concat<axis = 0>(n, rest)
+          y = Reshape(b, t)
+        }
+    """)
+    proto.graph.input[1].type.tensor_type.shape.dim[0].dim_param = name
+    onnx.save(proto, tmp_path / "m.onnx")
+
+    assert not orx.check(str(tmp_path / "m.onnx"))
+    assert not orx.fix(str(tmp_path / "m.onnx"), simplify=True, certify=False).changes

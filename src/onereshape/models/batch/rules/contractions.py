@@ -88,6 +88,8 @@ def gemm(view: View) -> Iterator[Answer]:
 def einsum(view: View) -> Iterator[Answer]:
     """By the letters of the equation: N has one letter, and it is in the result."""
     terms, result = _equation(view)
+    if any(len(terms[index]) != view.rank(index) for index in view.batched()):
+        raise Refused("its equation does not name the dims of its inputs")
     letters = {terms[index][mark.axis] for index in view.batched() if (mark := view.mark(index))}
     marks = {mark.at(0) for index in view.batched() if (mark := view.mark(index))}
     if len(letters) != 1 or len(marks) != 1:

@@ -75,6 +75,10 @@ def einsum(view: View) -> Iterator[Answer]:
         raise Refused(f"its equation {equation} leaves letters out")
     terms, arrow, result = equation.partition("->")
     letters = terms.split(",")
+    if [len(term) for term in letters] != [view.rank(index) for index in range(len(view.node.inputs))]:
+        raise Refused(f"its equation {equation} does not name the dims of its inputs")
+    if set(result) - set(terms):
+        raise Refused(f"its equation {equation} asks for letters that no input has")
     if not arrow:
         every = "".join(letters)
         result = "".join(sorted(letter for letter in set(every) if every.count(letter) == 1))

@@ -151,7 +151,7 @@ def _read_chunks(text: str | None, output: tuple[int, ...], path: str | None) ->
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int], None]]:
     """Where to tell how many blocks are done: a bar on a terminal, and nowhere else."""
-    if not sys.stderr.isatty() or find_spec("rich") is None:
+    if sys.stderr is None or not sys.stderr.isatty() or find_spec("rich") is None:
         yield lambda _done, _total: None
         return
     progress = import_module("rich.progress")

@@ -91,7 +91,8 @@ def answer(
         try:
             told = stores.reshape_store(opened, args.output, output, chunks, memory, args.scheduler, progress)
         except KeyboardInterrupt:
-            print("onereshape: interrupted; the same command goes on where this one stopped", file=sys.stderr)
+            if sys.stderr is not None:
+                print("onereshape: interrupted; the same command goes on where this one stopped", file=sys.stderr)
             raise
     machine |= {"chunks": told.chunk and list(told.chunk), "passes": told.passes, "resumed": told.resumed}
     written = f"written to {args.output}"

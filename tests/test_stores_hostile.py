@@ -20,7 +20,21 @@ from typing import Any
 import numpy as np
 import pytest
 import zarr
-from numcodecs import Blosc, LZ4, Zstd
+from numcodecs import (
+    AsType,
+    BitRound,
+    Blosc,
+    BZ2,
+    Delta,
+    FixedScaleOffset,
+    GZip,
+    LZ4,
+    LZMA,
+    Quantize,
+    Shuffle,
+    Zlib,
+    Zstd,
+)
 
 from onereshape.stores.codecs import CodecError, decompress
 from tests.stored import DATA, files, folder_with_stores, held, run, stored  # noqa: F401 - a fixture
@@ -68,6 +82,11 @@ class TestFiles:
         Path("x.zarr", name).unlink()
         os.mkfifo(Path("x.zarr", name))
         assert f"{name!r} in it is not a regular file" in refusal(capsys, "x.zarr")
+
+    @pytest.mark.parametrize("words", [OUT, ("--target", "-1", "-o", "y.npy", "--memory", "1GB")])
+    def test_an_input_that_is_a_pipe(self, words: tuple[str, ...], capsys: Captured) -> None:
+        os.mkfifo("p.npy")
+        assert "is not a regular file" in refusal(capsys, "p.npy", *words)
 
     @pytest.mark.parametrize("name", ["zarr.json", "c/0/0"])
     def test_a_folder_in_place_of_a_file(self, name: str, capsys: Captured) -> None:
@@ -401,3 +420,58 @@ def test_attributes_that_are_odd(version: int, attributes: str, capsys: Captured
     array(version, attributes=attributes if version == 2 else json.loads(attributes))
     said(capsys, *run("v.zarr", *OUT))
     assert "a" in zarr.open_array("y.zarr").attrs.asdict()
+
+
+UNWRITABLE: list[tuple[Any, dict[str, Any]]] = [
+    (Zlib(), {"level": 99}),
+    (Zlib(), {"level": "x"}),
+    (GZip(), {"level": -7}),
+    (BZ2(), {"level": 0}),
+    (Zstd(), {"level": 10**30}),
+    (LZ4(), {"acceleration": "x"}),
+    (LZMA(), {"check": 99}),
+    (Blosc(), {"cname": "nope"}),
+    (Blosc(), {"shuffle": 77}),
+    (Blosc(), {"blocksize": 1 << 33}),
+]
+
+
+@pytest.mark.parametrize(("codec", "options"), UNWRITABLE, ids=str)
+def test_options_that_only_an_encoder_refuses(codec: Any, options: dict[str, Any], capsys: Captured) -> None:
+    """They are those of the input, which can be read with any."""
+    stored("v.zarr", DATA + 1, (2, 3), zarr_format=2, compressors=codec)
+    path = Path("v.zarr/.zarray")
+    told = json.loads(path.read_text(encoding="utf-8"))
+    told["compressor"] |= options
+    path.write_text(json.dumps(told), encoding="utf-8")
+    said(capsys, *run("v.zarr", "--target", "-1", "-o", "y.npy"))
+    assert "[unwritable]" in refusal(capsys, "v.zarr")
+
+
+FILTERS = [
+    Delta("f4"),
+    Quantize(1, "f4"),
+    BitRound(3),
+    FixedScaleOffset(offset=0.1, scale=3, dtype="f4", astype="i4"),
+    AsType("f2", "f4"),
+    Shuffle(4),
+]
+
+
+@pytest.mark.parametrize("one", FILTERS, ids=lambda one: str(one.codec_id))
+def test_no_filter_changes_a_value(one: Any, capsys: Captured) -> None:
+    """Neither those of honest stores, nor those of stores whose chunks were never made with them."""
+    values = np.random.default_rng(0).normal(size=(60, 40)).astype("f4") * 1000
+    stored("v.zarr", values, (7, 9), zarr_format=2, filters=[one])
+    said(capsys, *run("v.zarr", "--target", "40,60", "-o", "y.zarr"))
+    assert held("y.zarr").tobytes() == held("v.zarr").tobytes()
+
+
+def test_threads_that_fail_at_once() -> None:
+    """Each waits for what the others still read, and none for another that waits."""
+    code = (
+        "from concurrent.futures import ThreadPoolExecutor as Pool; from onereshape.stores.zarr_arrays import settle\n"
+    )
+    code += "with Pool(8) as pool: list(pool.map(lambda _: settle(), range(64)))\n"
+    command = [sys.executable, "-P", "-c", code]
+    assert subprocess.run(command, check=False, timeout=60).returncode == 0  # noqa: S603

@@ -11,6 +11,12 @@ import sys
 _started = getattr(sys, "argv", [])[:1] == ["-m"] and sys.orig_argv[-len(sys.argv)].removeprefix("-m")
 if _started == "onereshape" and not sys.flags.safe_path:
     del sys.path[0]
+_started = _started or "".join(getattr(sys, "argv", [])[:1]).rpartition("/")[2]  # or the script of that name
+
+import signal
+
+if _started == "onereshape" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C while the rest is imported: no traceback; `main` sets it back
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -35,7 +35,7 @@ def main() -> NoReturn:
     """Answers until there is nobody to answer to."""
     with suppress(ValueError, OSError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's matter
-    _die_with(int(sys.argv[1]))
+    die_with(int(sys.argv[1]))
     _limit("RLIMIT_CORE", 0)
     _limit("RLIMIT_FSIZE", _LARGEST_FILE)
     questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
@@ -110,7 +110,7 @@ def _limit(name: str, most: int) -> None:
         return
 
 
-def _die_with(parent: int) -> None:
+def die_with(parent: int) -> None:
     """Has the kernel end this process when its parent ends; elsewhere than on Linux the end of a question does."""
     with suppress(Exception):
         import ctypes  # noqa: PLC0415 - takes long

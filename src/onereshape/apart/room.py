@@ -46,7 +46,11 @@ class Child:
     def __init__(self, *modules: str) -> None:
         """Starts a process, which imports these modules at once."""
         self._owner = os.getpid()
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the child
+        try:
+            self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the child
+        except OSError as error:
+            why = f"not started: no temporary file can be made ({error.strerror or error})"
+            raise Ended("crash", why, f"could not be {why[4:]}") from None
         # -P: the working folder may hold modules by the names of those that are installed.
         command = [sys.executable, "-P", "-m", "onereshape.apart.child", str(self._owner), *modules]
         try:
@@ -153,7 +157,7 @@ class Child:
         last = _last_line(self._errors)
         if self._late:
             return self._ended("hang", f"no answer in {limit.seconds:g} s", f"did not answer in {limit.seconds:g} s")
-        how = f"exit code {code}" if code >= 0 else _signal_name(-code)
+        how = f"exit code {code}" if code >= 0 else signal_name(-code)
         if code == NO_MEMORY or "bad_alloc" in last or last.startswith("MemoryError"):
             return self._ended("memory", how, f"needed more than {size(limit.memory)} of memory")
         why = f"{how}, as the system does where memory runs out" if code == -signal.SIGKILL else how
@@ -199,7 +203,8 @@ def _last_line(errors: IO[bytes]) -> str:
     return next((line.strip()[:_LONGEST] for line in reversed(lines) if line.strip()), "")
 
 
-def _signal_name(number: int) -> str:
+def signal_name(number: int) -> str:
+    """What a signal is called; some have no name."""
     try:
         return signal.Signals(number).name
     except ValueError:

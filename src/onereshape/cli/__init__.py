@@ -40,6 +40,7 @@ _TRACEBACK = "ONERESHAPE_TRACEBACK"
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code; no traceback is ever shown for what a user or a file did."""
     words = list(sys.argv[1:] if argv is None else argv)
+    _fill_streams()
     try:
         with quiet(), stopping():
             code = _run(words)
@@ -54,7 +55,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _BROKEN_PIPE
     except OSError as error:  # of standard output: those of files are ReshapeErrors by now
         _silence(sys.stdout)
-        _print(f"onereshape: standard output: {error.strerror or error}", sys.stderr)
+        try:
+            _print(f"onereshape: standard output: {error.strerror or error}", sys.stderr)
+        except OSError:  # nor can this be said
+            _silence(sys.stderr)
         return 2
     return code
 
@@ -164,6 +168,15 @@ def _print(text: str | Iterable[str], stream: TextIO | None) -> None:
         return
     encoding = stream.encoding or "utf-8"
     print(page(text).encode(encoding, "backslashreplace").decode(encoding), file=stream)
+
+
+def _fill_streams() -> None:
+    """Gives the numbers of closed streams to nothing: a file of ours by such a number would hold what others print."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
 
 
 def _silence(stream: TextIO | None) -> None:

@@ -91,7 +91,8 @@ def answer(
         try:
             told = stores.reshape_store(opened, args.output, output, chunks, memory, args.scheduler, progress)
         except KeyboardInterrupt:
-            print("onereshape: interrupted; the same command goes on where this one stopped", file=sys.stderr)
+            if sys.stderr is not None:
+                print("onereshape: interrupted; the same command goes on where this one stopped", file=sys.stderr)
             raise
     machine |= {"chunks": told.chunk and list(told.chunk), "passes": told.passes, "resumed": told.resumed}
     written = f"written to {args.output}"
@@ -151,7 +152,7 @@ def _read_chunks(text: str | None, output: tuple[int, ...], path: str | None) ->
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int], None]]:
     """Where to tell how many blocks are done: a bar on a terminal, and nowhere else."""
-    if not sys.stderr.isatty() or find_spec("rich") is None:
+    if sys.stderr is None or not sys.stderr.isatty() or find_spec("rich") is None:
         yield lambda _done, _total: None
         return
     progress = import_module("rich.progress")

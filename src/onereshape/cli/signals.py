@@ -30,6 +30,8 @@ def stopping() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     ours = [number for number in _ASKING if signal.getsignal(number) is signal.SIG_DFL]
 
     def stop(number: int, _: FrameType | None) -> NoReturn:

@@ -50,7 +50,7 @@ def replacing_in_turn(paths: Sequence[str]) -> Iterator[list[BinaryIO]]:
         with ExitStack() as open_files:
             moves = []
             for path in paths:
-                blamed, final = path, Path(os.path.realpath(path))
+                blamed, final = path, followed(path)
                 mode = mode_to_keep(path, final)
                 remove_dead(final.parent)
                 file = open_files.enter_context(_created(final.parent, temporaries))
@@ -68,12 +68,29 @@ def replacing_in_turn(paths: Sequence[str]) -> Iterator[list[BinaryIO]]:
                 _sync_folder(move.final.parent)
     except OSError as error:
         _remove(temporaries)
-        if Path(os.path.realpath(blamed)).parent.is_dir():
+        if Path(blamed).parent.is_dir():
             raise FormatError("unwritable", path=blamed, why=error.strerror or str(error)) from None
         raise FormatError("unwritable", path=paths[-1], why="its folder does not exist") from None
     except BaseException:  # an interrupt too
         _remove(temporaries)
         raise
+
+
+def followed(path: str) -> Path:
+    """The file itself, whatever links lead to it; not a link that someone else put into a folder where anyone can."""
+    try:
+        final = Path(os.path.realpath(path))
+        link = Path(path)
+        if link.is_symlink():
+            there, folder = link.lstat(), link.parent.stat()
+            shared = folder.st_mode & stat.S_ISVTX and folder.st_mode & stat.S_IWOTH
+            if shared and there.st_uid not in {os.geteuid(), folder.st_uid}:
+                raise FormatError(
+                    "unwritable", path=path, why="is a link of someone else's, in a folder that all share"
+                )
+    except OSError as error:  # the working folder may be gone
+        raise FormatError("unwritable", path=path, why=error.strerror or str(error)) from None
+    return final
 
 
 def mode_to_keep(path: str, final: Path) -> int | None:

@@ -50,9 +50,15 @@ class Job:
         block = self._block(index, dims)
         try:
             self.sink[region] = block
-        except OSError as error:
+        except MemoryError:
             settle()
-            raise FormatError("unwritable", path=self.sink_path, why=error.strerror or str(error)) from None
+            raise
+        except Exception as error:  # noqa: BLE001 - the codecs are those of the input, with whatever options it gives them
+            settle()
+            why = (
+                (error.strerror or str(error)) if isinstance(error, OSError) else f"cannot be encoded ({cause(error)})"
+            )
+            raise FormatError("unwritable", path=self.sink_path, why=why) from None
 
     def _look(self) -> None:
         """Refuses to work where the files are not: Zarr would take each missing chunk for an empty one."""

@@ -15,7 +15,10 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, Self
 
+from onereshape.apart.child import die_with
+from onereshape.apart.room import signal_name
 from onereshape.errors import ReshapeError
+from onereshape.stores.partial_folder import InterruptedRunError
 
 
 class Children:
@@ -23,7 +26,7 @@ class Children:
 
     def __init__(self, job: Callable[[int], None], count: int, lock: int) -> None:
         # -P: the working folder may hold modules by the names of those that are installed.
-        command = [sys.executable, "-P", "-m", "onereshape.stores.children"]
+        command = [sys.executable, "-P", "-m", "onereshape.stores.children", str(os.getpid())]
         self.all: list[subprocess.Popen[bytes]] = []
         self.idle: SimpleQueue[subprocess.Popen[bytes]] = SimpleQueue()
         self.job = pickle.dumps(job)
@@ -42,8 +45,8 @@ class Children:
             answer = pickle.load(child.stdout)  # type: ignore[arg-type]  # noqa: S301 - of our own process
         except (OSError, EOFError, pickle.UnpicklingError):
             code = child.wait()
-            why = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-            raise ReshapeError("bad-usage", why=f"--scheduler processes: a process died ({why})") from None
+            why = f"signal {signal_name(-code)}" if code < 0 else f"exit code {code}"
+            raise InterruptedRunError(f"--scheduler processes: a process died ({why})") from None
         finally:
             self.idle.put(child)
         if answer is not None:
@@ -73,6 +76,7 @@ def _send(child: subprocess.Popen[bytes], content: bytes) -> None:
 
 def _main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is for the run, which then ends us
+    die_with(int(sys.argv[1]))
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever libraries print is no answer
     questions = sys.stdin.buffer

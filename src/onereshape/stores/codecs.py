@@ -27,6 +27,8 @@ PLAIN = frozenset(
     " shuffle transpose".split()
 )
 """Codecs whose output is about as large as their input."""
+_INEXACT = frozenset("astype bitround delta fixedscaleoffset packbits quantize".split())
+"""Filters of PLAIN that round, or that do for some types: differences of floats, added up again, are others."""
 _LZMA_PRESET = 6
 """Beyond it the encoder alone takes hundreds of megabytes."""
 _TYPE_OPTIONS = ("dtype", "astype", "encode_dtype", "decode_dtype")
@@ -62,6 +64,12 @@ def widest(name: str, options: Any) -> int | str:
                 return f"gives the codec {name} a type that is not read: {given!r:.60}"
             size = max(size, np.dtype(given).itemsize)
     return size
+
+
+def is_exact(codec: Any) -> bool:
+    """Whether a filter gives back what it is given, whatever that is: an output holds what was read, and no less."""
+    config = codec.to_dict() if hasattr(codec, "to_dict") else {"name": codec.get_config()["id"]}
+    return str(config["name"]).removeprefix("numcodecs.") not in _INEXACT
 
 
 def bounded(codec: Any, nbytes: int) -> Any:

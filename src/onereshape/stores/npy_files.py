@@ -137,6 +137,10 @@ def _read(file: int, into: Array, place: int) -> None:
 
 def open_npy(path: str, owners: frozenset[int] | None = None) -> NpyFile:
     """The file, with its header checked."""
+    if not stat.S_ISREG(mode := Path(path).stat().st_mode):  # a pipe would be waited for
+        raise FormatError(
+            "unreadable", path=path, why=f"is {'a folder' if stat.S_ISDIR(mode) else 'not a regular file'}"
+        )
     with Path(path).open("rb") as file:
         header = npy.read_header(file, path)
         npy.check_length(header, os.fstat(file.fileno()).st_size, path)

@@ -14,7 +14,7 @@ from typing import Any
 from onereshape.arrays.chunking import Dims
 from onereshape.dtypes import DType
 from onereshape.errors import FormatError, ReshapeError
-from onereshape.formats.atomic import mode_to_keep
+from onereshape.formats.atomic import followed, mode_to_keep
 from onereshape.stores import partial_folder
 from onereshape.stores.blocks import Store
 from onereshape.stores.fingerprint import fingerprint
@@ -95,7 +95,7 @@ def reshape_store(  # noqa: PLR0913, PLR0917
     progress: Callable[[int, int], None],
 ) -> Told:
     """Writes `opened` in its new dims, and says how; `chunk` is the size of the chunks of a Zarr output."""
-    final = Path(os.path.realpath(written))
+    final = followed(written)
     is_zarr = final.suffix.lower() == ".zarr"
     _check_free(written, final, is_zarr=is_zarr)
     identity = [_VERSION, final.name, str(opened.store.folder), opened.seen, opened.dims, output, chunk]

@@ -1,7 +1,8 @@
 """Zarr arrays of versions 2 and 3: opened, and created like the one that is reshaped.
 
-What belongs to elements is kept: type, fill value, compressors, filters, attributes.  What belongs to axes is not,
-unless the dims stay: their names, and xarray's `_ARRAY_DIMENSIONS`.  Shards are not kept: a chunk of output is a file.
+What belongs to elements is kept: type, fill value, compressors, filters that lose nothing, attributes.  What belongs to
+axes is not, unless the dims stay: their names, and xarray's `_ARRAY_DIMENSIONS`.  Shards are not kept: a chunk of
+output is a file.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -31,7 +33,7 @@ from onereshape.arrays.numpy_arrays import Array
 from onereshape.dtypes import DType, type_name
 from onereshape.errors import FormatError
 from onereshape.formats.model import cause
-from onereshape.stores.codecs import bounded, most_encoded
+from onereshape.stores.codecs import bounded, is_exact, most_encoded
 from onereshape.stores.folder_store import FolderStore
 from onereshape.stores.zarr_metadata import Described, read_metadata
 from onereshape.text import listed
@@ -41,6 +43,7 @@ AT_ONCE = 2
 _OF_AXES = {"_ARRAY_DIMENSIONS"}
 _KINDS = "biufcmMSUV"
 _UNLIMITED = 1 << 62
+_SETTLING = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +163,8 @@ def create_zarr(path: Path, dims: Dims, chunk: Dims, like: Any, shown: str) -> Z
             "fill_value": known.fill_value,
             "attributes": attributes,
             "compressors": known.compressors or None,
-            "filters": [one for one in known.filters if same or not isinstance(one, TransposeCodec)] or None,
+            "filters": [one for one in known.filters if is_exact(one) and (same or not isinstance(one, TransposeCodec))]
+            or None,
         }
         if known.metadata.zarr_format == 2:
             options["order"] = known.order
@@ -197,9 +201,10 @@ def _quietly() -> Iterator[None]:
 def settle() -> None:
     """Waits for the chunks that Zarr still reads or writes after one of them has failed: it does not itself.
 
-    They would be written into a folder that is being removed, or complain when the process ends.
+    They would be written into a folder that is being removed, or complain when the process ends.  One thread at a time:
+    two would wait for each other.
     """
-    with suppress(Exception):
+    with _SETTLING, suppress(Exception):
         sync(_others())
 
 

@@ -245,7 +245,15 @@ class Walk:
         if node.domain == "" and (own := RULES.get(node.op_type)) is not None:
             return lambda ctx, node: own(Asked(ctx, node, self._formulas))
         theirs = engine.registry.get(node.domain, node.op_type, version)
-        return None if theirs is None else partial(_asked_of, theirs)
+        return None if theirs is None else partial(self._asked_of, theirs)
+
+    def _asked_of(self, rule: Callable[[_Context, ir.Node], None], ctx: _Context, node: ir.Node) -> None:
+        """Asks a rule of the engine, which asserts what it takes for granted; what breaks it is said, not swallowed."""
+        try:
+            rule(ctx, node)
+        except (AssertionError, TypeError) as error:
+            self.limits.give_up(node, f"the rule of {node.op_type} does not take it ({type(error).__name__})")
+            raise ValueError from error
 
     def _drop_unless_sure(self, ctx: _Context, node: ir.Node) -> None:
         """Takes back dims of a Reshape that are others at sizes at which it succeeds all the same."""
@@ -311,14 +319,6 @@ def _values(graph: ir.Graph) -> Iterator[ir.Value]:
         yield from node.outputs
         for inner in inner_graphs(node):
             yield from _values(inner)
-
-
-def _asked_of(rule: Callable[[_Context, ir.Node], None], ctx: _Context, node: ir.Node) -> None:
-    """Asks a rule of the engine, which asserts what it takes for granted: that a padding has a known name, say."""
-    try:
-        rule(ctx, node)
-    except (AssertionError, TypeError) as error:
-        raise ValueError(f"the rule of {node.op_type} does not take this node") from error
 
 
 def _drop_half_known(ctx: _Context, node: ir.Node) -> None:

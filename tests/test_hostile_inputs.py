@@ -14,7 +14,7 @@ import onnx
 import pytest
 
 from onereshape.cli import main
-from onereshape.formats import npz
+from onereshape.formats import npy as npy_files, npz
 from tests.models import external, small
 
 Captured = pytest.CaptureFixture[str]
@@ -177,3 +177,13 @@ def _declare(size: int) -> None:
     with zipfile.ZipFile("x.npz", "a") as archive:
         archive.infolist()[0].file_size = size
         archive._didModify = True  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("output", ["y.npy", "y.npz", "y.pb"])
+def test_an_array_that_does_not_fit_into_memory(output: str, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not mapped instead: a mapped file that somebody cuts off ends the process."""
+    np.save("x.npy", np.zeros(1000))
+    monkeypatch.setattr(npy_files, "available", lambda: 7999)
+    said = refused(capsys, "run", "x.npy", "--target", "-1", "-o", output)
+    assert "its 8000 bytes do not fit into memory, of which 7999 are free; with --memory" in said
+    assert main(["run", "x.npy", "--target", "-1", "-o", "y.npy", "--memory", "2GB"]) == 0

@@ -48,7 +48,7 @@ WRONG: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("given", WRONG, ids=lambda given: ", ".join(given))
+@pytest.mark.parametrize("given", WRONG, ids=", ".join)
 def test_arguments_of_wrong_types(given: dict[str, Any], small: str) -> None:
     with pytest.raises(ReshapeError):
         orx.fix(small, **{"batch": True, **given})

@@ -52,7 +52,7 @@ class Header:
 
 
 def read(path: str, *, mapped: bool = True) -> Tensor:
-    """The array of a .npy file, mapped into memory; read, where `mapped` is false and there is room for it.
+    """The array of a .npy file, mapped into memory; read, where `mapped` is false, if there is room for it.
 
     A process that touches what was cut off a mapped file is ended by the system; what is read can be refused.
     """
@@ -62,9 +62,13 @@ def read(path: str, *, mapped: bool = True) -> Tensor:
         check_length(header, before.st_size, path)
         if header.nbytes == 0:  # there is nothing to map
             return Tensor(as_array(np.empty(0, np.uint8), header, path))
-        if mapped or header.nbytes > (available() or 0) // 2:
+        if mapped:
             data: Array = np.memmap(file, np.uint8, "r", offset=header.length, shape=(header.nbytes,))
             return Tensor(as_array(data, header, path))
+        free = available()
+        if free is not None and header.nbytes > free:
+            why = f"its {header.nbytes} bytes do not fit into memory, of which {free} are free"
+            raise _unreadable(path, f"{why}; with --memory it is reshaped a block at a time, to .npy or .zarr")
         data = np.empty(header.nbytes, np.uint8)
         count = file.readinto(data.data)
         after = os.fstat(file.fileno())

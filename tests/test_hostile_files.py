@@ -221,7 +221,7 @@ class TestOnnx:
             found = refusal(write(with_shape(tensor), path))
             assert why in found or "not a sound ONNX model" in found
         assert refusal(write(with_shape(external("shape", [2], "w.bin", TensorProto.INT64, offset=8)), path)) == (
-            "initializer shape has 12 bytes of data, but its dims need 16"
+            "the data of 'shape' are at bytes 8 to 24 of 'w.bin', which has 20 bytes"
         )
         assert refusal(write(with_shape(external("shape", [2], "gone", TensorProto.INT64)), path)) == (
             "the data of initializer shape are in 'gone', which is not there"

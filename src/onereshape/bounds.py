@@ -23,7 +23,7 @@ _SHOWN = 8
 def read_bounds(bounds: Mapping[str, Any], sizes: Iterable[object]) -> Limits:
     """The limits of the names in `sizes`, as `infer` works with them.
 
-    >>> read_bounds({"N": (1, 8), "past+1": (2, None)}, [parse("2*N"), parse("past+1"), 3])
+    >>> read_bounds({"N": (1, 8), "past+1": (2, None)}, [parse_small("2*N"), parse_small("past+1"), 3])
     {'N': (1, 8), 'past+1': (2, 9223372036854775807)}
     """
     if not isinstance(bounds, Mapping):

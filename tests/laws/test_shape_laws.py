@@ -22,6 +22,7 @@ from onereshape.arrays.gpu_plan import launch_of
 from onereshape.arrays.layout import copy_plan, view_strides
 from onereshape.convert import unchanged
 from onereshape.dtypes import stored_as
+from onereshape.formats import temporary
 from onereshape.models.batch import folded_operators
 from onereshape.models.inference import wellformed
 from onereshape.models.inference.reshape_claims import sure_axes
@@ -166,6 +167,7 @@ SHARED: dict[str, Callable[[], Any]] = {
     "dims._parse_size": lambda: dims._parse_size("2*N"),
     "dims.place_of": lambda: dims.place_of(3),
     "dtypes.stored_as": lambda: stored_as("|V1"),
+    "formats.temporary._kernel": temporary._kernel,
     "inference._answer": lambda: orx.infer(["N", (1, 8)], [0, -1], "onnx"),
     "models.batch.folded_operators._held": lambda: folded_operators._held("Relu", 18),
     "models.inference.reshape_claims.sure_axes": lambda: sure_axes(
@@ -177,8 +179,13 @@ SHARED: dict[str, Callable[[], Any]] = {
     "target.read_numbers": lambda: read_numbers((0, -1), _spec(), True),
 }
 """Every function that remembers its answers, and one that it gives."""
-ENGINES = {"arrays.cpu_copy.kernel_plan", "convert.unchanged.schema", "conformance.openvino_engines._core"}
-"""Those whose answers are objects of C++ that never leave our own calls."""
+ENGINES = {
+    "arrays.cpu_copy.kernel_plan",
+    "convert.unchanged.schema",
+    "conformance.openvino_engines._core",
+    "stores.zarr_arrays._made",
+}
+"""Those whose answers are objects of other libraries that never leave our own calls."""
 
 
 def test_every_cache_is_known() -> None:

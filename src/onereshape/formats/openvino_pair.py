@@ -1,4 +1,4 @@
-"""An .xml and its .bin replaced as a pair: whoever reads both finds the old model or the new one, and never a mixture.
+"""An .xml and its .bin replaced as a pair: at every moment the two on the disk are the old model or the new one.
 
 Nothing in an .xml says which .bin it belongs to: OpenVINO takes the one of the same name, and no system renames two
 files at once.  But an .xml reads its .bin at offsets, so that a .bin can hold the constants of two models.  That makes
@@ -6,6 +6,9 @@ every state between two renames a whole model:
 
     .bin   old               old, new far on    old, new far on    new, new far on    new, new far on    new
     .xml   old               old                new, read far on   new, read far on   new                new
+
+A reader that opens the .xml before the first of these renames and the .bin after the last still has a mixture; ours
+looks at the .xml again when it has read both.
 """
 
 from __future__ import annotations

@@ -94,6 +94,8 @@ ODD: dict[str, tuple[str, list[int], dict[str, Any], list[Any]]] = {
     "strides for one axis": ("MaxPool", [1, 2, 8, 8], {"kernel_shape": [2, 2], "strides": [2]}, []),
     "a kernel for one axis": ("AveragePool", [1, 2, 8, 8], {"kernel_shape": [2]}, []),
     "a direction of half a sign": ("GRU", [4, 1, 2], {"direction": b"revers\xe5"}, [FLOAT4[0], FLOAT4[0]]),
+    "updates of too few dims": ("ScatterND", [1, 2, 8], {}, [np.zeros((1, 1), np.int64), np.ones(8, "f")]),
+    "updates of no dims": ("ScatterND", [1, 2, 8], {}, [np.zeros((1, 2), np.int64), np.float32(1)]),
     "weights without a third dim": ("LSTM", [4, 1, 2], {"hidden_size": 2}, [np.ones((1, 8, 2), "f"), FLOAT4[0, 0]]),
 }
 

@@ -31,6 +31,7 @@ def save_with_weights(model: Model, path: str) -> None:
         raise unwritable(path, "is a name that the weights of this model have")
     homes = [tensor.base_dir for tensor in tensors]
     copied: dict[Path, Path] = {}
+    before = _number(path)
     try:
         copied |= {there: source for there, source in files.items() if _free(there, source)}
         _copy(copied)  # before the model, which is there only when they are
@@ -38,13 +39,22 @@ def save_with_weights(model: Model, path: str) -> None:
             tensor.base_dir = folder
         save(model, path)
     except BaseException as error:
-        for there in copied:
-            there.unlink(missing_ok=True)
+        if _number(path) == before:  # an interrupt may come when the model is in place, and then needs them
+            for there in copied:
+                there.unlink(missing_ok=True)
         for tensor, home in zip(tensors, homes, strict=True):
             tensor.base_dir = home
         if isinstance(error, OSError):
             raise unwritable(path, error.strerror or str(error)) from None
         raise
+
+
+def _number(path: str) -> int | None:
+    """What changes when a file is replaced."""
+    try:
+        return Path(path).stat().st_ino
+    except OSError:
+        return None
 
 
 def _copy(files: dict[Path, Path]) -> None:

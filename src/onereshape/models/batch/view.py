@@ -218,7 +218,7 @@ class View(NodeView):
             raise Refused(f"its input {value.name} would have to be spread between sizes that are not known")
         if mark.outer != 1:
             self.not_empty(dims)
-        here, one = dims[mark.axis], times(mark.outer, mark.inner)
+        here, one = self._dim(index, mark.axis), times(mark.outer, mark.inner)
         if here == one:
             make = lambda build, now: build.spread(now, dims, mark)  # noqa: E731
         else:
@@ -245,16 +245,22 @@ class View(NodeView):
 
     def same_rows(self, index: int, mark: Mark) -> None:
         """Makes sure that an input repeats the same rows for each sample of the original."""
-        value, dims = self.value(index), self.dims(index)
+        value, here = self.value(index), self._dim(index, mark.axis)
         whole = times(mark.outer, self.size, mark.inner)
-        if dims[mark.axis] != whole or mark.outer != 1 or not isinstance(mark.inner, int):
-            raise Refused(f"its input {value.name} has size {dims[mark.axis]} where the batch of {whole} is")
+        if here != whole or mark.outer != 1 or not isinstance(mark.inner, int):
+            raise Refused(f"its input {value.name} has size {here} where the batch of {whole} is")
         array = self.state.folding.array(value)
         if array is None:
             raise Refused(f"its input {value.name} has {self.size} rows for the samples, and is not a constant")
         rows = np.moveaxis(array, mark.axis, 0).reshape(self.size, -1)
         if not all(rows[0].tobytes() == row.tobytes() for row in rows):
             raise Refused(f"its input {value.name} is another constant for each of the {self.size} samples")
+
+    def _dim(self, index: int, axis: int) -> Size:
+        dims = self.dims(index)
+        if axis >= len(dims):  # a node that no engine takes
+            raise Refused(f"its input {self.value(index).name} has {len(dims)} dims, and none at axis {axis}")
+        return dims[axis]
 
     def size_words(self) -> str:
         """How many samples the original has, in words."""

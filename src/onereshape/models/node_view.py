@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import onnx_ir as ir
+
+_Dim_co = TypeVar("_Dim_co", covariant=True)
 
 
 class Refused(Exception):  # noqa: N818 - it is an answer, and often only the first of several
@@ -18,6 +21,20 @@ class Refused(Exception):  # noqa: N818 - it is an answer, and often only the fi
         self.final = final
         """Whether no other answer of an earlier rule may be tried: the model itself says what this one refuses."""
         super().__init__(why)
+
+
+class Ranked(tuple[_Dim_co, ...]):
+    """Dims as a rule reads them: one that is not there is a refusal, since no engine takes such a node.
+
+    onnx.checker lets pass a convolution whose weights have a single dim, and the like.
+    """
+
+    __slots__ = ()
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, int) and not -len(self) <= place < len(self):
+            raise Refused(f"it needs a dim at axis {place} of a tensor that has {len(self)}")
+        return super().__getitem__(place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +80,14 @@ class NodeView(ABC):
             if found is None:
                 raise Refused("its axes are computed at run time")
         return None if found is None else [_counted(axis, rank, rank) for axis in found]
+
+
+def paired(*lists: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+    """The entries of lists that belong together, side by side; onnx.checker does not see all that do not."""
+    counts = [len(each) for each in lists]
+    if len({*counts}) > 1:
+        raise Refused(f"its lists of {', '.join(map(str, counts[:-1]))} and {counts[-1]} entries do not go together")
+    return zip(*lists, strict=True)
 
 
 def _counted(axis: int, rank: int, places: int) -> int:

@@ -20,7 +20,7 @@ from onereshape.models.batch.folding import Folding
 from onereshape.models.inference.integer_values import integer_values
 from onereshape.models.batch.marks import Mark, marked, mentions, times
 from onereshape.models.inference.shapes import Shapes
-from onereshape.models.node_view import NodeView, Refused
+from onereshape.models.node_view import NodeView, Ranked, Refused
 from onereshape.models.words import constant_words
 
 
@@ -146,11 +146,11 @@ class View(NodeView):
 
     def dims(self, index: int) -> tuple[Size, ...]:
         """The dims of an input in the original."""
-        return self._known(self.value(index))
+        return Ranked(self._known(self.value(index)))
 
     def output_dims(self, index: int = 0) -> tuple[Size, ...]:
         """The dims of an output in the original."""
-        return self._known(self.node.outputs[index])
+        return Ranked(self._known(self.node.outputs[index]))
 
     def integers(self, index: int) -> list[int] | None:
         """The integers of an input in the original, where they are known."""
@@ -218,7 +218,7 @@ class View(NodeView):
             raise Refused(f"its input {value.name} would have to be spread between sizes that are not known")
         if mark.outer != 1:
             self.not_empty(dims)
-        here, one = self._dim(index, mark.axis), times(mark.outer, mark.inner)
+        here, one = dims[mark.axis], times(mark.outer, mark.inner)
         if here == one:
             make = lambda build, now: build.spread(now, dims, mark)  # noqa: E731
         else:
@@ -245,7 +245,7 @@ class View(NodeView):
 
     def same_rows(self, index: int, mark: Mark) -> None:
         """Makes sure that an input repeats the same rows for each sample of the original."""
-        value, here = self.value(index), self._dim(index, mark.axis)
+        value, here = self.value(index), self.dims(index)[mark.axis]
         whole = times(mark.outer, self.size, mark.inner)
         if here != whole or mark.outer != 1 or not isinstance(mark.inner, int):
             raise Refused(f"its input {value.name} has size {here} where the batch of {whole} is")
@@ -255,12 +255,6 @@ class View(NodeView):
         rows = np.moveaxis(array, mark.axis, 0).reshape(self.size, -1)
         if not all(rows[0].tobytes() == row.tobytes() for row in rows):
             raise Refused(f"its input {value.name} is another constant for each of the {self.size} samples")
-
-    def _dim(self, index: int, axis: int) -> Size:
-        dims = self.dims(index)
-        if axis >= len(dims):  # a node that no engine takes
-            raise Refused(f"its input {self.value(index).name} has {len(dims)} dims, and none at axis {axis}")
-        return dims[axis]
 
     def size_words(self) -> str:
         """How many samples the original has, in words."""

@@ -18,7 +18,7 @@ from onereshape.models.free.alignment import Axis
 from onereshape.models.free.formula import Formula, Size
 from onereshape.models.free.state import Dims, Edit, Make, State, shown
 from onereshape.models.free.writer import Writer
-from onereshape.models.node_view import NodeView, Refused
+from onereshape.models.node_view import NodeView, Ranked, Refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +36,11 @@ class View(NodeView):
         found = self.state.dims(self.value(index))
         if found is None:
             raise Refused(f"the rank of {self.value(index).name} is not known")
-        return found
+        return Ranked(found)
 
     def known(self, index: int) -> tuple[Axis, ...]:
         """The dims of an input, all of which must be known."""
-        return _known(self.dims(index), self.value(index))
+        return Ranked(_known(self.dims(index), self.value(index)))
 
     def rank(self, index: int) -> int:
         """The rank of an input."""

@@ -14,7 +14,7 @@ from onereshape.models.batch.rules.rule import Rule
 from onereshape.models.batch.builder import Builder
 from onereshape.models.batch.marks import Mark, marked
 from onereshape.models.batch.view import Answer, Edit, View
-from onereshape.models.node_view import Refused
+from onereshape.models.node_view import Refused, paired
 
 
 def convolution(view: View) -> Iterator[Answer]:
@@ -137,7 +137,7 @@ def _one_factor(view: View, axes: list[int]) -> Fraction | None:
     here = [dims[axis] for axis in axes]
     if sizes is None or len(sizes) != len(here) or not all(isinstance(dim, int) and dim for dim in here):
         return None
-    factors = [Fraction(size, int(dim)) for size, dim in zip(sizes, here, strict=True) if isinstance(dim, int)]
+    factors = [Fraction(size, int(dim)) for size, dim in paired(sizes, here) if isinstance(dim, int)]
     return (min if view.attribute("keep_aspect_ratio_policy") == "not_larger" else max)(factors)
 
 

@@ -11,7 +11,7 @@ from onereshape.models.batch.rules.contractions import REDUCTIONS
 from onereshape.models.free.rules.pointwise import ONE, Meeting, broadcast
 from onereshape.models.free.state import Answer, Dims
 from onereshape.models.free.view import View
-from onereshape.models.node_view import Refused
+from onereshape.models.node_view import Refused, paired
 
 
 _MOVED = frozenset("Reshape Squeeze Unsqueeze Identity Cast Transpose Flatten".split())
@@ -84,7 +84,7 @@ def einsum(view: View) -> Iterator[Answer]:
         result = "".join(sorted(letter for letter in set(every) if every.count(letter) == 1))
     found: dict[str, tuple[int, Axis | None]] = {}
     for index, term in enumerate(letters):
-        for letter, axis in zip(term, view.dims(index), strict=True):
+        for letter, axis in paired(term, view.dims(index)):
             if letter in found and found[letter][1] != ONE and axis != ONE:
                 summed(view, found[letter], (index, axis))
             if letter not in found or found[letter][1] == ONE:

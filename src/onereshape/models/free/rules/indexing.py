@@ -14,7 +14,7 @@ from onereshape.models.free.view import View
 from onereshape.models.free.formula import Formula, Size
 from onereshape.models.free.growth import grown_input
 from onereshape.models.free.spans import span_of
-from onereshape.models.node_view import Refused
+from onereshape.models.node_view import Refused, paired
 
 
 def _doubt(view: View, index: int, own: Axis | None, columns: Any = None) -> str:
@@ -52,7 +52,7 @@ def gather_elements(view: View) -> Iterator[Answer]:
     axis = view.axis(len(dims), 0)
     found: list[Axis | None] = list(places)
     wanted: dict[int, Size] = {}
-    for place, (own, index) in enumerate(zip(dims, places, strict=True)):
+    for place, (own, index) in enumerate(paired(dims, places)):
         if place == axis or own is None or index is None or own == index:
             continue
         size, here = size_of(own), size_of(index)

@@ -13,7 +13,7 @@ from onereshape.models.free.rules.pointwise import ONE, Meeting
 from onereshape.models.free.state import Answer, Dims, Edit, shown
 from onereshape.models.free.view import View
 from onereshape.models.free.growth import grown_input
-from onereshape.models.node_view import Refused
+from onereshape.models.node_view import Refused, paired
 
 _UNBOUNDED = 2**31 - 1
 """An end from which on a slice takes all there is."""
@@ -92,7 +92,7 @@ def tile(view: View) -> Iterator[Answer]:
         raise Refused("its repeats are not known")
     found: list[Axis | None] = []
     suspect = ""
-    for axis, (own, count) in enumerate(zip(dims, repeats, strict=True)):
+    for axis, (own, count) in enumerate(paired(dims, repeats)):
         found.append(None if own is None or count is None else own if count == 1 else axis_of(count, *own))
         suspect = suspect or (_suspect(view, axis, count) if own == ONE else "")
     yield Answer((tuple(found),), suspect=suspect)
@@ -219,7 +219,7 @@ def slice_(view: View) -> Iterator[Answer]:
         return
     axes = list(range(len(starts))) if axes is None else axes
     steps = (view.live(4) or [None] * len(axes)) if view.has(4) else [1] * len(axes)
-    ways = [_cuts(view, dims[axis], axis, bounds) for axis, *bounds in zip(axes, starts, ends, steps, strict=True)]
+    ways = [_cuts(view, dims[axis], axis, bounds) for axis, *bounds in paired(axes, starts, ends, steps)]
     for chosen in combinations(*ways):
         found = list(dims)
         for axis, way in zip(axes, chosen, strict=True):

@@ -31,7 +31,7 @@ class Meeting:
 
     def meet(self, entries: Iterable[tuple[int, int]]) -> Axis | None:
         """The dim in which these meet, each given as the input and its axis."""
-        places = [(index, place, self._axis(index, place)) for index, place in entries]
+        places = [(index, place, self.dims(index)[place]) for index, place in entries]
         present = [each for each in places if each[2] != ONE]
         known = [axis for _, _, axis in present if axis is not None]
         if not known:
@@ -45,12 +45,6 @@ class Meeting:
             if axis is not None and axis != home:
                 self._agree(index, place, size_of(axis), size_of(home))
         return home
-
-    def _axis(self, index: int, place: int) -> Axis | None:
-        dims = self.dims(index)
-        if not 0 <= place < len(dims):  # a node that no engine takes
-            raise Refused(f"{self.view.value(index).name} has {len(dims)} dims, and none at axis {place}")
-        return dims[place]
 
     def _agree(self, index: int, place: int, here: Size, size: Size) -> None:
         view = self.view

@@ -458,3 +458,15 @@ def test_checking_changes_nothing(text: str, tmp_path: Path) -> None:
 
     assert (tmp_path / "after.onnx").read_bytes() == (tmp_path / "m.onnx").read_bytes()
     assert onnx.ModelProto.FromString((tmp_path / "m.onnx").read_bytes()) == proto(text)
+
+
+def test_dims_that_nobody_knows_may_be_empty(tmp_path: Path) -> None:
+    proto = onnx.parser.parse_model("""
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[a, b] x, bool[c] keep) => (float[p, q] y) <int64[2] t = {1, 0}> {
+          h = Compress(x, keep)
+          y = Reshape<allowzero = 1>(h, t)
+        }
+    """)
+    onnx.save(proto, tmp_path / "m.onnx")
+    assert not check(str(tmp_path / "m.onnx"))

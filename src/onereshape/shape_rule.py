@@ -127,8 +127,11 @@ def _answer(ctx: engine.ShapeInferenceContext, node: ir.Node, row: Spec) -> tupl
     sizes = _sizes_read(node) if symbolic else set()
     words = None if target is None else [bridge.write_entry(entry, sizes, conditions) for entry in target]
     used = {name for dim in (*(data or ()), *(words or ())) if isinstance(dim, str) for name in parse(dim).symbols}
+    given = () if shape is None else shape.dims
+    unknown = any(isinstance(dim, ir.SymbolicDim) and ctx.is_generated_symbol(str(dim.value)) for dim in given)
     try:
-        infer(data, words, row, bounds=bridge.limits(used, least=1), **attributes)  # refuses what needs an empty tensor
+        if not unknown or 0 not in (words or ()):  # refuses what needs an empty tensor; what nobody knows may be empty
+            infer(data, words, row, bounds=bridge.limits(used, least=1), **attributes)
         answer = infer(data, words, row, bounds=bridge.limits(used, least=0), **attributes)
     except ReshapeError as error:
         error.data, error.target, error.fields = map(bridge.plain, (error.data, error.target, error.fields))

@@ -132,6 +132,17 @@ class TestOnnx:
             path.write_bytes(content.replace(name, b"\xff" * len(name)))
             assert refusal(path).startswith(why)
 
+    @pytest.mark.parametrize("name", [b"unused", b"spare", b"agraph", b"then_unused"])
+    def test_a_name_that_no_node_has_and_that_is_not_utf_8(self, name: bytes, tmp_path: Path) -> None:
+        proto = model(
+            "agraph (float[2] x, float[2] unused, bool b) => (float[2] y) <float[1] spare = {1}> {"
+            " y = If (b) <then_branch = then_unused () => (float[2] t) { t = Relu(x) },"
+            " else_branch = e () => (float[2] f) { f = Abs(x) }> }"
+        )
+        path = tmp_path / "model.onnx"
+        path.write_bytes(proto.SerializeToString().replace(name, b"\xff" * len(name)))
+        assert "UTF-8" in refusal(path) or "must be a string" in refusal(path)
+
     def test_every_cut_is_refused_or_sound(self, tmp_path: Path) -> None:
         """A message that ends between two fields may be whole; whatever is read must be viewed without a crash."""
         content = small().SerializeToString()

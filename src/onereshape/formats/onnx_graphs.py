@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
@@ -73,11 +73,26 @@ def external_file(tensor: ir.ExternalTensor, path: str) -> Path:
 def check_names(model: ir.Model, path: str) -> None:
     """Refuses names that are not UTF-8, which protobuf hands out as bytes."""
     for graph, start in roots(model):
+        parts: list[Any] = [graph]
         for node, _place in nodes(graph, start):
-            values = [*node.inputs, *node.outputs]
-            texts = [node.op_type, node.domain, node.name or "", *(value.name or "" for value in values if value)]
-            if not all(isinstance(text, str) for text in texts):
-                raise unreadable(path, "has a name that is not UTF-8")
+            parts += [sub for _, sub in subgraphs(node)]
+            _check_texts([node.op_type, node.domain, node.name, *node.attributes], path)
+            _check_values([*node.inputs, *node.outputs], path)
+        for part in parts:
+            _check_texts([part.name], path)
+            _check_values([*part.inputs, *part.outputs, *getattr(part, "initializers", {}).values()], path)
+
+
+def _check_values(values: Iterable[ir.Value | None], path: str) -> None:
+    there = [value for value in values if value is not None]
+    dims = (dim for value in there for dim in value.shape or ())
+    _check_texts([value.name for value in there], path)
+    _check_texts([dim.value for dim in dims if not isinstance(dim, int)], path)
+
+
+def _check_texts(texts: Iterable[Any], path: str) -> None:
+    if not all(text is None or isinstance(text, str) for text in texts):
+        raise unreadable(path, "has a name that is not UTF-8")
 
 
 def check_references(model: ir.Model, path: str) -> None:

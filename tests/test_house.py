@@ -17,7 +17,7 @@ SOURCE = ROOT / "src" / "onereshape"
 
 # Each floor may import the floors above it in this list, and nothing below.
 FLOORS = [
-    {"memory", "text"},
+    {"memory", "terms", "text"},
     {"errors"},
     {"specs", "dtypes", "dims"},
     {"apart", "bounds", "conditions", "narrowing"},

@@ -1,0 +1,89 @@
+"""Whether a node is what ONNX's schemas say: the number of its operands, its attributes, its types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import onnx
+import onnx_ir as ir
+
+from onereshape.terms.call import Value
+from onereshape.terms.refusal import NotProven
+from onereshape.terms.tensor import Tensor
+
+
+@lru_cache(maxsize=4096)
+def schema(op: str, opset: int) -> Any:
+    """The newest version of an operator that is not above an opset; None where there is none."""
+    try:
+        found = onnx.defs.get_schema(op, opset, "")
+    except onnx.defs.SchemaError:
+        return None
+    return None if found.deprecated else found
+
+
+@lru_cache(maxsize=4096)
+def defaults(found: Any) -> dict[str, Any]:
+    """The attributes that a schema gives a value to."""
+    known = {name: each.default_value for name, each in found.attributes.items()}
+    there = {name: each for name, each in known.items() if each.type != onnx.AttributeProto.UNDEFINED}
+    plain = {name: onnx.helper.get_attribute_value(each) for name, each in there.items()}
+    return {name: each.decode() if isinstance(each, bytes) else each for name, each in plain.items()}
+
+
+@lru_cache(maxsize=4096)
+def _sides(found: Any) -> tuple[Any, ...]:
+    """The types that each operand and result may have, by letter."""
+    allowed = {each.type_param_str: frozenset(each.allowed_type_strs) for each in found.type_constraints}
+    return tuple(
+        tuple(
+            (each.type_str, allowed.get(each.type_str, frozenset([each.type_str])), each.is_homogeneous)
+            for each in side
+        )
+        for side in (found.inputs, found.outputs)
+    )
+
+
+def check_node(node: ir.Node, found: Any, inputs: Sequence[Value]) -> dict[str, str]:
+    """Refuses a node that its schema does not allow; the type that stands for each letter."""
+    here = f"{node.op_type} {node.name or node.outputs[0].name}"
+    given = len(inputs)
+    if not found.min_input <= given <= found.max_input:
+        raise NotProven(f"{here}: has {given} inputs")
+    if not found.min_output <= len(node.outputs) <= found.max_output:
+        raise NotProven(f"{here}: has {len(node.outputs)} outputs")
+    for name, attribute in node.attributes.items():
+        known = found.attributes.get(name)
+        if known is None:
+            raise NotProven(f"{here}: has an attribute {name!r}, which its opset does not know")
+        if int(known.type) != int(attribute.type.value):
+            raise NotProven(f"{here}: its attribute {name!r} is of another type")
+    missing = [name for name, each in found.attributes.items() if each.required and name not in node.attributes]
+    if missing:
+        raise NotProven(f"{here}: has no attribute {missing[0]!r}")
+    letters: dict[str, str] = {}
+    for place, value in enumerate(inputs):
+        _check_type(here, f"input {place}", _sides(found)[0], place, value, letters)
+    return letters
+
+
+def check_results(node: ir.Node, found: Any, results: Sequence[Value], letters: dict[str, str]) -> None:
+    """Refuses results of other types than the schema says, which a rule should not give."""
+    here = f"{node.op_type} {node.name or node.outputs[0].name}"
+    for place, value in enumerate(results):
+        _check_type(here, f"output {place}", _sides(found)[1], place, value, letters)
+
+
+def _check_type(here: str, what: str, side: Any, place: int, value: Value, letters: dict[str, str]) -> None:
+    letter, allowed, homogeneous = side[min(place, len(side) - 1)]
+    if not isinstance(value, Tensor):
+        return  # sequences and what is left out
+    kind = f"tensor({value.dtype.name.lower()})"
+    optional = f"optional({kind})"
+    if kind not in allowed and optional not in allowed:
+        raise NotProven(f"{here}: {what} is a {kind}, which its opset does not take")
+    variadic = place >= len(side) - 1 and not homogeneous
+    if not variadic and letters.setdefault(letter, kind) != kind and kind in allowed:
+        raise NotProven(f"{here}: {what} is a {kind} beside {letters[letter]}")

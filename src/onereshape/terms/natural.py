@@ -1,0 +1,136 @@
+"""Whether a run at N samples is, in everything it makes, N runs at one sample: then it is for every N.
+
+Each tensor of the run at N is put beside the same tensor of the runs at one sample.  One of its dims may be p * N * q
+where theirs is p * q; the part of sample s then has the words of the run on that sample.  Integers may lean on N and
+on the place of their sample: c + slope * N + place * s here is c + slope there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from math import isqrt, prod
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.terms.call import Value
+from onereshape.terms.forms import place_of, slope_of
+from onereshape.terms.hashing import Array, Hashing, Words
+from onereshape.terms.program import tensors_of
+from onereshape.terms.tensor import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Print:
+    """A tensor in one word."""
+
+    shape: tuple[int, ...]
+    word: int
+
+
+@dataclass(slots=True)
+class Trace:
+    """All that a run at one sample makes, in its order."""
+
+    hashing: Hashing
+    prints: list[Print] = field(default_factory=list)
+
+    def observe(self, _node: ir.Node, results: Sequence[Value]) -> Sequence[Value]:
+        """Notes what a node makes."""
+        for tensor in tensors_of(tuple(results)):
+            self.prints.append(printed(self.hashing, tensor))
+        return results
+
+
+def printed(hashing: Hashing, tensor: Tensor) -> Print:
+    """A tensor in one word."""
+    words = tensor.hashed(hashing).reshape(1, -1)
+    return Print(tensor.shape, int(hashing.fold(words, (1,))[0]))
+
+
+@dataclass(slots=True)
+class Beside:
+    """A run at N, put beside the runs at one sample."""
+
+    hashing: Hashing
+    samples: int
+    traces: Sequence[Sequence[Print]]
+    """One for each sample."""
+    parted: str = ""
+    """The first node that makes something else."""
+    _place: int = 0
+
+    def observe(self, node: ir.Node, results: Sequence[Value]) -> Sequence[Value]:
+        """Puts what a node makes beside what it made for each sample, and notes how its dims grow."""
+        found: list[Value] = []
+        for value in results:
+            if value is None or isinstance(value, Tensor):
+                found.append(None if value is None else self._tensor(node, value))
+            else:
+                found.append(tuple(self._tensor(node, each) for each in tensors_of(value)))
+        return found
+
+    def _tensor(self, node: ir.Node, tensor: Tensor) -> Tensor:
+        place, self._place = self._place, self._place + 1
+        prints = [trace[place] if place < len(trace) else None for trace in self.traces]
+        known = [each for each in prints if each is not None]
+        growth = growth_of(tensor.shape, [each.shape for each in known], self.samples)
+        if len(known) < len(prints) or growth is None or not self._natural(tensor, growth, known):
+            self.parted = self.parted or f"{node.op_type} {node.name or node.outputs[0].name}"
+            return tensor
+        return replace(tensor, growth=growth if any(growth) else (), _cache={})
+
+    def _natural(self, tensor: Tensor, growth: tuple[int, ...], prints: Sequence[Print]) -> bool:
+        words = tensor.hashed(self.hashing)
+        wanted = np.array([each.word for each in prints], np.uint64)
+        axis = next((axis for axis, each in enumerate(growth) if each), None)
+        if axis is None:
+            if tensor.place is not None:
+                return False
+            lean = np.asarray(slope_of(tensor) * (self.samples - 1), np.int64).astype(np.uint64)
+            word = self.hashing.fold((words - lean * self.hashing.unit).reshape(1, -1), (1,))
+            return bool(np.all(word == wanted))
+        return any(np.array_equal(self._split(words, tensor, axis, outer), wanted) for outer in divisors(growth[axis]))
+
+    def _split(self, words: Words, tensor: Tensor, axis: int, outer: int) -> Words:
+        """A word for each sample, if the dim is outer * N * inner."""
+        parts = samples_first(words, axis, outer, self.samples)
+        if tensor.depends:
+            slope, place = (
+                samples_first(np.broadcast_to(np.asarray(part, np.int64), tensor.shape), axis, outer, self.samples)
+                for part in (slope_of(tensor), place_of(tensor))
+            )
+            lean = slope * (self.samples - 1) + place * np.arange(self.samples)[:, None]
+            parts = parts - lean.astype(np.uint64) * self.hashing.unit
+        return self.hashing.fold(parts, (1,))
+
+
+def samples_first(array: Array, axis: int, outer: int, samples: int) -> Array:
+    """One row for each sample, of an array that has outer * N * inner elements along an axis."""
+    dims = array.shape
+    inner = dims[axis] // (outer * samples)
+    split = array.reshape(prod(dims[:axis]) * outer, samples, inner * prod(dims[axis + 1 :]))
+    return np.ascontiguousarray(split.transpose(1, 0, 2)).reshape(samples, -1)
+
+
+def growth_of(shape: tuple[int, ...], others: Sequence[tuple[int, ...]], samples: int) -> tuple[int, ...] | None:
+    """By how much each dim grows: p * q where it is p * N * q, 0 where it stays; None if it is neither."""
+    if len(set(others)) != 1 or len(others[0]) != len(shape):
+        return None
+    found = []
+    for dim, one in zip(shape, others[0], strict=True):
+        if dim == one:
+            found.append(0)
+        elif dim == one * samples:
+            found.append(one)
+        else:
+            return None
+    return tuple(found) if sum(map(bool, found)) <= 1 else None
+
+
+def divisors(number: int) -> list[int]:
+    """The numbers that divide one: 1 first, then the largest, as batches lie outside or inside."""
+    small = [each for each in range(1, isqrt(number) + 1) if number % each == 0]
+    found = sorted({*small, *(number // each for each in small)})
+    return [found[0], *reversed(found[1:])]

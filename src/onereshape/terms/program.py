@@ -1,0 +1,315 @@
+"""Program: a model that can be run on terms, as often as needed; what follows from constants is made once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.terms.call import Body, Call, Record, Value
+from onereshape.terms.conform import check_node, check_results, defaults, schema
+from onereshape.terms.hashing import Hashing
+from onereshape.terms.records import RECORDS
+from onereshape.terms.refusal import NotProven
+from onereshape.terms.tensor import Tensor, numbers
+
+Scope = dict[ir.Value, Value]
+Observer = Callable[[ir.Node, Sequence[Value]], Sequence[Value]]
+"""Sees what each node makes, and may write its growth beside it."""
+
+_DEEPEST = 64
+"""Functions and bodies inside one another."""
+
+
+@dataclass(slots=True)
+class Limits:
+    """What a term run may take; beyond it nothing is known."""
+
+    seconds: float = 120.0
+    """For all runs together."""
+    elements: int = 1 << 27
+    """That are there at one time."""
+    until: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.until = time.monotonic() + self.seconds
+
+    def check(self, here: str, live: int) -> None:
+        """Refuses to go on."""
+        if live > self.elements:
+            raise NotProven(f"{here}: {live} elements at one time are more than a term run may hold")
+        if time.monotonic() > self.until:
+            raise NotProven(f"{here}: the term run has taken {self.seconds:g} s")
+
+
+class Program:
+    """A model and its constants."""
+
+    def __init__(self, model: ir.Model, hashing: Hashing, limits: Limits) -> None:
+        self.model = model
+        self.hashing = hashing
+        self.limits = limits
+        self.constants: Scope = {}
+        """Values that no input reaches."""
+
+    def run(
+        self, feeds: Mapping[str, Tensor], observe: Observer | None = None, samples: int = 0
+    ) -> tuple[dict[str, Value], list[str]]:
+        """The outputs, and why they may not be the same for every N (which is `samples`)."""
+        run = _Run(self, observe, samples)
+        graph = self.model.graph
+        scope: Scope = {}
+        for value in graph.inputs:
+            if value.name in feeds:
+                scope[value] = feeds[value.name]
+            elif not value.is_initializer():
+                raise NotProven(f"input {value.name!r} is not fed")
+        with np.errstate(all="ignore"):
+            found = run.graph(graph, scope, self.model.opset_imports, {}, main=True)
+        return {value.name or "": each for value, each in zip(graph.outputs, found, strict=True)}, run.doubts
+
+
+class _Run:
+    """One run under way."""
+
+    def __init__(self, program: Program, observe: Observer | None, samples: int) -> None:
+        self.program = program
+        self.observe = observe
+        self.samples = samples
+        self.doubts: list[str] = []
+        self.live = 0
+        self.depth = 0
+
+    def graph(
+        self,
+        graph: ir.Graph | ir.Function,
+        scope: Scope,
+        opsets: Mapping[str, int],
+        given: Mapping[str, ir.Attr],
+        *,
+        main: bool = False,
+    ) -> list[Value]:
+        """The outputs of a graph; what it reads of the graphs around it is in the scope."""
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise NotProven("functions and bodies are more than a term run goes into")
+        nodes = list(graph)
+        last = _last_uses(nodes, graph.outputs)
+        outer = set(scope) if not main else set()
+        for place, node in enumerate(nodes):
+            constant = main and self._is_constant(node, scope)
+            held = self.program.constants if constant else scope
+            if constant and all(value in held for value in node.outputs):
+                continue
+            results = self.node(node, scope, opsets, given, constant=constant)
+            for value, result in zip(node.outputs, results, strict=True):
+                held[value] = result
+                self.live += _elements(result)
+            self.program.limits.check(f"{node.op_type} {node.name or node.outputs[0].name}", self.live)
+            for value in last.get(place, ()):
+                if value in scope and value not in outer:
+                    self.live -= _elements(scope.pop(value))
+        self.depth -= 1
+        return [self.value(value, scope) for value in graph.outputs]
+
+    def _is_constant(self, node: ir.Node, scope: Scope) -> bool:
+        if any(attribute.type in _GRAPHS for attribute in node.attributes.values()):
+            return False
+        return all(value is None or (value not in scope and self._constant(value)) for value in node.inputs)
+
+    def _constant(self, value: ir.Value) -> bool:
+        return value in self.program.constants or value.const_value is not None
+
+    def value(self, value: ir.Value | None, scope: Scope) -> Value:
+        """What a value is."""
+        if value is None:
+            return None
+        if value in scope:
+            return scope[value]
+        constants = self.program.constants
+        if value not in constants:
+            tensor = value.const_value
+            if tensor is None:
+                raise NotProven(f"{value.name!r} is made by nothing that was run")
+            constants[value] = numbers(_array(tensor), tensor.dtype)
+        return constants[value]
+
+    def node(
+        self, node: ir.Node, scope: Scope, opsets: Mapping[str, int], given: Mapping[str, ir.Attr], *, constant: bool
+    ) -> Sequence[Value]:
+        """What a node makes."""
+        here = f"{node.op_type} {node.name or node.outputs[0].name}"
+        inputs = [self.value(value, scope) for value in node.inputs]
+        while inputs and inputs[-1] is None:
+            inputs.pop()
+        attributes = {name: _resolved(each, given) for name, each in node.attributes.items()}
+        there = {name: each for name, each in attributes.items() if each is not None}
+        function = self.program.model.functions.get(node.op_identifier())
+        if function is not None:
+            return self.function(function, inputs, there, node)
+        domain = "" if node.domain == "ai.onnx" else node.domain
+        record = RECORDS.get((domain, node.op_type))
+        opset = opsets.get(domain, opsets.get("ai.onnx", 1) if not domain else 1)
+        found = schema(node.op_type, opset) if not domain else None
+        letters = {}
+        if not domain:
+            if found is None:
+                raise NotProven(f"{here}: opset {opset} has no such operator")
+            letters = check_node(node, found, inputs)
+        if record is None:
+            body = _function_body(node.op_type, opset) if not domain else None
+            if body is None:
+                raise NotProven(
+                    f"{here}: there is no record of the operator {domain + '.' if domain else ''}{node.op_type}"
+                )
+            return self.function(body, inputs, there, node)
+
+        def body_of(name: str) -> Body:
+            graph = there[name].as_graph()
+            return lambda fed: self.body(graph, fed, scope, opsets, given)
+
+        call = Call(
+            node.op_type,
+            str(node.name or node.outputs[0].name),
+            found.since_version if found else 1,
+            opset,
+            tuple(inputs),
+            len(node.outputs),
+            {
+                **(defaults(found) if found else {}),
+                **{name: _python(each) for name, each in there.items() if each.type not in _GRAPHS},
+            },
+            self.program.hashing,
+            body_of,
+            self.doubts,
+            self.program.limits.elements,
+            self.samples,
+        )
+        results = list(record.rule(call))
+        results += [None] * (len(node.outputs) - len(results))
+        if len(results) > len(node.outputs):
+            results = results[: len(node.outputs)]
+        if found:
+            check_results(node, found, results, letters)
+        self._doubt(call, record)
+        if self.observe is not None and not constant:
+            results = list(self.observe(node, results))
+        return results
+
+    def _doubt(self, call: Call, record: Record) -> None:
+        """An operator that is not known to do the same for every N, or that reads numbers which depend on N."""
+        fed = [each for value in call.inputs for each in tensors_of(value)]
+        if not record.uniform and any(each.grows or each.depends for each in fed):
+            call.doubt("is not known to do the same for every number of samples")
+        elif not record.carries and any(each.depends for each in fed):
+            call.doubt("reads a number that depends on the number of samples")
+
+    def function(
+        self, function: ir.Function, inputs: Sequence[Value], attributes: Mapping[str, ir.Attr], node: ir.Node
+    ) -> list[Value]:
+        """A call of a function, by its body."""
+        if len(inputs) > len(function.inputs):
+            raise NotProven(
+                f"{node.op_type} {node.name}: has {len(inputs)} inputs, and the function {len(function.inputs)}"
+            )
+        filled = [*inputs, *[None] * (len(function.inputs) - len(inputs))]
+        known = {name: each for name, each in function.attributes.items() if each.value is not None}
+        results = self.graph(
+            function, dict(zip(function.inputs, filled, strict=True)), function.opset_imports, {**known, **attributes}
+        )
+        return results[: len(node.outputs)]
+
+    def body(
+        self,
+        graph: ir.Graph,
+        fed: Sequence[Value],
+        scope: Scope,
+        opsets: Mapping[str, int],
+        given: Mapping[str, ir.Attr],
+    ) -> list[Value]:
+        """A graph inside a node."""
+        if len(fed) != len(graph.inputs):
+            raise NotProven(f"a body takes {len(graph.inputs)} inputs, and is given {len(fed)}")
+        inner = {**scope, **dict(zip(graph.inputs, fed, strict=True))}
+        return self.graph(graph, inner, opsets, given)
+
+
+_GRAPHS = (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS)
+
+
+def tensors_of(value: Value) -> Iterator[Tensor]:
+    """The tensors in a value."""
+    if isinstance(value, Tensor):
+        yield value
+    elif value is not None:
+        for each in value:
+            yield from tensors_of(each)
+
+
+def _elements(value: Value) -> int:
+    return sum(each.size for each in tensors_of(value))
+
+
+def _last_uses(nodes: Sequence[ir.Node], outputs: Iterable[ir.Value]) -> dict[int, list[ir.Value]]:
+    """The values that nobody needs after a node."""
+    last: dict[ir.Value, int] = {}
+    for place, node in enumerate(nodes):
+        for value in (*node.outputs, *_read(node)):
+            last[value] = place
+    kept = set(outputs)
+    found: dict[int, list[ir.Value]] = {}
+    for value, place in last.items():
+        if value not in kept:
+            found.setdefault(place, []).append(value)
+    return found
+
+
+def _read(node: ir.Node) -> Iterator[ir.Value]:
+    """All values that a node reads, in its bodies too."""
+    yield from (value for value in node.inputs if value is not None)
+    for attribute in node.attributes.values():
+        if attribute.is_ref() or attribute.type not in _GRAPHS:
+            continue
+        for graph in [attribute.as_graph()] if attribute.type == ir.AttributeType.GRAPH else attribute.as_graphs():
+            yield from graph.outputs
+            for inner in graph:
+                yield from _read(inner)
+
+
+def _array(tensor: Any) -> Any:
+    array = tensor.numpy()
+    if tensor.dtype == ir.DataType.STRING:
+        return np.array(array, object)
+    return array
+
+
+def _resolved(attribute: ir.Attr, given: Mapping[str, ir.Attr]) -> ir.Attr | None:
+    """An attribute, or what the caller of a function gave for it."""
+    if not attribute.is_ref():
+        return attribute
+    found = given.get(attribute.ref_attr_name or "")
+    if found is None:
+        return None
+    return ir.Attr(attribute.name, found.type, found.value)
+
+
+def _python(attribute: ir.Attr) -> Any:
+    value = attribute.value
+    return list(value) if isinstance(value, (tuple, list)) else value
+
+
+@lru_cache(maxsize=512)
+def _function_body(op: str, opset: int) -> ir.Function | None:
+    """The body that ONNX itself gives for an operator, where it needs no types to be made."""
+    found = schema(op, opset)
+    if found is None or not found.has_function:
+        return None
+    proto = found.function_body if found.since_version == opset else None
+    if proto is None or not proto.node:
+        return None
+    return ir.from_proto(proto)

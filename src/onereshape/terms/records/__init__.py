@@ -1,0 +1,15 @@
+"""The operators: for each a record that says how its answer is made of terms."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from onereshape.terms.call import Record
+from onereshape.terms.records import arithmetic, comparisons, picking, pointwise, reshaping, shapes
+
+_FAMILIES: Final = (arithmetic, comparisons, picking, pointwise, reshaping, shapes)
+
+RECORDS: Final[dict[tuple[str, str], Record]] = {
+    ("", op) if isinstance(op, str) else op: each for family in _FAMILIES for op, each in family.RECORDS.items()
+}
+"""By domain and operator."""

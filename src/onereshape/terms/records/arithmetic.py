@@ -1,0 +1,327 @@
+"""Arithmetic: what is exact on numbers is done on them; integers stay linear, so that sums of them agree.
+
+Integers of terms wrap as the type does, and equal linear forms stay equal when they wrap.  Floats are folded by value
+only through operations that IEEE 754 rounds correctly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.terms.call import Call, Record, record
+from onereshape.terms.forms import formed, leaning, place_of, sign_of, slope_of
+from onereshape.terms.hashing import Array, Words
+from onereshape.terms.tensor import Tensor, numbers, terms
+
+_BROADCASTS: Final = 7
+"""The opset from which operands are broadcast without being told to."""
+
+
+def operands(call: Call) -> list[Tensor]:
+    """The operands of an elementwise operator, ready to be broadcast."""
+    found = call.tensors()
+    if call.version < _BROADCASTS and len(found) == 2:
+        found[1] = _placed(call, *found)
+    try:
+        call.check_size(np.broadcast_shapes(*(each.shape for each in found)))
+    except ValueError:
+        call.refuse(f"the dims {[list(each.shape) for each in found]} do not go together")
+    return found
+
+
+def _placed(call: Call, left: Tensor, right: Tensor) -> Tensor:
+    """The second operand of old opsets, which is put at an axis."""
+    if not call.attribute("broadcast", 0):
+        if left.shape != right.shape:
+            call.refuse(f"the dims {list(left.shape)} and {list(right.shape)} differ, and it does not broadcast")
+        return right
+    axis = call.attribute("axis")
+    start = left.rank - right.rank if axis is None else call.axis(axis, left.rank)
+    fitting = left.shape[start : start + right.rank]
+    if (
+        start < 0
+        or len(fitting) != right.rank
+        or any(b not in {1, a} for a, b in zip(fitting, right.shape, strict=True))
+    ):
+        call.refuse(f"the dims {list(right.shape)} do not fit at axis {start} of {list(left.shape)}")
+    behind = left.rank - start - right.rank
+    return right.moved(lambda array: array.reshape(*array.shape, *[1] * behind))
+
+
+def bounded(words: Words, dtype: ir.DataType, low: Any, high: Any) -> Tensor:
+    """Integer terms with bounds, as far as the type holds them; objects of Python do not overflow."""
+    info = np.iinfo(dtype.numpy()) if dtype.bitwidth >= 8 else None
+    if low is None or high is None or info is None or not words.size:
+        return terms(words, dtype)
+    if np.min(low) < info.min or np.max(high) > info.max:
+        return terms(words, dtype)
+    return terms(words, dtype, np.asarray(low, np.int64), np.asarray(high, np.int64))
+
+
+def bounds(tensor: Tensor) -> tuple[Array | None, Array | None]:
+    """The bounds of integers.
+
+    Bounds say too that a linear form has not wrapped: one that may have gets none, though its type has limits.
+    """
+    if tensor.values is not None:
+        return tensor.values, tensor.values
+    return tensor.low, tensor.high
+
+
+_SAFE: Final = 1 << 31
+"""Bounds that may be added and multiplied in int64."""
+
+
+def _small(*arrays: Array | None) -> bool:
+    return all(array is not None and (not array.size or np.abs(array).max() < _SAFE) for array in arrays)
+
+
+def _add(call: Call) -> Sequence[Tensor]:
+    left, right = operands(call)
+    if left.known and right.known:
+        values = np.add(left.values, right.values)
+        return [_formed(values, left, slope_of(left) + slope_of(right), place_of(left) + place_of(right))]
+    if not left.is_integer:
+        return [terms(call.hashing.blend(call.key(), call.words(0), _words(call, right)), left.dtype)]
+    return [_linear(call, left, right, 1)]
+
+
+def _sub(call: Call) -> Sequence[Tensor]:
+    left, right = operands(call)
+    if left.known and right.known:
+        values = np.subtract(left.values, right.values)
+        return [_formed(values, left, slope_of(left) - slope_of(right), place_of(left) - place_of(right))]
+    if not left.is_integer:
+        return [call.mixed(left.dtype, call.key(), call.words(0), _words(call, right))]
+    return [_linear(call, left, right, -1)]
+
+
+def _words(call: Call, tensor: Tensor) -> Words:
+    return tensor.hashed(call.hashing)
+
+
+def _formed(values: Array, like: Tensor, slope: Any, place: Any) -> Tensor:
+    values = np.asarray(values).astype(like.array.dtype, copy=False)
+    return formed(values, like.dtype, slope, place) if like.is_integer else numbers(values, like.dtype)
+
+
+def _linear(call: Call, left: Tensor, right: Tensor, sign: int) -> Tensor:
+    one, two = left.hashed(call.hashing), right.hashed(call.hashing)
+    words = np.asarray(one + two if sign > 0 else one - two)
+    slope, place = slope_of(left) + sign * slope_of(right), place_of(left) + sign * place_of(right)
+    ends = (*bounds(left), *bounds(right))
+    if not _small(*ends):
+        return leaning(terms(words, left.dtype), slope, place)
+    low, high, first, last = (np.asarray(end, np.int64) for end in ends if end is not None)
+    if sign < 0:
+        first, last = -last, -first
+    return leaning(bounded(words, left.dtype, low + first, high + last), slope, place)
+
+
+def _mul(call: Call) -> Sequence[Tensor]:
+    left, right = operands(call)
+    if left.known and right.known:
+        if left.depends and right.depends:
+            call.doubt("multiplies two numbers that depend on the number of samples")
+        values = np.multiply(left.values, right.values)
+        if not left.is_integer:
+            return [numbers(np.asarray(values), left.dtype)]
+        slope = slope_of(left) * right.values + slope_of(right) * left.values
+        return [_formed(values, left, slope, place_of(left) * right.values + place_of(right) * left.values)]
+    if left.is_integer and (left.known or right.known):
+        factor, other = (left, right) if left.known else (right, left)
+        assert factor.values is not None
+        if factor.depends:
+            call.doubt("multiplies data with a number that depends on the number of samples")
+        times = factor.values.astype(np.int64)
+        words = np.asarray(other.hashed(call.hashing) * times.astype(np.uint64))
+        slope, place = slope_of(other) * times, place_of(other) * times
+        low, high = bounds(other)
+        if low is None or high is None or not _small(low, high, times):
+            return [leaning(terms(words, left.dtype), slope, place)]
+        ends = np.asarray(low, np.int64) * times, np.asarray(high, np.int64) * times
+        return [leaning(bounded(words, left.dtype, np.minimum(*ends), np.maximum(*ends)), slope, place)]
+    if left.depends or right.depends:
+        call.doubt("multiplies data with a number that depends on the number of samples")
+    return [terms(call.hashing.blend(call.key(), call.words(0), _words(call, right)), left.dtype)]
+
+
+def _neg(call: Call) -> Sequence[Tensor]:
+    data = call.tensor(0)
+    if data.known:
+        values = np.negative(data.array)
+        if not data.is_integer:
+            return [numbers(np.asarray(values), data.dtype)]
+        return [formed(np.asarray(values), data.dtype, np.negative(slope_of(data)), np.negative(place_of(data)))]
+    if not data.is_integer:
+        return [call.mixed(data.dtype, call.key(), call.words(0))]
+    low, high = bounds(data)
+    words = np.asarray(np.uint64(0) - call.words(0))
+    found = bounded(words, data.dtype, None if high is None else -high, None if low is None else -low)
+    return [leaning(found, np.negative(slope_of(data)), np.negative(place_of(data)))]
+
+
+def truncated(left: Array, right: Array) -> Array:
+    """Integers divided towards zero, as C does."""
+    quotient = np.abs(left) // np.abs(right)
+    return np.asarray(np.where((left < 0) != (right < 0), -quotient, quotient)).astype(left.dtype)
+
+
+def _div(call: Call) -> Sequence[Tensor]:
+    left, right = operands(call)
+    if left.known and right.known:
+        if not left.is_integer:
+            return [numbers(np.asarray(np.divide(left.array, right.array)).astype(left.array.dtype), left.dtype)]
+        if not np.all(right.array):
+            call.refuse("divides an integer by 0")
+        return [_divided(call, left, right)]
+    if left.is_integer and right.known and np.all(right.array == 1):
+        return [left.moved(lambda array: np.broadcast_to(array, np.broadcast_shapes(array.shape, right.shape)))]
+    if left.depends or right.depends:
+        call.doubt("divides a number that depends on the number of samples")
+    found = call.mixed(left.dtype, call.key(), call.words(0), _words(call, right))
+    low, high = bounds(left)
+    if (
+        left.is_integer
+        and right.known
+        and right.size
+        and np.min(right.array) > 0
+        and low is not None
+        and high is not None
+    ):
+        assert found.words is not None
+        divisor = right.array.astype(np.int64)
+        low, high = np.asarray(low, np.int64), np.asarray(high, np.int64)
+        return [bounded(found.words, left.dtype, truncated(*_pair(low, divisor)), truncated(*_pair(high, divisor)))]
+    return [found]
+
+
+def _pair(left: Array, right: Array) -> tuple[Array, Array]:
+    one, two = np.broadcast_arrays(left, right)
+    return one, two
+
+
+def _divided(call: Call, left: Tensor, right: Tensor) -> Tensor:
+    """Integers by integers; (c + b * N) / d is exact if d divides c and b, and k * x / x is k."""
+    values = truncated(*_pair(left.array, right.array))
+    if not left.depends and not right.depends:
+        return numbers(values, left.dtype)
+    slope, place, divisor = slope_of(left), place_of(left), right.array
+    exact = np.all(left.array == values * divisor)
+    if exact and not right.depends and not np.any(slope % divisor) and not np.any(place % divisor):
+        return formed(values, left.dtype, slope // divisor, place // divisor)
+    constant = right.array - slope_of(right) * call.samples
+    positive = right.place is None and np.all(slope_of(right) >= 0) and np.all(constant >= 0)
+    if exact and positive and not np.any(slope - values * slope_of(right)) and not np.any(place):
+        return numbers(values, left.dtype)
+    call.doubt("divides a number that depends on the number of samples")
+    return numbers(values, left.dtype)
+
+
+def _mod(call: Call) -> Sequence[Tensor]:
+    left, right = operands(call)
+    fmod = call.attribute("fmod", 0)
+    if left.known and right.known:
+        if not left.is_integer:
+            return [numbers(np.asarray((np.fmod if fmod else np.mod)(left.array, right.array)), left.dtype)]
+        if not np.all(right.array):
+            call.refuse("divides an integer by 0")
+        return [_remainder(call, left, right, fmod)]
+    if left.depends or right.depends:
+        call.doubt("takes the remainder of a number that depends on the number of samples")
+    found = call.mixed(left.dtype, call.key(fmod), call.words(0), _words(call, right))
+    if fmod or not left.is_integer or not right.known or not right.size or np.min(right.array) <= 0:
+        return [found]
+    return [modulo(call, left, right.array)]
+
+
+def modulo(call: Call, data: Tensor, divisor: Array) -> Tensor:
+    """Integer terms modulo positive numbers: what is within [0, L) already stays as it is."""
+    shape = np.broadcast_shapes(data.shape, divisor.shape)
+    low, high = bounds(data)
+    if low is not None and high is not None and np.all(low >= 0) and np.all(high < divisor):
+        return data.moved(lambda array: np.broadcast_to(array, shape))
+    words = call.hashing.mix(
+        call.hashing.key("Mod", 0), data.hashed(call.hashing), call.hashing.constants(divisor.astype(np.int64), "INT64")
+    )
+    return terms(words, data.dtype, np.zeros((), np.int64), divisor.astype(np.int64) - 1)
+
+
+def _remainder(call: Call, left: Tensor, right: Tensor, fmod: int) -> Tensor:
+    values = np.asarray((np.fmod if fmod else np.mod)(left.array, right.array))
+    if not left.depends and not right.depends:
+        return numbers(values, left.dtype)
+    slope, place, divisor = slope_of(left), place_of(left), right.array
+    if not right.depends and not np.any(slope % divisor) and not np.any(place % divisor):
+        return numbers(values, left.dtype)
+    # p * s + c modulo p * N is itself; that c is within [0, p) shows at N = 1.
+    whole = right.place is None and np.all(divisor == slope_of(right) * call.samples)
+    if (
+        whole
+        and not np.any(slope)
+        and np.all(place == slope_of(right))
+        and np.array_equal(values, left.array + 0 * divisor)
+    ):
+        return formed(values, left.dtype, 0, place)
+    call.doubt("takes the remainder of a number that depends on the number of samples")
+    return numbers(values, left.dtype)
+
+
+def _extreme(call: Call) -> Sequence[Tensor]:
+    found = operands(call)
+    pick: Callable[..., Any] = np.minimum if call.op == "Min" else np.maximum
+    if len(found) == 1:
+        return found
+    if not all(each.known for each in found):
+        if any(each.depends for each in found):
+            call.doubt("picks one of numbers that depend on the number of samples")
+        words = terms(call.hashing.blend(call.key(), *(each.hashed(call.hashing) for each in found)), found[0].dtype)
+        if not found[0].is_integer or len(found) != 2:
+            return [words]
+        ends = [bounds(each) for each in found]
+        lows, highs = [end[0] for end in ends], [end[1] for end in ends]
+        if any(end is None for end in (*lows, *highs)):
+            return [words]
+        assert words.words is not None
+        return [bounded(words.words, found[0].dtype, pick(*lows), pick(*highs))]
+    values = found[0].array
+    for each in found[1:]:
+        values = np.asarray(pick(values, each.array))
+    if not any(each.depends for each in found):
+        return [numbers(values, found[0].dtype)]
+    if len(found) == 2 and all(each.place is None for each in found):
+        left, right = found
+        apart = np.broadcast_to(left.array - right.array, values.shape)
+        slopes = np.broadcast_to(np.asarray(slope_of(left) - slope_of(right)), values.shape)
+        signs = {sign_of(int(a), int(b), call.samples) for a, b in zip(apart.ravel(), slopes.ravel(), strict=True)}
+        if len(signs - {"zero"}) <= 1 and "varies" not in signs:
+            first = ("positive" in signs) == (call.op == "Max")
+            return [formed(values, left.dtype, slope_of(left if first else right), 0)]
+    call.doubt("picks one of numbers that depend on the number of samples")
+    return [numbers(values, found[0].dtype)]
+
+
+def _sum(call: Call) -> Sequence[Tensor]:
+    """Sum and Mean of many: floats only."""
+    found = operands(call)
+    return [
+        terms(call.hashing.blend(call.key(len(found)), *(each.hashed(call.hashing) for each in found)), found[0].dtype)
+    ]
+
+
+RECORDS: Final[dict[str, Record]] = {
+    "Add": record(_add, carries=True),
+    "Sub": record(_sub, carries=True),
+    "Mul": record(_mul, carries=True),
+    "Div": record(_div, carries=True),
+    "Mod": record(_mod, carries=True),
+    "Neg": record(_neg, carries=True),
+    "Max": record(_extreme, carries=True),
+    "Min": record(_extreme, carries=True),
+    "Mean": record(_sum),
+    "Sum": record(_sum),
+}

@@ -1,0 +1,122 @@
+"""Comparisons, logic and choices: decided on numbers, for every N where that can be said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.terms.call import Call, Record, record
+from onereshape.terms.forms import formed, leaning, place_of, sign_of, slope_of
+from onereshape.terms.records.arithmetic import bounds, operands
+from onereshape.terms.tensor import Tensor, numbers, terms
+
+_COMPARED: Final[dict[str, Any]] = {
+    "Equal": np.equal,
+    "Less": np.less,
+    "LessOrEqual": np.less_equal,
+    "Greater": np.greater,
+    "GreaterOrEqual": np.greater_equal,
+}
+
+_LOGIC: Final[dict[str, Any]] = {
+    "And": np.logical_and,
+    "Or": np.logical_or,
+    "Xor": np.logical_xor,
+    "BitwiseAnd": np.bitwise_and,
+    "BitwiseOr": np.bitwise_or,
+    "BitwiseXor": np.bitwise_xor,
+}
+
+
+def _compare(call: Call) -> Sequence[Tensor]:
+    left, right = operands(call)
+    function = _COMPARED[call.op]
+    if not (left.known and right.known):
+        if left.depends or right.depends:
+            call.doubt("compares data with a number that depends on the number of samples")
+        if call.op == "Equal":
+            words = call.hashing.blend(call.key(), call.words(0), right.hashed(call.hashing))
+            return [terms(words, ir.DataType.BOOL)]
+        return [call.mixed(ir.DataType.BOOL, call.key(), call.words(0), right.hashed(call.hashing))]
+    found = np.asarray(function(left.array, right.array))
+    if (left.depends or right.depends) and not _decided(call, left, right):
+        call.doubt("compares a number that depends on the number of samples")
+    return [numbers(found, ir.DataType.BOOL)]
+
+
+def _decided(call: Call, left: Tensor, right: Tensor) -> bool:
+    """Whether the answer is the same for every N."""
+    if np.any(place_of(left) - place_of(right)):
+        return False
+    apart = np.asarray(left.array.astype(np.int64) - right.array.astype(np.int64))
+    slopes = np.broadcast_to(np.asarray(slope_of(left) - slope_of(right)), apart.shape)
+    signs = {sign_of(int(a), int(b), call.samples) for a, b in zip(apart.ravel(), slopes.ravel(), strict=True)}
+    return "varies" not in signs
+
+
+def _logic(call: Call) -> Sequence[Tensor]:
+    left, right = operands(call)
+    if left.known and right.known:
+        return [numbers(np.asarray(_LOGIC[call.op](left.array, right.array)), left.dtype)]
+    return [terms(call.hashing.blend(call.key(), call.words(0), right.hashed(call.hashing)), left.dtype)]
+
+
+def _not(call: Call) -> Sequence[Tensor]:
+    data = call.tensor(0)
+    if data.values is not None:
+        return [numbers(np.asarray(np.invert(data.values)), data.dtype)]
+    return [call.mixed(data.dtype, call.key(), call.words(0))]
+
+
+def _shift(call: Call) -> Sequence[Tensor]:
+    left, right = operands(call)
+    return [call.mixed(left.dtype, call.key(call.attribute("direction")), call.words(0), right.hashed(call.hashing))]
+
+
+def _where(call: Call) -> Sequence[Tensor]:
+    condition, left, right = call.tensors()
+    try:
+        shape = np.broadcast_shapes(condition.shape, left.shape, right.shape)
+    except ValueError:
+        call.refuse("the dims of its operands do not go together")
+    call.check_size(shape)
+    if condition.depends:
+        call.doubt("chooses by a number that depends on the number of samples")
+    if condition.values is not None:
+        chosen = condition.values
+        slope = np.where(chosen, slope_of(left), slope_of(right))
+        place = np.where(chosen, place_of(left), place_of(right))
+        if left.known and right.known:
+            return [formed(np.where(chosen, left.array, right.array), left.dtype, slope, place)]
+        words = np.where(chosen, left.hashed(call.hashing), right.hashed(call.hashing))
+        ends = [bounds(each) if each.is_integer else (None, None) for each in (left, right)]
+        low, high = (_chosen(chosen, ends[0][side], ends[1][side]) for side in (0, 1))
+        found = terms(words, left.dtype, low, high)
+        return [leaning(found, slope, place)]
+    if left.depends or right.depends:
+        call.doubt("chooses by data between numbers that depend on the number of samples")
+    found = call.mixed(left.dtype, call.key(), call.words(0), left.hashed(call.hashing), right.hashed(call.hashing))
+    if not left.is_integer:
+        return [found]
+    ends = [bounds(each) for each in (left, right)]
+    if any(end is None for pair in ends for end in pair):
+        return [found]
+    assert found.words is not None
+    return [terms(found.words, left.dtype, np.minimum(ends[0][0], ends[1][0]), np.maximum(ends[0][1], ends[1][1]))]
+
+
+def _chosen(condition: Any, left: Any, right: Any) -> Any:
+    return None if left is None or right is None else np.where(condition, left, right)
+
+
+RECORDS: Final[dict[str, Record]] = {
+    **dict.fromkeys(_COMPARED, record(_compare, carries=True)),
+    **dict.fromkeys(_LOGIC, record(_logic)),
+    "Not": record(_not),
+    "BitwiseNot": record(_not),
+    "BitShift": record(_shift),
+    "Where": record(_where, carries=True),
+}

@@ -1,0 +1,236 @@
+"""Functions of one element, and those that take a parameter per channel: a word of the operator and its attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.terms.call import Call, Record, record
+from onereshape.terms.forms import formed, leaning, place_of, slope_of
+from onereshape.terms.records.arithmetic import bounded, bounds, operands
+from onereshape.terms.tensor import Tensor, numbers, terms
+
+_PLAIN: Final = (
+    "Acos Acosh Asin Asinh Atan Atanh Celu Cos Cosh Elu Erf Exp Gelu HardSigmoid HardSwish LeakyRelu Log Mish Selu "
+    "Shrink Sigmoid Sin Sinh Softplus Softsign Swish Tan Tanh ThresholdedRelu"
+).split()
+"""Floats by structure: engines round them as they like."""
+
+_EXACT: Final[dict[str, Any]] = {
+    "Abs": np.abs,
+    "Ceil": np.ceil,
+    "Floor": np.floor,
+    "Round": np.rint,
+    "Sign": np.sign,
+    "Sqrt": np.sqrt,
+    "Reciprocal": np.reciprocal,
+    "Relu": lambda array: np.maximum(array, np.zeros((), array.dtype)),
+}
+"""Done on numbers, as there is one right answer."""
+
+_IGNORED: Final = {"consumed_inputs"}
+"""A hint of the first opset."""
+
+
+def attributes_of(call: Call) -> tuple[Any, ...]:
+    """All attributes of an operator that has none that is an axis."""
+    found = ((name, value) for name, value in sorted(call.attributes.items()) if name not in _IGNORED)
+    return tuple((name, tuple(value) if isinstance(value, list) else value) for name, value in found)
+
+
+def _plain(call: Call) -> Sequence[Tensor]:
+    data = call.tensor(0)
+    return [call.mixed(data.dtype, call.key(*attributes_of(call)), call.words(0))]
+
+
+def _exact(call: Call) -> Sequence[Tensor]:
+    data = call.tensor(0)
+    if data.values is not None:
+        return [numbers(np.asarray(_EXACT[call.op](data.values)).astype(data.values.dtype), data.dtype)]
+    found = call.mixed(data.dtype, call.key(), call.words(0))
+    low, high = bounds(data) if data.is_integer else (None, None)
+    if call.op in {"Relu", "Abs"} and low is not None and high is not None:
+        assert found.words is not None
+        floor = np.maximum(low, 0) if call.op == "Relu" else np.zeros((), np.int64)
+        top = np.maximum(high, 0) if call.op == "Relu" else np.maximum(np.abs(low), np.abs(high))
+        return [bounded(found.words, data.dtype, floor, top)]
+    return [found]
+
+
+def _is(call: Call) -> Sequence[Tensor]:
+    data = call.tensor(0)
+    if data.values is not None and call.op == "IsNaN":
+        return [numbers(np.isnan(data.values), ir.DataType.BOOL)]
+    return [call.mixed(ir.DataType.BOOL, call.key(*attributes_of(call)), call.words(0))]
+
+
+def _identity(call: Call) -> Sequence[Any]:
+    return [call.inputs[0]]
+
+
+def _cast(call: Call) -> Sequence[Tensor]:
+    if call.op == "CastLike":
+        kind = call.tensor(1).dtype
+    else:
+        to = call.attribute("to")
+        kind = _old_type(call, to) if isinstance(to, str) else ir.DataType(to)
+    return [cast(call, call.tensor(0), kind)]
+
+
+def _old_type(call: Call, name: str) -> ir.DataType:
+    try:
+        return ir.DataType[name.upper()]
+    except KeyError:
+        call.refuse(f"there is no type {name!r}")
+
+
+def cast(call: Call, data: Tensor, kind: ir.DataType) -> Tensor:
+    """Elements of another type."""
+    if kind == data.dtype:
+        return data
+    saturates = () if call.attribute("saturate", 1) else ("wraps",)
+    if data.values is not None and ir.DataType.STRING not in (kind, data.dtype) and not _odd(data, kind):
+        values = data.values.astype(kind.numpy())
+        if not data.depends:
+            return numbers(values, kind)
+        if kind.is_integer() and np.array_equal(values, data.values):
+            return formed(values, kind, slope_of(data), place_of(data))
+        call.doubt("casts a number that depends on the number of samples")
+        return numbers(values, kind)
+    if data.depends and not (data.is_integer and kind.is_integer()):
+        call.doubt("casts a number that depends on the number of samples")
+    words = call.hashing.mix(call.hashing.key("Cast", kind.name, *saturates), data.hashed(call.hashing))
+    if not kind.is_integer():
+        return terms(words, kind)
+    if data.dtype == ir.DataType.BOOL:
+        return terms(words, kind, np.zeros((), np.int64), np.ones((), np.int64))
+    if data.is_integer and data.low is not None and data.high is not None:
+        found = bounded(data.hashed(call.hashing), kind, data.low, data.high)
+        if found.low is not None:  # within the bounds a cast changes nothing, so that integers stay linear
+            return leaning(found, slope_of(data), place_of(data))
+    if data.depends:
+        call.doubt("casts a number that depends on the number of samples")
+    return terms(words, kind)
+
+
+def _odd(data: Tensor, kind: ir.DataType) -> bool:
+    """Whether a number has no one right answer in the other type: too large, not finite, or of a small float type."""
+    assert data.values is not None
+    if data.dtype.bitwidth < 16 and data.dtype.is_floating_point() or kind.bitwidth < 16 and kind.is_floating_point():
+        return True
+    if data.dtype.is_floating_point() and kind.is_integer():
+        limits = np.iinfo(kind.numpy()) if kind.bitwidth >= 8 else None
+        values = data.values.astype(np.float64)
+        if limits is None or not np.all(np.isfinite(values)):
+            return True
+        return bool(values.size and (values.min() < limits.min or values.max() > limits.max))
+    return kind.is_integer() and kind.bitwidth < 8
+
+
+def _clip(call: Call) -> Sequence[Tensor]:
+    data = call.tensor(0)
+    if call.version < 11:
+        ends = [
+            numbers(np.asarray(call.attribute(name), data.dtype.numpy()), data.dtype)
+            if call.attribute(name) is not None
+            else None
+            for name in ("min", "max")
+        ]
+    else:
+        ends = [call.tensor(place) if call.has(place) else None for place in (1, 2)]
+    if any(end is not None and end.size != 1 for end in ends):
+        call.refuse("its limits are not single numbers")
+    found = data
+    for end, name, pick in zip(ends, ("Max", "Min"), (np.maximum, np.minimum), strict=True):
+        if end is None:
+            continue
+        if data.depends or end.depends:
+            call.doubt("clips by a number that depends on the number of samples")
+        end = end.moved(lambda array: array.reshape(()))
+        if found.values is not None and end.values is not None:
+            found = numbers(np.asarray(pick(found.values, end.values)).astype(found.values.dtype), data.dtype)
+            continue
+        words = call.hashing.blend(call.hashing.key(name), found.hashed(call.hashing), end.hashed(call.hashing))
+        low, high = bounds(found) if data.is_integer else (None, None)
+        if data.is_integer and end.values is not None:
+            least = np.iinfo(data.dtype.numpy()).min if low is None else low
+            most = np.iinfo(data.dtype.numpy()).max if high is None else high
+            found = bounded(words, data.dtype, pick(least, end.values), pick(most, end.values))
+        else:
+            found = terms(words, data.dtype)
+    return [found]
+
+
+def _pow(call: Call) -> Sequence[Tensor]:
+    left, right = operands(call)
+    if (
+        left.values is not None
+        and right.values is not None
+        and left.is_integer
+        and right.is_integer
+        and np.all(right.values >= 0)
+    ):
+        return [numbers(np.asarray(np.power(left.values, right.values)).astype(left.values.dtype), left.dtype)]
+    return [call.mixed(left.dtype, call.key(), call.words(0), right.hashed(call.hashing))]
+
+
+def _prelu(call: Call) -> Sequence[Tensor]:
+    data, slope = call.tensor(0), call.tensor(1)
+    if call.version < 7 and slope.rank == 1 and slope.size > 1:
+        slope = slope.moved(lambda array: array.reshape(-1, *[1] * (data.rank - 2)))
+    if np.broadcast_shapes(data.shape, slope.shape) != data.shape:
+        call.refuse("its slope does not broadcast to its data")
+    return [call.mixed(data.dtype, call.key(), call.words(0), slope.hashed(call.hashing))]
+
+
+def _dropout(call: Call) -> Sequence[Tensor]:
+    data = call.tensor(0)
+    trains = bool(call.scalar(2)) if call.has(2) else call.version < 7 and not call.attribute("is_test", 0)
+    if trains:
+        call.refuse("is random in training")
+    kept = numbers(np.broadcast_to(np.True_, data.shape), ir.DataType.BOOL)
+    if call.version < 10:
+        kept = cast(call, kept, data.dtype)
+    return [data, kept][: call.outputs]
+
+
+def _batch_normalization(call: Call) -> Sequence[Tensor]:
+    data = call.tensor(0)
+    if (
+        call.outputs > 1
+        or call.attribute("training_mode", 0)
+        or (call.version < 7 and not call.attribute("is_test", 0))
+    ):
+        call.refuse("it is one of training")
+    if call.version < 9 and not call.attribute("spatial", 1):
+        call.refuse("it has parameters for every place")
+    channels = data.shape[1] if data.rank > 1 else 1
+    parameters = []
+    for place in range(1, 5):
+        each = call.tensor(place)
+        if each.shape != (channels,):
+            call.refuse(f"input {place} has dims {list(each.shape)}, and there are {channels} channels")
+        parameters.append(each.hashed(call.hashing).reshape(-1, *[1] * (data.rank - 2)))
+    if data.rank < 2:
+        parameters = [each.reshape(()) for each in parameters]
+    scale = call.hashing.mix(call.key("parameters", call.attribute("epsilon", 1e-5)), *parameters)
+    return [call.mixed(data.dtype, call.key(), call.words(0), scale)]
+
+
+RECORDS: Final[dict[str, Record]] = {
+    **dict.fromkeys(_PLAIN, record(_plain)),
+    **dict.fromkeys(_EXACT, record(_exact)),
+    "IsNaN": record(_is),
+    "IsInf": record(_is),
+    "Identity": record(_identity, carries=True),
+    "Cast": record(_cast, carries=True),
+    "CastLike": record(_cast, carries=True),
+    "Clip": record(_clip, carries=True),
+    "Pow": record(_pow),
+    "PRelu": record(_prelu),
+    "Dropout": record(_dropout, carries=True),
+    "BatchNormalization": record(_batch_normalization),
+}

@@ -1,0 +1,107 @@
+"""Where numbers come from: constants, dims, ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+from typing import Any, Final
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.terms.call import Call, Record, record
+from onereshape.terms.forms import formed, place_of, slope_of
+from onereshape.terms.tensor import Tensor, numbers
+
+
+def _constant(call: Call) -> Sequence[Tensor]:
+    for name, value in call.attributes.items():
+        if name == "value":
+            array = value.numpy()
+            text = value.dtype == ir.DataType.STRING
+            return [numbers(np.array(array, object) if text else array, value.dtype)]
+        if name in {"value_int", "value_ints"}:
+            return [numbers(np.asarray(value, np.int64))]
+        if name in {"value_float", "value_floats"}:
+            return [numbers(np.asarray(value, np.float32))]
+        if name in {"value_string", "value_strings"}:
+            return [numbers(np.asarray(value, object), ir.DataType.STRING)]
+    return call.refuse("is of a kind that is not dense")
+
+
+def _shape(call: Call) -> Sequence[Tensor]:
+    data = call.tensor(0)
+    rank = data.rank
+    start, end = call.attribute("start", 0), call.attribute("end")
+    part = slice(_clamped(start, rank), _clamped(rank if end is None else end, rank))
+    dims = np.array(data.shape[part], np.int64)
+    growth = np.array(data.growth[part] if data.growth else np.zeros(len(dims)), np.int64)
+    return [formed(dims, ir.DataType.INT64, growth, 0)]
+
+
+def _clamped(place: int, rank: int) -> int:
+    return min(max(place + rank if place < 0 else place, 0), rank)
+
+
+def _size(call: Call) -> Sequence[Tensor]:
+    data = call.tensor(0)
+    growing = [(dim, growth) for dim, growth in zip(data.shape, data.growth, strict=False) if growth]
+    slope = 0
+    if growing:
+        dim, growth = growing[0]
+        if len(growing) > 1 or dim != growth * call.samples:
+            call.doubt("counts elements in a way that is not proportional to the number of samples")
+        else:
+            slope = data.size // call.samples if call.samples else 0
+    return [formed(np.array(data.size, np.int64), ir.DataType.INT64, slope, 0)]
+
+
+def _constant_of_shape(call: Call) -> Sequence[Tensor]:
+    dims = call.integers(0)
+    call.check_size(dims)
+    value = call.attribute("value")
+    if value is None:
+        return [numbers(np.broadcast_to(np.zeros((), np.float32), dims))]
+    array = value.numpy()
+    if array.size != 1:
+        call.refuse(f"its value has {array.size} elements")
+    return [numbers(np.broadcast_to(array.reshape(()), dims), value.dtype)]
+
+
+def _range(call: Call) -> Sequence[Tensor]:
+    start, limit, delta = (call.scalar(place) for place in range(3))
+    given = call.tensors()
+    dtype = given[0].dtype
+    if delta == 0:
+        call.refuse("its step is 0")
+    count = max(-(-(limit - start) // delta), 0) if dtype.is_integer() else max(ceil((limit - start) / delta), 0)
+    call.check_size([count])
+    values = np.asarray(start + np.arange(count) * delta).astype(dtype.numpy())
+    if not any(each.depends for each in given):
+        return [numbers(values, dtype)]
+    slopes = [int(np.max(slope_of(each))) for each in given]
+    places = [np.any(place_of(each)) for each in given]
+    length = (limit - start) - (slopes[1] - slopes[0]) * call.samples  # what is left of it at N = 0
+    if any(places) or slopes[2] or slopes[0] or slopes[1] != delta or length:
+        call.doubt("counts to a number that is not a step for each sample")
+        return [numbers(values, dtype)]
+    return [formed(values, dtype, 0, delta)]
+
+
+def _eye(call: Call) -> Sequence[Tensor]:
+    data = call.tensor(0)
+    kind = call.attribute("dtype")
+    if data.rank != 2:
+        call.refuse("its data are no matrix")
+    dtype = data.dtype if kind is None else ir.DataType(kind)
+    return [numbers(np.eye(*data.shape, k=call.attribute("k", 0), dtype=dtype.numpy()), dtype)]
+
+
+RECORDS: Final[dict[str, Record]] = {
+    "Constant": record(_constant),
+    "ConstantOfShape": record(_constant_of_shape, carries=True),
+    "EyeLike": record(_eye, uniform=False),
+    "Range": record(_range, carries=True),
+    "Shape": record(_shape, carries=True),
+    "Size": record(_size, carries=True),
+}

@@ -1,0 +1,128 @@
+"""Tensor: what a value is in a term run: numbers where they follow from shapes and constants, terms elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.terms.hashing import Array, Hashing, Words
+
+Move = Callable[[Array], Array]
+"""What an operator that only moves elements does to an array."""
+
+_KEPT: Final = 1 << 20
+"""Words of a constant that are kept for its next reader."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    """Numbers (`values`) or terms (`words`), never both.
+
+    Arrays that go beside them have the same dims and are moved with them.  For terms that are integers `low` and `high`
+    are bounds, which hold whatever is fed.  `slope` and `place` say how integers depend on the number of samples N and
+    on the sample s that an element belongs to: value = c + slope * N + place * s, where c is a number or a term.
+    """
+
+    dtype: ir.DataType
+    values: Array | None = None
+    words: Words | None = None
+    low: Array | None = None
+    high: Array | None = None
+    slope: Array | None = None
+    place: Array | None = None
+    growth: tuple[int, ...] = ()
+    """By how much each dim grows with N; () where none does."""
+    _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def array(self) -> Array:
+        """Whichever is there."""
+        found = self.values if self.values is not None else self.words
+        assert found is not None
+        return found
+
+    @property
+    def known(self) -> bool:
+        """Whether these are numbers."""
+        return self.values is not None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The dims."""
+        return self.array.shape
+
+    @property
+    def rank(self) -> int:
+        """How many dims there are."""
+        return self.array.ndim
+
+    @property
+    def size(self) -> int:
+        """How many elements there are."""
+        return self.array.size
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether the elements are integers; booleans are not."""
+        return self.dtype.is_integer()
+
+    @property
+    def depends(self) -> bool:
+        """Whether the integers depend on N or on the place of the sample."""
+        return self.slope is not None or self.place is not None
+
+    @cached_property
+    def grows(self) -> bool:
+        """Whether a dim grows with N."""
+        return any(self.growth)
+
+    def moved(self, move: Move) -> Tensor:
+        """The same elements elsewhere, with all that goes beside them; the growth of the dims is found anew."""
+        beside = {name: None if (array := getattr(self, name)) is None else move(array) for name in _BESIDE}
+        return replace(self, **beside, growth=(), _cache={})
+
+    def hashed(self, hashing: Hashing) -> Words:
+        """A word for each element."""
+        if self.words is not None:
+            return self.words
+        assert self.values is not None
+        found: Words | None = self._cache.get("words")
+        if found is None:
+            found = hashing.constants(self.values, self.dtype.name)
+            if found.size <= _KEPT:
+                self._cache["words"] = found
+        return found
+
+    def folded(self, hashing: Hashing, axes: tuple[int, ...]) -> Words:
+        """The content along axes; that of a constant is kept."""
+        if self.words is not None:
+            return hashing.fold(self.words, axes)
+        found: Words | None = self._cache.get(axes)
+        if found is None:
+            found = self._cache[axes] = hashing.fold(self.hashed(hashing), axes)
+        return found
+
+
+_BESIDE: Final = ("values", "words", "low", "high", "slope", "place")
+
+
+def numbers(values: Array, dtype: ir.DataType | None = None) -> Tensor:
+    """A tensor of numbers.
+
+    >>> numbers(np.array([2, 3])).shape
+    (2,)
+    """
+    return Tensor(ir.DataType.from_numpy(values.dtype) if dtype is None else dtype, values=values)
+
+
+def terms(words: Words, dtype: ir.DataType, low: Array | None = None, high: Array | None = None) -> Tensor:
+    """A tensor of terms; bounds are broadcast."""
+    if low is None or high is None:
+        return Tensor(dtype, words=words)
+    low, high = (np.broadcast_to(np.asarray(bound, np.int64), words.shape) for bound in (low, high))
+    return Tensor(dtype, words=words, low=low, high=high)

@@ -65,8 +65,8 @@ class Program:
         graph = self.model.graph
         scope: Scope = {}
         for value in graph.inputs:
-            if value.name in feeds:
-                scope[value] = feeds[value.name]
+            if (name := value.name or "") in feeds:
+                scope[value] = feeds[name]
             elif not value.is_initializer():
                 raise NotProven(f"input {value.name!r} is not fed")
         with np.errstate(all="ignore"):
@@ -139,7 +139,7 @@ class _Run:
             constants[value] = numbers(_array(tensor), tensor.dtype)
         return constants[value]
 
-    def node(
+    def node(  # noqa: C901 - the kinds of nodes there are
         self, node: ir.Node, scope: Scope, opsets: Mapping[str, int], given: Mapping[str, ir.Attr], *, constant: bool
     ) -> Sequence[Value]:
         """What a node makes."""
@@ -312,4 +312,5 @@ def _function_body(op: str, opset: int) -> ir.Function | None:
     proto = found.function_body if found.since_version == opset else None
     if proto is None or not proto.node:
         return None
-    return ir.from_proto(proto)
+    made: ir.Function = ir.from_proto(proto)
+    return made

@@ -32,8 +32,8 @@ def places(call: Call, index: Tensor, length: int) -> Array:
 def check_index(call: Call, index: Tensor, growth: int) -> None:
     """Doubts an index that need not pick of its own sample for every N.
 
-    Along a dim of p * N * q it is c + slope * N + place * s with place = q, and slope a multiple of it; that c is within
-    [0, q) shows at N = 1.
+    Along a dim of p * N * q it is c + slope * N + place * s with place = q, and slope a multiple of it; that c is
+    within [0, q) shows at N = 1.
     """
     slope, place = np.asarray(slope_of(index)), np.asarray(place_of(index))
     if not growth:
@@ -51,9 +51,7 @@ def windows(call: Call, index: Tensor, length: int) -> tuple[Words, Array, Array
         if index.depends:
             call.doubt("picks by a number that depends on the number of samples and has no bounds")
         index = modulo(call, index, np.asarray(length, np.int64))
-        low, high = index.low, index.high
-        assert low is not None
-        assert high is not None
+        low, high = np.zeros(index.shape, np.int64), np.full(index.shape, length - 1, np.int64)
     words = index.hashed(call.hashing) - low.astype(np.uint64) * call.hashing.unit
     return words, low, high
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import onnx_ir as ir
@@ -94,7 +94,8 @@ def _eye(call: Call) -> Sequence[Tensor]:
     if data.rank != 2:
         call.refuse("its data are no matrix")
     dtype = data.dtype if kind is None else ir.DataType(kind)
-    return [numbers(np.eye(*data.shape, k=call.attribute("k", 0), dtype=dtype.numpy()), dtype)]
+    rows, columns = data.shape
+    return [numbers(np.eye(rows, columns, k=call.attribute("k", 0), dtype=dtype.numpy()), dtype)]
 
 
 RECORDS: Final[dict[str, Record]] = {

@@ -62,7 +62,7 @@ def test_data_that_are_not_there_yet(name: str, out: str, tmp_path: Path, monkey
 def test_a_model_is_not_saved_where_its_data_are_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     inputs("w.onnx")
-    with pytest.raises(FormatError, match="the data of 'w' are to be there"):
+    with pytest.raises(FormatError, match="holds the weights of this very model"):
         save(load("m.onnx"), "w.onnx")
     assert not Path("w.onnx").exists()
 

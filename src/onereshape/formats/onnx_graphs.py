@@ -190,11 +190,9 @@ def check_external(model: ir.Model, path: str) -> None:
 
 
 def check_weights(model: ir.Model, path: str) -> None:
-    """Refuses a folder from which the external data would not be found, and the file that is to hold them."""
+    """Refuses a folder from which the external data would not be found."""
     for tensor in external_tensors(model):
         there = Path(os.path.realpath(tensor.path))
-        if there == Path(os.path.realpath(path)):
-            raise unwritable(path, f"the data of {tensor.name!r} are to be there")
         if Path(os.path.realpath(Path(path).absolute().parent / str(tensor.location))) != there:
             why = f"its weights are in {str(tensor.location)!r} beside the model that was read; save it in that folder"
             raise unwritable(path, why)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil
+from math import inf
 from typing import Final
 
 import numpy as np
@@ -12,6 +12,9 @@ import onnx_ir as ir
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import formed, place_of, slope_of
 from onereshape.terms.tensor import Tensor, numbers
+
+
+_INFINITE: Final = (inf, -inf)
 
 
 def _constant(call: Call) -> Sequence[Tensor]:
@@ -69,12 +72,15 @@ def _constant_of_shape(call: Call) -> Sequence[Tensor]:
 
 
 def _range(call: Call) -> Sequence[Tensor]:
-    start, limit, delta = (call.scalar(place) for place in range(3))
     given = call.tensors()
     dtype = given[0].dtype
+    ends = [call.scalar(place) for place in range(3)]
+    if any(each != each or each in _INFINITE or int(each) != each for each in ends):
+        call.refuse("counts in fractions, which engines round as they like")
+    start, limit, delta = map(int, ends)
     if delta == 0:
         call.refuse("its step is 0")
-    count = max(-(-(limit - start) // delta), 0) if dtype.is_integer() else max(ceil((limit - start) / delta), 0)
+    count = max(-(-(limit - start) // delta), 0)
     call.check_size([count])
     values = np.asarray(start + np.arange(count) * delta).astype(dtype.numpy())
     if not any(each.depends for each in given):

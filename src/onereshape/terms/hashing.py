@@ -101,6 +101,23 @@ class Hashing:
         return np.asarray(moved @ self.multipliers(count))
 
     @_wrapping
+    def slide(self, words: Words, axis: int, kernel: int, stride: int, dilation: int, slot: int) -> Words:
+        """The content of each window along an axis; slots keep windows along several axes apart.
+
+        >>> Hashing(1).slide(np.arange(7, dtype=np.uint64), 0, 3, 2, 1, 0).shape
+        (3,)
+        """
+        count = (words.shape[axis] - (kernel - 1) * dilation - 1) // stride + 1
+        before = (slice(None),) * axis
+        total: Words | None = None
+        for place, factor in enumerate(self.taps("tap", slot, kernel)):
+            first = place * dilation
+            part = words[(*before, slice(first, first + (count - 1) * stride + 1, stride))] * factor
+            total = part if total is None else np.add(total, part, out=total)
+        assert total is not None
+        return total
+
+    @_wrapping
     def running(self, words: Words, axis: int) -> Words:
         """The content along an axis up to each place."""
         shape = [1] * words.ndim

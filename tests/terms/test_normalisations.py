@@ -118,7 +118,7 @@ def test_mean_variance_normalization() -> None:
 @pytest.mark.parametrize("size", [1, 3, 5, 21])
 def test_local_response_normalization(size: int) -> None:
     rng = np.random.default_rng(size)
-    node = Node("LRN", 13, [floats(rng, 2, 6, 2, 1)], {"size": size, "alpha": 0.5}, batch=ROWS)
+    node = Node("LRN", 13, [floats(rng, 2, 6, 2, 1)], {"size": size, "alpha": 0.5}, batch=ROWS, rounding=1e-5)
     check(node, rng, 8)
     check(replace(node, batch={0: 2, ~0: 2}), rng, 8)
     changes: list[dict[str, Any]] = [{"size": size + 2}, {"alpha": 0.25}, {"beta": 0.5}, {"bias": 2.0}]

@@ -21,6 +21,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 _MASK: Final = (1 << 64) - 1
 _FIRST, _SECOND = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
 _SHIFT = np.uint64(33)
+_FAR: Final = 1 << 31
+"""Integers below it are linear."""
 _wrapping = np.errstate(over="ignore")
 """Arrays wrap in silence; NumPy minds it of single words."""
 
@@ -31,7 +33,7 @@ class Hashing:
     def __init__(self, seed: int) -> None:
         self.seed = seed & _MASK
         self._multipliers: Words = np.empty(0, np.uint64)
-        self._keys: dict[tuple[Any, ...], int] = {}
+        self._keys: dict[str, int] = {}
         self._taps: dict[tuple[str, int, int], Words] = {}
         self.unit = np.uint64(self.key("integer") | 1)
         """What an integer is multiplied with: h(a + b) = h(a) + h(b), h(c * a) = c * h(a)."""
@@ -42,19 +44,13 @@ class Hashing:
         >>> Hashing(1).key("Relu") == Hashing(1).key("Relu") != Hashing(2).key("Relu")
         True
         """
-        try:
-            return self._keys[parts]
-        except KeyError:
-            pass
-        except TypeError:  # an array among them
-            return self._key(parts)
-        found = self._keys[parts] = self._key(parts)
+        text = repr(tuple(map(_spelled, parts)))  # 1, 1.0 and True are the same to a dict, and 0.0 is -0.0
+        found = self._keys.get(text)
+        if found is None:
+            content = text.encode("utf-8", "surrogatepass")
+            digest = blake2b(content, digest_size=8, key=self.seed.to_bytes(8, "little")).digest()
+            found = self._keys[text] = int.from_bytes(digest, "little")
         return found
-
-    def _key(self, parts: tuple[Any, ...]) -> int:
-        text = repr(parts).encode("utf-8", "surrogatepass")
-        digest = blake2b(text, digest_size=8, key=self.seed.to_bytes(8, "little")).digest()
-        return int.from_bytes(digest, "little")
 
     @_wrapping
     def multipliers(self, count: int) -> Words:
@@ -141,7 +137,7 @@ class Hashing:
             texts = [_text(each) for each in array.ravel()]
             return np.array([self.key("text", each) for each in texts], np.uint64).reshape(array.shape)
         if array.dtype.kind in "iu" or kind.startswith(("INT", "UINT")):
-            return array.astype(np.int64, copy=False).astype(np.uint64) * self.unit
+            return self._integers(array)
         if array.dtype.kind == "b":
             return self._finished(array.astype(np.uint64) + np.uint64(self.key("bool")))
         if array.dtype.kind == "c":
@@ -149,6 +145,20 @@ class Hashing:
             return self.mix(self.key(kind), *(self.constants(pair[..., part], kind) for part in (0, 1)))
         bits = np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}").reshape(array.shape)
         return self._finished(bits.astype(np.uint64) * self.unit + np.uint64(self.key("float", kind)))
+
+    def _integers(self, array: Array) -> Words:
+        """Words for integers: linear, so that sums agree, up to 32 bits.
+
+        What is larger has a word of its own: multiples of 2^63 would be the same in every place.
+        """
+        signed = array.astype(np.int64, copy=False)
+        found: Words = signed.astype(np.uint64) * self.unit
+        far = (signed >= _FAR) | (signed < -_FAR) if signed.size else np.zeros((), bool)
+        if np.any(far):
+            beyond = (signed < 0) & (array.dtype == np.uint64)
+            kind = np.where(beyond, np.uint64(self.key("beyond INT64")), np.uint64(self.key("large")))
+            found = np.where(far, self._finished(found + kind), found)
+        return found
 
     @staticmethod
     def _finished(words: Words) -> Words:
@@ -159,6 +169,13 @@ class Hashing:
         found *= _SECOND
         found ^= found >> _SHIFT
         return found
+
+
+def _spelled(part: Any) -> Any:
+    """A part of a key as its text has all of it; arrays would be shortened."""
+    if isinstance(part, np.ndarray):
+        return part.dtype.str, part.shape, part.tobytes()
+    return part
 
 
 def _text(value: Any) -> bytes:

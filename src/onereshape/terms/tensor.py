@@ -124,9 +124,18 @@ def numbers(values: Array, dtype: ir.DataType | None = None) -> Tensor:
     return Tensor(ir.DataType.from_numpy(values.dtype) if dtype is None else dtype, values=values)
 
 
+_FARTHEST: Final = 1 << 62
+
+
+def moderate(ends: Array) -> bool:
+    """Whether bounds may be negated, and are the same as INT64."""
+    ends = np.asarray(ends)
+    return not ends.size or bool(ends.max() <= _FARTHEST and ends.min() >= -_FARTHEST)
+
+
 def terms(words: Words, dtype: ir.DataType, low: Array | None = None, high: Array | None = None) -> Tensor:
-    """A tensor of terms; bounds are broadcast."""
-    if low is None or high is None:
+    """A tensor of terms; bounds are broadcast, and left out if they are not far from the ends of INT64."""
+    if low is None or high is None or not (moderate(low) and moderate(high)):
         return Tensor(dtype, words=words)
     low, high = (np.broadcast_to(np.asarray(bound, np.int64), words.shape) for bound in (low, high))
     return Tensor(dtype, words=words, low=low, high=high)

@@ -12,10 +12,10 @@ from typing import Any, Final
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.terms.call import Call, Record, record
+from onereshape.terms.call import Call, Record, record, wrapping
 from onereshape.terms.forms import formed, leaning, place_of, sign_of, slope_of
 from onereshape.terms.hashing import Array, Words
-from onereshape.terms.tensor import Tensor, numbers, terms
+from onereshape.terms.tensor import Tensor, moderate, numbers, terms
 
 _BROADCASTS: Final = 7
 """The opset from which operands are broadcast without being told to."""
@@ -59,7 +59,7 @@ def bounded(words: Words, dtype: ir.DataType, low: Any, high: Any) -> Tensor:
         return terms(words, dtype)
     if np.min(low) < info.min or np.max(high) > info.max:
         return terms(words, dtype)
-    return terms(words, dtype, np.asarray(low, np.int64), np.asarray(high, np.int64))
+    return terms(words, dtype, np.asarray(low), np.asarray(high))
 
 
 def bounds(tensor: Tensor) -> tuple[Array | None, Array | None]:
@@ -68,7 +68,8 @@ def bounds(tensor: Tensor) -> tuple[Array | None, Array | None]:
     Bounds say too that a linear form has not wrapped: one that may have gets none, though its type has limits.
     """
     if tensor.values is not None:
-        return tensor.values, tensor.values
+        known = tensor.values.astype(np.int64) if moderate(tensor.values) else None
+        return known, known
     return tensor.low, tensor.high
 
 
@@ -76,8 +77,11 @@ _SAFE: Final = 1 << 31
 """Bounds that may be added and multiplied in int64."""
 
 
-def _small(*arrays: Array | None) -> bool:
-    return all(array is not None and (not array.size or np.abs(array).max() < _SAFE) for array in arrays)
+def small(*arrays: Array | None) -> bool:
+    """Whether linear forms with these bounds may be added and multiplied."""
+    return all(
+        array is not None and (not array.size or (array.max() < _SAFE and array.min() > -_SAFE)) for array in arrays
+    )
 
 
 def _add(call: Call) -> Sequence[Tensor]:
@@ -114,12 +118,24 @@ def _linear(call: Call, left: Tensor, right: Tensor, sign: int) -> Tensor:
     words = np.asarray(one + two if sign > 0 else one - two)
     slope, place = slope_of(left) + sign * slope_of(right), place_of(left) + sign * place_of(right)
     ends = (*bounds(left), *bounds(right))
-    if not _small(*ends):
-        return leaning(terms(words, left.dtype), slope, place)
+    if not small(*ends):
+        if left.known or right.known:
+            return leaning(terms(words, left.dtype), slope, place)
+        return _opaque(call, left, right)
     low, high, first, last = (np.asarray(end, np.int64) for end in ends if end is not None)
     if sign < 0:
         first, last = -last, -first
     return leaning(bounded(words, left.dtype, low + first, high + last), slope, place)
+
+
+def _opaque(call: Call, left: Tensor, right: Tensor) -> Tensor:
+    """A sum, difference or product that may be of any size: were it linear, 2^63 times anything would be 0 or 2^63."""
+    if left.depends or right.depends:
+        call.doubt("adds or multiplies data that have no bounds and numbers that depend on the number of samples")
+    one, two = left.hashed(call.hashing), right.hashed(call.hashing)
+    if call.op == "Sub":
+        return call.mixed(left.dtype, call.key(), one, two)
+    return terms(call.hashing.blend(call.key(), one, two), left.dtype)
 
 
 def _mul(call: Call) -> Sequence[Tensor]:
@@ -140,7 +156,9 @@ def _mul(call: Call) -> Sequence[Tensor]:
         words = np.asarray(other.hashed(call.hashing) * times.astype(np.uint64))
         slope, place = slope_of(other) * times, place_of(other) * times
         low, high = bounds(other)
-        if low is None or high is None or not _small(low, high, times):
+        if low is None or high is None or not small(low, high, times):
+            if times.size and (times.min() < -1 or times.max() > 1):
+                return [_opaque(call, left, right)]
             return [leaning(terms(words, left.dtype), slope, place)]
         ends = np.asarray(low, np.int64) * times, np.asarray(high, np.int64) * times
         return [leaning(bounded(words, left.dtype, np.minimum(*ends), np.maximum(*ends)), slope, place)]
@@ -166,8 +184,9 @@ def _neg(call: Call) -> Sequence[Tensor]:
 
 def truncated(left: Array, right: Array) -> Array:
     """Integers divided towards zero, as C does."""
-    quotient = np.abs(left) // np.abs(right)
-    return np.asarray(np.where((left < 0) != (right < 0), -quotient, quotient)).astype(left.dtype)
+    quotient = left // right
+    above = (quotient * right != left) & ((left < 0) != (right < 0))
+    return np.asarray(quotient + above).astype(left.dtype)
 
 
 def _div(call: Call) -> Sequence[Tensor]:
@@ -244,8 +263,10 @@ def modulo(call: Call, data: Tensor, divisor: Array) -> Tensor:
     if low is not None and high is not None and np.all(low >= 0) and np.all(high < divisor):
         return data.moved(lambda array: np.broadcast_to(array, shape))
     words = call.hashing.mix(
-        call.hashing.key("Mod", 0), data.hashed(call.hashing), call.hashing.constants(divisor.astype(np.int64), "INT64")
+        call.hashing.key("Mod", 0, wrapping(data)), data.hashed(call.hashing), call.hashing.constants(divisor, "INT64")
     )
+    if not moderate(divisor):
+        return terms(words, data.dtype)
     return terms(words, data.dtype, np.zeros((), np.int64), divisor.astype(np.int64) - 1)
 
 
@@ -277,7 +298,9 @@ def _extreme(call: Call) -> Sequence[Tensor]:  # noqa: PLR0911 - one case after 
     if not all(each.known for each in found):
         if any(each.depends for each in found):
             call.doubt("picks one of numbers that depend on the number of samples")
-        words = terms(call.hashing.blend(call.key(), *(each.hashed(call.hashing) for each in found)), found[0].dtype)
+        join = call.hashing.blend if found[0].is_integer else call.hashing.mix  # of 0.0 and -0.0 either may be larger
+        key = call.hashing.key(call.op, *sorted({wrapping(each) for each in found} - {""}))
+        words = terms(join(key, *(each.hashed(call.hashing) for each in found)), found[0].dtype)
         if not found[0].is_integer or len(found) != 2:
             return [words]
         ends = [bounds(each) for each in found]
@@ -303,11 +326,10 @@ def _extreme(call: Call) -> Sequence[Tensor]:  # noqa: PLR0911 - one case after 
 
 
 def _sum(call: Call) -> Sequence[Tensor]:
-    """Sum and Mean of many: floats only."""
+    """Sum and Mean of many: floats only, which two may be added in any order and more may not."""
     found = operands(call)
-    return [
-        terms(call.hashing.blend(call.key(len(found)), *(each.hashed(call.hashing) for each in found)), found[0].dtype)
-    ]
+    join = call.hashing.blend if len(found) == 2 else call.hashing.mix
+    return [terms(join(call.key(len(found)), *(each.hashed(call.hashing) for each in found)), found[0].dtype)]
 
 
 RECORDS: Final[dict[str, Record]] = {

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.terms.call import Call, Record, record
+from onereshape.terms.call import Call, Record, record, wrapping
 from onereshape.terms.forms import formed, leaning, place_of, slope_of
 from onereshape.terms.records.arithmetic import bounded, bounds, operands
 from onereshape.terms.tensor import Tensor, numbers, terms
@@ -31,6 +31,8 @@ _EXACT: Final[dict[str, Any]] = {
 }
 """Done on numbers, as there is one right answer."""
 
+_WHOLE: Final = 1 << 53
+"""Below it engines that go through DOUBLE have integers exactly."""
 _IGNORED: Final = {"consumed_inputs"}
 """A hint of the first opset."""
 
@@ -101,7 +103,8 @@ def cast(call: Call, data: Tensor, kind: ir.DataType) -> Tensor:  # noqa: C901, 
         return numbers(values, kind)
     if data.depends and not (data.is_integer and kind.is_integer()):
         call.doubt("casts a number that depends on the number of samples")
-    words = call.hashing.mix(call.hashing.key("Cast", kind.name, *saturates), data.hashed(call.hashing))
+    key = call.hashing.key("Cast", kind.name, *saturates, call.attribute("round_mode", "up"), wrapping(data))
+    words = call.hashing.mix(key, data.hashed(call.hashing))
     if not kind.is_integer():
         return terms(words, kind)
     if data.dtype == ir.DataType.BOOL:
@@ -151,7 +154,9 @@ def _clip(call: Call) -> Sequence[Tensor]:
         if found.values is not None and end.values is not None:
             found = numbers(np.asarray(pick(found.values, end.values)).astype(found.values.dtype), data.dtype)
             continue
-        words = call.hashing.blend(call.hashing.key(name), found.hashed(call.hashing), end.hashed(call.hashing))
+        join = call.hashing.blend if data.is_integer else call.hashing.mix
+        key = call.hashing.key(name, *sorted({wrapping(found), wrapping(end)} - {""}))
+        words = join(key, found.hashed(call.hashing), end.hashed(call.hashing))
         low, high = bounds(found) if data.is_integer else (None, None)
         if data.is_integer and end.values is not None:
             least = np.iinfo(data.dtype.numpy()).min if low is None else low
@@ -170,6 +175,7 @@ def _pow(call: Call) -> Sequence[Tensor]:
         and left.is_integer
         and right.is_integer
         and np.all(right.values >= 0)
+        and np.all(np.abs(left.values.astype(np.float64)) ** right.values < _WHOLE)
     ):
         return [numbers(np.asarray(np.power(left.values, right.values)).astype(left.values.dtype), left.dtype)]
     return [call.mixed(left.dtype, call.key(), call.words(0), right.hashed(call.hashing))]

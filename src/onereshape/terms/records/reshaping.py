@@ -12,6 +12,7 @@ import numpy as np
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import place_of, sign_of, slope_of
 from onereshape.terms.hashing import Array
+from onereshape.terms.records.arithmetic import bounds
 from onereshape.terms.tensor import Tensor
 
 _TARGET_IS_INPUT: Final = 5
@@ -157,9 +158,9 @@ def joined(call: Call, parts: Sequence[Tensor], axis: int) -> Tensor:
             )
     if all(each.known for each in parts):
         return Tensor(parts[0].dtype, values=together([each.array for each in parts]), **beside)
-    if parts[0].is_integer and all(each.known or each.low is not None for each in parts):
-        beside["low"] = together([each.array.astype(np.int64) if each.known else each.low for each in parts])
-        beside["high"] = together([each.array.astype(np.int64) if each.known else each.high for each in parts])
+    ends = [bounds(each) for each in parts] if parts[0].is_integer else [(None, None)]
+    if all(low is not None for low, _ in ends):
+        beside["low"], beside["high"] = (together([end[side] for end in ends]) for side in (0, 1))
     return Tensor(parts[0].dtype, words=together([each.hashed(call.hashing) for each in parts]), **beside)
 
 

@@ -6,24 +6,32 @@ from typing import Final
 
 from onereshape.terms.call import Record
 from onereshape.terms.records import (
+    along,
     arithmetic,
     comparisons,
     contractions,
+    normalisations,
     picking,
     pointwise,
     pools,
+    recurrent,
+    reductions,
     reshaping,
     shapes,
     windows,
 )
 
 _FAMILIES: Final = (
+    along,
     arithmetic,
     comparisons,
     contractions,
+    normalisations,
     picking,
     pointwise,
     pools,
+    recurrent,
+    reductions,
     reshaping,
     shapes,
     windows,

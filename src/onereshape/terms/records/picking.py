@@ -48,21 +48,6 @@ def check_index(call: Call, index: Tensor, growth: int) -> None:
         call.doubt("picks fixed places of a dim that grows with the number of samples")
 
 
-<<<<<<< HEAD
-def windows(call: Call, index: Tensor, length: int) -> tuple[Words, Array, Array]:
-    """Words of data-dependent indices counted from their lower bounds, and the bounds of what each may pick."""
-    low, high = index.low, index.high
-    if low is None or high is None or (index.size and (low.min() < 0 or high.max() >= length)):
-        if index.depends:
-            call.doubt("picks by a number that depends on the number of samples and has no bounds")
-        index = modulo(call, index, np.asarray(length, np.int64))
-        low, high = np.zeros(index.shape, np.int64), np.full(index.shape, length - 1, np.int64)
-    words = index.hashed(call.hashing) - low.astype(np.uint64) * call.hashing.unit
-    return words, low, high
-
-
-=======
->>>>>>> index
 def growth_of(tensor: Tensor, axis: int) -> int:
     """By how much a dim grows with N."""
     return tensor.growth[axis] if tensor.growth else 0

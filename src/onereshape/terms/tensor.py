@@ -89,6 +89,9 @@ class Tensor:
         for name in _BESIDE:
             array = getattr(self, name)
             beside[name] = None if array is None else move(array)
+        for name in ("slope", "place"):  # those that are left may all be 0
+            if beside[name] is not None and not beside[name].any():
+                beside[name] = None
         return replace(self, **beside, growth=(), _cache={})
 
     def hashed(self, hashing: Hashing) -> Words:

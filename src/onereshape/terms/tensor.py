@@ -115,6 +115,28 @@ class Tensor:
         return found
 
 
+_SMALL: Final = 1 << 24
+"""Constants that are known again by their words; a term looks like one with a probability of 2^-39."""
+
+
+def settled(tensor: Tensor, hashing: Hashing) -> Tensor:
+    """Integers as numbers where all their words are those of small constants, as after a part of a Concat is taken.
+
+    >>> hashing = Hashing(1)
+    >>> words = numbers(np.array([5, -1])).hashed(hashing)
+    >>> settled(terms(words, ir.DataType.INT64), hashing).values
+    array([ 5, -1])
+    """
+    if tensor.words is None or not tensor.is_integer or tensor.dtype.bitwidth < 8:
+        return tensor
+    values = (tensor.words * np.uint64(pow(int(hashing.unit), -1, 1 << 64))).view(np.int64)
+    info = np.iinfo(tensor.dtype.numpy())
+    if np.any((values <= -_SMALL) | (values >= _SMALL) | (values < info.min) | (values > info.max)):
+        return tensor
+    found = values.astype(tensor.dtype.numpy())
+    return replace(tensor, values=found, words=None, low=None, high=None, _cache={})
+
+
 _BESIDE: Final = ("values", "words", "low", "high", "slope", "place")
 
 

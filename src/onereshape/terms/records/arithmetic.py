@@ -67,17 +67,25 @@ def bounds(tensor: Tensor) -> tuple[Array | None, Array | None]:
 
     Bounds say too that a linear form has not wrapped: one that may have gets none, though its type has limits.
     """
-    if tensor.values is not None:
-        return tensor.values, tensor.values
-    return tensor.low, tensor.high
+    if tensor.values is None:
+        return tensor.low, tensor.high
+    if tensor.dtype == ir.DataType.UINT64 and tensor.size and int(tensor.values.max()) > _LARGEST:
+        return None, None
+    values = tensor.values.astype(np.int64)
+    return values, values
 
 
+_LARGEST: Final = (1 << 63) - 1
+"""The largest number that bounds hold."""
 _SAFE: Final = 1 << 31
 """Bounds that may be added and multiplied in int64."""
 
 
-def _small(*arrays: Array | None) -> bool:
-    return all(array is not None and (not array.size or np.abs(array).max() < _SAFE) for array in arrays)
+def small(*arrays: Array | None) -> bool:
+    """Whether bounds are there and may be calculated with."""
+    return all(
+        array is not None and (not array.size or (array.min() > -_SAFE and array.max() < _SAFE)) for array in arrays
+    )
 
 
 def _add(call: Call) -> Sequence[Tensor]:
@@ -110,11 +118,11 @@ def _formed(values: Array, like: Tensor, slope: Any, place: Any) -> Tensor:
 
 
 def _linear(call: Call, left: Tensor, right: Tensor, sign: int) -> Tensor:
-    one, two = left.hashed(call.hashing), right.hashed(call.hashing)
+    one, two = left.linear(call.hashing), right.linear(call.hashing)
     words = np.asarray(one + two if sign > 0 else one - two)
     slope, place = slope_of(left) + sign * slope_of(right), place_of(left) + sign * place_of(right)
     ends = (*bounds(left), *bounds(right))
-    if not _small(*ends):
+    if not small(*ends):
         return leaning(terms(words, left.dtype), slope, place)
     low, high, first, last = (np.asarray(end, np.int64) for end in ends if end is not None)
     if sign < 0:
@@ -137,10 +145,10 @@ def _mul(call: Call) -> Sequence[Tensor]:
         if factor.depends:
             call.doubt("multiplies data with a number that depends on the number of samples")
         times = factor.array.astype(np.int64)
-        words = np.asarray(other.hashed(call.hashing) * times.astype(np.uint64))
+        words = np.asarray(other.linear(call.hashing) * times.astype(np.uint64))
         slope, place = slope_of(other) * times, place_of(other) * times
         low, high = bounds(other)
-        if low is None or high is None or not _small(low, high, times):
+        if low is None or high is None or not small(low, high, times):
             return [leaning(terms(words, left.dtype), slope, place)]
         ends = np.asarray(low, np.int64) * times, np.asarray(high, np.int64) * times
         return [leaning(bounded(words, left.dtype, np.minimum(*ends), np.maximum(*ends)), slope, place)]
@@ -159,15 +167,18 @@ def _neg(call: Call) -> Sequence[Tensor]:
     if not data.is_integer:
         return [call.mixed(data.dtype, call.key(), call.words(0))]
     low, high = bounds(data)
-    words = np.asarray(np.uint64(0) - call.words(0))
+    if not small(low, high):
+        low = high = None
+    words = np.asarray(np.uint64(0) - data.linear(call.hashing))
     found = bounded(words, data.dtype, None if high is None else -high, None if low is None else -low)
     return [leaning(found, np.negative(slope_of(data)), np.negative(place_of(data)))]
 
 
 def truncated(left: Array, right: Array) -> Array:
     """Integers divided towards zero, as C does."""
-    quotient = np.abs(left) // np.abs(right)
-    return np.asarray(np.where((left < 0) != (right < 0), -quotient, quotient)).astype(left.dtype)
+    quotient = np.floor_divide(left, right)
+    short = (quotient * right != left) & ((left < 0) != (right < 0))
+    return np.asarray(np.where(short, quotient + 1, quotient)).astype(left.dtype)
 
 
 def _div(call: Call) -> Sequence[Tensor]:

@@ -91,7 +91,7 @@ def _where(call: Call) -> Sequence[Tensor]:
         place = np.where(chosen, place_of(left), place_of(right))
         if left.known and right.known:
             return [formed(np.where(chosen, left.array, right.array), left.dtype, slope, place)]
-        words = np.where(chosen, left.hashed(call.hashing), right.hashed(call.hashing))
+        words = np.where(chosen, left.linear(call.hashing), right.linear(call.hashing))
         ends = [bounds(each) if each.is_integer else (None, None) for each in (left, right)]
         low, high = (_chosen(chosen, ends[0][side], ends[1][side]) for side in (0, 1))
         found = terms(words, left.dtype, low, high)

@@ -10,7 +10,7 @@ import onnx_ir as ir
 
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import formed, leaning, place_of, slope_of
-from onereshape.terms.records.arithmetic import bounded, bounds, operands
+from onereshape.terms.records.arithmetic import bounded, bounds, operands, small
 from onereshape.terms.tensor import Tensor, numbers, terms
 
 _PLAIN: Final = (
@@ -52,7 +52,7 @@ def _exact(call: Call) -> Sequence[Tensor]:
         return [numbers(np.asarray(_EXACT[call.op](data.values)).astype(data.values.dtype), data.dtype)]
     found = call.mixed(data.dtype, call.key(), call.words(0))
     low, high = bounds(data) if data.is_integer else (None, None)
-    if call.op in {"Relu", "Abs"} and low is not None and high is not None:
+    if call.op in {"Relu", "Abs"} and low is not None and high is not None and small(low, high):
         floor = np.maximum(low, 0) if call.op == "Relu" else np.zeros((), np.int64)
         top = np.maximum(high, 0) if call.op == "Relu" else np.maximum(np.abs(low), np.abs(high))
         return [bounded(found.array, data.dtype, floor, top)]

@@ -160,7 +160,7 @@ def joined(call: Call, parts: Sequence[Tensor], axis: int) -> Tensor:
     if parts[0].is_integer and all(each.known or each.low is not None for each in parts):
         beside["low"] = together([each.array.astype(np.int64) if each.known else each.low for each in parts])
         beside["high"] = together([each.array.astype(np.int64) if each.known else each.high for each in parts])
-    return Tensor(parts[0].dtype, words=together([each.hashed(call.hashing) for each in parts]), **beside)
+    return Tensor(parts[0].dtype, words=together([each.linear(call.hashing) for each in parts]), **beside)
 
 
 def _concat(call: Call) -> Sequence[Tensor]:

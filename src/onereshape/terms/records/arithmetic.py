@@ -19,12 +19,20 @@ from onereshape.terms.tensor import Tensor, numbers, terms
 
 _BROADCASTS: Final = 7
 """The opset from which operands are broadcast without being told to."""
+_MANY: Final = {"Max", "Mean", "Min", "Sum"}
+_MANY_BROADCAST: Final = 8
+"""The opset from which operators of many operands do."""
 
 
 def operands(call: Call) -> list[Tensor]:
     """The operands of an elementwise operator, ready to be broadcast."""
     found = call.tensors()
-    if call.version < _BROADCASTS and len(found) == 2:
+    if not found:
+        call.refuse("it has no operands")
+    if call.op in _MANY:
+        if call.version < _MANY_BROADCAST and len({each.shape for each in found}) > 1:
+            call.refuse(f"the dims {[list(each.shape) for each in found]} differ, and it does not broadcast")
+    elif call.version < _BROADCASTS and len(found) == 2:
         found[1] = _placed(call, *found)
     try:
         call.check_size(np.broadcast_shapes(*(each.shape for each in found)))
@@ -234,9 +242,11 @@ def _divided(call: Call, left: Tensor, right: Tensor) -> Tensor:
 def _mod(call: Call) -> Sequence[Tensor]:
     left, right = operands(call)
     fmod = call.attribute("fmod", 0)
+    if not fmod and not left.is_integer:
+        call.refuse("takes the remainder of floats, and is not told to do it as C does")
     if left.known and right.known:
         if not left.is_integer:
-            return [numbers(np.asarray((np.fmod if fmod else np.mod)(left.array, right.array)), left.dtype)]
+            return [numbers(np.asarray(np.fmod(left.array, right.array)), left.dtype)]
         if not np.all(right.array):
             call.refuse("divides an integer by 0")
         return [_remainder(call, left, right, fmod)]
@@ -280,12 +290,20 @@ def _remainder(call: Call, left: Tensor, right: Tensor, fmod: int) -> Tensor:
     return numbers(values, left.dtype)
 
 
+def ambiguous(tensor: Tensor) -> bool:
+    """Whether engines pick as they like among these numbers and others: where there is a NaN or a negative zero."""
+    if not tensor.known or not tensor.dtype.is_floating_point():
+        return False
+    values = tensor.array.astype(np.float64)
+    return bool(np.any(np.isnan(values)) or np.any((values == 0) & np.signbit(values)))
+
+
 def _extreme(call: Call) -> Sequence[Tensor]:  # noqa: PLR0911 - one case after the other
     found = operands(call)
     pick: Callable[..., Any] = np.minimum if call.op == "Min" else np.maximum
     if len(found) == 1:
         return found
-    if not all(each.known for each in found):
+    if not all(each.known and not ambiguous(each) for each in found):
         if any(each.depends for each in found):
             call.doubt("picks one of numbers that depend on the number of samples")
         words = terms(call.hashing.blend(call.key(), *(each.hashed(call.hashing) for each in found)), found[0].dtype)

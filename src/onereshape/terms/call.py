@@ -120,14 +120,8 @@ class Call:
             self.refuse(f"{count} elements are more than a term run holds")
 
     def key(self, *parts: Any, op: str | None = None) -> int:
-        """The word of the operator and of all that its answer depends on beside its operands: never an axis.
-
-        Integers that may have wrapped are what they are in their type only, which then belongs to it; a word that
-        several operators share (`op`) says that the answer is of that type too, or has its type among the parts.
-        """
-        if op is not None:
-            return self.hashing.key(op, *parts)
-        return self.hashing.key(self.op, *parts, *(wrapping(each) for each in self.inputs if wrapping(each)))
+        """The word of the operator and of all that its answer depends on beside its operands: never an axis."""
+        return self.hashing.key(op or self.op, *parts)
 
     def words(self, place: int) -> Words:
         """The words of an input."""
@@ -140,13 +134,6 @@ class Call:
         except ValueError:
             self.refuse(f"the dims {[list(operand.shape) for operand in operands]} do not go together")
         return terms(self.hashing.mix(key, *operands), dtype)
-
-
-def wrapping(value: Value) -> str:
-    """The type of integer terms that may have wrapped; nothing of others."""
-    if not isinstance(value, Tensor) or value.known or not value.is_integer or value.low is not None:
-        return ""
-    return str(value.dtype.name)
 
 
 Rule = Callable[[Call], Sequence[Value]]

@@ -44,13 +44,15 @@ class Hashing:
         >>> Hashing(1).key("Relu") == Hashing(1).key("Relu") != Hashing(2).key("Relu")
         True
         """
-        text = repr(tuple(map(_spelled, parts)))  # 1, 1.0 and True are the same to a dict, and 0.0 is -0.0
-        found = self._keys.get(text)
+        text = repr([_whole(each) if isinstance(each, np.ndarray) else each for each in parts])
+        found = self._keys.get(text)  # by what is written: 1, 1.0 and True are equal, and so are 0.0 and -0.0
         if found is None:
-            content = text.encode("utf-8", "surrogatepass")
-            digest = blake2b(content, digest_size=8, key=self.seed.to_bytes(8, "little")).digest()
-            found = self._keys[text] = int.from_bytes(digest, "little")
+            found = self._keys[text] = self._key(text.encode("utf-8", "surrogatepass"))
         return found
+
+    def _key(self, text: bytes) -> int:
+        digest = blake2b(text, digest_size=8, key=self.seed.to_bytes(8, "little")).digest()
+        return int.from_bytes(digest, "little")
 
     @_wrapping
     def multipliers(self, count: int) -> Words:
@@ -171,11 +173,9 @@ class Hashing:
         return found
 
 
-def _spelled(part: Any) -> Any:
-    """A part of a key as its text has all of it; arrays would be shortened."""
-    if isinstance(part, np.ndarray):
-        return part.dtype.str, part.shape, part.tobytes()
-    return part
+def _whole(array: Array) -> tuple[str, tuple[int, ...], bytes]:
+    """An array with all its numbers: its repr leaves some out."""
+    return array.dtype.name, array.shape, array.tobytes()
 
 
 def _text(value: Any) -> bytes:

@@ -12,19 +12,27 @@ from typing import Any, Final
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.terms.call import Call, Record, record, wrapping
+from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import formed, leaning, place_of, sign_of, slope_of
 from onereshape.terms.hashing import Array, Words
 from onereshape.terms.tensor import Tensor, moderate, numbers, terms
 
 _BROADCASTS: Final = 7
 """The opset from which operands are broadcast without being told to."""
+_MANY: Final = {"Max", "Mean", "Min", "Sum"}
+_MANY_BROADCAST: Final = 8
+"""The opset from which operators of many operands do."""
 
 
 def operands(call: Call) -> list[Tensor]:
     """The operands of an elementwise operator, ready to be broadcast."""
     found = call.tensors()
-    if call.version < _BROADCASTS and len(found) == 2:
+    if not found:
+        call.refuse("it has no operands")
+    if call.op in _MANY:
+        if call.version < _MANY_BROADCAST and len({each.shape for each in found}) > 1:
+            call.refuse(f"the dims {[list(each.shape) for each in found]} differ, and it does not broadcast")
+    elif call.version < _BROADCASTS and len(found) == 2:
         found[1] = _placed(call, *found)
     try:
         call.check_size(np.broadcast_shapes(*(each.shape for each in found)))
@@ -73,14 +81,16 @@ def bounds(tensor: Tensor) -> tuple[Array | None, Array | None]:
     return tensor.low, tensor.high
 
 
+_LARGEST: Final = (1 << 63) - 1
+"""The largest number that bounds hold."""
 _SAFE: Final = 1 << 31
 """Bounds that may be added and multiplied in int64."""
 
 
 def small(*arrays: Array | None) -> bool:
-    """Whether linear forms with these bounds may be added and multiplied."""
+    """Whether bounds are there and may be calculated with."""
     return all(
-        array is not None and (not array.size or (array.max() < _SAFE and array.min() > -_SAFE)) for array in arrays
+        array is not None and (not array.size or (array.min() > -_SAFE and array.max() < _SAFE)) for array in arrays
     )
 
 
@@ -114,7 +124,7 @@ def _formed(values: Array, like: Tensor, slope: Any, place: Any) -> Tensor:
 
 
 def _linear(call: Call, left: Tensor, right: Tensor, sign: int) -> Tensor:
-    one, two = left.hashed(call.hashing), right.hashed(call.hashing)
+    one, two = left.linear(call.hashing), right.linear(call.hashing)
     words = np.asarray(one + two if sign > 0 else one - two)
     slope, place = slope_of(left) + sign * slope_of(right), place_of(left) + sign * place_of(right)
     ends = (*bounds(left), *bounds(right))
@@ -153,7 +163,7 @@ def _mul(call: Call) -> Sequence[Tensor]:
         if factor.depends:
             call.doubt("multiplies data with a number that depends on the number of samples")
         times = factor.array.astype(np.int64)
-        words = np.asarray(other.hashed(call.hashing) * times.astype(np.uint64))
+        words = np.asarray(other.linear(call.hashing) * times.astype(np.uint64))
         slope, place = slope_of(other) * times, place_of(other) * times
         low, high = bounds(other)
         if low is None or high is None or not small(low, high, times):
@@ -177,16 +187,18 @@ def _neg(call: Call) -> Sequence[Tensor]:
     if not data.is_integer:
         return [call.mixed(data.dtype, call.key(), call.words(0))]
     low, high = bounds(data)
-    words = np.asarray(np.uint64(0) - call.words(0))
+    if not small(low, high):
+        low = high = None
+    words = np.asarray(np.uint64(0) - data.linear(call.hashing))
     found = bounded(words, data.dtype, None if high is None else -high, None if low is None else -low)
     return [leaning(found, np.negative(slope_of(data)), np.negative(place_of(data)))]
 
 
 def truncated(left: Array, right: Array) -> Array:
     """Integers divided towards zero, as C does."""
-    quotient = left // right
-    above = (quotient * right != left) & ((left < 0) != (right < 0))
-    return np.asarray(quotient + above).astype(left.dtype)
+    quotient = np.floor_divide(left, right)
+    short = (quotient * right != left) & ((left < 0) != (right < 0))
+    return np.asarray(np.where(short, quotient + 1, quotient)).astype(left.dtype)
 
 
 def _div(call: Call) -> Sequence[Tensor]:
@@ -242,9 +254,11 @@ def _divided(call: Call, left: Tensor, right: Tensor) -> Tensor:
 def _mod(call: Call) -> Sequence[Tensor]:
     left, right = operands(call)
     fmod = call.attribute("fmod", 0)
+    if not fmod and not left.is_integer:
+        call.refuse("takes the remainder of floats, and is not told to do it as C does")
     if left.known and right.known:
         if not left.is_integer:
-            return [numbers(np.asarray((np.fmod if fmod else np.mod)(left.array, right.array)), left.dtype)]
+            return [numbers(np.asarray(np.fmod(left.array, right.array)), left.dtype)]
         if not np.all(right.array):
             call.refuse("divides an integer by 0")
         return [_remainder(call, left, right, fmod)]
@@ -263,7 +277,7 @@ def modulo(call: Call, data: Tensor, divisor: Array) -> Tensor:
     if low is not None and high is not None and np.all(low >= 0) and np.all(high < divisor):
         return data.moved(lambda array: np.broadcast_to(array, shape))
     words = call.hashing.mix(
-        call.hashing.key("Mod", 0, wrapping(data)), data.hashed(call.hashing), call.hashing.constants(divisor, "INT64")
+        call.hashing.key("Mod", 0), data.hashed(call.hashing), call.hashing.constants(divisor, "INT64")
     )
     words = np.where(divisor == 1, np.uint64(0), words)  # which is the word of 0
     if not moderate(divisor):
@@ -291,17 +305,24 @@ def _remainder(call: Call, left: Tensor, right: Tensor, fmod: int) -> Tensor:
     return numbers(values, left.dtype)
 
 
+def ambiguous(tensor: Tensor) -> bool:
+    """Whether engines pick as they like among these numbers and others: where there is a NaN or a negative zero."""
+    if not tensor.known or not tensor.dtype.is_floating_point():
+        return False
+    values = tensor.array.astype(np.float64)
+    return bool(np.any(np.isnan(values)) or np.any((values == 0) & np.signbit(values)))
+
+
 def _extreme(call: Call) -> Sequence[Tensor]:  # noqa: PLR0911 - one case after the other
     found = operands(call)
     pick: Callable[..., Any] = np.minimum if call.op == "Min" else np.maximum
     if len(found) == 1:
         return found
-    if not all(each.known for each in found):
+    if not all(each.known and not ambiguous(each) for each in found):
         if any(each.depends for each in found):
             call.doubt("picks one of numbers that depend on the number of samples")
         join = call.hashing.blend if found[0].is_integer else call.hashing.mix  # of 0.0 and -0.0 either may be larger
-        key = call.hashing.key(call.op, *sorted({wrapping(each) for each in found} - {""}))
-        words = terms(join(key, *(each.hashed(call.hashing) for each in found)), found[0].dtype)
+        words = terms(join(call.key(), *(each.hashed(call.hashing) for each in found)), found[0].dtype)
         if not found[0].is_integer or len(found) != 2:
             return [words]
         ends = [bounds(each) for each in found]

@@ -161,7 +161,7 @@ def joined(call: Call, parts: Sequence[Tensor], axis: int) -> Tensor:
     ends = [bounds(each) for each in parts] if parts[0].is_integer else [(None, None)]
     if all(low is not None for low, _ in ends):
         beside["low"], beside["high"] = (together([end[side] for end in ends]) for side in (0, 1))
-    return Tensor(parts[0].dtype, words=together([each.hashed(call.hashing) for each in parts]), **beside)
+    return Tensor(parts[0].dtype, words=together([each.linear(call.hashing) for each in parts]), **beside)
 
 
 def _concat(call: Call) -> Sequence[Tensor]:

@@ -141,3 +141,12 @@ def depends(node: Node, rng: np.random.Generator, times: int = 3, *, exact: bool
                     sample = at // (each.size // each.shape[0])
                     rest = [row for row in range(len(differs)) if row != sample]
                     assert not differs[rest].any(), (node, at)
+
+
+def runs(node: Node) -> bool:
+    """Whether onnxruntime takes a node."""
+    try:
+        answers(node)
+    except Exception as error:  # it has many of its own
+        return "onnxruntime" not in type(error).__module__ and not isinstance(error, RuntimeError)
+    return True

@@ -59,7 +59,8 @@ class Node:
 
 def answers(node: Node) -> list[Array]:
     """What onnxruntime gives."""
-    return session(node).run(None, node.feeds())
+    found: list[Array] = session(node).run(None, node.feeds())
+    return found
 
 
 def session(node: Node) -> Any:
@@ -106,7 +107,9 @@ def agrees(node: Node) -> None:
     """Dims and types are onnxruntime's."""
     wanted = answers(node)
     got = run(node, Hashing(1))
-    assert [(each.shape, each.dtype) for each in wanted] == [(each.shape, each.array.dtype if each.known else each.dtype.numpy()) for each in got], node
+    assert [(each.shape, each.dtype) for each in wanted] == [
+        (each.shape, each.array.dtype if each.known else each.dtype.numpy()) for each in got
+    ], node
 
 
 def depends(node: Node, rng: np.random.Generator, times: int = 3, *, exact: bool = False, apart: bool = False) -> None:
@@ -130,12 +133,20 @@ def depends(node: Node, rng: np.random.Generator, times: int = 3, *, exact: bool
             got = engine.run(None, {**feeds, f"x{place}": other})
             for one, two, old, new in zip(base, got, before, after, strict=True):
                 differs = new.hashed(hashing) != old.hashed(hashing)
-                missed = (one != two) & ~((one != one) & (two != two)) & ~differs
+                missed = ~np.isclose(one, two, 0, 0, equal_nan=True) & ~differs
                 assert not missed.any(), (node, place, at)
                 if exact and place == 0:
                     assert not (differs & (one == two)).any(), (node, place, at)
                 if apart and place == 0:
                     sample = at // (each.size // each.shape[0])
                     rest = [row for row in range(len(differs)) if row != sample]
-                    assert differs[sample].any(), (node, at)
                     assert not differs[rest].any(), (node, at)
+
+
+def runs(node: Node) -> bool:
+    """Whether onnxruntime takes a node."""
+    try:
+        answers(node)
+    except Exception as error:  # it has many of its own
+        return "onnxruntime" not in type(error).__module__ and not isinstance(error, RuntimeError)
+    return True

@@ -81,8 +81,6 @@ def bounds(tensor: Tensor) -> tuple[Array | None, Array | None]:
     return tensor.low, tensor.high
 
 
-_LARGEST: Final = (1 << 63) - 1
-"""The largest number that bounds hold."""
 _SAFE: Final = 1 << 31
 """Bounds that may be added and multiplied in int64."""
 

@@ -8,7 +8,9 @@ from onereshape.terms.call import Record
 from onereshape.terms.records import (
     along,
     arithmetic,
+    attention,
     comparisons,
+    losses,
     normalisations,
     picking,
     pointwise,
@@ -16,12 +18,15 @@ from onereshape.terms.records import (
     reductions,
     reshaping,
     shapes,
+    signals,
 )
 
 _FAMILIES: Final = (
     along,
     arithmetic,
+    attention,
     comparisons,
+    losses,
     normalisations,
     picking,
     pointwise,
@@ -29,6 +34,7 @@ _FAMILIES: Final = (
     reductions,
     reshaping,
     shapes,
+    signals,
 )
 
 RECORDS: Final[dict[tuple[str, str], Record]] = {

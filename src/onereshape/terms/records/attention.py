@@ -97,7 +97,8 @@ def _masks(call: Call, query: Tensor, key: Tensor) -> list[Words]:
     if call.has(3):
         mask = call.tensor(3)
         total = key.shape[2]
-        if not 1 < mask.rank <= 4 or mask.shape[-1] > total or (mask.shape[-1] == 1 < total):
+        shorter = mask.shape[-1] < total if mask.rank else True
+        if not 1 < mask.rank <= 4 or mask.shape[-1] > total or (shorter and (call.version < 24 or mask.shape[-1] == 1)):
             call.refuse(f"a mask of {list(mask.shape)} does not fit {total} keys")
         wanted = query.shape[:3][4 - mask.rank :]
         if any(one not in {1, two} for one, two in zip(mask.shape[:-1], wanted, strict=True)):

@@ -45,6 +45,14 @@ def zero(call: Call, tensor: Tensor) -> Words:
     return call.hashing.constants(np.zeros((), tensor.dtype.numpy()), tensor.dtype.name)
 
 
+def switch(call: Call, name: str, default: int = 0) -> bool:
+    """An attribute that is 0 or 1."""
+    found = call.attribute(name, default)
+    if found not in {0, 1}:
+        call.refuse(f"its attribute {name} is {found}")
+    return bool(found)
+
+
 def growth(tensor: Tensor, axes: Sequence[int]) -> bool:
     """Whether one of these dims grows with the number of samples."""
     return any(tensor.growth[axis] for axis in axes) if tensor.growth else False

@@ -31,6 +31,7 @@ class Hashing:
     def __init__(self, seed: int) -> None:
         self.seed = seed & _MASK
         self._multipliers: Words = np.empty(0, np.uint64)
+        self._factors: Words = np.empty(0, np.uint64)
         self._keys: dict[tuple[Any, ...], int] = {}
         self.unit = np.uint64(self.key("integer") | 1)
         """What an integer is multiplied with: h(a + b) = h(a) + h(b), h(c * a) = c * h(a)."""
@@ -55,18 +56,27 @@ class Hashing:
         digest = blake2b(text, digest_size=8, key=self.seed.to_bytes(8, "little")).digest()
         return int.from_bytes(digest, "little")
 
-    @_wrapping
     def multipliers(self, count: int) -> Words:
         """Odd words, one for each place; the first of them are always the same."""
         if len(self._multipliers) < count:
-            places = np.arange(max(count, 1024), dtype=np.uint64)
-            self._multipliers = self._finished(places * self.unit + np.uint64(self.key("place"))) | np.uint64(1)
+            self._multipliers = self._odd("place", count)
         return self._multipliers[:count]
+
+    def _operand_factors(self, count: int) -> Words:
+        """Others than those of places: two folds that are mixed do not let their elements change places."""
+        if len(self._factors) < count:
+            self._factors = self._odd("operand", count)
+        return self._factors[:count]
+
+    @_wrapping
+    def _odd(self, kind: str, count: int) -> Words:
+        places = np.arange(max(count, 1024), dtype=np.uint64)
+        return self._finished(places * self.unit + np.uint64(self.key(kind))) | np.uint64(1)
 
     @_wrapping
     def mix(self, key: int, *operands: Words) -> Words:
         """A function of its operands, in their order; they are broadcast."""
-        odd = self.multipliers(len(operands))
+        odd = self._operand_factors(len(operands))
         total = np.uint64(key)
         for factor, operand in zip(odd, operands, strict=True):
             total = total + operand * factor

@@ -1,8 +1,7 @@
 """Ordered content along axes as one word, ready to be an operand.
 
-A fold is linear.  Two of them side by side in one mix would let an element of the one change places with an element of
-the other, as multipliers commute; so each is mixed by itself, with the number of its elements: an integer 0 has the
-word 0, and would not be seen at the end.
+A fold is linear: one of folds would let elements change places, as multipliers commute, and an integer 0, which has
+the word 0, would not be seen at its end.  So each fold is mixed by itself, with the number of its elements.
 """
 
 from __future__ import annotations

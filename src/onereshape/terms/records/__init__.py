@@ -8,10 +8,12 @@ from onereshape.terms.call import Record
 from onereshape.terms.records import (
     along,
     arithmetic,
+    attention,
     comparisons,
     contractions,
     control,
     einsum,
+    losses,
     normalisations,
     padding,
     patches,
@@ -27,16 +29,19 @@ from onereshape.terms.records import (
     sampling,
     scattering,
     shapes,
+    signals,
     windows,
 )
 
 _FAMILIES: Final = (
     along,
     arithmetic,
+    attention,
     comparisons,
     contractions,
     control,
     einsum,
+    losses,
     normalisations,
     padding,
     patches,
@@ -52,6 +57,7 @@ _FAMILIES: Final = (
     sampling,
     scattering,
     shapes,
+    signals,
     windows,
 )
 

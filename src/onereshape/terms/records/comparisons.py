@@ -81,7 +81,8 @@ def _not(call: Call) -> Sequence[Tensor]:
 
 def _shift(call: Call) -> Sequence[Tensor]:
     left, right = operands(call)
-    return [call.mixed(left.dtype, call.key(call.attribute("direction")), call.words(0), right.hashed(call.hashing))]
+    key = call.key(call.attribute("direction"))
+    return [call.mixed(left.dtype, key, call.words(0), right.hashed(call.hashing))]
 
 
 def _where(call: Call) -> Sequence[Tensor]:

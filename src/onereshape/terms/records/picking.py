@@ -48,6 +48,11 @@ def check_index(call: Call, index: Tensor, growth: int) -> None:
         call.doubt("picks fixed places of a dim that grows with the number of samples")
 
 
+def windows(call: Call, index: Tensor, length: int) -> tuple[Words, Array, Array]:
+    """Words of data-dependent indices counted from their lower bounds, and the bounds of what each may pick."""
+    return _bounded(call, index, length)
+
+
 def growth_of(tensor: Tensor, axis: int) -> int:
     """By how much a dim grows with N."""
     return tensor.growth[axis] if tensor.growth else 0

@@ -39,6 +39,8 @@ class Tensor:
     place: Array | None = None
     growth: tuple[int, ...] = ()
     """By how much each dim grows with N; () where none does."""
+    outer: int = 1
+    """How many times the samples follow one another along the dim that grows."""
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -85,6 +87,10 @@ class Tensor:
         """Whether a dim grows with N."""
         return any(self.growth)
 
+    def inner(self, axis: int) -> int:
+        """How many places of one sample follow one another along a dim that grows; 0 where it does not."""
+        return self.growth[axis] // self.outer if self.growth else 0
+
     def moved(self, move: Move) -> Tensor:
         """The same elements elsewhere, with all that goes beside them; the growth of the dims is found anew."""
         beside: dict[str, Any] = {}
@@ -94,7 +100,7 @@ class Tensor:
         for name in ("slope", "place"):  # those that are left may all be 0
             if beside[name] is not None and not beside[name].any():
                 beside[name] = None
-        return replace(self, **beside, growth=(), _cache={})
+        return replace(self, **beside, growth=(), outer=1, _cache={})
 
     @property
     def wraps(self) -> bool:

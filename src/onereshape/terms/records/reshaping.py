@@ -22,7 +22,11 @@ _SLICES_BY_INPUT: Final = 10
 
 def _reshape(call: Call) -> Sequence[Tensor]:
     data = call.tensor(0)
-    target = call.integers(1) if call.version >= _TARGET_IS_INPUT else [int(each) for each in call.attribute("shape")]
+    target = (
+        call.integers(1, sized=True)
+        if call.version >= _TARGET_IS_INPUT
+        else [int(each) for each in call.attribute("shape")]
+    )
     copies = not call.attribute("allowzero", 0)
     if target.count(-1) > 1 or any(each < -1 for each in target):
         call.refuse(f"the target {target} is none")
@@ -111,7 +115,7 @@ def _unsqueeze(call: Call) -> Sequence[Tensor]:
 
 
 def _expand(call: Call) -> Sequence[Tensor]:
-    data, target = call.tensor(0), call.integers(1)
+    data, target = call.tensor(0), call.integers(1, sized=True)
     if any(each < 0 for each in target):
         call.refuse(f"the target {target} is none")
     try:
@@ -128,7 +132,7 @@ def _tile(call: Call) -> Sequence[Tensor]:
         count, axis = call.scalar(1), call.axis(int(call.scalar(2)), data.rank)
         repeats = [int(count) if each == axis else 1 for each in range(data.rank)]
     else:
-        repeats = call.integers(1)
+        repeats = call.integers(1, sized=True)
     if len(repeats) != data.rank or any(each < 0 for each in repeats):
         call.refuse(f"the repeats {repeats} do not go with the dims {list(data.shape)}")
     call.check_size([dim * each for dim, each in zip(data.shape, repeats, strict=True)])
@@ -182,7 +186,7 @@ def _split(call: Call) -> Sequence[Tensor]:
     whole = data.shape[axis]
     sizes: Sequence[int]
     if call.has(1):
-        sizes = call.integers(1)
+        sizes = call.integers(1, sized=True)
     elif call.attribute("split") is not None:
         sizes = [int(each) for each in call.attribute("split")]
     else:
@@ -213,7 +217,7 @@ def _slice(call: Call) -> Sequence[Tensor]:
         steps: list[int] = [1] * len(starts)
         leaning: list[list[int]] = [[0] * len(starts), [0] * len(starts)]
     else:
-        starts, ends = call.integers(1), call.integers(2)
+        starts, ends = call.integers(1, sized=True), call.integers(2, sized=True)
         axes = call.integers(3) if call.has(3) else None
         steps = call.integers(4) if call.has(4) else [1] * len(starts)
         leaning = [_slopes(call, place) for place in (1, 2)]
@@ -257,7 +261,7 @@ def _check_uniform(call: Call, data: Tensor, axis: int, ends: Sequence[tuple[int
         call.doubt("cuts a dim in a way that is not the same for every number of samples")
         return
     for value, slope in ends:
-        whole = value == slope * call.samples and 0 <= slope <= growth
+        whole = value == slope * call.samples and 0 <= slope <= growth and not slope % max(data.inner(axis), 1)
         if not whole and not (value >= _FAR and not slope):
             call.doubt("cuts a dim in a way that is not the same for every number of samples")
 

@@ -228,6 +228,8 @@ def _slice(call: Call) -> Sequence[Tensor]:
     for axis, start, end, step, lean in zip(places, starts, ends, steps, zip(*leaning, strict=True), strict=True):
         if step == 0:
             call.refuse("a step is 0")
+        if step < 0 and end in _ENDS:
+            call.refuse("goes backwards to the largest number, which engines take for the start")
         if (data.growth and data.growth[axis]) or any(lean):
             _check_uniform(call, data, axis, [(start, lean[0]), (end, lean[1])], step)
         parts[axis] = _part(data.shape[axis], start, end, step)
@@ -249,6 +251,7 @@ def _part(dim: int, start: int, end: int, step: int) -> slice:
     return slice(start, None if end < 0 else end, step)
 
 
+_ENDS: Final = ((1 << 31) - 1, (1 << 63) - 1)
 _FAR: Final = 1 << 31
 """An end that stands for the end: no dim is as large."""
 

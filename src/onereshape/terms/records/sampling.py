@@ -42,7 +42,7 @@ def _grid_sample(call: Call) -> Sequence[Tensor]:
 
 
 def _affine_grid(call: Call) -> Sequence[Tensor]:
-    theta, size = call.tensor(0), call.integers(1)
+    theta, size = call.tensor(0), call.integers(1, sized=True)
     count = len(size) - 2
     if count not in {2, 3} or theta.shape != (size[0], count, count + 1) or min(size) < 1:
         call.refuse(f"the dims {list(theta.shape)} and {size} do not go together")

@@ -8,9 +8,12 @@ from onereshape.terms.call import Record
 from onereshape.terms.records import (
     along,
     arithmetic,
+    attention,
     comparisons,
     contractions,
     control,
+    fused_attention,
+    losses,
     normalisations,
     padding,
     picking,
@@ -21,15 +24,19 @@ from onereshape.terms.records import (
     reshaping,
     scattering,
     shapes,
+    signals,
     windows,
 )
 
 _FAMILIES: Final = (
     along,
     arithmetic,
+    attention,
     comparisons,
     contractions,
     control,
+    fused_attention,
+    losses,
     normalisations,
     padding,
     picking,
@@ -40,6 +47,7 @@ _FAMILIES: Final = (
     reshaping,
     scattering,
     shapes,
+    signals,
     windows,
 )
 

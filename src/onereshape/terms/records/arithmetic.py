@@ -115,11 +115,23 @@ def _linear(call: Call, left: Tensor, right: Tensor, sign: int) -> Tensor:
     slope, place = slope_of(left) + sign * slope_of(right), place_of(left) + sign * place_of(right)
     ends = (*bounds(left), *bounds(right))
     if not _small(*ends):
-        return leaning(terms(words, left.dtype), slope, place)
+        return _unbounded(call, words, left.dtype, slope, place)
     low, high, first, last = (np.asarray(end, np.int64) for end in ends if end is not None)
     if sign < 0:
         first, last = -last, -first
-    return leaning(bounded(words, left.dtype, low + first, high + last), slope, place)
+    found = bounded(words, left.dtype, low + first, high + last)
+    if found.low is None:
+        return _unbounded(call, words, left.dtype, slope, place)
+    return leaning(found, slope, place)
+
+
+def _unbounded(call: Call, words: Words, dtype: ir.DataType, slope: Any, place: Any) -> Tensor:
+    """A linear form that may wrap: in 64 bits words wrap as it does; in fewer bits it is a function of the form."""
+    if dtype in (ir.DataType.INT64, ir.DataType.UINT64) or not words.size:
+        return leaning(terms(words, dtype), slope, place)
+    if np.any(slope) or np.any(place):
+        call.doubt("a number that depends on the number of samples may wrap")
+    return terms(call.hashing.mix(call.hashing.key("wraps", dtype.name), words), dtype)
 
 
 def _mul(call: Call) -> Sequence[Tensor]:
@@ -141,12 +153,16 @@ def _mul(call: Call) -> Sequence[Tensor]:
         slope, place = slope_of(other) * times, place_of(other) * times
         low, high = bounds(other)
         if low is None or high is None or not _small(low, high, times):
-            return [leaning(terms(words, left.dtype), slope, place)]
+            return [_unbounded(call, words, left.dtype, slope, place)]
         ends = np.asarray(low, np.int64) * times, np.asarray(high, np.int64) * times
-        return [leaning(bounded(words, left.dtype, np.minimum(*ends), np.maximum(*ends)), slope, place)]
+        found = bounded(words, left.dtype, np.minimum(*ends), np.maximum(*ends))
+        if found.low is None:
+            return [_unbounded(call, words, left.dtype, slope, place)]
+        return [leaning(found, slope, place)]
     if left.depends or right.depends:
         call.doubt("multiplies data with a number that depends on the number of samples")
-    return [terms(call.hashing.blend(call.key(), call.words(0), _words(call, right)), left.dtype)]
+    key = call.key(left.dtype.name) if left.is_integer else call.key()  # integers wrap as their type does
+    return [terms(call.hashing.blend(key, call.words(0), _words(call, right)), left.dtype)]
 
 
 def _neg(call: Call) -> Sequence[Tensor]:
@@ -161,7 +177,8 @@ def _neg(call: Call) -> Sequence[Tensor]:
     low, high = bounds(data)
     words = np.asarray(np.uint64(0) - call.words(0))
     found = bounded(words, data.dtype, None if high is None else -high, None if low is None else -low)
-    return [leaning(found, np.negative(slope_of(data)), np.negative(place_of(data)))]
+    slope, place = np.negative(slope_of(data)), np.negative(place_of(data))
+    return [_unbounded(call, words, data.dtype, slope, place) if found.low is None else leaning(found, slope, place)]
 
 
 def truncated(left: Array, right: Array) -> Array:

@@ -11,6 +11,8 @@ import onnx
 import pytest
 
 from onereshape.cli import main
+from onereshape.errors import FormatError
+from onereshape.formats.model_files import load, save
 from tests.models import external, model
 
 LINKS: dict[str, Callable[[Path, Path], None]] = {
@@ -41,6 +43,28 @@ def test_the_data_of_an_input(name: str, how: str, tmp_path: Path, monkeypatch: 
 
     assert main([*CASES[name], str(out)]) == 2
     assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("out", ["w", "./sub/../w", "link"])
+def test_data_that_are_not_there_yet(name: str, out: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("sub").mkdir()
+    suffix = SUFFIXES.get(name, ".onnx")
+    inputs("w" + suffix)
+    if out == "link":
+        Path(out + suffix).symlink_to("w" + suffix)
+
+    assert main([*CASES[name], out + suffix]) == 2
+    assert not Path("w" + suffix).exists()
+
+
+def test_a_model_is_not_saved_where_its_data_are_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    inputs("w.onnx")
+    with pytest.raises(FormatError, match="holds the weights of this very model"):
+        save(load("m.onnx"), "w.onnx")
+    assert not Path("w.onnx").exists()
 
 
 def inputs(data: str) -> None:

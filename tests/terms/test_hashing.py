@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import product
 from math import prod
 from typing import Any
@@ -136,7 +136,7 @@ class TestTheKernelsAreTheDefinition:
 
     def test_leaves_and_single_words(self) -> None:
         same(FAST.leaves(7, 3000), PLAIN.leaves(7, 3000))
-        word = np.uint64((1 << 64) - 1)
+        word: Any = np.uint64((1 << 64) - 1)
         same(FAST.mix(7, word, np.arange(3, dtype=np.uint64)), PLAIN.mix(7, word, np.arange(3, dtype=np.uint64)))
 
     def test_more_words_than_there_were_multipliers(self) -> None:
@@ -173,7 +173,7 @@ class TestTheKernelsAreTheDefinition:
 
     def test_what_is_no_operand_is_refused(self) -> None:
         words = np.zeros((2, 3), np.uint64)
-        for call in (
+        calls: list[Callable[[], Words]] = [
             lambda: FAST.mix(1, words, words[:, :2]),
             lambda: FAST.blend(1, words, words.reshape(3, 2)),
             lambda: _terms.fold(words, [0, 0], FAST.multipliers(9), 1),
@@ -183,54 +183,39 @@ class TestTheKernelsAreTheDefinition:
             lambda: _terms.mix(1, FAST.multipliers(1), words, words),
             lambda: _terms.running(words, -1, FAST.multipliers(9), 1),
             lambda: _terms.leaves(-1, 1, 1),
-        ):
+        ]
+        for call in calls:
             with pytest.raises(ValueError, match=r"operands|axes|axis|multipliers|none"):
                 call()
         swapped = np.zeros(3, np.dtype(np.uint64).newbyteorder())
-        for wrong in (np.zeros(3, np.int64), np.zeros(3, np.uint32), np.zeros(3), swapped, np.array([None])):
+        others: list[Any] = [np.zeros(3, np.int64), np.zeros(3, np.uint32), np.zeros(3), swapped, np.array([None])]
+        for wrong in others:
             with pytest.raises(TypeError):
                 FAST.mix(1, wrong)
             with pytest.raises(TypeError):
                 FAST.fold(wrong, [0])
 
 
-def windows(rng: np.random.Generator) -> Iterator[tuple[Words, list[int], list[int], list[int]]]:
-    for rank in (1, 2, 3):
-        for _ in range(40):
-            kernel, strides, dilations = (rng.integers(1, 4, rank).tolist() for _ in range(3))
-            dims = [int(rng.integers(1, 12 - 2 * rank)) for _ in range(rank)]
-            yield strided(rng, (*shapes(rng, 3), *dims)), kernel, strides, dilations
+@pytest.mark.parametrize("seed", range(200))
+def test_windows_slide(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    kernel, stride, dilation, more = (int(each) for each in rng.integers(1, 5, 4))
+    dims = list(shapes(rng))
+    axis = int(rng.integers(0, len(dims) + 1))
+    words = strided(rng, (*dims[:axis], (kernel - 1) * dilation + more, *dims[axis:]))
+    found = FAST.slide(words, axis, kernel, stride, dilation, 1)
+    same(found, PLAIN.slide(words, axis, kernel, stride, dilation, 1))
+    assert found.shape[axis] == (more - 1) // stride + 1
+    for place in range(found.shape[axis]):
+        seen = words.take(place * stride + dilation * np.arange(kernel), axis)
+        same(found.take([place], axis).squeeze(axis), PLAIN._folded(seen, [axis], PLAIN.taps("tap", 1, kernel)))
 
 
 @pytest.mark.parametrize("hashing", [FAST, PLAIN], ids=["kernels", "numpy"])
-def test_windows_are_what_a_kernel_sees(hashing: Hashing) -> None:
-    for words, kernel, strides, dilations in windows(np.random.default_rng(3)):
-        rank = len(kernel)
-        dims = words.shape[words.ndim - rank :]
-        counts = [
-            max((dim - (size - 1) * dilation - 1) // stride + 1, 0)
-            for dim, size, stride, dilation in zip(dims, kernel, strides, dilations, strict=True)
-        ]
-        found = hashing.windows(words, kernel, strides, dilations)
-        assert found.shape == (*words.shape[: words.ndim - rank], *counts)
-        for place in product(*map(range, counts)):
-            seen = words[
-                (
-                    ...,
-                    *(
-                        slice(at * stride, at * stride + (size - 1) * dilation + 1, dilation)
-                        for at, size, stride, dilation in zip(place, kernel, strides, dilations, strict=True)
-                    ),
-                )
-            ]
-            assert np.array_equal(found[(..., *place)], PLAIN.fold(seen, range(words.ndim - rank, words.ndim)))
-
-
-def test_windows_that_make_no_sense() -> None:
-    words = np.zeros((4, 4), np.uint64)
-    for kernel, strides, dilations in (([0], [1], [1]), ([2], [0], [1]), ([2], [1], [-1])):
-        with pytest.raises(ValueError, match="window"):
-            FAST.windows(words, kernel, strides, dilations)
+@pytest.mark.parametrize("window", [(0, 1, 1), (2, 0, 1), (2, 1, -1), (5, 1, 1), (3, 1, 2)])
+def test_windows_that_are_not_there(hashing: Hashing, window: tuple[int, int, int]) -> None:
+    with pytest.raises(ValueError, match="window"):
+        hashing.slide(np.zeros((4, 4), np.uint64), 1, *window, 0)
 
 
 def test_without_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -298,12 +283,13 @@ def test_nothing_linear_survives_mixing() -> None:
     """f(a + d) - f(a) is another for every a, and so are the sums over squares."""
     words = drawn(np.random.default_rng(2), (3, LARGE // 4))
     with np.errstate(over="ignore"):
-        for make in (
+        makers: list[Callable[[Words], Words]] = [
             lambda a: FAST.mix(3, a),
             lambda a: FAST.mix(3, words[0], a),
             lambda a: FAST.mix(3, a, words[0]),
             lambda a: FAST.blend(3, a, words[0]),
-        ):
+        ]
+        for make in makers:
             for step in (1, int(FAST.unit), 1 << 63):
                 unlike(make(words[1] + np.uint64(step)) - make(words[1]))
         square = [FAST.mix(3, a, b) for a in words[:2] for b in words[1:]]

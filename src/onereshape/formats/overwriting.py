@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -20,8 +21,15 @@ def refuse_overwriting(written: Iterable[str], read: str, data: Iterable[str] = 
 
 
 def is_same(one: str, other: str) -> bool:
-    """Whether two names are of one file, whatever links there are."""
+    """Whether two names are of one file, whatever links there are; it need not be there yet."""
     try:
         return Path(one).samefile(other)
-    except (OSError, ValueError):  # one of them is not there
-        return False
+    except (OSError, ValueError):  # one of them is not there, and may be before the other is read
+        return _absolute(one) == _absolute(other)
+
+
+def _absolute(path: str) -> str:
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):
+        return path

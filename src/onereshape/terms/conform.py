@@ -30,7 +30,13 @@ def defaults(found: Any) -> dict[str, Any]:
     known = {name: each.default_value for name, each in found.attributes.items()}
     there = {name: each for name, each in known.items() if each.type != onnx.AttributeProto.UNDEFINED}
     plain = {name: onnx.helper.get_attribute_value(each) for name, each in there.items()}
-    return {name: each.decode() if isinstance(each, bytes) else each for name, each in plain.items()}
+    return {name: _decoded(each) for name, each in plain.items()}
+
+
+def _decoded(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_decoded(each) for each in value]
+    return value.decode() if isinstance(value, bytes) else value
 
 
 @lru_cache(maxsize=4096)
@@ -65,7 +71,7 @@ def check_node(node: ir.Node, found: Any, inputs: Sequence[Value]) -> dict[str, 
         raise NotProven(f"{here}: has no attribute {missing[0]!r}")
     letters: dict[str, str] = {}
     for place, value in enumerate(inputs):
-        _check_type(here, f"input {place}", _sides(found)[0], place, value, letters)
+        _check_type(f"{here}: input {place}", _side(found, 0, place), value, letters)
     return letters
 
 
@@ -73,17 +79,22 @@ def check_results(node: ir.Node, found: Any, results: Sequence[Value], letters: 
     """Refuses results of other types than the schema says, which a rule should not give."""
     here = f"{node.op_type} {node.name or node.outputs[0].name}"
     for place, value in enumerate(results):
-        _check_type(here, f"output {place}", _sides(found)[1], place, value, letters)
+        _check_type(f"{here}: output {place}", _side(found, 1, place), value, letters)
 
 
-def _check_type(here: str, what: str, side: Any, place: int, value: Value, letters: dict[str, str]) -> None:
+def _side(found: Any, which: int, place: int) -> tuple[str, frozenset[str], bool]:
+    """The letter, the types that it allows, and whether it stands for one type: of the last one, if there are many."""
+    side = _sides(found)[which]
     letter, allowed, homogeneous = side[min(place, len(side) - 1)]
+    return letter, allowed, homogeneous or place < len(side) - 1
+
+
+def _check_type(what: str, side: tuple[str, frozenset[str], bool], value: Value, letters: dict[str, str]) -> None:
+    letter, allowed, homogeneous = side
     if not isinstance(value, Tensor):
         return  # sequences and what is left out
     kind = f"tensor({value.dtype.name.lower()})"
-    optional = f"optional({kind})"
-    if kind not in allowed and optional not in allowed:
-        raise NotProven(f"{here}: {what} is a {kind}, which its opset does not take")
-    variadic = place >= len(side) - 1 and not homogeneous
-    if not variadic and letters.setdefault(letter, kind) != kind and kind in allowed:
-        raise NotProven(f"{here}: {what} is a {kind} beside {letters[letter]}")
+    if kind not in allowed and f"optional({kind})" not in allowed:
+        raise NotProven(f"{what} is a {kind}, which its opset does not take")
+    if homogeneous and letters.setdefault(letter, kind) != kind and kind in allowed:
+        raise NotProven(f"{what} is a {kind} beside {letters[letter]}")

@@ -22,7 +22,7 @@ def inputs_of(model: ir.Model) -> list[ir.Value]:
     return [value for value in model.graph.inputs if value.name not in model.graph.initializers]
 
 
-def feed(  # noqa: PLR0913 - all that an input depends on
+def feed(  # noqa: PLR0913, PLR0917 - all that an input depends on
     model: ir.Model,
     hashing: Hashing,
     axes: Mapping[str, int],
@@ -56,7 +56,7 @@ def _dim(dim: Any, sizes: Mapping[str, int], name: str) -> int:
     return size
 
 
-def _leaves(  # noqa: PLR0913
+def _leaves(  # noqa: PLR0913, PLR0917
     hashing: Hashing, name: str, dtype: ir.DataType, dims: Sequence[int], axis: int | None, labels: Sequence[int]
 ) -> Tensor:
     if prod(dims) > 1 << 28:

@@ -46,6 +46,7 @@ class Hashing:
         self._kernels = kernels and available()
         self._multipliers: Words = np.empty(0, np.uint64)
         self._keys: dict[tuple[Any, ...], int] = {}
+        self._taps: dict[tuple[str, int, int], Words] = {}
         self.unit = np.uint64(self.key("integer") | 1)
         """What an integer is multiplied with: h(a + b) = h(a) + h(b), h(c * a) = c * h(a)."""
         self._stir = self.key("stir") | 1
@@ -79,9 +80,19 @@ class Hashing:
         return self._multipliers[:count]
 
     @_wrapping
+    def taps(self, kind: str, slot: int, count: int) -> Words:
+        """Odd words that are none of those of places: content that was folded may be folded or mixed with them."""
+        found = self._taps.get((kind, slot, count))
+        if found is None:
+            places = np.arange(count, dtype=np.uint64)
+            found = self._finished(places * self.unit + np.uint64(self.key(kind, slot))) | np.uint64(1)
+            self._taps[kind, slot, count] = found
+        return found
+
+    @_wrapping
     def mix(self, key: int, *operands: Words) -> Words:
         """A function of its operands, in their order; they are broadcast."""
-        odd = self.multipliers(len(operands))
+        odd = self.taps("operand", 0, len(operands))
         if self._kernels:
             return _terms.mix(key, odd, *operands)
         total: Any = np.uint64(key)
@@ -99,15 +110,17 @@ class Hashing:
             total = total + self._finished(operand + np.uint64(key))
         return self._finished(np.asarray(total))
 
-    @_wrapping
     def fold(self, words: Words, axes: Sequence[int]) -> Words:
         """The content along axes, in its order; the axes are gone."""
         places, count = _places(words, axes)
-        odd = self.multipliers(count)
+        return self._folded(words, places, self.multipliers(count))
+
+    @_wrapping
+    def _folded(self, words: Words, places: Sequence[int], odd: Words) -> Words:
         if self._kernels:
             return _terms.fold(words, places, odd, self._stir)
         rest = [axis for axis in range(words.ndim) if axis not in places]
-        moved = words.transpose(*rest, *places).reshape(*(words.shape[axis] for axis in rest), count)
+        moved = words.transpose(*rest, *places).reshape(*(words.shape[axis] for axis in rest), len(odd))
         return np.asarray(self._summed(moved) @ odd)
 
     def fold_constants(self, array: Array, kind: str, axes: Sequence[int]) -> Words:
@@ -118,34 +131,26 @@ class Hashing:
         values, means, unit, key = self._plain(array, kind)
         return _terms.fold_numbers(values, places, self.multipliers(count), self._stir, means, unit, key)
 
-    def windows(self, words: Words, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]) -> Words:
-        """The content of each window of the last axes, which a kernel of these dims sees; pads are there already.
+    def slide(  # noqa: PLR0913, PLR0917 - what a window is
+        self, words: Words, axis: int, kernel: int, stride: int, dilation: int, slot: int
+    ) -> Words:
+        """The content of each window along an axis; slots keep windows along several axes apart.
 
-        >>> Hashing(1).windows(np.arange(12, dtype=np.uint64).reshape(2, 6), [2], [2], [3]).shape
-        (2, 2)
+        >>> Hashing(1).slide(np.arange(7, dtype=np.uint64), 0, 3, 2, 1, 0).shape
+        (3,)
         """
-        first = words.ndim - len(kernel)
-        reach = [(size - 1) * dilation + 1 for size, dilation in zip(kernel, dilations, strict=True)]
-        if any(size < 1 for size in reach) or any(step < 1 for step in (*strides, *dilations)):
-            raise ValueError(f"a window of {list(kernel)} with steps {list(strides)} and {list(dilations)}")
-        counts = [
-            max((dim - span) // step + 1, 0)
-            for dim, span, step in zip(words.shape[first:], reach, strides, strict=True)
-        ]
-        if not prod(counts):
-            return np.zeros((*words.shape[:first], *counts), np.uint64)
-        steps = words.strides[first:]
+        axis %= words.ndim
+        room = words.shape[axis] - (kernel - 1) * dilation
+        if min(kernel, stride, dilation, room) < 1:
+            raise ValueError(f"no window of {kernel} with steps {stride} and {dilation} in {words.shape[axis]}")
+        count, step = (room - 1) // stride + 1, words.strides[axis]
         seen = np.lib.stride_tricks.as_strided(
             words,
-            (*words.shape[:first], *counts, *kernel),
-            (
-                *words.strides[:first],
-                *(step * by for step, by in zip(steps, strides, strict=True)),
-                *(step * by for step, by in zip(steps, dilations, strict=True)),
-            ),
+            (*words.shape[:axis], count, *words.shape[axis + 1 :], kernel),
+            (*words.strides[:axis], step * stride, *words.strides[axis + 1 :], step * dilation),
             writeable=False,
         )
-        return self.fold(seen, range(seen.ndim - len(kernel), seen.ndim))
+        return self._folded(seen, [words.ndim], self.taps("tap", slot, kernel))
 
     @_wrapping
     def running(self, words: Words, axis: int) -> Words:

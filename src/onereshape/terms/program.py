@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -65,8 +65,8 @@ class Program:
         graph = self.model.graph
         scope: Scope = {}
         for value in graph.inputs:
-            if value.name in feeds:
-                scope[value] = feeds[value.name]
+            if (name := value.name or "") in feeds:
+                scope[value] = feeds[name] if samples else replace(feeds[name], growth=())
             elif not value.is_initializer():
                 raise NotProven(f"input {value.name!r} is not fed")
         with np.errstate(all="ignore"):
@@ -123,7 +123,7 @@ class _Run:
         return all(value is None or (value not in scope and self._constant(value)) for value in node.inputs)
 
     def _constant(self, value: ir.Value) -> bool:
-        return value in self.program.constants or value.const_value is not None
+        return value in self.program.constants or value.is_initializer()
 
     def value(self, value: ir.Value | None, scope: Scope) -> Value:
         """What a value is."""
@@ -133,13 +133,13 @@ class _Run:
             return scope[value]
         constants = self.program.constants
         if value not in constants:
-            tensor = value.const_value
+            tensor = value.const_value if value.is_initializer() else None  # what others found out is not asked
             if tensor is None:
                 raise NotProven(f"{value.name!r} is made by nothing that was run")
             constants[value] = numbers(_array(tensor), tensor.dtype)
         return constants[value]
 
-    def node(
+    def node(  # noqa: C901 - the kinds of nodes there are
         self, node: ir.Node, scope: Scope, opsets: Mapping[str, int], given: Mapping[str, ir.Attr], *, constant: bool
     ) -> Sequence[Value]:
         """What a node makes."""
@@ -312,4 +312,5 @@ def _function_body(op: str, opset: int) -> ir.Function | None:
     proto = found.function_body if found.since_version == opset else None
     if proto is None or not proto.node:
         return None
-    return ir.from_proto(proto)
+    made: ir.Function = ir.from_proto(proto)
+    return made

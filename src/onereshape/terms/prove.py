@@ -97,7 +97,7 @@ def prove_batch(  # noqa: PLR0913 - what a proof depends on
     try:
         check_interface(original, repaired)
         ones = _base(trial, size)
-        not_always = _always(trial, size, ones)
+        not_always = _always(trial, ones)
         always = not not_always
         if not always:
             _at_sizes(trial, size)
@@ -188,7 +188,7 @@ def _one(trial: _Trial, ones: _Ones, label: int) -> None:
     ones.outputs[label], ones.traces[label] = _hashed(trial, found), trace.prints
 
 
-def _always(trial: _Trial, size: int, ones: _Ones) -> str:
+def _always(trial: _Trial, ones: _Ones) -> str:
     """Why what holds for the original's size may not hold for every N; nothing if it does."""
     try:
         _one(trial, ones, 0)
@@ -304,7 +304,7 @@ def _samples(trial: _Trial, size: int, most: int) -> dict[int, dict[str, Words]]
     for labels in pieces:
         outputs, _ = trial.original.run(trial.feeds(trial.original, labels))
         for name, words in _hashed(trial, outputs).items():
-            place = _place_of(trial, name, words)
+            place = _place_of(trial, name)
             rows = [words] * size if place is None else list(samples_first(words, *place, size))
             for label, row in zip(labels, rows, strict=True):
                 dims = _one_shape(words.shape, place, size)
@@ -314,7 +314,7 @@ def _samples(trial: _Trial, size: int, most: int) -> dict[int, dict[str, Words]]
     return found
 
 
-def _place_of(trial: _Trial, name: str, words: Words) -> Place | None:
+def _place_of(trial: _Trial, name: str) -> Place | None:
     if trial.places is not None:
         return trial.places.get(name)
     if name not in trial.found:
@@ -328,7 +328,7 @@ def _one_shape(shape: tuple[int, ...], place: Place | None, size: int) -> tuple[
     return (*shape[: place[0]], shape[place[0]] // size, *shape[place[0] + 1 :])
 
 
-def prove_same(
+def prove_same(  # noqa: PLR0913 - what a proof depends on
     original: ir.Model,
     other: ir.Model,
     settings: Sequence[Mapping[str, int]],

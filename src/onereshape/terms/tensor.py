@@ -42,9 +42,11 @@ class Tensor:
     @property
     def array(self) -> Array:
         """Whichever is there."""
-        found = self.values if self.values is not None else self.words
-        assert found is not None
-        return found
+        if self.values is not None:
+            return self.values
+        if self.words is None:
+            raise TypeError("a tensor has numbers or terms")
+        return self.words
 
     @property
     def known(self) -> bool:
@@ -54,7 +56,7 @@ class Tensor:
     @property
     def shape(self) -> tuple[int, ...]:
         """The dims."""
-        return self.array.shape
+        return tuple(self.array.shape)
 
     @property
     def rank(self) -> int:
@@ -83,17 +85,19 @@ class Tensor:
 
     def moved(self, move: Move) -> Tensor:
         """The same elements elsewhere, with all that goes beside them; the growth of the dims is found anew."""
-        beside = {name: None if (array := getattr(self, name)) is None else move(array) for name in _BESIDE}
+        beside: dict[str, Any] = {}
+        for name in _BESIDE:
+            array = getattr(self, name)
+            beside[name] = None if array is None else move(array)
         return replace(self, **beside, growth=(), _cache={})
 
     def hashed(self, hashing: Hashing) -> Words:
         """A word for each element."""
         if self.words is not None:
             return self.words
-        assert self.values is not None
         found: Words | None = self._cache.get("words")
         if found is None:
-            found = hashing.constants(self.values, self.dtype.name)
+            found = hashing.constants(self.array, self.dtype.name)
             if found.size <= _KEPT:
                 self._cache["words"] = found
         return found

@@ -5,9 +5,43 @@ from __future__ import annotations
 from typing import Final
 
 from onereshape.terms.call import Record
-from onereshape.terms.records import arithmetic, comparisons, picking, pointwise, reshaping, shapes
+from onereshape.terms.records import (
+    along,
+    arithmetic,
+    comparisons,
+    contractions,
+    control,
+    normalisations,
+    padding,
+    picking,
+    pointwise,
+    pools,
+    recurrent,
+    reductions,
+    reshaping,
+    scattering,
+    shapes,
+    windows,
+)
 
-_FAMILIES: Final = (arithmetic, comparisons, picking, pointwise, reshaping, shapes)
+_FAMILIES: Final = (
+    along,
+    arithmetic,
+    comparisons,
+    contractions,
+    control,
+    normalisations,
+    padding,
+    picking,
+    pointwise,
+    pools,
+    recurrent,
+    reductions,
+    reshaping,
+    scattering,
+    shapes,
+    windows,
+)
 
 RECORDS: Final[dict[tuple[str, str], Record]] = {
     ("", op) if isinstance(op, str) else op: each for family in _FAMILIES for op, each in family.RECORDS.items()

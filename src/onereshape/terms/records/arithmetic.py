@@ -83,7 +83,7 @@ def _small(*arrays: Array | None) -> bool:
 def _add(call: Call) -> Sequence[Tensor]:
     left, right = operands(call)
     if left.known and right.known:
-        values = np.add(left.values, right.values)
+        values = np.add(left.array, right.array)
         return [_formed(values, left, slope_of(left) + slope_of(right), place_of(left) + place_of(right))]
     if not left.is_integer:
         return [terms(call.hashing.blend(call.key(), call.words(0), _words(call, right)), left.dtype)]
@@ -93,7 +93,7 @@ def _add(call: Call) -> Sequence[Tensor]:
 def _sub(call: Call) -> Sequence[Tensor]:
     left, right = operands(call)
     if left.known and right.known:
-        values = np.subtract(left.values, right.values)
+        values = np.subtract(left.array, right.array)
         return [_formed(values, left, slope_of(left) - slope_of(right), place_of(left) - place_of(right))]
     if not left.is_integer:
         return [call.mixed(left.dtype, call.key(), call.words(0), _words(call, right))]
@@ -127,17 +127,16 @@ def _mul(call: Call) -> Sequence[Tensor]:
     if left.known and right.known:
         if left.depends and right.depends:
             call.doubt("multiplies two numbers that depend on the number of samples")
-        values = np.multiply(left.values, right.values)
+        values = np.multiply(left.array, right.array)
         if not left.is_integer:
             return [numbers(np.asarray(values), left.dtype)]
-        slope = slope_of(left) * right.values + slope_of(right) * left.values
-        return [_formed(values, left, slope, place_of(left) * right.values + place_of(right) * left.values)]
+        slope = slope_of(left) * right.array + slope_of(right) * left.array
+        return [_formed(values, left, slope, place_of(left) * right.array + place_of(right) * left.array)]
     if left.is_integer and (left.known or right.known):
         factor, other = (left, right) if left.known else (right, left)
-        assert factor.values is not None
         if factor.depends:
             call.doubt("multiplies data with a number that depends on the number of samples")
-        times = factor.values.astype(np.int64)
+        times = factor.array.astype(np.int64)
         words = np.asarray(other.hashed(call.hashing) * times.astype(np.uint64))
         slope, place = slope_of(other) * times, place_of(other) * times
         low, high = bounds(other)
@@ -193,10 +192,9 @@ def _div(call: Call) -> Sequence[Tensor]:
         and low is not None
         and high is not None
     ):
-        assert found.words is not None
         divisor = right.array.astype(np.int64)
         low, high = np.asarray(low, np.int64), np.asarray(high, np.int64)
-        return [bounded(found.words, left.dtype, truncated(*_pair(low, divisor)), truncated(*_pair(high, divisor)))]
+        return [bounded(found.array, left.dtype, truncated(*_pair(low, divisor)), truncated(*_pair(high, divisor)))]
     return [found]
 
 
@@ -271,7 +269,7 @@ def _remainder(call: Call, left: Tensor, right: Tensor, fmod: int) -> Tensor:
     return numbers(values, left.dtype)
 
 
-def _extreme(call: Call) -> Sequence[Tensor]:
+def _extreme(call: Call) -> Sequence[Tensor]:  # noqa: PLR0911 - one case after the other
     found = operands(call)
     pick: Callable[..., Any] = np.minimum if call.op == "Min" else np.maximum
     if len(found) == 1:
@@ -286,8 +284,7 @@ def _extreme(call: Call) -> Sequence[Tensor]:
         lows, highs = [end[0] for end in ends], [end[1] for end in ends]
         if any(end is None for end in (*lows, *highs)):
             return [words]
-        assert words.words is not None
-        return [bounded(words.words, found[0].dtype, pick(*lows), pick(*highs))]
+        return [bounded(words.array, found[0].dtype, pick(*lows), pick(*highs))]
     values = found[0].array
     for each in found[1:]:
         values = np.asarray(pick(values, each.array))

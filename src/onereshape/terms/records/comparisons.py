@@ -102,10 +102,10 @@ def _where(call: Call) -> Sequence[Tensor]:
     if not left.is_integer:
         return [found]
     ends = [bounds(each) for each in (left, right)]
-    if any(end is None for pair in ends for end in pair):
+    lows, highs = [low for low, _ in ends if low is not None], [high for _, high in ends if high is not None]
+    if len(lows) + len(highs) < 4:
         return [found]
-    assert found.words is not None
-    return [terms(found.words, left.dtype, np.minimum(ends[0][0], ends[1][0]), np.maximum(ends[0][1], ends[1][1]))]
+    return [terms(found.array, left.dtype, np.minimum(*lows), np.maximum(*highs))]
 
 
 def _chosen(condition: Any, left: Any, right: Any) -> Any:

@@ -53,10 +53,9 @@ def _exact(call: Call) -> Sequence[Tensor]:
     found = call.mixed(data.dtype, call.key(), call.words(0))
     low, high = bounds(data) if data.is_integer else (None, None)
     if call.op in {"Relu", "Abs"} and low is not None and high is not None:
-        assert found.words is not None
         floor = np.maximum(low, 0) if call.op == "Relu" else np.zeros((), np.int64)
         top = np.maximum(high, 0) if call.op == "Relu" else np.maximum(np.abs(low), np.abs(high))
-        return [bounded(found.words, data.dtype, floor, top)]
+        return [bounded(found.array, data.dtype, floor, top)]
     return [found]
 
 
@@ -87,7 +86,7 @@ def _old_type(call: Call, name: str) -> ir.DataType:
         call.refuse(f"there is no type {name!r}")
 
 
-def cast(call: Call, data: Tensor, kind: ir.DataType) -> Tensor:
+def cast(call: Call, data: Tensor, kind: ir.DataType) -> Tensor:  # noqa: C901, PLR0911 - one case after the other
     """Elements of another type."""
     if kind == data.dtype:
         return data
@@ -118,12 +117,11 @@ def cast(call: Call, data: Tensor, kind: ir.DataType) -> Tensor:
 
 def _odd(data: Tensor, kind: ir.DataType) -> bool:
     """Whether a number has no one right answer in the other type: too large, not finite, or of a small float type."""
-    assert data.values is not None
-    if data.dtype.bitwidth < 16 and data.dtype.is_floating_point() or kind.bitwidth < 16 and kind.is_floating_point():
+    if any(each.bitwidth < 16 and each.is_floating_point() for each in (data.dtype, kind)):
         return True
     if data.dtype.is_floating_point() and kind.is_integer():
         limits = np.iinfo(kind.numpy()) if kind.bitwidth >= 8 else None
-        values = data.values.astype(np.float64)
+        values = data.array.astype(np.float64)
         if limits is None or not np.all(np.isfinite(values)):
             return True
         return bool(values.size and (values.min() < limits.min or values.max() > limits.max))
@@ -144,12 +142,12 @@ def _clip(call: Call) -> Sequence[Tensor]:
     if any(end is not None and end.size != 1 for end in ends):
         call.refuse("its limits are not single numbers")
     found = data
-    for end, name, pick in zip(ends, ("Max", "Min"), (np.maximum, np.minimum), strict=True):
-        if end is None:
+    for limit, name, pick in zip(ends, ("Max", "Min"), (np.maximum, np.minimum), strict=True):
+        if limit is None:
             continue
+        end = limit.moved(lambda array: array.reshape(()))
         if data.depends or end.depends:
             call.doubt("clips by a number that depends on the number of samples")
-        end = end.moved(lambda array: array.reshape(()))
         if found.values is not None and end.values is not None:
             found = numbers(np.asarray(pick(found.values, end.values)).astype(found.values.dtype), data.dtype)
             continue

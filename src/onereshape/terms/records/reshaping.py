@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import prod
 from typing import Any, Final
 
@@ -10,7 +11,8 @@ import numpy as np
 
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import place_of, sign_of, slope_of
-from onereshape.terms.tensor import Tensor, terms
+from onereshape.terms.hashing import Array
+from onereshape.terms.tensor import Tensor
 
 _TARGET_IS_INPUT: Final = 5
 _AXES_ARE_INPUT: Final = 13
@@ -195,7 +197,11 @@ def _split(call: Call) -> Sequence[Tensor]:
     ends = np.cumsum(sizes).tolist()
     places = [slice(end - size, end) for end, size in zip(ends, sizes, strict=True)]
     before = (slice(None),) * axis
-    return [data.moved(lambda array, part=part: array[(*before, part)]) for part in places]
+    return [data.moved(partial(_cut, (*before, part))) for part in places]
+
+
+def _cut(parts: tuple[slice, ...], array: Array) -> Array:
+    return array[parts]
 
 
 def _slice(call: Call) -> Sequence[Tensor]:
@@ -217,8 +223,8 @@ def _slice(call: Call) -> Sequence[Tensor]:
     for axis, start, end, step, lean in zip(places, starts, ends, steps, zip(*leaning, strict=True), strict=True):
         if step == 0:
             call.refuse("a step is 0")
-        if data.growth and data.growth[axis] or any(lean):
-            _check_uniform(call, data, axis, (start, lean[0]), (end, lean[1]), step)
+        if (data.growth and data.growth[axis]) or any(lean):
+            _check_uniform(call, data, axis, [(start, lean[0]), (end, lean[1])], step)
         parts[axis] = _part(data.shape[axis], start, end, step)
     return [data.moved(lambda array: array[tuple(parts)])]
 
@@ -242,16 +248,14 @@ _FAR: Final = 1 << 31
 """An end that stands for the end: no dim is as large."""
 
 
-def _check_uniform(
-    call: Call, data: Tensor, axis: int, start: tuple[int, int], end: tuple[int, int], step: int
-) -> None:
+def _check_uniform(call: Call, data: Tensor, axis: int, ends: Sequence[tuple[int, int]], step: int) -> None:
     """Doubts a cut along a dim that grows, unless it is at multiples of N for every N."""
     growth = data.growth[axis] if data.growth else 0
     dim = data.shape[axis]
     if step != 1 or dim != growth * call.samples:
         call.doubt("cuts a dim in a way that is not the same for every number of samples")
         return
-    for value, slope in (start, end):
+    for value, slope in ends:
         whole = value == slope * call.samples and 0 <= slope <= growth
         if not whole and not (value >= _FAR and not slope):
             call.doubt("cuts a dim in a way that is not the same for every number of samples")

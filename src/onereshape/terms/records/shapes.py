@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil
-from typing import Any, Final
+from math import isfinite
+from typing import Final
 
 import numpy as np
 import onnx_ir as ir
@@ -69,12 +69,15 @@ def _constant_of_shape(call: Call) -> Sequence[Tensor]:
 
 
 def _range(call: Call) -> Sequence[Tensor]:
-    start, limit, delta = (call.scalar(place) for place in range(3))
     given = call.tensors()
     dtype = given[0].dtype
+    ends = [call.scalar(place) for place in range(3)]
+    if not all(isfinite(each) and int(each) == each for each in ends):
+        call.refuse("counts in fractions, which engines round as they like")
+    start, limit, delta = map(int, ends)
     if delta == 0:
         call.refuse("its step is 0")
-    count = max(-(-(limit - start) // delta), 0) if dtype.is_integer() else max(ceil((limit - start) / delta), 0)
+    count = max(-(-(limit - start) // delta), 0)
     call.check_size([count])
     values = np.asarray(start + np.arange(count) * delta).astype(dtype.numpy())
     if not any(each.depends for each in given):
@@ -94,7 +97,8 @@ def _eye(call: Call) -> Sequence[Tensor]:
     if data.rank != 2:
         call.refuse("its data are no matrix")
     dtype = data.dtype if kind is None else ir.DataType(kind)
-    return [numbers(np.eye(*data.shape, k=call.attribute("k", 0), dtype=dtype.numpy()), dtype)]
+    rows, columns = data.shape
+    return [numbers(np.eye(rows, columns, k=call.attribute("k", 0), dtype=dtype.numpy()), dtype)]
 
 
 RECORDS: Final[dict[str, Record]] = {

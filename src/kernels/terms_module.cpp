@@ -23,9 +23,14 @@ constexpr Index wide = sizeof(Word);
 // Whether the elements are plain numbers of this machine.
 void check(const py::array& array, const char* kinds, Index itemsize) {
     const py::dtype dtype = array.dtype();
+    const std::uint16_t one = 1;
+    const char own = onereshape::read<std::uint8_t>(reinterpret_cast<const char*>(&one)) == 1 ? '<' : '>';
     const char order = dtype.byteorder();
-    const bool mine = (order == '=' || order == '|') && std::string(kinds).find(dtype.kind()) != std::string::npos;
-    if (!mine || (itemsize != 0 && dtype.itemsize() != itemsize)) throw py::type_error("an array of another type");
+    const bool native = order == '=' || order == '|' || order == own;
+    const bool kind = std::string(kinds).find(dtype.kind()) != std::string::npos;
+    if (!native || !kind || (itemsize != 0 && dtype.itemsize() != itemsize)) {
+        throw py::type_error("an array of another type");
+    }
 }
 
 std::vector<py::array> words_of(const py::args& operands) {

@@ -129,6 +129,13 @@ class TestTheKernelsAreTheDefinition:
         for axis in range(len(shape)):
             same(FAST.running(words, axis), PLAIN.running(words, axis))
 
+    def test_a_byte_order_that_is_said(self) -> None:
+        values = np.arange(6, dtype=np.int32)
+        said = values.view(values.dtype.newbyteorder("<" if sys.byteorder == "little" else ">"))
+        same(FAST.constants(said, "INT32"), PLAIN.constants(values, "INT32"))
+        swapped = values.astype(values.dtype.newbyteorder())
+        same(FAST.constants(swapped, "INT32"), PLAIN.constants(values, "INT32"))
+
     def test_of_nothing(self) -> None:
         same(FAST.mix(7), PLAIN.mix(7))
         same(FAST.blend(7), PLAIN.blend(7))

@@ -144,6 +144,8 @@ class TestTheKernelsAreTheDefinition:
     def test_leaves_and_single_words(self) -> None:
         same(FAST.leaves(7, 3000), PLAIN.leaves(7, 3000))
         word: Any = np.uint64((1 << 64) - 1)
+        number: Any = np.int64(-3)
+        same(FAST.constants(number, "INT64"), PLAIN.constants(number, "INT64"))
         same(FAST.mix(7, word, np.arange(3, dtype=np.uint64)), PLAIN.mix(7, word, np.arange(3, dtype=np.uint64)))
 
     def test_more_words_than_there_were_multipliers(self) -> None:

@@ -174,6 +174,7 @@ class Hashing:
     @_wrapping
     def constants(self, array: Array, kind: str) -> Words:
         """Words for numbers by their value: integers are linear, all else goes by its bits."""
+        array = np.asarray(array)  # a single number too
         if array.dtype == object or array.dtype.kind in "USO":
             texts = [_text(each) for each in array.ravel()]
             return np.array([self.key("text", each) for each in texts], np.uint64).reshape(array.shape)

@@ -19,7 +19,7 @@ from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import place_of, slope_of
 from onereshape.terms.hashing import Array, Words
 from onereshape.terms.records.arithmetic import bounds, modulo
-from onereshape.terms.tensor import Tensor, terms
+from onereshape.terms.tensor import Tensor, settled, terms
 
 _BOXES: Final = 1 << 14
 """Different ranges that the indices of one node may have."""
@@ -91,7 +91,7 @@ def reach(call: Call, index: Tensor, lengths: Sequence[int]) -> Reach:
         numbers = [places(call, column(index, axis), length) for axis, length in enumerate(lengths)]
         low = np.stack(numbers, -1)
         return Reach(low, low, (np.zeros(low.shape[:-1], np.uint64),) * len(lengths))
-    parts = [_bounded(call, column(index, axis), length) for axis, length in enumerate(lengths)]
+    parts = [_bounded(call, settled(column(index, axis), call.hashing), length) for axis, length in enumerate(lengths)]
     low, high = (np.stack([part[side] for part in parts], -1) for side in (1, 2))
     columns = [np.where(low[..., axis] == high[..., axis], np.uint64(0), part[0]) for axis, part in enumerate(parts)]
     return Reach(low, high, tuple(columns))
@@ -105,6 +105,9 @@ def column(index: Tensor, axis: int) -> Tensor:
 def _bounded(call: Call, index: Tensor, length: int) -> tuple[Words, Array, Array]:
     """Words of data-dependent indices counted from their lower bounds, and their bounds."""
     low, high = index.low, index.high
+    if index.known:
+        low = places(call, index, length)
+        return np.zeros(index.shape, np.uint64), low, low
     if not index.size or length == 1:
         nothing = np.zeros(index.shape, np.int64)
         return nothing.astype(np.uint64), nothing, nothing

@@ -240,15 +240,24 @@ def _mod(call: Call) -> Sequence[Tensor]:
 
 
 def modulo(call: Call, data: Tensor, divisor: Array) -> Tensor:
-    """Integer terms modulo positive numbers: what is within [0, L) already stays as it is."""
+    """Integer terms modulo positive numbers: what lies between two multiples is moved, so that it stays linear."""
     shape = np.broadcast_shapes(data.shape, divisor.shape)
+    divisor = np.broadcast_to(divisor.astype(np.int64), shape)
     low, high = bounds(data)
     if low is not None and high is not None and np.all(low >= 0) and np.all(high < divisor):
         return data.moved(lambda array: np.broadcast_to(array, shape))
-    words = call.hashing.mix(
-        call.hashing.key("Mod", 0), data.hashed(call.hashing), call.hashing.constants(divisor.astype(np.int64), "INT64")
-    )
-    return terms(words, data.dtype, np.zeros((), np.int64), divisor.astype(np.int64) - 1)
+    constant = call.hashing.constants(divisor, "INT64")
+    words = call.hashing.mix(call.hashing.key("Mod", 0), data.hashed(call.hashing), constant)
+    first, last = np.zeros(shape, np.int64), divisor - 1
+    if low is not None and high is not None:
+        turns = low // divisor
+        within = turns == high // divisor
+        moved = data.hashed(call.hashing) - turns.astype(np.uint64) * constant
+        words = np.where(within, moved, words)
+        first = np.where(within, low - turns * divisor, first)
+        last = np.where(within, high - turns * divisor, last)
+    words = np.where(first == last, first.astype(np.uint64) * call.hashing.unit, words)
+    return terms(words, data.dtype, first, last)
 
 
 def _remainder(call: Call, left: Tensor, right: Tensor, fmod: int) -> Tensor:

@@ -14,6 +14,7 @@ from onereshape.terms.records import (
     pointwise,
     reshaping,
     scattering,
+    sequences,
     shapes,
 )
 
@@ -26,6 +27,7 @@ _FAMILIES: Final = (
     pointwise,
     reshaping,
     scattering,
+    sequences,
     shapes,
 )
 

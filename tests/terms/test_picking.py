@@ -11,7 +11,7 @@ from numpy.random import Generator
 
 from tests.terms.indexing_law import Case, check, numbered, on_terms, words
 
-KINDS = (np.int32, np.int64)
+KINDS = ("int32", "int64")
 
 
 def _dims(rng: Generator, least: int, most: int) -> tuple[int, ...]:
@@ -19,7 +19,7 @@ def _dims(rng: Generator, least: int, most: int) -> tuple[int, ...]:
 
 
 def _data(rng: Generator, dims: tuple[int, ...]) -> Any:
-    dtype = rng.choice([np.float32, np.int64])
+    dtype = str(rng.choice(["float32", "int64"]))
     return rng.permutation(int(np.prod(dims))).reshape(dims).astype(dtype) + 10
 
 
@@ -30,7 +30,7 @@ def _known(rng: Generator, *names: str) -> frozenset[str]:
 def _gather(rng: Generator) -> Case:
     dims = _dims(rng, 1, 4)
     axis = int(rng.integers(-len(dims), len(dims)))
-    index = rng.integers(-dims[axis], dims[axis], _dims(rng, 0, 2)).astype(rng.choice(KINDS))
+    index = rng.integers(-dims[axis], dims[axis], _dims(rng, 0, 2)).astype(str(rng.choice(KINDS)))
     return Case(
         "Gather",
         [("x", _data(rng, dims)), ("i", index)],
@@ -46,7 +46,7 @@ def _gather_elements(rng: Generator) -> Case:
     axis = int(rng.integers(-len(dims), len(dims)))
     around = [int(rng.integers(1, dim + 1)) if rng.random() < 0.3 else dim for dim in dims]
     around[axis] = int(rng.integers(1, 5))
-    index = rng.integers(-dims[axis], dims[axis], around).astype(rng.choice(KINDS))
+    index = rng.integers(-dims[axis], dims[axis], around).astype(str(rng.choice(KINDS)))
     return Case(
         "GatherElements",
         [("x", _data(rng, dims)), ("i", index)],
@@ -80,15 +80,34 @@ MAKERS = {"Gather": _gather, "GatherElements": _gather_elements, "GatherND": _ga
 @pytest.mark.parametrize("op", MAKERS)
 def test_whatever_changes_changes_in_terms(op: str) -> None:
     rng = np.random.default_rng(7)
-    held = sum(check(MAKERS[op](rng), rng, 3) for _ in range(120))
-    assert held == 120
+    held = sum(check(MAKERS[op](rng), rng, 3) for _ in range(60))
+    assert held == 60
 
 
 @pytest.mark.parametrize("op", MAKERS)
 def test_known_indices_move_exactly(op: str) -> None:
     rng = np.random.default_rng(8)
-    for _ in range(100):
+    for _ in range(60):
         case = replace(MAKERS[op](rng), known=frozenset({"i"}))
         case = case.with_input("x", case.arrays["x"].astype(np.int64))
         mine, wanted = numbered(case, "x")
         np.testing.assert_array_equal(mine, wanted, str(case))
+
+
+def test_other_content_gives_other_words() -> None:
+    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    i = np.zeros((2, 3, 4), np.int64)
+    found = [words(on_terms(Case("GatherElements", [("x", x), ("i", i)], {"axis": axis})))[0] for axis in range(3)]
+    for one in range(3):
+        for two in range(one):
+            assert not np.any(found[one] == found[two])
+
+
+def test_rows_stay_apart() -> None:
+    """By its own indices with batch_dims a sample reads nothing of another."""
+    x, i = np.zeros((3, 4, 2), np.float32), np.zeros((3, 5, 1), np.int64)
+    case = Case("GatherND", [("x", x), ("i", i)], {"batch_dims": 1})
+    before = words(on_terms(case))[0]
+    for name in "xi":
+        after = words(on_terms(case, (name, (1, 2, 0))))[0]
+        assert [bool(np.any(each)) for each in before != after] == [False, True, False]

@@ -228,7 +228,7 @@ def _non_zero(call: Call) -> Sequence[Tensor]:
     data = call.tensor(0)
     values = call.numbers(0)
     if not data.rank:
-        return [numbers(np.zeros((0, int(bool(values))), np.int64))]
+        call.refuse("engines do not agree on what it makes of one number")
     found = np.stack(np.nonzero(values)).astype(np.int64)
     if data.growth == (1,) and found.size == data.size == call.samples:
         return [formed(found, ir.DataType.INT64, 0, 1)]  # old models count the samples so

@@ -35,6 +35,9 @@ class Tensor:
     high: Array | None = None
     slope: Array | None = None
     place: Array | None = None
+    least: Array | None = None
+    most: Array | None = None
+    """Bounds where only some elements have any: the ends of int64 stand for none."""
     growth: tuple[int, ...] = ()
     """By how much each dim grows with N; () where none does."""
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
@@ -84,6 +87,9 @@ class Tensor:
     def moved(self, move: Move) -> Tensor:
         """The same elements elsewhere, with all that goes beside them; the growth of the dims is found anew."""
         beside = {name: None if (array := getattr(self, name)) is None else move(array) for name in _BESIDE}
+        for name in ("slope", "place"):
+            if (array := beside[name]) is not None and not np.any(array):
+                beside[name] = None  # of some elements that depend on N, these do not
         return replace(self, **beside, growth=(), _cache={})
 
     def hashed(self, hashing: Hashing) -> Words:
@@ -108,7 +114,7 @@ class Tensor:
         return found
 
 
-_BESIDE: Final = ("values", "words", "low", "high", "slope", "place")
+_BESIDE: Final = ("values", "words", "low", "high", "slope", "place", "least", "most")
 
 
 def numbers(values: Array, dtype: ir.DataType | None = None) -> Tensor:

@@ -7,6 +7,7 @@ only through operations that IEEE 754 rounds correctly.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -72,12 +73,43 @@ def bounds(tensor: Tensor) -> tuple[Array | None, Array | None]:
     return tensor.low, tensor.high
 
 
+_ENDS: Final = np.iinfo(np.int64)
+"""They stand for no bounds."""
+
+
+def each_bounds(tensor: Tensor) -> tuple[Array, Array]:
+    """The bounds of each integer, or the ends of int64."""
+    low, high = bounds(tensor)
+    if low is not None and high is not None and low.dtype != np.uint64:
+        return low.astype(np.int64, copy=False), high.astype(np.int64, copy=False)
+    if tensor.least is not None and tensor.most is not None:
+        return tensor.least, tensor.most
+    none = np.broadcast_to(np.int64(0), tensor.shape)
+    return none + _ENDS.min, none + _ENDS.max
+
+
+def partly_bounded(tensor: Tensor, low: Array, high: Array, held: Array) -> Tensor:
+    """Integer terms with bounds where they hold and are within the type."""
+    if tensor.dtype.bitwidth < 8 or tensor.low is not None:
+        return tensor
+    info = np.iinfo(tensor.dtype.numpy())
+    held = np.broadcast_to(held & (low >= info.min) & (high <= min(info.max, _ENDS.max)), tensor.shape)
+    if not np.any(held):
+        return tensor
+    return replace(tensor, least=np.where(held, low, _ENDS.min), most=np.where(held, high, _ENDS.max), _cache={})
+
+
 _SAFE: Final = 1 << 31
 """Bounds that may be added and multiplied in int64."""
 
 
 def _small(*arrays: Array | None) -> bool:
     return all(array is not None and (not array.size or np.abs(array).max() < _SAFE) for array in arrays)
+
+
+def _held(low: Array, high: Array) -> Array:
+    """Which bounds may be added and multiplied in int64."""
+    return np.asarray((low > -_SAFE) & (high < _SAFE))
 
 
 def _add(call: Call) -> Sequence[Tensor]:
@@ -115,7 +147,10 @@ def _linear(call: Call, left: Tensor, right: Tensor, sign: int) -> Tensor:
     slope, place = slope_of(left) + sign * slope_of(right), place_of(left) + sign * place_of(right)
     ends = (*bounds(left), *bounds(right))
     if not _small(*ends):
-        return leaning(terms(words, left.dtype), slope, place)
+        found = leaning(terms(words, left.dtype), slope, place)
+        mine, other = each_bounds(left), each_bounds(right)
+        other = other if sign > 0 else (-other[1], -other[0])
+        return partly_bounded(found, mine[0] + other[0], mine[1] + other[1], _held(*mine) & _held(*other))
     low, high, first, last = (np.asarray(end, np.int64) for end in ends if end is not None)
     if sign < 0:
         first, last = -last, -first
@@ -142,7 +177,11 @@ def _mul(call: Call) -> Sequence[Tensor]:
         slope, place = slope_of(other) * times, place_of(other) * times
         low, high = bounds(other)
         if low is None or high is None or not _small(low, high, times):
-            return [leaning(terms(words, left.dtype), slope, place)]
+            found = leaning(terms(words, left.dtype), slope, place)
+            one, safe = each_bounds(other), np.abs(times) < _SAFE
+            low, high = np.minimum(one[0] * times, one[1] * times), np.maximum(one[0] * times, one[1] * times)
+            low, high = np.where(times == 0, 0, low), np.where(times == 0, 0, high)
+            return [partly_bounded(found, low, high, (safe & _held(*one)) | (times == 0))]
         ends = np.asarray(low, np.int64) * times, np.asarray(high, np.int64) * times
         return [leaning(bounded(words, left.dtype, np.minimum(*ends), np.maximum(*ends)), slope, place)]
     if left.depends or right.depends:
@@ -234,7 +273,9 @@ def _mod(call: Call) -> Sequence[Tensor]:
     if left.depends or right.depends:
         call.doubt("takes the remainder of a number that depends on the number of samples")
     found = call.mixed(left.dtype, call.key(fmod), call.words(0), _words(call, right))
-    if fmod or not left.is_integer or not right.known or not right.size or np.min(right.array) <= 0:
+    if fmod or not left.is_integer or not right.known or not right.size:
+        return [found]
+    if np.min(right.array) <= 0 or np.max(right.array) > _ENDS.max:
         return [found]
     return [modulo(call, left, right.array)]
 
@@ -243,19 +284,17 @@ def modulo(call: Call, data: Tensor, divisor: Array) -> Tensor:
     """Integer terms modulo positive numbers: what lies between two multiples is moved, so that it stays linear."""
     shape = np.broadcast_shapes(data.shape, divisor.shape)
     divisor = np.broadcast_to(divisor.astype(np.int64), shape)
-    low, high = bounds(data)
-    if low is not None and high is not None and np.all(low >= 0) and np.all(high < divisor):
-        return data.moved(lambda array: np.broadcast_to(array, shape))
+    low, high = each_bounds(data)
+    if np.all(low >= 0) and np.all(high < divisor):
+        found = data.moved(lambda array: np.broadcast_to(array, shape))
+        return found if found.known or found.low is not None else replace(found, low=found.least, high=found.most)
     constant = call.hashing.constants(divisor, "INT64")
     words = call.hashing.mix(call.hashing.key("Mod", 0), data.hashed(call.hashing), constant)
-    first, last = np.zeros(shape, np.int64), divisor - 1
-    if low is not None and high is not None:
-        turns = low // divisor
-        within = turns == high // divisor
-        moved = data.hashed(call.hashing) - turns.astype(np.uint64) * constant
-        words = np.where(within, moved, words)
-        first = np.where(within, low - turns * divisor, first)
-        last = np.where(within, high - turns * divisor, last)
+    turns = low // divisor
+    within = turns == high // divisor
+    words = np.where(within, data.hashed(call.hashing) - turns.astype(np.uint64) * constant, words)
+    first = np.where(within, low - turns * divisor, 0)
+    last = np.where(within, high - turns * divisor, divisor - 1)
     words = np.where(first == last, first.astype(np.uint64) * call.hashing.unit, words)
     return terms(words, data.dtype, first, last)
 

@@ -18,7 +18,7 @@ import numpy as np
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import place_of, slope_of
 from onereshape.terms.hashing import Array, Words
-from onereshape.terms.records.arithmetic import bounds, modulo
+from onereshape.terms.records.arithmetic import bounds, each_bounds, modulo
 from onereshape.terms.tensor import Tensor, terms
 
 _BOXES: Final = 1 << 14
@@ -104,17 +104,16 @@ def column(index: Tensor, axis: int) -> Tensor:
 
 def _bounded(call: Call, index: Tensor, length: int) -> tuple[Words, Array, Array]:
     """Words of data-dependent indices counted from their lower bounds, and their bounds."""
-    low, high = index.low, index.high
     if not index.size or length == 1:
         nothing = np.zeros(index.shape, np.int64)
         return nothing.astype(np.uint64), nothing, nothing
-    if low is None or high is None or low.min() < 0 or high.max() >= length:
-        if index.depends:
+    low, high = each_bounds(index)
+    beyond = (low < 0) | (high >= length)
+    if np.any(beyond):
+        if np.any(beyond & ((np.asarray(slope_of(index)) != 0) | (np.asarray(place_of(index)) != 0))):
             call.doubt("picks by a number that depends on the number of samples and has no bounds")
         index = modulo(call, index, np.asarray(length, np.int64))
-        low, high = index.low, index.high
-    if low is None or high is None:
-        call.refuse("its indices have no bounds")
+        low, high = each_bounds(index)
     return index.hashed(call.hashing) - low.astype(np.uint64) * call.hashing.unit, low, high
 
 

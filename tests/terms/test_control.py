@@ -25,7 +25,7 @@ def _graph(text: str, inputs: Sequence[tuple[str, int, Any]], outputs: Sequence[
         made, _, call = line.partition(" = ")
         call, _, attributes = call.partition(";")
         op, _, names = call.strip().rstrip(")").partition("(")
-        given = {name: int(value) for name, value in (each.split("=") for each in attributes.split())}
+        given: dict[str, Any] = {name: int(value) for name, value in (each.split("=") for each in attributes.split())}
         nodes.append(
             helper.make_node(op, [each.strip() for each in names.split(",") if each], made.split(","), **given)
         )
@@ -152,9 +152,11 @@ def _scan(opset: int, **attributes: Any) -> Case:
         [("v", FLOAT, [3]), ("a", FLOAT, [3]), ("b", FLOAT, [3])],
         [("w", FLOAT, [3]), ("z", FLOAT, [3])],
     )
-    a, b = (np.arange(12, dtype=np.float32) + start for start in (1, 40))
     axes = attributes.get("scan_input_axes", [0, 0])
-    a, b = (each.reshape((4, 3) if axis == 0 else (3, 4)) for each, axis in zip((a, b), axes, strict=True))
+    a, b = (
+        (np.arange(12, dtype=np.float32) + start).reshape((4, 3) if axis == 0 else (3, 4))
+        for start, axis in zip((1, 40), axes, strict=True)
+    )
     v = np.array([1, 2, 5], np.float32)
     if opset == 8:
         a, b = (np.stack([each, -each]) for each in (a, b))

@@ -187,11 +187,11 @@ def test_other_modes_and_values_give_other_words() -> None:
             )
         )
         for mode, value in (
-            ("constant", np.float32(0)),
-            ("constant", np.float32(-0.0)),
-            ("reflect", np.float32(0)),
-            ("edge", np.float32(0)),
-            ("wrap", np.float32(0)),
+            ("constant", np.array(0, np.float32)),
+            ("constant", np.array(-0.0, np.float32)),
+            ("reflect", np.array(0, np.float32)),
+            ("edge", np.array(0, np.float32)),
+            ("wrap", np.array(0, np.float32)),
         )
     ]
     for one in range(len(found)):

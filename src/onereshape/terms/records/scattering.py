@@ -87,6 +87,8 @@ class _Writing:
         """One update after another."""
         if self.reduction == "add" and self.data.is_integer:
             return before + update
+        if self.reduction in {"max", "min"} and not self.data.is_integer:  # engines differ in what is no number
+            return self.call.hashing.mix(self.call.key("reduced", self.reduction, op="Scatter"), before, update)
         return self.call.hashing.blend(self.call.key(op=_REDUCED[self.reduction]), before, update)
 
     def by_data(self) -> Tensor:

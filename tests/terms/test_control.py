@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnx_ir as ir
 import pytest
 from onnx import helper
 
+from onereshape.terms.program import Limits, Program
 from onereshape.terms.refusal import NotProven
-from tests.terms.indexing_law import Case, check, on_terms, words
+from tests.terms.indexing_law import HASHING, Case, check, fed_terms, on_terms, words
 
 FLOAT, INT, BOOL = onnx.TensorProto.FLOAT, onnx.TensorProto.INT64, onnx.TensorProto.BOOL
 X = np.arange(6, dtype=np.float32).reshape(2, 3) + 1
@@ -238,3 +240,26 @@ def test_what_is_not_in_a_sequence_is_refused() -> None:
     for text in ("q = SequenceConstruct(x)\nr = SequenceAt(q, one)", "q = SequenceEmpty()\nr = SequenceAt(q, zero)"):
         with pytest.raises(NotProven):
             on_terms(_if(CONSTANTS + text, "r = Identity(x)", True, "c"))
+
+
+def test_a_map_runs_its_body_for_each_of_a_sequence() -> None:
+    body = "b (float[p, q] e, float[p, q] o) => (float[p, q] r) { d = Add(e, o) r = Relu(d) }"
+    text = f"q = SequenceConstruct(x, y) m = SequenceMap<body={body}>(q, x) z = ConcatFromSequence<axis=0>(m)"
+    plain = "a = Add(x, x) b = Add(y, x) c = Relu(a) d = Relu(b) z = Concat<axis=0>(c, d)"
+    one, two = (_run(each) for each in (text, plain))
+    assert np.array_equal(words(one)[0], words(two)[0])
+
+
+def test_what_may_be_left_out_is_there_or_not() -> None:
+    (found,) = words(_run("o = Optional(x) h = OptionalHasElement(o) z = Where(h, x, y)"))
+    (wanted,) = words(_run("z = Identity(x)"))
+    assert np.array_equal(found, wanted)
+    (found,) = words(_run("h = OptionalHasElement() z = Where(h, x, y)"))
+    (wanted,) = words(_run("z = Identity(y)"))
+    assert np.array_equal(found, wanted)
+
+
+def _run(text: str) -> Any:
+    header = '<ir_version: 10, opset_import: ["" : 18]>'
+    model = ir.from_proto(onnx.parser.parse_model(f"{header} one (float[2, 3] x, float[2, 3] y) => (z) {{ {text} }}"))
+    return Program(model, HASHING, Limits()).run(fed_terms(model))[0]["z"]

@@ -12,7 +12,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.terms.call import Body, Call, Record, Value
-from onereshape.terms.conform import check_node, check_results, defaults, schema
+from onereshape.terms.conform import check_node, check_results, defaults, is_known, schema
 from onereshape.terms.hashing import Hashing
 from onereshape.terms.records import RECORDS
 from onereshape.terms.refusal import NotProven
@@ -158,9 +158,10 @@ class _Run:
         found = schema(node.op_type, opset) if not domain else None
         letters = {}
         if not domain:
-            if found is None:
+            if found is not None:
+                letters = check_node(node, found, inputs)
+            elif record is None or is_known(node.op_type):
                 raise NotProven(f"{here}: opset {opset} has no such operator")
-            letters = check_node(node, found, inputs)
         if record is None:
             body = _function_body(node.op_type, opset) if not domain else None
             if body is None:

@@ -8,6 +8,9 @@ from onereshape.terms.call import Record
 from onereshape.terms.records import (
     arithmetic,
     comparisons,
+    contrib,
+    contrib_attention,
+    contrib_quantised,
     picking,
     pointwise,
     quantised,
@@ -16,7 +19,19 @@ from onereshape.terms.records import (
     shapes,
 )
 
-_FAMILIES: Final = (arithmetic, comparisons, picking, pointwise, quantised, quantised_windows, reshaping, shapes)
+_FAMILIES: Final = (
+    arithmetic,
+    comparisons,
+    contrib,
+    contrib_attention,
+    contrib_quantised,
+    picking,
+    pointwise,
+    quantised,
+    quantised_windows,
+    reshaping,
+    shapes,
+)
 
 RECORDS: Final[dict[tuple[str, str], Record]] = {
     ("", op) if isinstance(op, str) else op: each for family in _FAMILIES for op, each in family.RECORDS.items()

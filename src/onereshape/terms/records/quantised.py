@@ -102,7 +102,8 @@ def _type(call: Call, given: Any, otherwise: ir.DataType) -> ir.DataType:
         call.refuse(f"there is no type {given}")
 
 
-def _quantize(call: Call) -> Sequence[Tensor]:
+def quantize(call: Call) -> Sequence[Tensor]:
+    """QuantizeLinear."""
     data = call.tensor(0)
     inferred = call.tensor(2).dtype if call.has(2) else _OUTPUT_TYPE["QuantizeLinear"]
     dtype = _type(call, call.attribute("output_dtype", 0), inferred)
@@ -140,7 +141,8 @@ def _rounded(data: Tensor, scale: Tensor, point: Tensor, precision: ir.DataType)
     )
 
 
-def _dequantize(call: Call) -> Sequence[Tensor]:
+def dequantize(call: Call) -> Sequence[Tensor]:
+    """DequantizeLinear: (x - zero point) * scale."""
     data = call.tensor(0)
     scale, point = _parameters(call, data, data.dtype)
     dtype = _type(call, call.attribute("output_dtype", 0), scale.dtype)
@@ -235,8 +237,8 @@ def _product(call: Call) -> Sequence[Tensor]:
 
 
 RECORDS: Final[dict[str, Record]] = {
-    "QuantizeLinear": record(_quantize),
-    "DequantizeLinear": record(_dequantize),
+    "QuantizeLinear": record(quantize),
+    "DequantizeLinear": record(dequantize),
     "DynamicQuantizeLinear": record(_dynamic),
     "QLinearMatMul": record(_product),
 }

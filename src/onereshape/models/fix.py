@@ -34,8 +34,8 @@ class Fixed:
     changes: tuple[Change, ...]
     """What was rewritten, in the order of the graph; declared dims are not among them."""
     certificate: Any
-    """What onnxruntime said of both models; None where it was not asked.  Its status is `certified` or, where that was
-    asked for, `unwitnessed`."""
+    """What onnxruntime and the term run said of both models; None where they were not asked.  Its status is `proven`,
+    `certified` or, where that was asked for, `unwitnessed`."""
     conditions: tuple[str, ...] = ()
     """What the freed sizes must satisfy."""
 
@@ -89,7 +89,8 @@ def fix(  # noqa: PLR0913 - the options of the command
     """The model with the asked dims free: `batch={"x": 0}` (True: axis 0 of every input that shares that size), or
     `free={"x": {1: "S"}}`; and, on demand, with its Reshapes simplified.
 
-    onnxruntime runs both models before anything is returned; a FixError says where they differ.  The original is itself
+    onnxruntime runs both models before anything is returned, and so does the term run, on expressions instead of
+    numbers; a FixError says where they differ.  The original is itself
     the truth for a batch, sample by sample; at another size of another dim only a second export is (`witness`), and
     without one nothing is returned unless `unwitnessed` asks for it.  It runs in a child process, where one answer may
     take `timeout` seconds and `memory` bytes (None: half of what is free).
@@ -132,6 +133,7 @@ def fix(  # noqa: PLR0913 - the options of the command
     if certify:
         other = None if witness is None else load(witness).ir
         settings = {**settings, "witness": other, "seed": drawn_from, "progress": progress}
+        settings["never_empty"] = {each.removesuffix(" >= 1") for each in conditions if each.endswith(" >= 1")}
         with limited(limit):
             certificate = _certificate(given, fixed, asked, settings)
         if not certificate.holds and not (unwitnessed and certificate.status == "unwitnessed"):

@@ -67,11 +67,15 @@ class Trial:
     held: list[str] = field(default_factory=list)
     extremes: list[str] = field(default_factory=list)
     witness: Sizes | None = None
+    settings: list[tuple[Sizes, Feeds]] = field(default_factory=list)
+    """The sizes of named dims that the original took, and what inputs that serve as sizes were,"""
+    witnessed: tuple[Sizes, Feeds] | None = None
+    """and those of the second export."""
 
     def step(self, text: str) -> None:
         """Says what is done next."""
         if self.progress is not None:
-            self.progress(min(self.done, self.steps), self.steps, text)
+            self.progress(min(self.done, self.steps), self.steps + 1, text)  # the last one is the term run
         self.done += 1
 
     def opened(self) -> Session:

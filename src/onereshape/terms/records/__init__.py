@@ -5,9 +5,31 @@ from __future__ import annotations
 from typing import Final
 
 from onereshape.terms.call import Record
-from onereshape.terms.records import arithmetic, comparisons, picking, pointwise, reshaping, shapes
+from onereshape.terms.records import (
+    along,
+    arithmetic,
+    comparisons,
+    normalisations,
+    picking,
+    pointwise,
+    recurrent,
+    reductions,
+    reshaping,
+    shapes,
+)
 
-_FAMILIES: Final = (arithmetic, comparisons, picking, pointwise, reshaping, shapes)
+_FAMILIES: Final = (
+    along,
+    arithmetic,
+    comparisons,
+    normalisations,
+    picking,
+    pointwise,
+    recurrent,
+    reductions,
+    reshaping,
+    shapes,
+)
 
 RECORDS: Final[dict[tuple[str, str], Record]] = {
     ("", op) if isinstance(op, str) else op: each for family in _FAMILIES for op, each in family.RECORDS.items()

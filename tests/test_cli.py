@@ -292,7 +292,10 @@ class TestUsage:
     @pytest.mark.parametrize(
         ("words", "message"),
         [
-            ((), "a command is missing: one of infer, run, check, fix, convert, conform (see onereshape --help)"),
+            (
+                (),
+                "a command is missing: one of infer, run, check, fix, certify, convert, conform (see onereshape --help)",
+            ),
             (("infre",), "argument COMMAND: invalid choice: 'infre'"),
             (("infer", "--data", "2"), "the following arguments are required: --target (see onereshape infer --help)"),
             (("infer", "--data", "2", "--target"), "argument --target: expected one argument (see onereshape infer"),
@@ -363,7 +366,7 @@ class TestForeignTexts:
 
 
 class TestLimits:
-    @pytest.mark.parametrize("command", ["fix", "convert", "conform"])
+    @pytest.mark.parametrize("command", ["fix", "certify", "convert", "conform"])
     @pytest.mark.parametrize(
         ("words", "sentence"),
         [

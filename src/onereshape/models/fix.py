@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +19,16 @@ from onereshape.formats.onnx_graphs import MOST_UNFOLDED, unfolded
 from onereshape.formats.onnx_sound import blamed
 from onereshape.models.changes import Change
 from onereshape.models.batch.marks import Mark
-from onereshape.models.request import Batch, Free, requested
-
-Progress = Callable[[int, int, str], None]
+from onereshape.models.request import (
+    Batch,
+    Free,
+    Progress,
+    batch_size,
+    check_progress,
+    given_model,
+    read_seed,
+    requested,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +70,7 @@ class _Work:
 
 def plan(model: Model | str | os.PathLike[str], *, batch: Batch = None, free: Free = None) -> Plan:
     """What `fix` would rewrite; a FixError where the dims cannot be freed."""
-    given = _model(model)
+    given = given_model(model)
     asked = requested(given, batch, free)
     if not asked:
         return Plan(())
@@ -96,9 +102,9 @@ def fix(  # noqa: PLR0913 - the options of the command
     take `timeout` seconds and `memory` bytes (None: half of what is free).
     """
     limit = checked(timeout, memory)
-    drawn_from = _seed(seed)
-    _check_progress(progress)
-    given = _model(model)
+    drawn_from = read_seed(seed)
+    check_progress(progress)
+    given = given_model(model)
     asked = requested(given, batch, free)
     if not asked and not simplify:
         raise FixError("nothing-asked")
@@ -144,25 +150,6 @@ def fix(  # noqa: PLR0913 - the options of the command
     return Fixed(refreshed(fixed), tuple(changes), certificate, conditions)
 
 
-def _check_progress(progress: Any) -> None:
-    if progress is not None and not callable(progress):
-        raise ReshapeError("bad-usage", why=f"progress is a {type(progress).__name__}, which cannot be called")
-
-
-def _seed(seed: Any) -> int:
-    try:
-        found = index(seed)
-    except TypeError:
-        raise ReshapeError("bad-usage", why=f"seed is a {type(seed).__name__}, and it takes an integer") from None
-    if found < 0:
-        raise ReshapeError("bad-usage", why="a seed is 0 or more, and this one is less")
-    return found
-
-
-def _model(model: Model | str | os.PathLike[str]) -> Model:
-    return model if isinstance(model, Model) else load(model)
-
-
 def _prepare(needed: bool) -> None:
     """Has onnxruntime loaded in its process, while this one decides what to ask it."""
     if not needed:
@@ -201,7 +188,7 @@ def _batch(model: Model, asked: Mapping[str, Mapping[int, str]]) -> _Work:
     symbol = next(iter(next(iter(asked.values())).values()))
     declared = {value.name: value.shape for value in model.ir.graph.inputs}
     sizes = [declared[name][axis] for name, axis in axes.items()]
-    size = next((dim for dim in sizes if isinstance(dim, int) and dim >= 0), 1)  # a free one was exported with 1
+    size = batch_size(model.ir, axes)
     found = batch_plan(model.ir, axes, symbol, size)
     marks = {value.name: found.marks.get(value) for value in model.ir.graph.outputs}
     outputs = {name: None if mark is None else _carried(name, mark) for name, mark in marks.items()}

@@ -29,6 +29,8 @@ class OutputAnswer:
     """How many elements were compared: finite ones, over all runs; with none it shows nothing either."""
     widened: float = 1.0
     """By what the tolerance was multiplied, because the original differs that much from itself."""
+    outer: int = 1
+    """How many times the samples follow one another along the axis."""
 
 
 @dataclass(frozen=True, slots=True)

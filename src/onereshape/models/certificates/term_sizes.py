@@ -29,12 +29,16 @@ def other_sizes(model: ir.Model, never_empty: Collection[str]) -> Iterator[Sizes
 
     `never_empty` are the names that are stated to be 1 at least.
     """
-    names = names_of(model)
-    apart = _apart(model, names)
+    names, apart = names_of(model), some_sizes(model)
     yield apart
     yield dict.fromkeys(names, 1)
     for name in [each for each in names if each not in never_empty][:_ZEROS]:
         yield {**apart, name: 0}
+
+
+def some_sizes(model: ir.Model) -> dict[str, int]:
+    """Sizes that differ from every other dim of the model."""
+    return _apart(model, names_of(model))
 
 
 def usual_sizes(model: ir.Model) -> Iterator[Sizes]:

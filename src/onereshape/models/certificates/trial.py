@@ -12,7 +12,7 @@ import onnx_ir as ir
 
 from onereshape.models.certificates.certificate import Certificate, OutputAnswer, RefusedSize, Status
 from onereshape.models.certificates.compare import CLEARLY, FLOATS, Carried, Distance, Meter, comparable, samples
-from onereshape.models.certificates.engine import Array, Refusal, Session, engine_name
+from onereshape.models.certificates.engine import Array, Refusal, Session, engine_name, folder_of
 from onereshape.models.certificates.suits import fed
 
 Feeds = dict[str, Array]
@@ -81,7 +81,7 @@ class Trial:
     def opened(self) -> Session:
         """The repaired model in the engine."""
         try:
-            return Session(self.repaired, self.base_dir)
+            return Session(self.repaired, folder_of(self.repaired) or self.base_dir)
         except Refusal as refusal:
             raise Stop("failed", f"onnxruntime cannot load the repaired model: {refusal.why}") from None
 
@@ -152,6 +152,7 @@ def certificate(trial: Trial, status: Status, reason: str) -> Certificate:
             matters(trial, name) and is_blind(trial, name),
             trial.elements.get(name, 0),
             trial.widened.get(name, 1.0),
+            carried.outer if carried else 1,
         )
         for name, found in trial.distances.items()
     ]

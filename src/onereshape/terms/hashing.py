@@ -101,7 +101,9 @@ class Hashing:
         return np.asarray(moved @ self.multipliers(count))
 
     @_wrapping
-    def slide(self, words: Words, axis: int, kernel: int, stride: int, dilation: int, slot: int) -> Words:
+    def slide(  # noqa: PLR0913, PLR0917 - what a window is
+        self, words: Words, axis: int, kernel: int, stride: int, dilation: int, slot: int
+    ) -> Words:
         """The content of each window along an axis; slots keep windows along several axes apart.
 
         >>> Hashing(1).slide(np.arange(7, dtype=np.uint64), 0, 3, 2, 1, 0).shape
@@ -109,12 +111,14 @@ class Hashing:
         """
         count = (words.shape[axis] - (kernel - 1) * dilation - 1) // stride + 1
         before = (slice(None),) * axis
-        total: Words | None = None
-        for place, factor in enumerate(self.taps("tap", slot, kernel)):
-            first = place * dilation
-            part = words[(*before, slice(first, first + (count - 1) * stride + 1, stride))] * factor
-            total = part if total is None else np.add(total, part, out=total)
-        assert total is not None
+        parts = [
+            words[(*before, slice(first, first + (count - 1) * stride + 1, stride))]
+            for first in range(0, kernel * dilation, dilation)
+        ]
+        odd = self.taps("tap", slot, kernel)
+        total: Words = parts[0] * odd[0]
+        for part, factor in zip(parts[1:], odd[1:], strict=True):
+            total += part * factor
         return total
 
     @_wrapping

@@ -9,26 +9,34 @@ from onereshape.terms.records import (
     along,
     arithmetic,
     comparisons,
+    contractions,
+    einsum,
     normalisations,
     picking,
     pointwise,
+    pools,
     recurrent,
     reductions,
     reshaping,
     shapes,
+    windows,
 )
 
 _FAMILIES: Final = (
     along,
     arithmetic,
     comparisons,
+    contractions,
+    einsum,
     normalisations,
     picking,
     pointwise,
+    pools,
     recurrent,
     reductions,
     reshaping,
     shapes,
+    windows,
 )
 
 RECORDS: Final[dict[tuple[str, str], Record]] = {

@@ -8,9 +8,11 @@ from onereshape.terms.call import Record
 from onereshape.terms.records import (
     along,
     arithmetic,
+    attention,
     comparisons,
     contractions,
     einsum,
+    losses,
     normalisations,
     picking,
     pointwise,
@@ -19,15 +21,18 @@ from onereshape.terms.records import (
     reductions,
     reshaping,
     shapes,
+    signals,
     windows,
 )
 
 _FAMILIES: Final = (
     along,
     arithmetic,
+    attention,
     comparisons,
     contractions,
     einsum,
+    losses,
     normalisations,
     picking,
     pointwise,
@@ -36,6 +41,7 @@ _FAMILIES: Final = (
     reductions,
     reshaping,
     shapes,
+    signals,
     windows,
 )
 

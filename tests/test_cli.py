@@ -294,7 +294,8 @@ class TestUsage:
         [
             (
                 (),
-                "a command is missing: one of infer, run, check, fix, certify, convert, conform (see onereshape --help)",
+                "a command is missing: one of infer, run, check, fix, certify, convert, conform "
+                "(see onereshape --help)",
             ),
             (("infre",), "argument COMMAND: invalid choice: 'infre'"),
             (("infer", "--data", "2"), "the following arguments are required: --target (see onereshape infer --help)"),
@@ -382,7 +383,12 @@ class TestLimits:
     ) -> None:
         path = write(small(), tmp_path / "m.onnx")
         out = ["-o", str(tmp_path / "o.onnx")]
-        more = {"fix": [path, *out, "--batch"], "convert": [path, *out, "--to", "onnx-13"], "conform": []}[command]
+        more = {
+            "fix": [path, *out, "--batch"],
+            "certify": [path, path],
+            "convert": [path, *out, "--to", "onnx-13"],
+            "conform": [],
+        }[command]
 
         assert main([command, *more, *words]) == 2
         assert sentence in capsys.readouterr().err

@@ -14,7 +14,7 @@ import onereshape as orx
 from onereshape.cli import main
 from onereshape.errors import FixError, ReshapeError
 from tests.checking import written
-from tests.models import external
+from tests.models import external, model
 
 Captured = pytest.CaptureFixture[str]
 
@@ -170,7 +170,11 @@ def test_weights_beside_each_of_the_models(tmp_path: Path) -> None:
     paths = []
     for folder, n in (("one", "1"), ("two", "N")):
         (tmp_path / folder).mkdir()
-        paths.append(external(body.format(n=n), tmp_path / folder / "m.onnx", w=np.arange(3, dtype=np.float32)))
+        paths.append(tmp_path / folder / "m.onnx")
+        saved = model(body.format(n=n))
+        saved.graph.initializer.append(external("w", [3], "w.bin"))
+        onnx.save(saved, paths[-1])
+        (tmp_path / folder / "w.bin").write_bytes(np.arange(3, dtype=np.float32).tobytes())
 
     found = orx.certify(*paths, batch=True)
 

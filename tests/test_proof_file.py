@@ -230,7 +230,7 @@ def test_what_is_no_certificate(content: bytes, why: str, here: Path, capsys: Ca
     code, said, error = run(capsys, "certify", "--proof", "p.json")
 
     assert (code, said) == (2, "")
-    assert f"p.json {why}" in error
+    assert f"p.json: {why}" in error
 
 
 @pytest.mark.parametrize(

@@ -109,9 +109,10 @@ def read_proof(path: str) -> Kept:
         if not Path(path).is_file():
             raise unreadable(path, "is not a file that is there")
         content = content_of(path, _LARGEST, "and no certificate has")
-        fields = json.loads(content)
     except OSError as error:
         raise unreadable(path, error.strerror or str(error)) from None
+    try:
+        fields = json.loads(content)
     except (ValueError, RecursionError):
         raise unreadable(path, "is not JSON") from None
     if not isinstance(fields, dict) or fields.get("form") != FORM:

@@ -11,7 +11,7 @@ import onnx_ir as ir
 
 from onereshape.terms.hashing import Array, Hashing, Words
 from onereshape.terms.refusal import NeedsNumbers, NotProven
-from onereshape.terms.tensor import Tensor, terms
+from onereshape.terms.tensor import Tensor, settled, terms
 
 Value = Tensor | tuple[Any, ...] | None
 """A tensor, a sequence of values, or an input that is left out."""
@@ -68,7 +68,7 @@ class Call:
 
     def numbers(self, place: int) -> Array:
         """An input that must be numbers."""
-        found = self.tensor(place)
+        found = settled(self.tensor(place), self.hashing)
         if found.values is None:
             raise NeedsNumbers(f"{self.op} {self.name}: needs the numbers of its input {place}, which depend on data")
         return found.values

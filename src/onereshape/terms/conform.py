@@ -35,7 +35,13 @@ def defaults(found: Any) -> dict[str, Any]:
     known = {name: each.default_value for name, each in found.attributes.items()}
     there = {name: each for name, each in known.items() if each.type != onnx.AttributeProto.UNDEFINED}
     plain = {name: onnx.helper.get_attribute_value(each) for name, each in there.items()}
-    return {name: each.decode() if isinstance(each, bytes) else each for name, each in plain.items()}
+    return {name: _decoded(each) for name, each in plain.items()}
+
+
+def _decoded(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_decoded(each) for each in value]
+    return value.decode() if isinstance(value, bytes) else value
 
 
 @lru_cache(maxsize=4096)

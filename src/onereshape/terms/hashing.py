@@ -32,6 +32,7 @@ class Hashing:
         self.seed = seed & _MASK
         self._multipliers: Words = np.empty(0, np.uint64)
         self._keys: dict[str, int] = {}
+        self._taps: dict[tuple[str, int, int], Words] = {}
         self.unit = np.uint64(self.key("integer") | 1)
         """What an integer is multiplied with: h(a + b) = h(a) + h(b), h(c * a) = c * h(a)."""
 
@@ -60,9 +61,19 @@ class Hashing:
         return self._multipliers[:count]
 
     @_wrapping
+    def taps(self, kind: str, slot: int, count: int) -> Words:
+        """Odd words that are none of those of places: content that was folded may be folded or mixed with them."""
+        found = self._taps.get((kind, slot, count))
+        if found is None:
+            places = np.arange(count, dtype=np.uint64)
+            found = self._finished(places * self.unit + np.uint64(self.key(kind, slot))) | np.uint64(1)
+            self._taps[kind, slot, count] = found
+        return found
+
+    @_wrapping
     def mix(self, key: int, *operands: Words) -> Words:
         """A function of its operands, in their order; they are broadcast."""
-        odd = self.multipliers(len(operands))
+        odd = self.taps("operand", 0, len(operands))
         total = np.uint64(key)
         for factor, operand in zip(odd, operands, strict=True):
             total = total + operand * factor
@@ -84,6 +95,27 @@ class Hashing:
         count = prod(words.shape[axis] for axis in places)
         moved = words.transpose(*rest, *places).reshape(*(words.shape[axis] for axis in rest), count)
         return np.asarray(moved @ self.multipliers(count))
+
+    @_wrapping
+    def slide(  # noqa: PLR0913, PLR0917 - what a window is
+        self, words: Words, axis: int, kernel: int, stride: int, dilation: int, slot: int
+    ) -> Words:
+        """The content of each window along an axis; slots keep windows along several axes apart.
+
+        >>> Hashing(1).slide(np.arange(7, dtype=np.uint64), 0, 3, 2, 1, 0).shape
+        (3,)
+        """
+        count = (words.shape[axis] - (kernel - 1) * dilation - 1) // stride + 1
+        before = (slice(None),) * axis
+        parts = [
+            words[(*before, slice(first, first + (count - 1) * stride + 1, stride))]
+            for first in range(0, kernel * dilation, dilation)
+        ]
+        odd = self.taps("tap", slot, kernel)
+        total: Words = parts[0] * odd[0]
+        for part, factor in zip(parts[1:], odd[1:], strict=True):
+            total += part * factor
+        return total
 
     @_wrapping
     def running(self, words: Words, axis: int) -> Words:

@@ -91,6 +91,9 @@ class Tensor:
         for name in _BESIDE:
             array = getattr(self, name)
             beside[name] = None if array is None else move(array)
+        for name in ("slope", "place"):  # those that are left may all be 0
+            if beside[name] is not None and not beside[name].any():
+                beside[name] = None
         return replace(self, **beside, growth=(), _cache={})
 
     @property
@@ -133,6 +136,28 @@ class Tensor:
         if found is None:
             found = self._cache[axes] = hashing.fold(self.hashed(hashing), axes)
         return found
+
+
+_SMALL: Final = 1 << 24
+"""Constants that are known again by their words; a term looks like one with a probability of 2^-39."""
+
+
+def settled(tensor: Tensor, hashing: Hashing) -> Tensor:
+    """Integers as numbers where all their words are those of small constants, as after a part of a Concat is taken.
+
+    >>> hashing = Hashing(1)
+    >>> words = numbers(np.array([5, -1])).hashed(hashing)
+    >>> settled(terms(words, ir.DataType.INT64), hashing).values
+    array([ 5, -1])
+    """
+    if tensor.words is None or not tensor.is_integer or tensor.dtype.bitwidth < 8:
+        return tensor
+    values = (tensor.words * np.uint64(pow(int(hashing.unit), -1, 1 << 64))).view(np.int64)
+    info = np.iinfo(tensor.dtype.numpy())
+    if np.any((values <= -_SMALL) | (values >= _SMALL) | (values < info.min) | (values > info.max)):
+        return tensor
+    found = values.astype(tensor.dtype.numpy())
+    return replace(tensor, values=found, words=None, low=None, high=None, _cache={})
 
 
 _BESIDE: Final = ("values", "words", "low", "high", "slope", "place")

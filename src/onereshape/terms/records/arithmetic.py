@@ -267,6 +267,7 @@ def modulo(call: Call, data: Tensor, divisor: Array) -> Tensor:
     words = call.hashing.mix(
         call.hashing.key("Mod", 0), data.hashed(call.hashing), call.hashing.constants(divisor.astype(np.int64), "INT64")
     )
+    words = np.where(divisor == 1, np.uint64(0), words)  # which is the word of 0
     return terms(words, data.dtype, np.zeros((), np.int64), divisor.astype(np.int64) - 1)
 
 

@@ -11,6 +11,7 @@ import onnx_ir as ir
 
 from onereshape.terms.call import Call, Record, Value, record
 from onereshape.terms.hashing import Words
+from onereshape.terms.records.content import content, content_of
 from onereshape.terms.records.declared import DOMAIN, FLOATS, Optional, declared, own, settings, vector
 from onereshape.terms.records.quantised import Factors
 from onereshape.terms.records.quantised_windows import convolution, per_filter
@@ -42,9 +43,9 @@ def _biased(call: Call) -> Sequence[Tensor]:
 def _rows(call: Call, words: Words, axes: int, *parts: Any) -> tuple[Words, Words]:
     """Words normalised along their last axes: each with the content of all, and that content."""
     behind = tuple(range(words.ndim - axes, words.ndim))
-    content = call.hashing.fold(words, behind).reshape(*words.shape[: words.ndim - axes], *[1] * axes)
-    content = call.hashing.mix(own(call, "content", *parts, words.shape[words.ndim - axes :]), content)
-    return call.hashing.mix(own(call, "normalised"), words, content), content
+    along = content_of(call, words, behind, keep=True)
+    along = call.hashing.mix(own(call, "content", *parts, words.shape[words.ndim - axes :]), along)
+    return call.hashing.mix(own(call, "normalised"), words, along), along
 
 
 def _skip(call: Call) -> Sequence[Value]:
@@ -75,9 +76,9 @@ def _simplified(call: Call) -> Sequence[Value]:
     if call.outputs > 1 and data.dtype != ir.DataType.FLOAT:
         call.refuse("its second output is of a type that depends on the engine")
     asked = call.attribute("epsilon"), call.attribute("stash_type")
-    normal, content = _rows(call, call.words(0), data.rank - axis, *asked)
+    normal, along = _rows(call, call.words(0), data.rank - axis, *asked)
     found = call.mixed(scale.dtype, own(call, scale.dtype.name), normal, call.words(1))
-    return [found, terms(call.hashing.mix(own(call, "deviation"), content), data.dtype)]
+    return [found, terms(call.hashing.mix(own(call, "deviation"), along), data.dtype)]
 
 
 def _embedding(call: Call) -> Sequence[Value]:
@@ -103,11 +104,11 @@ def _embedding(call: Call) -> Sequence[Value]:
             call.doubt("counts places of a dim that grows with the number of samples")
         position = call.hashing.constants(np.arange(length), "INT64")[None]
     segment = call.words(1) if call.has(1) else np.zeros((), np.uint64)
-    content = [call.hashing.mix(own(call, each.shape), each.folded(call.hashing, (0, 1))) for each in tables]
+    rows = [call.hashing.mix(own(call, each.shape), content(call, each, (0, 1))) for each in tables]
     given = np.broadcast_to(call.hashing.mix(own(call, "ids"), ids.hashed(call.hashing), segment, position), ids.shape)
     key = own(call, "sum", len(tables))
     call.check_size((*ids.shape, width))
-    total = call.hashing.mix(key, given[:, :, None], places(call, width), *content)
+    total = call.hashing.mix(key, given[:, :, None], places(call, width), *rows)
     normal, _ = _rows(call, total, 1, call.attribute("epsilon"))
     scales = [vector(call, place, width).hashed(call.hashing) for place in (5, 6)]
     found: list[Value] = [call.mixed(tables[0].dtype, own(call), normal, *scales), None]
@@ -122,8 +123,7 @@ def _mask_index(call: Call, batch: int, length: int) -> Value:
     mask = call.tensor(7)
     if mask.shape != (batch, length):
         call.refuse("its mask has other dims than its identifiers")
-    content = mask.folded(call.hashing, (1,))
-    return terms(call.hashing.mix(own(call, "mask", length), content), ir.DataType.INT32)
+    return terms(call.hashing.mix(own(call, "mask"), content(call, mask, (1,))), ir.DataType.INT32)
 
 
 def _turned(tensor: Tensor, turns: Any) -> Tensor:
@@ -183,8 +183,8 @@ def _inverse(call: Call) -> Sequence[Tensor]:
     data = call.tensor(0)
     if data.rank < 2 or data.shape[-1] != data.shape[-2]:
         call.refuse(f"the dims {list(data.shape)} are not those of square matrices")
-    content = data.folded(call.hashing, (data.rank - 2, data.rank - 1))[..., None, None]
-    return [call.mixed(data.dtype, own(call, data.shape[-1]), content, places(call, *data.shape[-2:]))]
+    matrix = content(call, data, (data.rank - 2, data.rank - 1), keep=True)
+    return [call.mixed(data.dtype, own(call, data.shape[-1]), matrix, places(call, *data.shape[-2:]))]
 
 
 def _triangle(call: Call) -> Sequence[Tensor]:
@@ -210,9 +210,9 @@ def _grid(call: Call) -> Sequence[Tensor]:
     data, grid = call.tensor(0), call.tensor(1)
     if data.rank != 4 or grid.rank != 4 or grid.shape[3] != 2 or grid.shape[0] != data.shape[0]:
         call.refuse(f"the dims {list(data.shape)} and {list(grid.shape)} do not go together")
-    content = data.folded(call.hashing, (2, 3))[:, :, None, None]
-    point = grid.folded(call.hashing, (3,))[:, None]
-    return [call.mixed(data.dtype, own(call, *data.shape[2:], *settings(call)), content, point)]
+    image = content(call, data, (2, 3), keep=True)
+    point = content(call, grid, (3,))[:, None]
+    return [call.mixed(data.dtype, own(call, *data.shape[2:], *settings(call)), image, point)]
 
 
 _CONVOLUTION: Final[dict[str, Any]] = {

@@ -14,6 +14,7 @@ import onnx_ir as ir
 
 from onereshape.terms.call import Call, Record, Value, record
 from onereshape.terms.hashing import Words
+from onereshape.terms.records.content import content
 from onereshape.terms.records.contrib import places
 from onereshape.terms.records.declared import BYTES, DOMAIN, Optional, declared, own, settings, vector
 from onereshape.terms.records.quantised import single
@@ -38,8 +39,8 @@ class _Samples:
             self.call.refuse(f"input {place} has the dims {list(tensor.shape)}, and there are {self.batch} samples")
         rest = tuple(each for each in range(tensor.rank) if each != axis)
         dims = tuple(tensor.shape[each] for each in rest)
-        content = tensor.folded(self.call.hashing, rest) if rest else tensor.hashed(self.call.hashing)
-        self.parts.append(self.call.hashing.mix(self.call.key(place, dims, op="sample"), content))
+        part = content(self.call, tensor, rest) if rest else tensor.hashed(self.call.hashing)
+        self.parts.append(self.call.hashing.mix(self.call.key(place, dims, op="sample"), part))
 
     def common(self, place: int) -> None:
         """An input that all samples read."""
@@ -47,8 +48,8 @@ class _Samples:
             self.parts.append(np.zeros(1, np.uint64))
             return
         tensor = self.call.tensor(place)
-        content = tensor.folded(self.call.hashing, tuple(range(tensor.rank)))
-        self.parts.append(self.call.hashing.mix(self.call.key(place, tensor.shape, op="common"), content).reshape(1))
+        part = content(self.call, tensor, tuple(range(tensor.rank)))
+        self.parts.append(self.call.hashing.mix(self.call.key(place, tensor.shape, op="common"), part).reshape(1))
 
     def made(self, dtype: ir.DataType, dims: Sequence[int], what: str, axis: int = 0) -> Tensor:
         """An output that has the samples along an axis in front of which and behind which there are these dims."""
@@ -249,10 +250,10 @@ def _rotary(call: Call) -> Sequence[Tensor]:
     else:
         call.refuse(f"its positions have the dims {list(positions.shape)}")
     position = position.reshape(position.shape[0], *[1] * (data.rank - 3), length, 1)
-    content = data.folded(call.hashing, (data.rank - 1,))[..., None]
-    turns = [each.folded(call.hashing, (0, 1)) for each in tables]
+    row = content(call, data, (data.rank - 1,), keep=True)
+    turns = [content(call, each, (0, 1)) for each in tables]
     key = own(call, data.rank, data.shape[-1], tables[0].shape, *settings(call))
-    return [call.mixed(data.dtype, key, content, position, places(call, data.shape[-1]), *turns)]
+    return [call.mixed(data.dtype, key, row, position, places(call, data.shape[-1]), *turns)]
 
 
 _FLOATS: Final = "FLOAT FLOAT16 BFLOAT16"

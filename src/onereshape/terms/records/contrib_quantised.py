@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import prod
 from typing import Any, Final
 
 import numpy as np
@@ -12,6 +11,7 @@ import onnx_ir as ir
 
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.hashing import Words
+from onereshape.terms.records.content import content
 from onereshape.terms.records.contrib import added, matrices, places
 from onereshape.terms.records.declared import BYTES, DOMAIN, Optional, declared, own, settings, vector
 from onereshape.terms.records.quantised import (
@@ -77,9 +77,9 @@ def _softmax(call: Call) -> Sequence[Tensor]:
     data = call.tensor(0)
     axis = call.axis(call.attribute("axis"), data.rank)
     axes = tuple(range(axis, data.rank)) if call.attribute("opset") < 13 else (axis,)
-    content = np.expand_dims(data.folded(call.hashing, axes), axes)
-    words = call.words(0), content, *_pairs(call, data.dtype, 1, 3)
-    key = own(call, data.dtype.name, prod(data.shape[each] for each in axes))
+    along = content(call, data, axes, keep=True)
+    words = call.words(0), along, *_pairs(call, data.dtype, 1, 3)
+    key = own(call, data.dtype.name)
     return [limited(call.mixed(data.dtype, key, *words).array, data.dtype)]
 
 
@@ -99,9 +99,9 @@ def _placed(call: Call, words: Words, dtype: ir.DataType) -> Sequence[Tensor]:
 def _global_pool(call: Call) -> Sequence[Tensor]:
     data = _space(call)
     axes = tuple(range(2, data.rank))
-    content = np.expand_dims(data.folded(call.hashing, axes), axes)
-    key = own(call, data.dtype.name, prod(data.shape[2:]))
-    return _placed(call, call.mixed(data.dtype, key, content, *_pairs(call, data.dtype, 1, 3)).array, data.dtype)
+    image = content(call, data, axes, keep=True)
+    key = own(call, data.dtype.name)
+    return _placed(call, call.mixed(data.dtype, key, image, *_pairs(call, data.dtype, 1, 3)).array, data.dtype)
 
 
 def _pool(call: Call) -> Sequence[Tensor]:
@@ -115,9 +115,9 @@ def _pool(call: Call) -> Sequence[Tensor]:
     words = np.pad(data.hashed(call.hashing), pads, constant_values=np.uint64(own(call, "pad")))
     nothing = (0,) * len(where.kernel)
     bare = type(where)(where.kernel, where.strides, where.dilations, nothing, nothing, where.counts)
-    content = bare.contents(call, words, np.asarray(np.uint64(own(call, "beyond"))))
+    windows = bare.contents(call, words, np.asarray(np.uint64(own(call, "beyond"))))
     key = own(call, data.dtype.name, where.kernel, call.attribute("count_include_pad"))
-    return _placed(call, call.mixed(data.dtype, key, content, *_pairs(call, data.dtype, 1, 3)).array, data.dtype)
+    return _placed(call, call.mixed(data.dtype, key, windows, *_pairs(call, data.dtype, 1, 3)).array, data.dtype)
 
 
 def _columns(call: Call, factors: Factors, scale: int, point: int) -> list[Words]:
@@ -174,7 +174,7 @@ def _few_bits(call: Call) -> Sequence[Tensor]:
     weights = [_content(call, place) for place in range(1, 5) if call.has(place)]
     given = tuple(call.has(place) for place in range(1, 6))
     bias = vector(call, 5, width).hashed(call.hashing) if call.has(5) else _NOTHING
-    rows = data.folded(call.hashing, (data.rank - 1,))[..., None]
+    rows = content(call, data, (data.rank - 1,), keep=True)
     key = own(call, given, *settings(call))
     return [call.mixed(data.dtype, key, rows, places(call, width), bias, *weights)]
 
@@ -182,8 +182,7 @@ def _few_bits(call: Call) -> Sequence[Tensor]:
 def _content(call: Call, place: int) -> Words:
     """All of an input, and its dims."""
     found = call.tensor(place)
-    content = found.folded(call.hashing, tuple(range(found.rank)))
-    return call.hashing.mix(call.key(found.shape, op="content"), content)
+    return call.hashing.mix(call.key(found.shape, op="common"), content(call, found, range(found.rank)))
 
 
 def _few_bits_gather(call: Call) -> Sequence[Tensor]:

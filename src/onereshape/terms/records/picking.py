@@ -1,12 +1,16 @@
 """Picking elements by an index: by numbers it is movement, by data a function of the index and of all it may pick.
 
 An index within [-L, L) counts from the end if it is negative, so that it stands for its remainder modulo L; bounds of
-an index bound what it may pick, which then counts from the lower bound on.
+an index bound what it may pick, which then counts from the lower bound on.  An index of several numbers picks from a
+box, and counts through it in its order: one of i and j in a box of 2 by 3 is i * 3 + j in one of 6.  Where the bounds
+leave one place, that is picked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
 from typing import Final
 
 import numpy as np
@@ -14,10 +18,10 @@ import numpy as np
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import place_of, slope_of
 from onereshape.terms.hashing import Array, Words
-from onereshape.terms.records.arithmetic import modulo
-from onereshape.terms.tensor import Tensor, terms
+from onereshape.terms.records.arithmetic import bounds, modulo
+from onereshape.terms.tensor import Tensor, settled, terms
 
-_WINDOWS: Final = 1 << 14
+_BOXES: Final = 1 << 14
 """Different ranges that the indices of one node may have."""
 
 
@@ -44,62 +48,226 @@ def check_index(call: Call, index: Tensor, growth: int) -> None:
         call.doubt("picks fixed places of a dim that grows with the number of samples")
 
 
-def windows(call: Call, index: Tensor, length: int) -> tuple[Words, Array, Array]:
-    """Words of data-dependent indices counted from their lower bounds, and the bounds of what each may pick."""
-    low, high = index.low, index.high
-    if low is None or high is None or (index.size and (low.min() < 0 or high.max() >= length)):
-        if index.depends:
-            call.doubt("picks by a number that depends on the number of samples and has no bounds")
-        index = modulo(call, index, np.asarray(length, np.int64))
-        low, high = np.zeros(index.shape, np.int64), np.full(index.shape, length - 1, np.int64)
-    words = index.hashed(call.hashing) - low.astype(np.uint64) * call.hashing.unit
-    return words, low, high
-
-
 def growth_of(tensor: Tensor, axis: int) -> int:
     """By how much a dim grows with N."""
     return tensor.growth[axis] if tensor.growth else 0
 
 
+def columned(index: Tensor) -> Tensor:
+    """An index of one number, as a row of it."""
+    return index.moved(lambda array: array[..., None])
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Indices of several numbers each: where they may point to, and where they do."""
+
+    low: Array
+    high: Array
+    """The bounds of each number, in the last axis."""
+    columns: tuple[Words, ...]
+    """Each number, counted from its lower bound on."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether each may point to one place only."""
+        return bool(np.all(self.low == self.high))
+
+    @property
+    def words(self) -> Words:
+        """Where each points to in its box, counted through it from its start."""
+        found, step = np.zeros(self.low.shape[:-1], np.uint64), np.ones(self.low.shape[:-1], np.uint64)
+        for axis in reversed(range(len(self.columns))):
+            found = found + self.columns[axis] * step
+            step = step * (self.high[..., axis] - self.low[..., axis] + 1).astype(np.uint64)
+        return found
+
+
+def reach(call: Call, index: Tensor, lengths: Sequence[int]) -> Reach:
+    """Where indices point to along axes of some lengths; the last axis of the index has a number for each."""
+    if index.size and 0 in lengths:
+        call.refuse("points into nothing")
+    if index.known:
+        numbers = [places(call, column(index, axis), length) for axis, length in enumerate(lengths)]
+        low = np.stack(numbers, -1)
+        return Reach(low, low, (np.zeros(low.shape[:-1], np.uint64),) * len(lengths))
+    parts = [_bounded(call, settled(column(index, axis), call.hashing), length) for axis, length in enumerate(lengths)]
+    low, high = (np.stack([part[side] for part in parts], -1) for side in (1, 2))
+    columns = [np.where(low[..., axis] == high[..., axis], np.uint64(0), part[0]) for axis, part in enumerate(parts)]
+    return Reach(low, high, tuple(columns))
+
+
+def column(index: Tensor, axis: int) -> Tensor:
+    """One number of each index."""
+    return index.moved(lambda array: array[..., axis])
+
+
+def _bounded(call: Call, index: Tensor, length: int) -> tuple[Words, Array, Array]:
+    """Words of data-dependent indices counted from their lower bounds, and their bounds."""
+    low, high = index.low, index.high
+    if index.known:
+        low = places(call, index, length)
+        return np.zeros(index.shape, np.uint64), low, low
+    if not index.size or length == 1:
+        nothing = np.zeros(index.shape, np.int64)
+        return nothing.astype(np.uint64), nothing, nothing
+    if low is None or high is None or low.min() < 0 or high.max() >= length:
+        if index.depends:
+            call.doubt("picks by a number that depends on the number of samples and has no bounds")
+        index = modulo(call, index, np.asarray(length, np.int64))
+        low, high = index.low, index.high
+    if low is None or high is None:
+        call.refuse("its indices have no bounds")
+    return index.hashed(call.hashing) - low.astype(np.uint64) * call.hashing.unit, low, high
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Data that is picked from along axes which follow one another."""
+
+    call: Call
+    data: Tensor
+    axis: int
+    """The first of them."""
+    count: int
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """How much there is to be picked from."""
+        return self.data.shape[self.axis : self.axis + self.count]
+
+    def contents(self, low: Array, high: Array) -> Words:
+        """For each box all that is in it, in its order, for all that is before and behind the axes.
+
+        That of a box of one place is the element itself.
+        """
+        around = (prod(self.data.shape[: self.axis]), prod(self.data.shape[self.axis + self.count :]))
+        self.call.check_size([len(low), *around])
+        found = np.empty((len(low), *around), np.uint64)
+        for place, (first, last) in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
+            found[place] = self._content(first, last).reshape(around)
+        return found
+
+    def _content(self, first: Sequence[int], last: Sequence[int]) -> Words:
+        axes = tuple(range(self.axis, self.axis + self.count))
+        part = self.data
+        if any(first) or any(end + 1 < length for end, length in zip(last, self.lengths, strict=True)):
+            box = tuple(slice(start, end + 1) for start, end in zip(first, last, strict=True))
+            part = self.data.moved(lambda array: array[(slice(None),) * self.axis + box])
+        if all(start == end for start, end in zip(first, last, strict=True)):
+            return part.hashed(self.call.hashing)
+        return part.folded(self.call.hashing, axes)
+
+
+def _boxes(call: Call, found: Reach) -> tuple[Array, Array, Array]:
+    """The different boxes of some indices: their bounds, and which one each has."""
+    width = found.low.shape[-1]
+    rows = np.concatenate([found.low, found.high], -1).reshape(-1, 2 * width)
+    unique, which = np.unique(rows, axis=0, return_inverse=True)
+    if len(unique) > _BOXES:
+        call.refuse(f"its indices have {len(unique)} different ranges")
+    return unique[:, :width], unique[:, width:], which.reshape(found.low.shape[:-1])
+
+
+def _picked(call: Call, data: Tensor, found: Reach, contents: Words, words: Words) -> Tensor:
+    """What is picked of the contents, which are as many as the indices; both are broadcast."""
+    if data.depends:
+        call.doubt("picks by data among numbers that depend on the number of samples")
+    one = np.all(found.low == found.high, -1).reshape(words.shape)
+    picked = call.hashing.mix(call.key(op="Pick"), words, contents)
+    if np.any(one):
+        picked = np.where(one, contents, picked)
+    low, high = bounds(data) if data.is_integer else (None, None)
+    if low is None or high is None or not low.size:
+        return terms(picked, data.dtype)
+    return terms(picked, data.dtype, np.asarray(int(low.min())), np.asarray(int(high.max())))
+
+
 def _gather(call: Call) -> Sequence[Tensor]:
     data, index = call.tensor(0), call.tensor(1)
     axis = call.axis(call.attribute("axis", 0), data.rank)
-    length = data.shape[axis]
     shape = (*data.shape[:axis], *index.shape, *data.shape[axis + 1 :])
     call.check_size(shape)
     check_index(call, index, growth_of(data, axis))
-    if index.values is not None:
-        picked = places(call, index, length)
+    found = reach(call, columned(index), data.shape[axis : axis + 1])
+    if found.settled:
+        picked = found.low[..., 0]
         return [data.moved(lambda array: np.take(array, picked, axis))]
-    if data.depends:
-        call.doubt("picks by data among numbers that depend on the number of samples")
-    if not length:
-        call.refuse("picks from nothing")
-    words, low, high = windows(call, index, length)
-    ranges, which = np.unique(np.stack([low.ravel(), high.ravel()], -1), axis=0, return_inverse=True)
-    if len(ranges) > _WINDOWS:
-        call.refuse(f"its indices have {len(ranges)} different ranges")
-    contents = [_content(call, data, axis, int(first), int(last)) for first, last in ranges]
-    if len(contents) == 1:
-        content = np.expand_dims(contents[0], tuple(range(axis, axis + index.rank)))
-    else:
-        content = np.take(np.stack(contents, axis), which.reshape(index.shape), axis)
-    behind = (1,) * (data.rank - axis - 1)
-    found = call.hashing.mix(call.key(op="Pick"), words.reshape(*index.shape, *behind), content)
-    found = np.broadcast_to(found, shape)
-    if data.is_integer and data.values is not None and data.size:
-        return [terms(found, data.dtype, np.asarray(int(data.values.min())), np.asarray(int(data.values.max())))]
-    return [terms(found, data.dtype)]
+    low, high, which = _boxes(call, found)
+    contents = Source(call, data, axis, 1).contents(low, high)
+    each = contents.swapaxes(0, 1) if len(low) == 1 else np.moveaxis(contents[which.ravel()], 0, 1)
+    result = _picked(call, data, found, each, found.words.reshape(1, -1, 1))
+    return [result.moved(lambda array: array.reshape(shape))]
 
 
-def _content(call: Call, data: Tensor, axis: int, first: int, last: int) -> Words:
-    """All that an index may pick, in its order."""
-    if first == 0 and last == data.shape[axis] - 1:
-        return data.folded(call.hashing, (axis,))
-    part = data.moved(lambda array: array[(slice(None),) * axis + (slice(first, last + 1),)])
-    return part.folded(call.hashing, (axis,))
+def check_around(call: Call, data: Tensor, index: Tensor, axis: int) -> None:
+    """Refuses an index that has more along other axes than the data, and doubts one that has less of a growing dim."""
+    if index.rank != data.rank:
+        call.refuse(f"its index has {index.rank} dims, and the data {data.rank}")
+    for other, (mine, theirs) in enumerate(zip(data.shape, index.shape, strict=True)):
+        if other == axis or mine == theirs:
+            continue
+        if theirs > mine:
+            call.refuse(f"the dims {list(index.shape)} of its index reach beyond {list(data.shape)}")
+        if growth_of(data, other) or growth_of(index, other):
+            call.doubt("uses a part of a dim that grows with the number of samples")
+
+
+def cut_around(shape: Sequence[int], axis: int) -> tuple[slice, ...]:
+    """The part of the data that an index has lines for."""
+    return tuple(slice(None) if other == axis else slice(dim) for other, dim in enumerate(shape))
+
+
+def _gather_elements(call: Call) -> Sequence[Tensor]:
+    data, index = call.tensor(0), call.tensor(1)
+    axis = call.axis(call.attribute("axis", 0), data.rank)
+    check_around(call, data, index, axis)
+    check_index(call, index, growth_of(data, axis))
+    part = cut_around(index.shape, axis)
+    if data.shape != tuple(data.shape[other] if other == axis else dim for other, dim in enumerate(index.shape)):
+        data = data.moved(lambda array: array[part])
+    found = reach(call, columned(index), data.shape[axis : axis + 1])
+    if found.settled:
+        picked = found.low[..., 0]
+        return [data.moved(lambda array: np.take_along_axis(array, picked, axis))]
+    low, high, which = _boxes(call, found)
+    contents = Source(call, data, axis, 1).contents(low, high)
+    lines = (prod(index.shape[:axis]), index.shape[axis], prod(index.shape[axis + 1 :]))
+    before, behind = np.arange(lines[0])[:, None, None], np.arange(lines[2])
+    each = contents.swapaxes(0, 1) if len(low) == 1 else contents[which.reshape(lines), before, behind]
+    result = _picked(call, data, found, each, found.words.reshape(lines))
+    return [result.moved(lambda array: array.reshape(index.shape))]
+
+
+def _gather_nd(call: Call) -> Sequence[Tensor]:
+    data, index = call.tensor(0), call.tensor(1)
+    lead = call.attribute("batch_dims", 0)
+    if not data.rank or not index.rank or not 0 <= lead < min(data.rank, index.rank):
+        call.refuse(f"has {lead} batch_dims for data of rank {data.rank} and an index of rank {index.rank}")
+    width = index.shape[-1]
+    if not 1 <= width <= data.rank - lead or data.shape[:lead] != index.shape[:lead]:
+        call.refuse(f"its index of dims {list(index.shape)} does not go with data of dims {list(data.shape)}")
+    shape = (*index.shape[:-1], *data.shape[lead + width :])
+    call.check_size(shape)
+    for place in range(width):
+        check_index(call, column(index, place), growth_of(data, lead + place))
+    source = Source(call, data, lead, width)
+    found = reach(call, index, source.lengths)
+    rows = (prod(index.shape[:lead]), prod(index.shape[lead:-1]))
+    before = np.arange(rows[0])[:, None]
+    if found.settled:
+        which = tuple(np.moveaxis(found.low, -1, 0).reshape(width, *rows))
+        flat = (rows[0], *source.lengths, prod(data.shape[lead + width :]))
+        return [data.moved(lambda array: array.reshape(flat)[(before, *which)].reshape(shape))]
+    low, high, boxes = _boxes(call, found)
+    contents = source.contents(low, high)
+    each = contents.swapaxes(0, 1) if len(low) == 1 else contents[boxes.reshape(rows), before]
+    result = _picked(call, data, found, each, found.words.reshape(*rows, 1))
+    return [result.moved(lambda array: array.reshape(shape))]
 
 
 RECORDS: Final[dict[str, Record]] = {
     "Gather": record(_gather, carries=True),
+    "GatherElements": record(_gather_elements, carries=True),
+    "GatherND": record(_gather_nd, carries=True),
 }

@@ -14,6 +14,7 @@ import onnx_ir as ir
 
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.hashing import Array, Words
+from onereshape.terms.records.content import content
 from onereshape.terms.tensor import Tensor, numbers, terms
 
 _OUTPUT_TYPE: Final = {"QuantizeLinear": ir.DataType.UINT8}
@@ -201,8 +202,8 @@ class Factors:
         return self._words(self.right, -2, "column", parameters)
 
     def _words(self, tensor: Tensor, axis: int, what: str, parameters: Sequence[Words]) -> Words:
-        content = np.expand_dims(tensor.folded(self.call.hashing, (axis % tensor.rank,)), axis)
-        return self.call.hashing.mix(self.call.key(what, self.inner, op="product"), content, *parameters)
+        along = content(self.call, tensor, (axis % tensor.rank,), keep=True)
+        return self.call.hashing.mix(self.call.key(what, op="product"), along, *parameters)
 
     def per_row(self, place: int) -> Words:
         """A scale or a zero point of the first: one, or one for each row."""

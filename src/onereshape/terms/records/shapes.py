@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf
+from math import isfinite
 from typing import Final
 
 import numpy as np
@@ -12,9 +12,6 @@ import onnx_ir as ir
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import formed, place_of, slope_of
 from onereshape.terms.tensor import Tensor, numbers
-
-
-_INFINITE: Final = (inf, -inf)
 
 
 def _constant(call: Call) -> Sequence[Tensor]:
@@ -75,7 +72,7 @@ def _range(call: Call) -> Sequence[Tensor]:
     given = call.tensors()
     dtype = given[0].dtype
     ends = [call.scalar(place) for place in range(3)]
-    if any(each != each or each in _INFINITE or int(each) != each for each in ends):
+    if not all(isfinite(each) and int(each) == each for each in ends):
         call.refuse("counts in fractions, which engines round as they like")
     start, limit, delta = map(int, ends)
     if delta == 0:

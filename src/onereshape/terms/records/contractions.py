@@ -1,0 +1,194 @@
+"""Sums of products: the content of a row beside the content of a column, so that each is read once.
+
+Products commute and both contents have the same order, so that a sum of products does not mind which operand comes
+first: (A B)' has the words of B' A'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.terms.call import Call, Record, record
+from onereshape.terms.hashing import Words
+from onereshape.terms.records.pointwise import cast
+from onereshape.terms.tensor import Tensor, numbers, terms
+
+_ADDEND_MAY_MISS: Final = 11
+_BROADCASTS: Final = 7
+
+
+def dot(call: Call, dtype: ir.DataType, left: Words, right: Words) -> Tensor:
+    """Sums of products of two contents, which are broadcast."""
+    try:
+        call.check_size(np.broadcast_shapes(left.shape, right.shape))
+    except ValueError:
+        call.refuse(f"the dims {list(left.shape)} and {list(right.shape)} do not go together")
+    return terms(call.hashing.blend(call.key(dtype.name, op="Dot"), left, right), dtype)
+
+
+def product(call: Call, left: Tensor, right: Tensor) -> Tensor:
+    """A product of matrices, as MatMul has it."""
+    if not left.rank or not right.rank:
+        call.refuse("an operand is a scalar")
+    over = max(right.rank - 2, 0)
+    if left.shape[-1] != right.shape[over]:
+        call.refuse(f"the dims {list(left.shape)} and {list(right.shape)} do not go together")
+    if left.values is not None and right.values is not None and left.is_integer:
+        return _exact(call, left, right)
+    rows = left.folded(call.hashing, (left.rank - 1,))
+    columns = right.folded(call.hashing, (over,))
+    if left.rank > 1 and right.rank > 1:
+        columns = columns[..., None, :]
+    if right.rank > 1:
+        rows = rows[..., None]
+    return dot(call, left.dtype, rows, columns)
+
+
+def _exact(call: Call, left: Tensor, right: Tensor) -> Tensor:
+    """Integers that are known: sums that wrap as their type does."""
+    try:
+        batch = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+    except ValueError:
+        call.refuse(f"the dims {list(left.shape)} and {list(right.shape)} do not go together")
+    call.check_size((*batch, *left.shape[-2:-1], *(right.shape[-1:] if right.rank > 1 else ())))
+    return numbers(np.asarray(np.matmul(left.array, right.array)).astype(left.array.dtype, copy=False), left.dtype)
+
+
+def _matmul(call: Call) -> Sequence[Tensor]:
+    return [product(call, call.tensor(0), call.tensor(1))]
+
+
+def _turned(tensor: Tensor) -> Tensor:
+    return tensor.moved(lambda array: array.swapaxes(-1, -2))
+
+
+def _gemm(call: Call) -> Sequence[Tensor]:
+    left, right = call.tensor(0), call.tensor(1)
+    if left.rank != 2 or right.rank != 2:
+        call.refuse(f"the dims {list(left.shape)} and {list(right.shape)} are not those of matrices")
+    turns = [bool(call.attribute(name, 0)) for name in ("transA", "transB")]
+    found = _scaled(call, _matrices(call, left, right, turns), "alpha")
+    if not call.has(2):
+        if call.version < _ADDEND_MAY_MISS:
+            call.refuse("input 2 is missing")
+        return [found]
+    addend = call.tensor(2)
+    broadcasts = call.version >= _BROADCASTS or call.attribute("broadcast", 0)
+    if addend.shape != found.shape and not (broadcasts and _fits(addend.shape, found.shape)):
+        call.refuse(f"the dims {list(addend.shape)} do not fit to {list(found.shape)}")
+    return [_sum(call, found, _scaled(call, addend, "beta"))]
+
+
+def _matrices(call: Call, left: Tensor, right: Tensor, turns: Sequence[bool]) -> Tensor:
+    """A product of two matrices that may be turned; contents of constants are kept with them."""
+    if left.known and right.known:
+        return product(
+            call, *(_turned(each) if turn else each for each, turn in zip((left, right), turns, strict=True))
+        )
+    over = (0 if turns[0] else 1), (1 if turns[1] else 0)
+    if left.shape[over[0]] != right.shape[over[1]]:
+        call.refuse(f"the dims {list(left.shape)} and {list(right.shape)} do not go together")
+    rows, columns = left.folded(call.hashing, over[:1]), right.folded(call.hashing, over[1:])
+    return dot(call, left.dtype, rows[:, None], columns[None, :])
+
+
+def _fits(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """Whether dims broadcast to others in one direction."""
+    behind = target[len(target) - len(shape) :]
+    return len(shape) <= len(target) and all(dim in {1, of} for dim, of in zip(shape, behind, strict=True))
+
+
+def _scaled(call: Call, tensor: Tensor, name: str) -> Tensor:
+    factor = call.attribute(name, 1.0)
+    return (
+        tensor if factor == 1 else call.mixed(tensor.dtype, call.key(factor, op="Scale"), tensor.hashed(call.hashing))
+    )
+
+
+def _sum(call: Call, left: Tensor, right: Tensor) -> Tensor:
+    """The same words as Add has."""
+    if left.values is not None and right.values is not None and left.is_integer:
+        return numbers(np.add(left.values, right.values), left.dtype)
+    one, two = left.hashed(call.hashing), right.hashed(call.hashing)
+    if left.is_integer:
+        return terms(np.asarray(one + two), left.dtype)
+    return terms(call.hashing.blend(call.key(op="Add"), one, two), left.dtype)
+
+
+def centred(call: Call, data: Tensor, zero: Tensor | None) -> Tensor:
+    """Small integers less their zero points, which broadcast to them; they do not leave the type they are summed in."""
+    wide = cast(call, data, ir.DataType.INT32)
+    if zero is None:
+        return wide
+    if zero.dtype != data.dtype:
+        call.refuse("a zero point is of another type than its tensor")
+    point = cast(call, zero, ir.DataType.INT32)
+    if wide.values is not None and point.values is not None:
+        return numbers(np.subtract(wide.values, point.values), ir.DataType.INT32)
+    return terms(np.asarray(wide.hashed(call.hashing) - point.hashed(call.hashing)), ir.DataType.INT32)
+
+
+def _matmul_integer(call: Call) -> Sequence[Tensor]:
+    found = []
+    for place in (0, 1):
+        data = call.tensor(place)
+        zero = call.tensor(place + 2) if call.has(place + 2) else None
+        if zero is not None:
+            zero = _zero_point(call, data, zero, along=max(data.rank - 2, 0) if place == 0 else data.rank - 1)
+        found.append(centred(call, data, zero))
+    return [product(call, *found)]
+
+
+def _zero_point(call: Call, data: Tensor, zero: Tensor, along: int) -> Tensor:
+    """A zero point of a whole tensor, or of each row or column."""
+    if zero.size == 1 and zero.rank <= 1:
+        return zero.moved(lambda array: array.reshape(()))
+    if data.rank == 2 and zero.shape == (data.shape[along],):
+        dims = [dim if axis == along else 1 for axis, dim in enumerate(data.shape)]
+        return zero.moved(lambda array: array.reshape(dims))
+    whole = tuple(1 if axis == 2 * data.rank - 3 - along else dim for axis, dim in enumerate(data.shape))
+    if data.rank < 2 or zero.shape != whole:
+        call.refuse(f"a zero point has dims {list(zero.shape)} beside {list(data.shape)}")
+    return zero
+
+
+_FUSED: Final = frozenset({"alpha", "transA", "transB", "transBatchA", "transBatchB"})
+
+
+def _fused_matmul(call: Call) -> Sequence[Tensor]:
+    unknown = set(call.attributes) - _FUSED
+    if unknown or len(call.inputs) != 2:
+        call.refuse(f"has {len(call.inputs)} inputs and the attributes {sorted(call.attributes)}")
+    found = []
+    for place, side in enumerate("AB"):
+        data = call.tensor(place)
+        if call.attribute(f"transBatch{side}", 0):
+            call.refuse("turns its batch")
+        turns = call.attribute(f"trans{side}", 0)
+        if turns and data.rank < 2:
+            call.refuse("turns what is no matrix")
+        found.append(_turned(data) if turns else data)
+    if found[0].dtype != found[1].dtype or not found[0].dtype.is_floating_point():
+        call.refuse("its operands are not floats of one type")
+    return [_scaled(call, product(call, *found), "alpha")]
+
+
+def _det(call: Call) -> Sequence[Tensor]:
+    data = call.tensor(0)
+    if data.rank < 2 or data.shape[-1] != data.shape[-2]:
+        call.refuse(f"the dims {list(data.shape)} are not those of square matrices")
+    content = data.folded(call.hashing, (data.rank - 2, data.rank - 1))
+    return [call.mixed(data.dtype, call.key(), content)]
+
+
+RECORDS: Final[dict[str | tuple[str, str], Record]] = {
+    "Det": record(_det),
+    "Gemm": record(_gemm),
+    "MatMul": record(_matmul),
+    "MatMulInteger": record(_matmul_integer),
+    ("com.microsoft", "FusedMatMul"): record(_fused_matmul),
+}

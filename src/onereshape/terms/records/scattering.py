@@ -1,0 +1,265 @@
+"""Writing elements by an index: by numbers it is movement, by data a function of all that may be written.
+
+Indices that may meet share a box; what is in it is a function of what was there, of its place in the box, and of all
+indices and updates of the box in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+
+from onereshape.terms.call import Call, Record, record
+from onereshape.terms.hashing import Array, Words
+from onereshape.terms.records.arithmetic import bounds
+from onereshape.terms.records.merging import merged
+from onereshape.terms.records.picking import (
+    Reach,
+    check_around,
+    check_index,
+    column,
+    cut_around,
+    growth_of,
+    reach,
+)
+from onereshape.terms.tensor import Tensor, numbers, terms
+
+_BOXES: Final = 1 << 14
+"""Different ranges of indices that are told apart; more than that share one."""
+
+_REDUCED: Final = {"add": "Add", "mul": "Mul", "max": "Max", "min": "Min"}
+
+
+_EXACT: Final[dict[str, Any]] = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
+
+
+@dataclass(frozen=True, slots=True)
+class _Writing:
+    """Updates [G, Q, R] for data [G, K1, ..., Kw, R], by indices [G, Q, w]."""
+
+    call: Call
+    data: Tensor
+    updates: Tensor
+    found: Reach
+    reduction: str
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """How much there is to be written to."""
+        return self.data.shape[1:-1]
+
+    def known(self) -> Tensor:
+        """The indices are numbers: each update goes to its place, and those to one place follow one another."""
+        call, count = self.call, prod(self.lengths)
+        low = self.found.low
+        flat = np.ravel_multi_index(tuple(np.moveaxis(low, -1, 0)), self.lengths) if low.size else low[..., 0]
+        lines, order = flat.shape
+        places = flat + count * np.arange(lines)[:, None]
+        turns = _turns(places.ravel()).reshape(lines, order)
+        if self.reduction == "none":
+            if turns.size and turns.max():
+                call.refuse("writes twice to one place")
+            return merged(call, [self.data, self.updates], lambda arrays: _written(arrays[0], arrays[1], places))
+        if self.data.depends or self.updates.depends:
+            call.doubt("reduces numbers that depend on the number of samples")
+        if self.data.is_integer and self.data.known and self.updates.known:
+            return self._numbers(places)
+        rest = self.data.shape[-1]
+        words = np.array(self.data.hashed(call.hashing)).reshape(lines * count, rest)
+        given = self.updates.hashed(call.hashing).reshape(lines * order, rest)
+        for turn in range(int(turns.max()) + 1 if turns.size else 0):
+            now = np.flatnonzero(turns.ravel() == turn)
+            where = places.ravel()[now]
+            words[where] = self._reduced(words[where], given[now])
+        return terms(words.reshape(self.data.shape), self.data.dtype)
+
+    def _numbers(self, places: Array) -> Tensor:
+        """Integers, which have one sum whatever their order is."""
+        values = np.array(self.data.array).reshape(-1, self.data.shape[-1])
+        _EXACT[self.reduction].at(values, places.ravel(), self.updates.array.reshape(-1, values.shape[-1]))
+        return numbers(values.reshape(self.data.shape), self.data.dtype)
+
+    def _reduced(self, before: Words, update: Words) -> Words:
+        """One update after another."""
+        if self.reduction == "add" and self.data.is_integer:
+            return before + update
+        return self.call.hashing.blend(self.call.key(op=_REDUCED[self.reduction]), before, update)
+
+    def by_data(self) -> Tensor:
+        """Every element that may be written to depends on all that may be written there."""
+        call, hashing = self.call, self.call.hashing
+        if self.data.depends or self.updates.depends:
+            call.doubt("writes by data among numbers that depend on the number of samples")
+        words, given = np.array(self.data.hashed(hashing)), self.updates.hashed(hashing)
+        low, high = self.found.low, self.found.high
+        both = np.concatenate([low, high], -1)
+        patterns, which = np.unique(both.reshape(len(low), -1), axis=0, return_inverse=True)
+        if len(patterns) > _BOXES:
+            call.refuse(f"its indices have {len(patterns)} different ranges")
+        for number, pattern in enumerate(patterns):
+            lines = np.flatnonzero(which.ravel() == number)
+            ends = pattern.reshape(low.shape[1], 2, -1)
+            for first, last, members in _shared(ends, self.lengths):
+                self._write(words, given, lines, (first, last), members)
+        return terms(words, self.data.dtype, *self._ends())
+
+    def _write(self, words: Words, given: Words, lines: Array, box: tuple[Array, Array], members: Array) -> None:
+        """Writes to one box of some lines."""
+        call, hashing = self.call, self.call.hashing
+        first, last = box
+        sizes = last - first + 1
+        part: Any = (lines, *_box(first, last))
+        before, updates = words[part], given[lines[:, None], members]
+        if np.all(sizes == 1):
+            if self.reduction == "none" and len(members) > 1:
+                call.refuse("writes twice to one place")
+            now = before.reshape(len(lines), -1)
+            for turn in range(len(members)):
+                now = updates[:, turn] if self.reduction == "none" else self._reduced(now, updates[:, turn])
+            words[part] = now.reshape(before.shape)
+            return
+        where = self._within(lines, members, first, sizes)
+        content = hashing.fold(hashing.mix(call.key("update", op="Scatter"), where[..., None], updates), (1,))
+        place = hashing.constants(np.arange(prod(sizes.tolist())).reshape(*sizes, 1), "INT64")
+        content = content.reshape(len(lines), *[1] * len(sizes), content.shape[-1])
+        words[part] = hashing.mix(call.key(self.reduction, op="Scatter"), before, place, content)
+
+    def _within(self, lines: Array, members: Array, first: Array, sizes: Array) -> Words:
+        """Where indices point to in a box that may be larger than their own."""
+        chosen: Any = np.ix_(lines, members)
+        found = np.zeros((len(lines), len(members)), np.uint64)
+        step = 1
+        for axis in reversed(range(len(sizes))):
+            start = (self.found.low[chosen][..., axis] - first[axis]).astype(np.uint64) * self.call.hashing.unit
+            found = found + (self.found.columns[axis][chosen] + start) * np.uint64(step)
+            step *= int(sizes[axis])
+        return found
+
+    def _ends(self) -> tuple[Array | None, Array | None]:
+        """Bounds of integers that are replaced by others."""
+        if self.reduction != "none" or not self.data.is_integer:
+            return None, None
+        ends = [bounds(each) for each in (self.data, self.updates) if each.size]
+        lows, highs = [low for low, _ in ends if low is not None], [high for _, high in ends if high is not None]
+        if len(lows) < len(ends) or len(highs) < len(ends) or not ends:
+            return None, None
+        return np.asarray(min(int(low.min()) for low in lows)), np.asarray(max(int(high.max()) for high in highs))
+
+
+def _turns(places: Array) -> Array:
+    """How many came to the same place before.
+
+    >>> _turns(np.array([4, 2, 4, 4, 2])).tolist()
+    [0, 0, 1, 2, 1]
+    """
+    order = np.argsort(places, kind="stable")
+    ranked = places[order]
+    new = np.r_[True, ranked[1:] != ranked[:-1]] if len(ranked) else np.zeros(0, bool)
+    starts = np.flatnonzero(new)
+    found = np.empty(len(places), np.int64)
+    found[order] = np.arange(len(places)) - starts[np.cumsum(new) - 1] if len(starts) else 0
+    return found
+
+
+def _written(data: Array, updates: Array, places: Array) -> Array:
+    """Rows of data with others in their places."""
+    found = np.array(data).reshape(-1, data.shape[-1])
+    found[places.ravel()] = updates.reshape(-1, data.shape[-1])
+    return found.reshape(data.shape)
+
+
+def _shared(ends: Array, lengths: Sequence[int]) -> Iterator[tuple[Array, Array, Array]]:
+    """Boxes that do not meet, and which indices point into each; those that meet become one that holds both."""
+    boxes, which = np.unique(ends, axis=0, return_inverse=True)
+    which = which.ravel()
+    if len(boxes) > _BOXES:
+        yield ends[:, 0].min(0), ends[:, 1].max(0), np.arange(len(ends))
+        return
+    owner = np.full(tuple(lengths), -1, np.int32)
+    groups: dict[int, tuple[Array, Array, list[int]]] = {}
+    for number, (first, last) in enumerate(boxes):
+        low, high, members = first, last, [number]
+        while len(met := np.unique(owner[_box(low, high)])) > 1 or (len(met) and met[0] >= 0):
+            for each in met[met >= 0].tolist():
+                start, end, others = groups.pop(each)
+                owner[_box(start, end)] = -1
+                low, high = np.minimum(low, start), np.maximum(high, end)
+                members += others
+        owner[_box(low, high)] = number
+        groups[number] = low, high, members
+    for low, high, members in groups.values():
+        yield low, high, np.flatnonzero(np.isin(which, members))
+
+
+def _box(low: Array, high: Array) -> tuple[slice, ...]:
+    return tuple(slice(start, end + 1) for start, end in zip(low.tolist(), high.tolist(), strict=True))
+
+
+def _reduction(call: Call) -> str:
+    found = call.attribute("reduction", "none")
+    if found != "none" and found not in _REDUCED:
+        call.refuse(f"there is no reduction {found!r}")
+    return str(found)
+
+
+def _scatter_nd(call: Call) -> Sequence[Tensor]:
+    data, index, updates = call.tensor(0), call.tensor(1), call.tensor(2)
+    if not data.rank or not index.rank or not 1 <= index.shape[-1] <= data.rank:
+        call.refuse(f"its index of dims {list(index.shape)} does not go with data of dims {list(data.shape)}")
+    width = index.shape[-1]
+    if updates.shape != (*index.shape[:-1], *data.shape[width:]):
+        call.refuse(f"its updates have dims {list(updates.shape)}")
+    for place in range(width):
+        check_index(call, column(index, place), growth_of(data, place))
+    found = reach(call, index.moved(lambda array: array.reshape(1, -1, width)), data.shape[:width])
+    rest = prod(data.shape[width:])
+    writing = _Writing(
+        call,
+        data.moved(lambda array: array.reshape(1, *data.shape[:width], rest)),
+        updates.moved(lambda array: array.reshape(1, prod(index.shape[:-1]), rest)),
+        found,
+        _reduction(call),
+    )
+    result = writing.known() if found.settled else writing.by_data()
+    return [result.moved(lambda array: array.reshape(data.shape))]
+
+
+def _scatter_elements(call: Call) -> Sequence[Tensor]:
+    data, index, updates = call.tensor(0), call.tensor(1), call.tensor(2)
+    axis = call.axis(call.attribute("axis", 0), data.rank)
+    check_around(call, data, index, axis)
+    if updates.shape != index.shape:
+        call.refuse(f"its updates have dims {list(updates.shape)}, and its index {list(index.shape)}")
+    check_index(call, index, growth_of(data, axis))
+    part = cut_around(index.shape, axis)
+
+    def lines(array: Array) -> Array:
+        moved = np.moveaxis(array, axis, -1)
+        return moved.reshape(prod(moved.shape[:-1]), moved.shape[-1], 1)
+
+    found = reach(call, index.moved(lines), data.shape[axis : axis + 1])
+    inner = data.moved(lambda array: lines(array[part]))
+    writing = _Writing(call, inner, updates.moved(lines), found, _reduction(call))
+    result = writing.known() if found.settled else writing.by_data()
+    dims = [*(dim for other, dim in enumerate(index.shape) if other != axis), data.shape[axis]]
+    placed = result.moved(lambda array: np.moveaxis(array.reshape(dims), -1, axis))
+    if placed.shape == data.shape:
+        return [placed]
+
+    def together(arrays: Sequence[Array]) -> Array:
+        whole = np.array(arrays[0])
+        whole[part] = arrays[1]
+        return whole
+
+    return [merged(call, [data, placed], together)]
+
+
+RECORDS: Final[dict[str, Record]] = {
+    "Scatter": record(_scatter_elements, carries=True),
+    "ScatterElements": record(_scatter_elements, carries=True),
+    "ScatterND": record(_scatter_nd, carries=True),
+}

@@ -35,6 +35,8 @@ def body_of(
     It is of the opset that it was written for, which it says.  Some are made for the types of the inputs: these are
     told with their ranks and without their dims, so that no size gets into a body as a number.
     """
+    if schema.non_deterministic:
+        return None
     version = max((each for each in schema.function_opset_versions if each <= opset), default=None)
     if version is not None:
         return _plain(schema, version)

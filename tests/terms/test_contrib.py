@@ -447,3 +447,12 @@ def test_other_dims_are_refused_or_run(name: str) -> None:
             other = [np.zeros(dims, each.dtype) if index == place else given for index, given in enumerate(node.inputs)]
             with suppress(NotProven):
                 replace(node, inputs=other).run()
+
+
+@pytest.mark.parametrize("name", [name for name, case in _CASES.items() if case.node.attributes])
+def test_other_attributes_are_refused_or_run(name: str) -> None:
+    node = _CASES[name].node
+    for attribute in node.attributes:
+        for value in (-7, 0, 99, 0.5, "none", [0], [-1, 2], [0.5, 1.5], ["a"]):
+            with suppress(NotProven):
+                replace(node, attributes={**node.attributes, attribute: value}).run()

@@ -66,7 +66,10 @@ def _concat(call: Call) -> Sequence[Tensor]:
             call.refuse("its parts are of several types")
         words = call.words(place), *_pairs(call, dtype, place + 1), *whole_scale
         parts.append(limited(call.mixed(dtype, own(call, dtype.name), *words).array, dtype))
-    axis = call.axis(int(call.attribute("axis")), parts[0].rank)
+    axis = call.attribute("axis")
+    if not isinstance(axis, int):
+        call.refuse("its axis is of another type")
+    axis = call.axis(axis, parts[0].rank)
     if len({each.rank for each in parts}) > 1 or len({(*e.shape[:axis], *e.shape[axis + 1 :]) for e in parts}) > 1:
         call.refuse(f"the dims {[list(each.shape) for each in parts]} do not go together")
     return [joined(call, parts, axis)]

@@ -62,13 +62,23 @@ class Declared:
             kind = default if isinstance(default, type) else default.kind if isinstance(default, Optional) else None
             if name in call.attributes:
                 found[name] = call.attributes[name]
-                if not isinstance(found[name], kind or type(default)):
+                if not _fits(found[name], kind or type(default), name):
                     call.refuse(f"its attribute {name!r} is of another type")
             elif kind is None:
                 found[name] = float(np.float32(default)) if isinstance(default, float) else default
             elif isinstance(default, type):
                 call.refuse(f"has no attribute {name!r}")
         return found
+
+
+_LISTS_OF_FLOATS: Final = {"activation_params"}
+
+
+def _fits(value: Any, kind: type, name: str) -> bool:
+    """Whether an attribute is of its type; lists are of integers, but for a few."""
+    if isinstance(value, list):
+        return kind is list and all(isinstance(each, float if name in _LISTS_OF_FLOATS else int) for each in value)
+    return isinstance(value, kind)
 
 
 def declared(

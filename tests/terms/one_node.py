@@ -106,7 +106,9 @@ def agrees(node: Node) -> None:
     """Dims and types are onnxruntime's."""
     wanted = answers(node)
     got = run(node, Hashing(1))
-    assert [(each.shape, each.dtype) for each in wanted] == [(each.shape, each.array.dtype if each.known else each.dtype.numpy()) for each in got], node
+    assert [(each.shape, each.dtype) for each in wanted] == [
+        (each.shape, each.array.dtype if each.known else each.dtype.numpy()) for each in got
+    ], node
 
 
 def depends(node: Node, rng: np.random.Generator, times: int = 3, *, exact: bool = False, apart: bool = False) -> None:

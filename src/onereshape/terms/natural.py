@@ -45,7 +45,7 @@ class Trace:
 
 def printed(hashing: Hashing, tensor: Tensor) -> Print:
     """A tensor in one word."""
-    words = tensor.hashed(hashing).reshape(1, -1)
+    words = tensor.linear(hashing).reshape(1, -1)
     return Print(tensor.shape, int(hashing.fold(words, (1,))[0]))
 
 
@@ -82,7 +82,7 @@ class Beside:
         return replace(tensor, growth=growth if any(growth) else (), _cache={})
 
     def _natural(self, tensor: Tensor, growth: tuple[int, ...], prints: Sequence[Print]) -> bool:
-        words = tensor.hashed(self.hashing)
+        words = tensor.linear(self.hashing)
         wanted = np.array([each.word for each in prints], np.uint64)
         axis = next((axis for axis, each in enumerate(growth) if each), None)
         if axis is None:

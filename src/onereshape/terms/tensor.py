@@ -17,6 +17,8 @@ Move = Callable[[Array], Array]
 
 _KEPT: Final = 1 << 20
 """Words of a constant that are kept for its next reader."""
+_LARGEST: Final = (1 << 63) - 1
+"""The largest integer of INT64."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,13 +99,34 @@ class Tensor:
                 beside[name] = None
         return replace(self, **beside, growth=(), _cache={})
 
-    def hashed(self, hashing: Hashing) -> Words:
-        """A word for each element."""
+    @property
+    def wraps(self) -> bool:
+        """Whether the integers may be what is left of a linear form in their type: nothing shows that it fits."""
+        if not self.is_integer or self.dtype == ir.DataType.INT64:
+            return False  # words are modulo 2^64, as INT64 is
+        return self.low is None if self.values is None else self.dtype == ir.DataType.UINT64
+
+    def linear(self, hashing: Hashing) -> Words:
+        """A word for each element, in which integers are linear; what wraps means a number only in its own type."""
         if self.words is not None:
             return self.words
-        found: Words | None = self._cache.get("words")
+        found: Words | None = self._cache.get("linear")
         if found is None:
             found = hashing.constants(self.array, self.dtype.name)
+            if found.size <= _KEPT:
+                self._cache["linear"] = found
+        return found
+
+    def hashed(self, hashing: Hashing) -> Words:
+        """A word for each element, for functions of it: that of an integer is of its value, whatever its type."""
+        words = self.linear(hashing)
+        if not self.wraps:
+            return words
+        found: Words | None = self._cache.get("words")
+        if found is None:
+            found = hashing.mix(hashing.key("wraps", self.dtype.name), words)
+            if self.values is not None:
+                found = np.where(self.values > _LARGEST, found, words)
             if found.size <= _KEPT:
                 self._cache["words"] = found
         return found
@@ -111,10 +134,14 @@ class Tensor:
     def folded(self, hashing: Hashing, axes: tuple[int, ...]) -> Words:
         """The content along axes; that of a constant is kept."""
         if self.words is not None:
-            return hashing.fold(self.words, axes)
+            return hashing.fold(self.hashed(hashing), axes)
         found: Words | None = self._cache.get(axes)
         if found is None:
-            found = self._cache[axes] = hashing.fold_constants(self.array, self.dtype.name, axes)
+            if self.wraps:
+                found = hashing.fold(self.hashed(hashing), axes)
+            else:
+                found = hashing.fold_constants(self.array, self.dtype.name, axes)
+            self._cache[axes] = found
         return found
 
 

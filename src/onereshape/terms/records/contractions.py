@@ -70,9 +70,8 @@ def _gemm(call: Call) -> Sequence[Tensor]:
     left, right = call.tensor(0), call.tensor(1)
     if left.rank != 2 or right.rank != 2:
         call.refuse(f"the dims {list(left.shape)} and {list(right.shape)} are not those of matrices")
-    left = _turned(left) if call.attribute("transA", 0) else left
-    right = _turned(right) if call.attribute("transB", 0) else right
-    found = _scaled(call, product(call, left, right), "alpha")
+    turns = [bool(call.attribute(name, 0)) for name in ("transA", "transB")]
+    found = _scaled(call, _matrices(call, left, right, turns), "alpha")
     if not call.has(2):
         if call.version < _ADDEND_MAY_MISS:
             call.refuse("input 2 is missing")
@@ -82,6 +81,19 @@ def _gemm(call: Call) -> Sequence[Tensor]:
     if addend.shape != found.shape and not (broadcasts and _fits(addend.shape, found.shape)):
         call.refuse(f"the dims {list(addend.shape)} do not fit to {list(found.shape)}")
     return [_sum(call, found, _scaled(call, addend, "beta"))]
+
+
+def _matrices(call: Call, left: Tensor, right: Tensor, turns: Sequence[bool]) -> Tensor:
+    """A product of two matrices that may be turned; contents of constants are kept with them."""
+    if left.known and right.known:
+        return product(
+            call, *(_turned(each) if turn else each for each, turn in zip((left, right), turns, strict=True))
+        )
+    over = (0 if turns[0] else 1), (1 if turns[1] else 0)
+    if left.shape[over[0]] != right.shape[over[1]]:
+        call.refuse(f"the dims {list(left.shape)} and {list(right.shape)} do not go together")
+    rows, columns = left.folded(call.hashing, over[:1]), right.folded(call.hashing, over[1:])
+    return dot(call, left.dtype, rows[:, None], columns[None, :])
 
 
 def _fits(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:

@@ -7,11 +7,14 @@ from math import prod
 from typing import Any, Final
 
 import numpy as np
+import onnx_ir as ir
 
 from onereshape.terms.call import Call, Record, record
+from onereshape.terms.forms import leaning, place_of, slope_of
 from onereshape.terms.hashing import Words
-from onereshape.terms.records.sliding import Windows, check_growth, contents, padded, sizes, windows_of
-from onereshape.terms.tensor import Tensor
+from onereshape.terms.records.arithmetic import bounds
+from onereshape.terms.records.sliding import Windows, check_growth, contents, padded, pads_of, sizes, windows_of
+from onereshape.terms.tensor import Tensor, terms
 
 
 def _windows(call: Call, data: Tensor) -> list[Windows]:
@@ -45,9 +48,70 @@ def _max_pool(call: Call) -> Sequence[Tensor]:
     content = _pooled(call, data, windows, _nothing(call))
     key = _pool_key(call, "MaxPool", prod(each.kernel for each in windows))
     found = call.mixed(data.dtype, key, content)
-    if call.outputs > 1:
-        call.refuse("its indices are read")
-    return [found]
+    return [found, _indices(call, data, windows, content)] if call.outputs > 1 else [found]
+
+
+def _indices(call: Call, data: Tensor, windows: Sequence[Windows], content: Words) -> Tensor:
+    """Where the largest elements are in the whole tensor: a place in a plane, and where the plane begins.
+
+    The place depends on what the window has and on where it lies.
+    """
+    starts = [np.arange(each.count) * each.stride - each.begin for each in windows]
+    grid = np.meshgrid(*starts, indexing="ij", sparse=True)
+    where = [call.hashing.constants(each, "INT64") for each in grid]
+    parts = [(each.size, each.kernel, each.dilation) for each in windows]
+    key = call.key(tuple(parts), call.attribute("storage_order", 0), op="MaxPool indices")
+    local = call.hashing.mix(key, content, *where)
+    plane = prod(data.shape[2:])
+    first = (np.arange(prod(data.shape[:2])) * plane).reshape(*data.shape[:2], *[1] * len(windows))
+    begin = np.broadcast_to(first, local.shape)
+    found = terms(local + begin.astype(np.uint64) * call.hashing.unit, ir.DataType.INT64, begin, begin + (plane - 1))
+    return _leaning(call, data, found)
+
+
+def _leaning(call: Call, data: Tensor, found: Tensor) -> Tensor:
+    """Planes begin at (n * C + c) * D, of which n or c may be the sample's place."""
+    if not data.grows:
+        return found
+    channels, plane = data.shape[1], prod(data.shape[2:])
+    if data.growth[0] == 1:
+        return leaning(found, 0, channels * plane)
+    if data.growth[1] == 1:
+        rows = np.arange(data.shape[0]).reshape(-1, *[1] * (data.rank - 1))
+        return leaning(found, rows * plane, plane)
+    call.doubt("its indices count over a dim that grows with the number of samples")
+    return found
+
+
+def _max_unpool(call: Call) -> Sequence[Tensor]:
+    """Each place of a plane depends on all of the plane, as its indices may be any of it."""
+    data, index = call.tensor(0), call.tensor(1)
+    if data.rank < 3 or index.shape != data.shape:
+        call.refuse(f"the dims {list(data.shape)} and {list(index.shape)} are not those of a pool")
+    count = data.rank - 2
+    kernel, strides = sizes(call, "kernel_shape", count), sizes(call, "strides", count)
+    places = [
+        (dim - 1) * stride + width - begin - end
+        for dim, width, stride, (begin, end) in zip(data.shape[2:], kernel, strides, pads_of(call, count), strict=True)
+    ]
+    shape = (*data.shape[:2], *places)
+    call.check_size(shape)
+    if call.has(2) and tuple(call.integers(2)) != shape:
+        call.refuse(f"its output_shape is not {list(shape)}, and it is not said how it is filled")
+    plane = prod(places)
+    first = (np.arange(prod(data.shape[:2])) * plane).reshape(*data.shape[:2], *[1] * count)
+    low, high = bounds(index)
+    if low is None or high is None or np.any(low < first) or np.any(high >= first + plane):
+        call.refuse("its indices may be of other planes")
+    if data.grows or index.depends:
+        ours = np.all(place_of(index) == data.shape[1] * plane) and not np.any(slope_of(index))
+        if not ours or data.growth[:1] != (1,):
+            call.doubt("its indices count over a dim that grows with the number of samples")
+    over = tuple(range(2, data.rank))
+    which = call.hashing.fold(index.hashed(call.hashing) - first.astype(np.uint64) * call.hashing.unit, over)
+    content = call.hashing.mix(call.key("plane"), data.folded(call.hashing, over), which)
+    found = call.mixed(data.dtype, call.key(), content[..., None], call.hashing.leaves(call.key("place"), plane))
+    return [found.moved(lambda array: array.reshape(shape))]
 
 
 def _average_pool(call: Call) -> Sequence[Tensor]:
@@ -87,4 +151,5 @@ RECORDS: Final[dict[str, Record]] = {
     "GlobalMaxPool": record(_global_pool),
     "LpPool": record(_lp_pool),
     "MaxPool": record(_max_pool),
+    "MaxUnpool": record(_max_unpool, carries=True),
 }

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from onereshape.terms.call import Call
 from onereshape.terms.hashing import Words
 from onereshape.terms.tensor import Tensor
+
+
+_IGNORES_BEHIND: Final = 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,7 @@ def windows_of(call: Call, dims: Sequence[int], kernel: Sequence[int], *, ceil: 
             begin, end = halves(max((number - 1) * stride + reach - size, 0), upper=how == "SAME_UPPER")
         else:
             begin, end = pad
-            number = _count(call, size + begin + end - reach, stride, size + begin, ceil=ceil)
+            number = _count(call, size + begin + end - reach, stride, size + begin, ceil=ceil and not how)
         if number < 1:
             call.refuse("it has no windows")
         found.append(Windows(size, width, stride, dilation, begin, end, number))
@@ -103,15 +106,17 @@ def halves(total: int, *, upper: bool) -> tuple[int, int]:
 
 
 def _count(call: Call, room: int, stride: int, inside: int, *, ceil: bool) -> int:
-    """How many windows there are; none begins behind the places of the tensor."""
+    """How many windows there are; since opset 22 none begins behind the places of the tensor."""
     if room < 0:
         call.refuse("its kernel is larger than what it goes over")
     if not ceil:
         return room // stride + 1
     number = -(-room // stride) + 1
-    if (number - 1) * stride >= inside:
-        number -= 1
-    return number
+    if (number - 1) * stride < inside:
+        return number
+    if call.version < _IGNORES_BEHIND or call.op == "LpPool":
+        call.refuse("it is not said whether windows begin behind the tensor")
+    return number - 1
 
 
 def check_growth(call: Call, data: Tensor, windows: Sequence[Windows]) -> None:
@@ -126,19 +131,19 @@ def padded(call: Call, words: Words, windows: Sequence[Windows], pad: Words, bey
     outer = words.shape[: words.ndim - len(windows)]
     shape = (*outer, *(each.whole for each in windows))
     if all(not each.begin and each.whole <= each.size for each in windows):
-        cut: Words = words[_within(slice(each.whole) for each in windows)]
+        cut: Words = words[within(slice(each.whole) for each in windows)]
         return cut
     call.check_size(shape)
     found = np.empty(shape, np.uint64)
     found[...] = pad if beyond is None else beyond
     if beyond is not None:
-        found[_within(slice(each.begin + each.size + each.end) for each in windows)] = pad
-    kept = _within(slice(max(each.whole - each.begin, 0)) for each in windows)
-    found[_within(slice(each.begin, each.begin + each.size) for each in windows)] = words[kept]
+        found[within(slice(each.begin + each.size + each.end) for each in windows)] = pad
+    kept = within(slice(max(each.whole - each.begin, 0)) for each in windows)
+    found[within(slice(each.begin, each.begin + each.size) for each in windows)] = words[kept]
     return found
 
 
-def _within(parts: Iterable[slice]) -> Any:
+def within(parts: Iterable[slice]) -> Any:
     """Parts of the last axes."""
     return (..., *parts)
 

@@ -14,8 +14,21 @@ import numpy as np
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.hashing import Words
 from onereshape.terms.records.contractions import centred, dot
-from onereshape.terms.records.sliding import Windows, check_growth, contents, padded, windows_of
+from onereshape.terms.records.sliding import (
+    Windows,
+    automatic,
+    check_growth,
+    contents,
+    halves,
+    padded,
+    pads_of,
+    sizes,
+    windows_of,
+    within,
+)
 from onereshape.terms.tensor import Tensor
+
+_SAME_IS_SAID: Final = 11
 
 
 def _conv(call: Call) -> Sequence[Tensor]:
@@ -30,7 +43,8 @@ def _convolved(call: Call, data: Tensor, weights: Tensor, bias: Tensor | None) -
         call.refuse(f"the dims {list(data.shape)} and {list(weights.shape)} do not go together in {group} groups")
     windows = windows_of(call, data.shape[2:], kernel)
     check_growth(call, data, windows)
-    rows = _rows(call, data, group, windows)
+    words, zero = _folded_channels(call, data, group, kernel)
+    rows = contents(call, padded(call, words, windows, zero), windows)
     columns = weights.folded(call.hashing, tuple(range(1, weights.rank)))
     return _together(call, data, rows, columns.reshape(group, -1), bias)
 
@@ -48,16 +62,16 @@ def _group(call: Call, data: Tensor, weights: Tensor) -> int:
     return group
 
 
-def _rows(call: Call, data: Tensor, group: int, windows: Sequence[Windows]) -> Words:
-    """The content of each window: one for each sample, group and place."""
+def _folded_channels(call: Call, data: Tensor, group: int, kernel: Sequence[int]) -> tuple[Words, Words]:
+    """The content of the channels of each group, and that of zeros."""
     zero = call.hashing.constants(np.zeros((), data.dtype.numpy()), data.dtype.name)
     dims = (data.shape[0], group, data.shape[1] // group, *data.shape[2:])
     words = call.hashing.fold(data.hashed(call.hashing).reshape(dims), (2,))
     pad = call.hashing.fold(np.broadcast_to(zero, (1, dims[2])), (1,))
-    if any(each.kernel > 1 for each in windows):
-        key = call.key(op="Channels")
-        words, pad = call.hashing.mix(key, words), call.hashing.mix(key, pad)
-    return contents(call, padded(call, words, windows, pad), windows)
+    if prod(kernel) == 1:
+        return words, pad
+    key = call.key(op="Channels")
+    return call.hashing.mix(key, words), call.hashing.mix(key, pad)
 
 
 def _together(call: Call, data: Tensor, rows: Words, columns: Words, bias: Tensor | None) -> Tensor:
@@ -70,6 +84,73 @@ def _together(call: Call, data: Tensor, rows: Words, columns: Words, bias: Tenso
     columns = columns.reshape(*columns.shape, *[1] * len(places))
     found = dot(call, data.dtype, rows[:, :, None], columns)
     return found.moved(lambda array: array.reshape(data.shape[0], outputs, *places))
+
+
+def _conv_transpose(call: Call) -> Sequence[Tensor]:
+    """A convolution of the elements with zeros between them, by a kernel that is read backwards."""
+    data, weights = call.tensor(0), call.tensor(1)
+    bias = call.tensor(2) if call.has(2) else None
+    group = _group(call, data, weights)
+    channels, outputs, *kernel = weights.shape
+    if data.shape[1] != channels or channels % group:
+        call.refuse(f"the dims {list(data.shape)} and {list(weights.shape)} do not go together in {group} groups")
+    windows = _spread(call, data.shape[2:], kernel)
+    check_growth(call, data, windows)
+    words, zero = _folded_channels(call, data, group, kernel)
+    rows = _spread_rows(call, words, zero, windows)
+    over = (0, *range(2, weights.rank))
+    if group == 1:
+        columns = weights.folded(call.hashing, over)[None]
+    else:
+        parts = weights.hashed(call.hashing).reshape(group, channels // group, outputs, *kernel)
+        columns = call.hashing.fold(parts, (1, *range(3, parts.ndim)))
+    return [_together(call, data, rows, columns, bias)]
+
+
+def _spread(call: Call, dims: Sequence[int], kernel: Sequence[int]) -> list[Windows]:
+    """Where each element of a ConvTranspose is added to; `count` is the dim of the answer."""
+    count = len(dims)
+    strides, dilations = sizes(call, "strides", count), sizes(call, "dilations", count)
+    pads, how = pads_of(call, count), automatic(call)
+    more = [int(each) for each in call.attribute("output_padding") or [0] * count]
+    asked = call.attribute("output_shape") or [None] * count
+    if len(more) != count or len(asked) != count:
+        call.refuse("its output_padding or output_shape is not that of its axes")
+    if how.startswith("SAME") and call.version < _SAME_IS_SAID:
+        call.refuse("it is not said how it is padded")
+    found = []
+    for size, width, stride, dilation, pad, extra, wanted in zip(
+        dims, kernel, strides, dilations, pads, more, asked, strict=True
+    ):
+        if not 0 <= extra < max(stride, dilation) or not size:
+            call.refuse(f"its output_padding {more} is not below its strides or dilations")
+        whole = stride * (size - 1) + extra + (width - 1) * dilation + 1
+        target = size * stride if wanted is None and how.startswith("SAME") else wanted
+        begin, end = pad if target is None else halves(whole - target, upper=how == "SAME_UPPER")
+        if target is not None and (whole < target or (call.version < _SAME_IS_SAID and begin != end)):
+            call.refuse("it is not said how it is padded")
+        if whole - begin - end < 1:
+            call.refuse("its pads are larger than what it makes")
+        found.append(Windows(size, width, stride, dilation, begin, end, whole - begin - end))
+    return found
+
+
+def _spread_rows(call: Call, words: Words, zero: Words, windows: Sequence[Windows]) -> Words:
+    """The content that each place of a ConvTranspose reads: what is not there is 0."""
+    outer = words.shape[:2]
+    dims = [(each.size - 1) * each.stride + 1 for each in windows]
+    call.check_size((*outer, *dims))
+    apart = np.empty((*outer, *dims), np.uint64)
+    apart[...] = zero
+    apart[within(slice(None, None, each.stride) for each in windows)] = words
+    before = [each.reach - 1 - each.begin for each in windows]
+    apart = apart[within(slice(max(-each, 0), None) for each in before)]
+    steps = [
+        Windows(size, each.kernel, 1, each.dilation, max(first, 0), 0, each.count)
+        for size, each, first in zip(apart.shape[2:], windows, before, strict=True)
+    ]
+    backwards = tuple(range(2, apart.ndim))
+    return np.flip(contents(call, np.flip(padded(call, apart, steps, zero), backwards), steps), backwards)
 
 
 def _conv_integer(call: Call) -> Sequence[Tensor]:
@@ -91,4 +172,5 @@ def _conv_integer(call: Call) -> Sequence[Tensor]:
 RECORDS: Final[dict[str, Record]] = {
     "Conv": record(_conv),
     "ConvInteger": record(_conv_integer),
+    "ConvTranspose": record(_conv_transpose),
 }

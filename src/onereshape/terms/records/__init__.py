@@ -8,9 +8,12 @@ from onereshape.terms.call import Record
 from onereshape.terms.records import (
     along,
     arithmetic,
+    attention,
     comparisons,
     contractions,
     control,
+    fused_attention,
+    losses,
     normalisations,
     padding,
     picking,
@@ -20,16 +23,21 @@ from onereshape.terms.records import (
     reductions,
     reshaping,
     scattering,
+    sequences,
     shapes,
+    signals,
     windows,
 )
 
 _FAMILIES: Final = (
     along,
     arithmetic,
+    attention,
     comparisons,
     contractions,
     control,
+    fused_attention,
+    losses,
     normalisations,
     padding,
     picking,
@@ -39,7 +47,9 @@ _FAMILIES: Final = (
     reductions,
     reshaping,
     scattering,
+    sequences,
     shapes,
+    signals,
     windows,
 )
 

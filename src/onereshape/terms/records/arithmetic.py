@@ -160,6 +160,7 @@ def _formed(values: Array, like: Tensor, slope: Any, place: Any) -> Tensor:
 def _linear(call: Call, left: Tensor, right: Tensor, sign: int) -> Tensor:
     one, two = left.linear(call.hashing), right.linear(call.hashing)
     words = np.asarray(one + two if sign > 0 else one - two)
+    words = call.hashing.linear(call.hashing.key("linear", sign), words, one, two)
     slope, place = slope_of(left) + sign * slope_of(right), place_of(left) + sign * place_of(right)
     ends = (*bounds(left), *bounds(right))
     if not small(*ends):
@@ -189,7 +190,9 @@ def _mul(call: Call) -> Sequence[Tensor]:
         if factor.depends:
             call.doubt("multiplies data with a number that depends on the number of samples")
         times = factor.array.astype(np.int64)
-        words = np.asarray(other.linear(call.hashing) * times.astype(np.uint64))
+        factors, theirs = times.astype(np.uint64), other.linear(call.hashing)
+        words = call.hashing.linear(call.hashing.key("times"), np.asarray(theirs * factors), theirs, factors)
+        words = np.where(times == 0, np.uint64(0), words)
         slope, place = slope_of(other) * times, place_of(other) * times
         low, high = bounds(other)
         if low is None or high is None or not small(low, high, times):

@@ -112,16 +112,19 @@ def agrees(node: Node) -> None:
     ], node
 
 
-def depends(node: Node, rng: np.random.Generator, times: int = 3, *, exact: bool = False, apart: bool = False) -> None:
+def depends(  # noqa: PLR0913 - what is looked at
+    node: Node, rng: np.random.Generator, times: int = 3, *, exact: bool = False, apart: bool = False, but: int = -1
+) -> None:
     """What changes in onnxruntime with one element changes in terms; if `exact` nothing else does with the first input.
 
-    With `apart` an element of the first input reaches only answers of its own sample, along the first axis.
+    With `apart` an element of the first input reaches only answers of its own sample, along the first axis.  Input
+    `but` is left alone.
     """
     hashing = Hashing(int(rng.integers(1 << 62)))
     engine, feeds, leaves = session(node), node.feeds(), fed(node, hashing)
     base, before = engine.run(None, feeds), run(node, hashing, leaves)
     for place, each in enumerate(node.inputs):
-        if each is None or not each.size or place in node.known:
+        if each is None or not each.size or place in node.known or place == but:
             continue
         for _ in range(times):
             at = int(rng.integers(each.size))
@@ -147,6 +150,6 @@ def runs(node: Node) -> bool:
     """Whether onnxruntime takes a node."""
     try:
         answers(node)
-    except Exception as error:  # it has many of its own
+    except Exception as error:  # noqa: BLE001 - it has many of its own
         return "onnxruntime" not in type(error).__module__ and not isinstance(error, RuntimeError)
     return True

@@ -10,6 +10,7 @@ import pytest
 
 from onereshape.terms.hashing import Hashing
 from onereshape.terms.refusal import NotProven
+from onereshape.terms.tensor import Tensor, terms
 from tests.terms.one_node import Array, Node, agrees, answers, depends, run, words
 
 
@@ -84,7 +85,7 @@ def test_elements_of_a_row_and_of_a_column_do_not_change_places() -> None:
     answers_ = []
     for row, column in (((w, x), (y, z)), ((w, y), (x, z)), ((w, x), (z, y)), ((w, z), (y, x)), ((y, z), (w, x))):
         feeds = {
-            name: ir_terms(np.array(part, np.uint64).reshape(shape))
+            name: of_floats(np.array(part, np.uint64).reshape(shape))
             for name, part, shape in (("x0", row, (1, 2)), ("x1", column, (2, 1)))
         }
         answers_.append(int(run(node, hashing, feeds)[0].array[0, 0]))
@@ -92,9 +93,7 @@ def test_elements_of_a_row_and_of_a_column_do_not_change_places() -> None:
     assert answers_[4] == answers_[0]  # products commute
 
 
-def ir_terms(array: Array):  # noqa: ANN201
-    from onereshape.terms.tensor import terms
-
+def of_floats(array: Array) -> Tensor:
     return terms(array, ir.DataType.FLOAT)
 
 
@@ -102,7 +101,7 @@ def ir_terms(array: Array):  # noqa: ANN201
 def test_known_integers_are_multiplied(rng: np.random.Generator, kind: type) -> None:
     for shapes in MATRICES[:-1]:
         node = Node("MatMul", [small(rng, kind, *shape) for shape in shapes], {}, known=frozenset({0, 1}))
-        assert np.array_equal(run(node, Hashing(1))[0].values, answers(node)[0])
+        assert np.array_equal(run(node, Hashing(1))[0].array, answers(node)[0])
 
 
 def test_matmul_refuses(rng: np.random.Generator) -> None:
@@ -119,7 +118,7 @@ def test_matmul_integer(rng: np.random.Generator, zeros: tuple[tuple[int, ...] |
     agrees(node)
     depends(node, rng, apart=True)
     known = replace(node, known=frozenset(range(4)))
-    assert np.array_equal(run(known, Hashing(1))[0].values, answers(node)[0])
+    assert np.array_equal(run(known, Hashing(1))[0].array, answers(node)[0])
 
 
 def test_zero_points_are_subtracted(rng: np.random.Generator) -> None:

@@ -149,13 +149,15 @@ def _along(call: Call, data: Tensor, place: int, axis: Axis, transformation: str
         call.refuse("reads outside of the tensor")
     parts = _parts(call, axis, mode, transformation)
     reach = _reach(call, axis, mode)
-    lows = [floor(min(each)) - reach for each in options]
-    width = max(ceil(max(each)) + reach - low + 1 for each, low in zip(options, lows, strict=True))
+    lows = [floor(min(each) - _slack(min(each))) - reach for each in options]
+    highs = [floor(max(each) + _slack(max(each))) + 1 + reach for each in options]
+    width = max(high - low + 1 for low, high in zip(lows, highs, strict=True))
     words = data.hashed(call.hashing)
     call.check_size((*words.shape[:place], axis.after, *words.shape[place + 1 :]))
     total: Words | None = None
     for step, factor in enumerate(call.hashing.taps("tap", 0, width)):
-        near = np.take(words, [axis.within(low + step) for low in lows], place) * factor
+        near = np.take(words, np.array([axis.within(low + step) for low in lows]), place)
+        near *= factor
         total = near if total is None else np.add(total, near, out=total)
     keys = [call.key(data.dtype.name, axis.before, *parts, each, op="Resize") for each in options]
     where = np.array(keys, np.uint64).reshape(-1, *[1] * (data.rank - place - 1))
@@ -195,11 +197,16 @@ def _parts(call: Call, axis: Axis, mode: str, transformation: str) -> tuple[Any,
 
 
 def _reach(call: Call, axis: Axis, mode: str) -> int:
-    """How far from a coordinate it may read."""
-    reach = 2 if mode == "cubic" else 1
+    """How far beyond the places before and behind a coordinate it may read."""
+    reach = 1 if mode == "cubic" else 0
     if call.attribute("antialias", 0) and axis.scale < 1:
-        return ceil(reach / axis.scale) + 1
+        return ceil((reach + 1) / min(axis.scales)) + 1
     return reach
+
+
+def _slack(coordinate: Fraction) -> Fraction:
+    """By how much an engine may miss a coordinate, so that it reads the next place with a factor of nearly 0."""
+    return (abs(coordinate) + 1) * Fraction(1, 1 << 18)
 
 
 RECORDS: Final[dict[str, Record]] = {

@@ -31,8 +31,8 @@ def model(nodes: Sequence[Any], dims: Sequence[Any], weights: Mapping[str, Any],
 
 def proof(nodes: Sequence[Any], dims: Sequence[int], weights: Mapping[str, Any]) -> Proof:
     """Of a model for one sample, and of the same nodes for N of them."""
-    both = [model(nodes, [first, *dims], weights) for first in (1, "N")]
-    return prove_batch(*both, {"x": 0}, seed=11)
+    one, many = (model(nodes, [first, *dims], weights) for first in (1, "N"))
+    return prove_batch(one, many, {"x": 0}, seed=11)
 
 
 def floats(*shape: int) -> Any:

@@ -11,7 +11,7 @@ import pytest
 from onereshape.terms.hashing import Hashing
 from onereshape.terms.refusal import NotProven
 from onereshape.terms.tensor import Tensor, terms
-from tests.terms.one_node import Array, Node, agrees, answers, depends, run, words
+from tests.terms.one_node import Array, Node, agrees, answers, depends, exchanges, run, words
 
 
 @pytest.fixture
@@ -46,6 +46,7 @@ def test_matmul(rng: np.random.Generator, shapes: tuple[tuple[int, ...], tuple[i
     node = Node("MatMul", [floats(rng, *shape) for shape in shapes], {}, max(opset, 7))
     agrees(node)
     depends(node, rng, exact=True, apart=shapes[0][0] == 2 and len(shapes[0]) > 1 and shapes[1][0] != 5)
+    exchanges(node, rng, 5)
 
 
 @pytest.mark.parametrize("addend", [None, (), (1,), (5,), (3, 1), (1, 5), (3, 5)])
@@ -57,6 +58,7 @@ def test_gemm(rng: np.random.Generator, addend: tuple[int, ...] | None, left: in
         node = Node("Gemm", [*factors, *more], {"transA": left, "transB": right, "alpha": 0.5, "beta": 2.0}, opset)
         agrees(node)
         depends(node, rng, exact=True, times=1)
+        exchanges(node, rng, 5)
 
 
 def test_gemm_of_old_broadcasts_if_told(rng: np.random.Generator) -> None:
@@ -117,6 +119,7 @@ def test_matmul_integer(rng: np.random.Generator, zeros: tuple[tuple[int, ...] |
     node = Node("MatMulInteger", [small(rng, np.uint8, 2, 3, 4), small(rng, np.uint8, 4, 5), *points], {}, 10)
     agrees(node)
     depends(node, rng, apart=True)
+    exchanges(node, rng, 5)
     known = replace(node, known=frozenset(range(4)))
     assert np.array_equal(run(known, Hashing(1))[0].array, answers(node)[0])
 
@@ -158,6 +161,7 @@ def test_einsum(rng: np.random.Generator, equation: str, shapes: list[tuple[int,
     node = Node("Einsum", [floats(rng, *shape) for shape in shapes], {"equation": equation})
     agrees(node)
     depends(node, rng, exact=True, apart=equation.startswith("b"), times=5)
+    exchanges(node, rng, 5)
 
 
 def test_einsum_is_a_matmul(rng: np.random.Generator) -> None:
@@ -210,6 +214,7 @@ def test_det(rng: np.random.Generator) -> None:
     node = Node("Det", [floats(rng, 2, 3, 3)], {}, 11)
     agrees(node)
     depends(node, rng, exact=True, apart=True)
+    exchanges(node, rng, 5)
     with pytest.raises(NotProven):
         run(Node("Det", [floats(rng, 2, 3)], {}), Hashing(1))
 
@@ -220,5 +225,6 @@ def test_fused_matmul(rng: np.random.Generator, left: int, right: int) -> None:
     node = Node("FusedMatMul", factors, {"transA": left, "transB": right, "alpha": 0.5}, domain="com.microsoft")
     agrees(node)
     depends(node, rng, exact=True, apart=True)
+    exchanges(node, rng, 5)
     if not left and not right:
         assert np.array_equal(words(node.but(alpha=1.0))[0], words(Node("MatMul", factors, {}))[0])

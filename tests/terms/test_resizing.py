@@ -10,7 +10,7 @@ import pytest
 
 from onereshape.terms.hashing import Hashing
 from onereshape.terms.refusal import NotProven
-from tests.terms.one_node import Array, Node, agrees, answers, depends, run, runs, words
+from tests.terms.one_node import Array, Node, agrees, answers, depends, exchanges, run, runs, words
 
 
 @pytest.fixture
@@ -68,6 +68,7 @@ def test_resize(rng: np.random.Generator, mode: str) -> None:
             continue
         agrees(node)
         depends(node, rng, 4, apart=True)
+        exchanges(node, rng, 5)
         done += 1
     assert done > 40
 
@@ -99,6 +100,7 @@ def test_upsample_and_resize_of_old(rng: np.random.Generator, mode: str, opset: 
             node = resize(data, {"mode": mode}, by=scales, opset=10)
         agrees(node)
         depends(node, rng, 8, apart=True)
+        exchanges(node, rng, 5)
 
 
 def test_whole_scales_of_old_are_those_of_today(rng: np.random.Generator) -> None:
@@ -144,6 +146,7 @@ def test_the_ratio_is_kept(rng: np.random.Generator) -> None:
         node = resize(floats(rng, 2, 1, 4, 6), attributes, to=[7, 9])
         agrees(node)
         depends(node, rng, 10, apart=True)
+        exchanges(node, rng, 5)
 
 
 def test_a_region_is_resized(rng: np.random.Generator) -> None:
@@ -198,6 +201,7 @@ def test_grid_samples(rng: np.random.Generator, opset: int) -> None:
                 )
                 agrees(node)
                 depends(node, rng, 3, apart=True)
+                exchanges(node, rng, 5)
                 found[mode.removeprefix("bi"), padding, align] = int(words(node)[0][0, 0, 0, 0])
     assert len(set(found.values())) == len(found) == 18
 
@@ -210,6 +214,7 @@ def test_grids(rng: np.random.Generator) -> None:
         for node in nodes:
             agrees(node)
             depends(node, rng, 6, apart=True)
+            exchanges(node, rng, 5)
         assert not (words(nodes[0])[0] == words(nodes[1])[0]).any()
         assert words(nodes[0])[0].size == len(np.unique(words(nodes[0])[0]))
 
@@ -224,6 +229,7 @@ def test_regions_are_aligned(rng: np.random.Generator, opset: int) -> None:
         node = Node("RoiAlign", inputs, {**attributes, "mode": mode}, opset, known=frozenset({2}))
         agrees(node)
         depends(node, rng, 10)
+        exchanges(node, rng, 5)
         changed = words(node)[0]
         for name, value in (("sampling_ratio", 1), ("spatial_scale", 0.5), ("output_width", 4)):
             other = words(node.but(**{name: value}))[0][..., :3]
@@ -231,6 +237,7 @@ def test_regions_are_aligned(rng: np.random.Generator, opset: int) -> None:
         anywhere = replace(node, known=frozenset())
         agrees(anywhere)
         depends(anywhere, rng, 10, but=2)
+        exchanges(replace(node, known=frozenset({1, 2})), rng, 20)
     with pytest.raises(NotProven):
         run(replace(node, inputs=[*inputs[:2], np.array([0, 2, 0])]), Hashing(1))
 

@@ -9,7 +9,7 @@ import pytest
 
 from onereshape.terms.hashing import Hashing
 from onereshape.terms.refusal import NotProven
-from tests.terms.one_node import Array, Node, agrees, answers, depends, run, runs, words
+from tests.terms.one_node import Array, Node, agrees, answers, depends, exchanges, run, runs, words
 
 
 @pytest.fixture
@@ -81,6 +81,7 @@ def test_convolutions(rng: np.random.Generator, op: str) -> None:
             refused += 1
             continue
         depends(node, rng, 2, exact=True, apart=True)
+        exchanges(node, rng, 5)
         done += 1
     assert done > 70
     assert refused < 20
@@ -93,6 +94,7 @@ def test_output_shape_of_a_transposed_convolution(rng: np.random.Generator, uppe
         node = Node("ConvTranspose", [floats(rng, 2, 3, 4, 6), floats(rng, 3, 2, 3, 3)], attributes)
         agrees(node)
         depends(node, rng, 20, exact=True, apart=True)
+        exchanges(node, rng, 5)
 
 
 def test_convolutions_of_integers(rng: np.random.Generator) -> None:
@@ -108,6 +110,7 @@ def test_convolutions_of_integers(rng: np.random.Generator) -> None:
             continue
         agrees(node)
         depends(node, rng, 2, apart=True)
+        exchanges(node, rng, 5)
 
 
 PLANTED_CONV: list[dict[str, Any]] = [
@@ -209,6 +212,7 @@ def test_pools(rng: np.random.Generator, op: str) -> None:
             refused += 1
             continue
         depends(node, rng, 6, exact=op == "AveragePool", apart=True)
+        exchanges(node, rng, 5)
         done += 1
     assert done > 70, (done, refused)
     assert refused < 60
@@ -239,6 +243,7 @@ def test_global_pools(rng: np.random.Generator, op: str, pool: str) -> None:
         node = Node(op, [floats(rng, 2, 3, *dims)], {}, 7)
         agrees(node)
         depends(node, rng, apart=True, exact=op == "GlobalAveragePool")
+        exchanges(node, rng, 5)
         whole = Node(pool, node.inputs, {"kernel_shape": list(dims)})
         assert np.array_equal(words(node)[0], words(whole)[0])
     assert not (
@@ -253,6 +258,7 @@ def test_indices_of_the_largest(rng: np.random.Generator, order: int) -> None:
         node = Node("MaxPool", [floats(rng, 2, 2, 5, 6)], whole, 12, outputs=2)
         agrees(node)
         depends(node, rng, 15, apart=True)
+        exchanges(node, rng, 5)
         found = run(node, Hashing(2))[1]
         real = answers(node)[1]
         assert np.all(found.low <= real)
@@ -266,6 +272,7 @@ def test_unpooling(rng: np.random.Generator) -> None:
     node = Node("MaxUnpool", [data, index], {"kernel_shape": [2, 2], "strides": [2, 2]}, known=frozenset({1}))
     agrees(node)
     depends(node, rng, 10, apart=True)
+    exchanges(node, rng, 5)
     with pytest.raises(NotProven, match="other planes"):
         run(Node("MaxUnpool", [data, index], {"kernel_shape": [2, 2], "strides": [2, 2]}), Hashing(1))
 
@@ -293,6 +300,7 @@ def test_deformed_windows(rng: np.random.Generator) -> None:
         if runs(node):
             agrees(node)
             depends(node, rng, 5, apart=True)
+            exchanges(node, rng, 5)
 
 
 def test_blocks_of_columns(rng: np.random.Generator) -> None:
@@ -316,6 +324,7 @@ def test_blocks_of_columns(rng: np.random.Generator) -> None:
         node = Node("Col2Im", inputs, attributes, 18, known=frozenset({1, 2}))
         agrees(node)
         depends(node, rng, 15, exact=True, apart=True)
+        exchanges(node, rng, 5)
 
 
 def test_blocks_become_channels(rng: np.random.Generator) -> None:
@@ -327,6 +336,7 @@ def test_blocks_become_channels(rng: np.random.Generator) -> None:
         assert np.array_equal(moved.array, answers(node)[0])
         agrees(node)
         depends(node, rng, exact=True, apart=True)
+        exchanges(node, rng, 5)
     assert np.array_equal(words(nodes[0])[0], words(nodes[3])[0])
 
 

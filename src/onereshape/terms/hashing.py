@@ -111,6 +111,9 @@ class Hashing:
         """
         count = (words.shape[axis] - (kernel - 1) * dilation - 1) // stride + 1
         before = (slice(None),) * axis
+        if count == 1:
+            line = np.moveaxis(words, axis, -1)[..., : kernel * dilation : dilation]
+            return np.expand_dims(line @ self.taps("tap", slot, kernel), axis)
         parts = [
             words[(*before, slice(first, first + (count - 1) * stride + 1, stride))]
             for first in range(0, kernel * dilation, dilation)

@@ -8,7 +8,7 @@ import onnx_ir as ir
 import pytest
 
 from onereshape.models.certificates.certify import Carried
-from tests.certifying import batch, built, flat
+from tests.certifying import batch, both, built, flat
 
 
 def test_a_right_repair_is_certified() -> None:
@@ -44,15 +44,16 @@ def test_a_certificate_is_json() -> None:
 
 def test_who_watches_sees_every_step() -> None:
     seen: list[tuple[int, int, str]] = []
-    batch(flat("1", 1), flat("N", 0), progress=lambda *step: seen.append(step))
+    both(flat("1", 1), flat("N", 0), progress=lambda *step: seen.append(step))
 
-    assert [step[0] for step in seen] == list(range(17))
-    assert {step[1] for step in seen} == {16}
+    assert [step[0] for step in seen] == list(range(18))
+    assert {step[1] for step in seen} == {17}
     assert [step[2] for step in seen[10:]] == [
         "original, 11 of 11",
         *("N = 1", "N = 2", "N = 3", "N = 5"),
         "values beyond the usual",
-        "certified",
+        "terms",
+        "proven",
     ]
 
 

@@ -292,7 +292,11 @@ class TestUsage:
     @pytest.mark.parametrize(
         ("words", "message"),
         [
-            ((), "a command is missing: one of infer, run, check, fix, convert, conform (see onereshape --help)"),
+            (
+                (),
+                "a command is missing: one of infer, run, check, fix, certify, convert, conform "
+                "(see onereshape --help)",
+            ),
             (("infre",), "argument COMMAND: invalid choice: 'infre'"),
             (("infer", "--data", "2"), "the following arguments are required: --target (see onereshape infer --help)"),
             (("infer", "--data", "2", "--target"), "argument --target: expected one argument (see onereshape infer"),
@@ -363,7 +367,7 @@ class TestForeignTexts:
 
 
 class TestLimits:
-    @pytest.mark.parametrize("command", ["fix", "convert", "conform"])
+    @pytest.mark.parametrize("command", ["fix", "certify", "convert", "conform"])
     @pytest.mark.parametrize(
         ("words", "sentence"),
         [
@@ -379,7 +383,12 @@ class TestLimits:
     ) -> None:
         path = write(small(), tmp_path / "m.onnx")
         out = ["-o", str(tmp_path / "o.onnx")]
-        more = {"fix": [path, *out, "--batch"], "convert": [path, *out, "--to", "onnx-13"], "conform": []}[command]
+        more = {
+            "fix": [path, *out, "--batch"],
+            "certify": [path, path],
+            "convert": [path, *out, "--to", "onnx-13"],
+            "conform": [],
+        }[command]
 
         assert main([command, *more, *words]) == 2
         assert sentence in capsys.readouterr().err

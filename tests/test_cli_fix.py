@@ -50,7 +50,8 @@ def test_what_is_said_of_a_repair(here: Path, capsys: Captured) -> None:
         " nodes                    | 1         | 1",
         " constant Reshape targets | 1         | 1",
         " computed Reshape targets | 0         | 0",
-        "certified: compared at N = 1, 2, 3, 5; the largest difference is 0",
+        "proven: for all N >= 1 each output element is the same expression of its own sample's inputs; "
+        "onnxruntime agrees at N = 1, 2, 3, 5; the largest difference is 0",
         "1 change, written to out.onnx",
     ]
     assert sorted(path.name for path in here.iterdir()) == ["m.onnx", "out.onnx"]
@@ -67,8 +68,10 @@ def test_the_same_for_machines(here: Path, capsys: Captured) -> None:
     assert answer["before"]["inputs"] == {"x": [1, 6]}
     assert answer["after"]["inputs"] == {"x": ["N", 6]}
     certificate = answer["certificate"]
-    assert certificate["status"] == "certified"
+    assert certificate["status"] == "proven"
     assert certificate["seed"] == 7
+    assert (certificate["proof"]["verdict"], certificate["proof"]["always"]) == ("proven", True)
+    assert certificate["proof"]["seed"] != 7
     assert (certificate["compared"], certificate["ran"]) == ([{"N": 1}, {"N": 2}, {"N": 3}, {"N": 5}], [])
     assert [(each["name"], each["difference"]) for each in certificate["outputs"]] == [("y", 0.0)]
 
@@ -84,7 +87,8 @@ def test_without_a_certificate_it_says_so(here: Path, capsys: Captured) -> None:
 
 SEQUENCE = "g (float[1, {s}, 8] x) => (float[1, {s}, 2, 4] y) <int64[4] t = {{1, {s}, 2, 4}}> {{ y = Reshape(x, t) }}"
 UNWITNESSED = (
-    "compared at S = 6 (the exported size); ran at S = 12, 3, 7, 18: what it answers there was compared with nothing"
+    "compared at S = 6 (the exported size); ran at S = 12, 3, 7, 18: what it answers there was compared with nothing; "
+    "proven at S = 6 only"
 )
 
 
@@ -125,7 +129,8 @@ def test_a_witness_certifies(here: Path, capsys: Captured) -> None:
 
     assert code == 0
     assert said.splitlines()[-2] == (
-        "certified: compared at S = 6, 9; the largest difference is 0; only ran at S = 12, 3, 7, 18"
+        "proven: at S = 6, 9 each output element is the same expression of the inputs; "
+        "onnxruntime agrees at S = 6, 9; the largest difference is 0; only ran at S = 12, 3, 7, 18"
     )
 
 

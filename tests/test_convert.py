@@ -242,6 +242,7 @@ def test_json(capsys: Captured) -> None:
                 "type_assumed": False,
             }
         ],
+        "proof": None,
     }
     assert json.loads(said(capsys, path, "--node", "r", "--to", "openvino", "-o", "o.xml", "--json")) == expected
 

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import pytest
 from onnx import checker, numpy_helper
 
 import onereshape
+from onereshape.convert.opset import Changed, _Work
 from onereshape.convert.unchanged import schema, unchanged
 from tests.converting import Captured, here, onnx_source, refused, run_onnx, said
 from tests.models import external, model, write
@@ -46,13 +48,41 @@ class TestOpset:
             proto = onnx.load(out)
             checker.check_model(proto, full_check=True)
             version = onereshape.spec(f"onnx-{opset}").version
-            assert len(lines) == 2
-            assert all(f"-> onnx Reshape-{version} [0, " in line for line in lines)
+            assert len(lines) == 3
+            assert all(f"-> onnx Reshape-{version} [0, " in line for line in lines[:2])
+            assert lines[2].startswith("proven: at N = ")
+            assert lines[2].endswith(", 1 each output element is the same expression of the inputs")
             assert [node.op_type for node in proto.graph.node if node.op_type != "Constant"] == kinds
             assert [entry.version for entry in proto.opset_import] == [opset]
             if opset >= 7:  # onnxruntime has no older Add
                 assert np.array_equal(run_onnx(out, X), expected)
             path = out
+
+    def test_what_the_terms_say(self, capsys: Captured) -> None:
+        """No named dim: one size; an operator without a record: nothing is said against it."""
+        fixed = "g (float[2, 6] x) => (float[a, b] y) <int64[2] s = {3, -1}> { y = Reshape(x, s) }"
+        write(model(fixed), Path("fixed.onnx"))
+        write(model(fixed.replace("{ y = Reshape(x", "{ z = Bernoulli(x) y = Reshape(z")), Path("drawn.onnx"))
+
+        assert said(capsys, "fixed.onnx", "--to", "onnx-19", "-o", "o.onnx").splitlines()[1:] == [
+            "proven: each output element is the same expression of the inputs"
+        ]
+        assert said(capsys, "drawn.onnx", "--to", "onnx-19", "-o", "o.onnx").splitlines()[1].startswith("not proven: ")
+
+    def test_another_computation_is_refused(self, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Planted: a product in place of a sum, which no node is compared for."""
+        rewrite = _Work.rewrite
+
+        def planted(work: _Work, changed: Changed) -> None:
+            rewrite(work, changed)
+            for node in work.model.ir.graph:
+                node.op_type = "Mul" if node.op_type == "Add" else node.op_type
+
+        monkeypatch.setattr(_Work, "rewrite", planted)
+        _, why = refused(capsys, network(), "--to", "onnx-14", "-o", "o.onnx")
+
+        assert "in opset 14 it is another computation: output 'y' is another expression at N = 2" in why
+        assert not Path("o.onnx").exists()
 
     def test_the_oldest_opsets_run(self, capsys: Captured) -> None:
         path = network("b = Transpose<perm = [0, 2, 1]>(v)")

@@ -68,6 +68,14 @@ def test_imports_point_down(path: Path) -> None:
     assert [name for name in imported(path) if name != here and height[name] >= height[here]] == []
 
 
+def test_the_term_run_stands_alone() -> None:
+    """It is written from ONNX's specification: it knows nothing of the rules by which models are repaired."""
+    files = [path for path in FILES if room(path) == "terms"]
+
+    assert len(files) > 10
+    assert set().union(*map(imported, files)) == {"terms"}
+
+
 def test_every_floor_has_a_room() -> None:
     assert {room(path) for path in FILES} == set().union(*FLOORS)
 
@@ -81,7 +89,9 @@ def test_importing_is_light() -> None:
 
 
 def test_the_public_names() -> None:
-    public = "Reshape ReshapeError __version__ check fix infer load reshape resolve save spec translate"
+    public = (
+        "Certificate Reshape ReshapeError __version__ certify check fix infer load reshape resolve save spec translate"
+    )
 
     assert sorted(orx.__all__) == public.split()
 

@@ -259,6 +259,10 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: _fail(FixError("not-certified", why="y differs by 3 at N = 2")),
         "the repaired model is not certified: y differs by 3 at N = 2  [not-certified]",
     ),
+    "other-file": (
+        lambda: _fail(FixError("other-file", path="m.onnx", proof="proof.json", what="its weights in 'w' are others")),
+        "m.onnx is not the file that proof.json was made for: its weights in 'w' are others  [other-file]",
+    ),
     "unwitnessed": (
         lambda: _fail(FixError("unwitnessed", why="compared at S = 6 (the exported size); ran at S = 12")),
         "nobody witnessed the repaired model at another size: compared at S = 6 (the exported size); ran at S = 12; "

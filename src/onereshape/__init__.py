@@ -29,6 +29,8 @@ from onereshape.specs import spec
 if TYPE_CHECKING:
     from onereshape.formats.model_files import load, save
     from onereshape.inference import infer
+    from onereshape.models.certificates.certificate import Certificate
+    from onereshape.models.certify import certify
     from onereshape.models.check import check
     from onereshape.models.fix import fix
     from onereshape.translation import translate
@@ -36,9 +38,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Certificate",
     "Reshape",
     "ReshapeError",
     "__version__",
+    "certify",
     "check",
     "fix",
     "infer",
@@ -51,6 +55,8 @@ __all__ = [
 ]
 
 _LATER = {
+    "Certificate": "onereshape.models.certificates.certificate",
+    "certify": "onereshape.models.certify",
     "check": "onereshape.models.check",
     "fix": "onereshape.models.fix",
     "infer": "onereshape.inference",

@@ -131,6 +131,7 @@ CODES: dict[str, Code] = {
     ),
     "nothing-asked": Code("nothing is asked of fix: give a batch, dims to free, or simplify", usage=True),
     "not-certified": Code("the repaired model is not certified: {why}"),
+    "other-file": Code("{path} is not the file that {proof} was made for: {what}"),
     "unwitnessed": Code(
         "nobody witnessed the repaired model at another size: {why}; give an export at another size (--witness "
         "OTHER.onnx), or have the file all the same (--unwitnessed)"

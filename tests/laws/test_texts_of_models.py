@@ -15,7 +15,8 @@ import onnx
 import pytest
 
 from onereshape import cli
-from onereshape.cli import conform, fix
+from onereshape.cli import conform
+from onereshape.cli.bar import bar
 from onereshape.text import printable
 from tests.checking import MODELS, proto
 from tests.laws.texts_world import (
@@ -111,7 +112,7 @@ class TestFix:
     def test_a_certificate(self, name: str, tmp_path: Path, capsys: Captured) -> None:
         path = written(tmp_path, BAKED, VICIOUS[name])
         code, text = run(capsys, "fix", path, "--batch", "-o", str(tmp_path / "o.onnx"))
-        assert (code, "certified: " in text) == (0, True)
+        assert (code, "proven: " in text) == (0, True)
         found = asked(capsys, "fix", path, "--batch", "-o", str(tmp_path / "o.onnx"))
         assert [output["name"] for output in found["certificate"]["outputs"]] == [f"{VICIOUS[name]}y"]
 
@@ -137,9 +138,9 @@ class TestFix:
         monkeypatch.setattr(sys, "stderr", stream)
         monkeypatch.setenv("TERM", "xterm")
         monkeypatch.setenv("COLUMNS", "1000")
-        with fix._bar() as bar:
-            assert bar is not None
-            bar(1, 2, name)
+        with bar("certifying") as progress:
+            assert progress is not None
+            progress(1, 2, name)
         drawn = stream.getvalue()
         conform._progress(name, 1, 2)
         assert printable(name)[:20] in stream.getvalue()

@@ -10,7 +10,8 @@ import pytest
 
 from onereshape.terms.hashing import Hashing
 from onereshape.terms.refusal import NotProven
-from tests.terms.one_node import Array, Node, agrees, answers, depends, run, words
+from onereshape.terms.tensor import Tensor, terms
+from tests.terms.one_node import Array, Node, agrees, answers, depends, exchanges, run, words
 
 
 @pytest.fixture
@@ -45,6 +46,7 @@ def test_matmul(rng: np.random.Generator, shapes: tuple[tuple[int, ...], tuple[i
     node = Node("MatMul", [floats(rng, *shape) for shape in shapes], {}, max(opset, 7))
     agrees(node)
     depends(node, rng, exact=True, apart=shapes[0][0] == 2 and len(shapes[0]) > 1 and shapes[1][0] != 5)
+    exchanges(node, rng, 5)
 
 
 @pytest.mark.parametrize("addend", [None, (), (1,), (5,), (3, 1), (1, 5), (3, 5)])
@@ -56,6 +58,7 @@ def test_gemm(rng: np.random.Generator, addend: tuple[int, ...] | None, left: in
         node = Node("Gemm", [*factors, *more], {"transA": left, "transB": right, "alpha": 0.5, "beta": 2.0}, opset)
         agrees(node)
         depends(node, rng, exact=True, times=1)
+        exchanges(node, rng, 5)
 
 
 def test_gemm_of_old_broadcasts_if_told(rng: np.random.Generator) -> None:
@@ -84,7 +87,7 @@ def test_elements_of_a_row_and_of_a_column_do_not_change_places() -> None:
     answers_ = []
     for row, column in (((w, x), (y, z)), ((w, y), (x, z)), ((w, x), (z, y)), ((w, z), (y, x)), ((y, z), (w, x))):
         feeds = {
-            name: ir_terms(np.array(part, np.uint64).reshape(shape))
+            name: of_floats(np.array(part, np.uint64).reshape(shape))
             for name, part, shape in (("x0", row, (1, 2)), ("x1", column, (2, 1)))
         }
         answers_.append(int(run(node, hashing, feeds)[0].array[0, 0]))
@@ -92,9 +95,7 @@ def test_elements_of_a_row_and_of_a_column_do_not_change_places() -> None:
     assert answers_[4] == answers_[0]  # products commute
 
 
-def ir_terms(array: Array):  # noqa: ANN201
-    from onereshape.terms.tensor import terms
-
+def of_floats(array: Array) -> Tensor:
     return terms(array, ir.DataType.FLOAT)
 
 
@@ -102,7 +103,7 @@ def ir_terms(array: Array):  # noqa: ANN201
 def test_known_integers_are_multiplied(rng: np.random.Generator, kind: type) -> None:
     for shapes in MATRICES[:-1]:
         node = Node("MatMul", [small(rng, kind, *shape) for shape in shapes], {}, known=frozenset({0, 1}))
-        assert np.array_equal(run(node, Hashing(1))[0].values, answers(node)[0])
+        assert np.array_equal(run(node, Hashing(1))[0].array, answers(node)[0])
 
 
 def test_matmul_refuses(rng: np.random.Generator) -> None:
@@ -118,8 +119,9 @@ def test_matmul_integer(rng: np.random.Generator, zeros: tuple[tuple[int, ...] |
     node = Node("MatMulInteger", [small(rng, np.uint8, 2, 3, 4), small(rng, np.uint8, 4, 5), *points], {}, 10)
     agrees(node)
     depends(node, rng, apart=True)
+    exchanges(node, rng, 5)
     known = replace(node, known=frozenset(range(4)))
-    assert np.array_equal(run(known, Hashing(1))[0].values, answers(node)[0])
+    assert np.array_equal(run(known, Hashing(1))[0].array, answers(node)[0])
 
 
 def test_zero_points_are_subtracted(rng: np.random.Generator) -> None:
@@ -159,6 +161,7 @@ def test_einsum(rng: np.random.Generator, equation: str, shapes: list[tuple[int,
     node = Node("Einsum", [floats(rng, *shape) for shape in shapes], {"equation": equation})
     agrees(node)
     depends(node, rng, exact=True, apart=equation.startswith("b"), times=5)
+    exchanges(node, rng, 5)
 
 
 def test_einsum_is_a_matmul(rng: np.random.Generator) -> None:
@@ -211,6 +214,7 @@ def test_det(rng: np.random.Generator) -> None:
     node = Node("Det", [floats(rng, 2, 3, 3)], {}, 11)
     agrees(node)
     depends(node, rng, exact=True, apart=True)
+    exchanges(node, rng, 5)
     with pytest.raises(NotProven):
         run(Node("Det", [floats(rng, 2, 3)], {}), Hashing(1))
 
@@ -221,5 +225,6 @@ def test_fused_matmul(rng: np.random.Generator, left: int, right: int) -> None:
     node = Node("FusedMatMul", factors, {"transA": left, "transB": right, "alpha": 0.5}, domain="com.microsoft")
     agrees(node)
     depends(node, rng, exact=True, apart=True)
+    exchanges(node, rng, 5)
     if not left and not right:
         assert np.array_equal(words(node.but(alpha=1.0))[0], words(Node("MatMul", factors, {}))[0])

@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import onnx
+import onnx_ir as ir
 import pytest
 
+from onereshape.terms.proof import Proof
+from onereshape.terms.prove import prove_batch
 from onereshape.terms.refusal import NotProven
 from tests.terms.single_nodes import Array, Node, check_apart, check_dependency, check_dims, differ
 
@@ -210,3 +214,34 @@ def test_what_is_not_said_is_refused() -> None:
     ):
         with pytest.raises(NotProven):
             node.run()
+
+
+def _batch(body: str, axes: dict[str, int] | None = None) -> Proof:
+    """The same graph for one sample and for N."""
+    opsets = '<ir_version: 10, opset_import: ["" : 21, "com.microsoft" : 1]>'
+    weights = "<float s = {0.1}, uint8 z = {3}, int8[4, 2] w = {1, 2, 3, 4, 5, 6, 7, 8}, int8 v = {0}>"
+    one, many = (
+        ir.from_proto(
+            onnx.parser.parse_model(f"{opsets} agraph (float[{n}, 4] x) => (float[{n}, 2] y) {weights} {body}")
+        )
+        for n in ("1", "N")
+    )
+    return prove_batch(one, many, axes or {"x": 0}, seed=3)
+
+
+def test_quantised_models_are_proven_for_every_number_of_samples() -> None:
+    found = _batch(
+        "{ q = QuantizeLinear(x, s, z)  p = QLinearMatMul(q, s, z, w, s, v, s, z)  y = DequantizeLinear(p, s, z) }"
+    )
+    assert (found.verdict, found.always) == ("proven", True)
+    found = _batch("{ q = QuantizeLinear(x, s, z)  y = com.microsoft.MatMulIntegerToFloat(q, w, s, s, z, v) }")
+    assert (found.verdict, found.always) == ("proven", True)
+
+
+def test_a_dynamic_scale_is_found() -> None:
+    """It is right for one sample, and wrong for more: each then depends on the others."""
+    for body in (
+        "{ q, a, b = DynamicQuantizeLinear(x)  y = com.microsoft.MatMulIntegerToFloat(q, w, a, s, b, v) }",
+        "{ y = com.microsoft.DynamicQuantizeMatMul(x, w, s, v) }",
+    ):
+        assert _batch(body).verdict == "differs"

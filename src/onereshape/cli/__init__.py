@@ -17,14 +17,22 @@ from typing import Any, NoReturn, TextIO
 
 import onereshape
 from onereshape.arrays import cpu_copy
-from onereshape.cli import check, conform, convert, fix, infer, run
+from onereshape.cli import certify, check, conform, convert, fix, infer, run
 from onereshape.cli.quiet import quiet
 from onereshape.cli.signals import Stopped, stopping
 from onereshape.cli.typed import join_negative_shapes
 from onereshape.errors import ReshapeError
 from onereshape.text import exact_json, page
 
-_COMMANDS = {"infer": infer, "run": run, "check": check, "fix": fix, "convert": convert, "conform": conform}
+_COMMANDS = {
+    "infer": infer,
+    "run": run,
+    "check": check,
+    "fix": fix,
+    "certify": certify,
+    "convert": convert,
+    "conform": conform,
+}
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141
 _HINTS = {

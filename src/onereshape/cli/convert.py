@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import Any, NamedTuple
 
 from onereshape.cli.limits import add_limits, limited_by
 from onereshape.convert.extract import extract
@@ -14,6 +14,7 @@ from onereshape.formats.model_files import load
 from onereshape.formats.onnx_sound import blamed
 from onereshape.operator import Reshape
 from onereshape.specs import NEWEST_OPSET, Spec, spec
+from onereshape.terms.proof import Proof
 from onereshape.text import shown
 
 HELP = "write the Reshapes of a model in another dialect or opset"
@@ -24,9 +25,12 @@ examples:
 
   $ onereshape convert model.onnx --to onnx-13 -o older.onnx
   decoder/Reshape_3: onnx Reshape-14 [0, -1] -> onnx Reshape-13 [0, -1], written to older.onnx
+  proven: at N = 5, 1, 0 each output element is the same expression of the inputs
 
 With --node one Reshape becomes a model of its own, which runs.  Without it a file of nothing but Reshapes converts
-whole, and an ONNX model of any operators changes its opset: its Reshapes by our rules, the others by onnx's.
+whole, and an ONNX model of any operators changes its opset: its Reshapes by our rules, the others by onnx's.  The term
+run then puts both models beside each other, at sizes of 0, 1 and more: one that is another expression of the inputs is
+refused, and the answer says whether it is proven to be the same.
 """
 
 
@@ -61,7 +65,7 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     with limited_by(args), blamed(model):
         found = _converted(args, model, row)
     lines = []
-    for name, before, after, assumed in found:
+    for name, before, after, assumed in found.nodes:
         note = " (its type is not in the file: float32)" if assumed else ""
         lines.append(f"{shown(name)}: {_shown(before)} -> {_shown(after)}, written to {args.output}{note}")
     machine = {
@@ -70,19 +74,40 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
         "opset": opset_of(args.to),
         "nodes": [
             {"name": name, "before": _json(before), "after": _json(after), "type_assumed": assumed}
-            for name, before, after, assumed in found
+            for name, before, after, assumed in found.nodes
         ],
+        "proof": None if found.proof is None else found.proof.to_json(),
     }
-    return lines or [f"no Reshape, written to {args.output}"], machine
+    lines = lines or [f"no Reshape, written to {args.output}"]
+    return [*lines, *([] if found.proof is None else [shown(said_of(found.proof))])], machine
 
 
-def _converted(args: argparse.Namespace, model: Model, row: Spec) -> list[tuple[str, Reshape, Reshape, bool]]:
-    """Writes the file; each Reshape by its name, before, after, and whether its type was assumed."""
+class _Converted(NamedTuple):
+    """What was written."""
+
+    nodes: list[tuple[str, Reshape, Reshape, bool]]
+    """Each Reshape by its name, before, after, and whether its type was assumed."""
+    proof: Proof | None = None
+    """What the terms say of a model in another opset."""
+
+
+def said_of(proof: Proof) -> str:
+    """The sentence for people."""
+    from onereshape.models.certificates.verdict import said_all  # noqa: PLC0415 - onnx takes long
+
+    if not proof.holds:
+        return f"not proven: {proof.reason}"
+    where = f"at {said_all(proof.sizes)} " if any(proof.sizes) else ""
+    return f"proven: {where}each output element is the same expression of the inputs"
+
+
+def _converted(args: argparse.Namespace, model: Model, row: Spec) -> _Converted:
+    """Writes the file."""
     if args.node is None and model.format == row.dialect == "onnx":
         from onereshape.convert.opset import change_opset  # noqa: PLC0415 - onnx takes long
 
-        changed = change_opset(model, opset_of(args.to) or row.version, args.output)
-        return [(node.name, node.before, node.after, False) for node in changed]
+        made = change_opset(model, opset_of(args.to) or row.version, args.output)
+        return _Converted([(node.name, node.before, node.after, False) for node in made.changed], made.proof)
     if args.node is not None:
         plan = extract(model, args.node, args.to)
     else:
@@ -90,7 +115,7 @@ def _converted(args: argparse.Namespace, model: Model, row: Spec) -> list[tuple[
 
         plan = whole(model, args.to)
     write(plan, args.output)
-    return [(step.name, step.before, step.after, step.assumed) for step in plan.steps]
+    return _Converted([(step.name, step.before, step.after, step.assumed) for step in plan.steps])
 
 
 def _shown(op: Reshape) -> str:

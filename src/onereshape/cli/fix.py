@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
+from onereshape.cli.bar import bar
 from onereshape.cli.check import add_dims
 from onereshape.cli.limits import add_limits, read_memory
 from onereshape.cli.typed import asked_dims
@@ -28,17 +26,20 @@ examples:
   $ onereshape fix model.onnx -o dynamic.onnx --batch pixel_values:0 --diff
   $ onereshape fix model.onnx -o dynamic.onnx --free input_ids:1=S attention_mask:1=S --witness longer.onnx
   $ onereshape fix model.onnx -o simpler.onnx --simplify
+  $ onereshape fix model.onnx -o dynamic.onnx --batch --certificate proof.json
 
 With --batch the first axis of every input that shares the size of the first input becomes N, or just the axes that are
 named; with --free any other dims get the names that are given.  onnxruntime runs both models before anything is
-written.  certified: the answers agree with a truth that the repair did not use: the original itself, sample by sample,
-for the batch; another export (--witness) for other dims.  unwitnessed: they agree at the exported size, and elsewhere
-they were compared with nothing; such a file is written only with --unwitnessed.
-Exit code 1: the dim cannot be freed, or it is not certified; nothing is written then.
+written, and the term run follows every output element back to the inputs.  proven: it is the same expression of its own
+sample's inputs, whatever is fed.  certified: the answers on drawn inputs agree with a truth that the repair did not
+use: the original itself, sample by sample, for the batch; another export (--witness) for other dims.  unwitnessed: they
+agree at the exported size, and elsewhere they were compared with nothing; such a file is written only with
+--unwitnessed.  --certificate keeps what was found, to be checked by anyone who has the models.
+Exit code 1: the dim cannot be freed, or it is neither proven nor certified; nothing is written then.
 """
 
 _WIDEST = 200
-"""Signs of a name in the table, and beside the progress bar."""
+"""Signs of a name in the table."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -52,6 +53,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--diff", action="store_true", help="show each node before and after")
     parser.add_argument("--witness", metavar="OTHER", help="a second export at another size, to agree with there")
     parser.add_argument("--unwitnessed", action="store_true", help="write what no other export confirmed, and say so")
+    parser.add_argument("--certificate", metavar="FILE", help="keep the certificate, for `certify --proof FILE`")
     parser.add_argument("--no-certify", action="store_true", help="write without running anything, and say so")
     parser.add_argument("--copy-weights", action="store_true", help="copy external data beside OUT, in another folder")
     parser.add_argument("--seed", type=int, default=0, help="of the inputs that are drawn (default 0)")
@@ -62,6 +64,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     """The answer for people and the answer for machines."""
     from onereshape.models.fix import fix  # noqa: PLC0415
+    from onereshape.models.request import requested  # noqa: PLC0415
     from onereshape.models.summary import rows, summary  # noqa: PLC0415
 
     batch, free, more = asked_dims(args.batch, args.free)
@@ -69,7 +72,8 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     memory = read_memory(args.memory)
     model = load(path)
     _check_others(args, model, written)
-    with _bar() as progress:
+    digest = _digest(args, model)
+    with bar("certifying") as progress:
         try:
             fixed = fix(
                 model,
@@ -88,6 +92,7 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
             error.add_note(f"nothing was written to {written}")
             raise
     _write(fixed.model, written, copy_weights=args.copy_weights)
+    kept = _keep(args, (model, digest), requested(model, batch, free), (written, fixed))
     before, after = summary(model), summary(fixed.model)
     machine = {
         "input": path,
@@ -98,14 +103,16 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
         "before": before,
         "after": after,
         "certificate": None if fixed.certificate is None else fixed.certificate.to_json(),
+        "kept": kept,
     }
     if fixed.model is model:
-        return [f"nothing to repair; {written} is {path}, byte for byte"], machine
+        none = "" if args.certificate is None else ", so there is no certificate to keep"
+        return [f"nothing to repair; {written} is {path}, byte for byte{none}"], machine
     lines = _diff(fixed.changes) if args.diff else []
     lines += [*_table(rows(before, after), path, written), *(f"holds if {shown(each)}" for each in fixed.conditions)]
     lines.append(shown(_certified(fixed.certificate)))
     lines.append(f"{_count(len(fixed.changes), 'change')}, written to {written}")
-    return lines, machine
+    return [*lines, *([f"the certificate is kept in {kept}"] if kept else [])], machine
 
 
 def _paths(args: argparse.Namespace, more: list[str]) -> tuple[str, str]:
@@ -135,6 +142,57 @@ def _check_others(args: argparse.Namespace, model: Model, written: str) -> None:
         raise ReshapeError("bad-usage", why=why)
     if args.witness is not None:
         refuse_overwriting([written], args.witness, data_files(load(args.witness)))
+    if args.certificate is not None:
+        _check_certificate(args, model, written)
+
+
+def _check_certificate(args: argparse.Namespace, model: Model, written: str) -> None:
+    """Refuses to keep a certificate where there is none, or over what it is about."""
+    if args.no_certify:
+        raise ReshapeError("bad-usage", why="--no-certify makes no certificate, and --certificate keeps one")
+    if args.in_place:
+        why = "--in-place leaves no original that a certificate could be checked against: name another OUT"
+        raise ReshapeError("bad-usage", why=why)
+    refuse_overwriting([args.certificate], model.path, data_files(model))
+    if args.witness is not None:
+        refuse_overwriting([args.certificate], args.witness, data_files(load(args.witness)))
+    if is_same(written, args.certificate):
+        raise ReshapeError("bad-usage", why=f"{written} is where the model is written: keep the certificate elsewhere")
+
+
+def _digest(args: argparse.Namespace, model: Model) -> dict[str, Any]:
+    """The digests of what is read, taken before anything is written."""
+    if args.certificate is None:
+        return {}
+    from onereshape.models.proof_file import digests  # noqa: PLC0415
+
+    return digests(model)
+
+
+def _keep(
+    args: argparse.Namespace,
+    read: tuple[Model, dict[str, Any]],
+    asked: dict[str, dict[int, str]],
+    made: tuple[str, Any],
+) -> str | None:
+    """Writes the certificate beside the rest, if there is one and it is to be kept."""
+    (model, digest), (written, fixed) = read, made
+    if args.certificate is None or fixed.certificate is None:
+        return None
+    from onereshape.models.certify import Question  # noqa: PLC0415
+    from onereshape.models.proof_file import digests, keep  # noqa: PLC0415
+
+    out = load(written)
+    if any(is_same(file, args.certificate) for file in data_files(out)):
+        raise ReshapeError("bad-usage", why=f"{args.certificate} holds the weights of {written}: keep it elsewhere")
+    files = {"original": (model.path, digest), "repaired": (written, digests(out))}
+    if args.witness is not None:
+        files["witness"] = (args.witness, digests(load(args.witness)))
+    batch = {name: axis for name, dims in asked.items() for axis in dims} or None
+    freed = args.free is not None
+    question = Question(None if freed else batch, asked if freed else None, fixed.conditions)
+    keep(args.certificate, files, question, fixed.certificate)
+    return str(args.certificate)
 
 
 def _write(model: Any, written: str, *, copy_weights: bool) -> None:
@@ -144,30 +202,6 @@ def _write(model: Any, written: str, *, copy_weights: bool) -> None:
         save_with_weights(model, written)
     else:
         save(model, written)
-
-
-@contextmanager
-def _bar() -> Iterator[Callable[[int, int, str], None] | None]:
-    """A progress bar on a terminal, and none in a pipe."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn  # noqa: PLC0415
-
-    columns = (
-        TextColumn("certifying"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.description}", markup=False),
-    )
-    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
-        task = bar.add_task("", total=None)
-
-        def progress(done: int, total: int, what: str) -> None:
-            bar.update(task, completed=done, total=total, description=shown(what, _WIDEST))
-
-        yield progress
 
 
 def _table(found: list[tuple[str, str, str]], path: str, written: str) -> list[str]:

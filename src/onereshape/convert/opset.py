@@ -23,9 +23,11 @@ from onereshape.formats.model_files import save
 from onereshape.formats.onnx_graphs import nodes, roots
 from onereshape.formats.onnx_sound import complaint
 from onereshape.formats.onnx_reshapes import reshapes as find_reshapes
+from onereshape.models.certificates.term_runs import fresh_seed, same_terms
 from onereshape.models.inference.shapes import shapes_of
 from onereshape.operator import Reshape
 from onereshape.specs import NEWEST_OPSET
+from onereshape.terms.proof import Proof
 from onereshape.translation import translate
 
 _ONNX = ("", "ai.onnx")
@@ -40,12 +42,21 @@ class Changed(NamedTuple):
     node: ir.Node
 
 
-def change_opset(model: Model, opset: int, path: str) -> list[Changed]:
+class Conversion(NamedTuple):
+    """A model in another opset."""
+
+    changed: list[Changed]
+    proof: Proof
+    """What the terms say of both."""
+
+
+def change_opset(model: Model, opset: int, path: str) -> Conversion:
     """Writes the model with another opset, or refuses and names the first node that has no words there."""
     if any(not 1 <= (_version(graph, model.ir) or 1) <= NEWEST_OPSET for graph, _ in roots(model.ir)):
         why = f"{model.path}: its opset is none of those that are known, 1 to {NEWEST_OPSET}"
         raise ReshapeError("unsupported-model", why=why)
     sound = complaint(model.ir) is None
+    before = model.ir.clone()
     twin = _inferred(model.ir)
     changed = [_changed(node, opset) for node in _described(model, twin)]
     work = _Work(model, twin)
@@ -61,8 +72,12 @@ def change_opset(model: Model, opset: int, path: str) -> list[Changed]:
     model.ir.ir_version = max(model.ir.ir_version, ir_version(opset))
     if sound and (said := complaint(model.ir)) is not None:
         raise ReshapeError("unsupported-model", why=f"{model.path}: in opset {opset} onnx.checker says: {said}")
+    proof = same_terms(before, model.ir, [], fresh_seed())
+    if proof.verdict == "differs":
+        why = f"{model.path}: in opset {opset} it is another computation: {proof.reason}"
+        raise ReshapeError("unsupported-model", why=why)
     save(model, path)
-    return changed
+    return Conversion(changed, proof)
 
 
 def _described(model: Model, inferred: ir.Model) -> Iterator[ReshapeNode]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +19,16 @@ from onereshape.formats.onnx_graphs import MOST_UNFOLDED, unfolded
 from onereshape.formats.onnx_sound import blamed
 from onereshape.models.changes import Change
 from onereshape.models.batch.marks import Mark
-from onereshape.models.request import Batch, Free, requested
-
-Progress = Callable[[int, int, str], None]
+from onereshape.models.request import (
+    Batch,
+    Free,
+    Progress,
+    batch_size,
+    check_progress,
+    given_model,
+    read_seed,
+    requested,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +40,8 @@ class Fixed:
     changes: tuple[Change, ...]
     """What was rewritten, in the order of the graph; declared dims are not among them."""
     certificate: Any
-    """What onnxruntime said of both models; None where it was not asked.  Its status is `certified` or, where that was
-    asked for, `unwitnessed`."""
+    """What onnxruntime and the term run said of both models; None where they were not asked.  Its status is `proven`,
+    `certified` or, where that was asked for, `unwitnessed`."""
     conditions: tuple[str, ...] = ()
     """What the freed sizes must satisfy."""
 
@@ -64,7 +70,7 @@ class _Work:
 
 def plan(model: Model | str | os.PathLike[str], *, batch: Batch = None, free: Free = None) -> Plan:
     """What `fix` would rewrite; a FixError where the dims cannot be freed."""
-    given = _model(model)
+    given = given_model(model)
     asked = requested(given, batch, free)
     if not asked:
         return Plan(())
@@ -89,15 +95,16 @@ def fix(  # noqa: PLR0913 - the options of the command
     """The model with the asked dims free: `batch={"x": 0}` (True: axis 0 of every input that shares that size), or
     `free={"x": {1: "S"}}`; and, on demand, with its Reshapes simplified.
 
-    onnxruntime runs both models before anything is returned; a FixError says where they differ.  The original is itself
+    onnxruntime runs both models before anything is returned, and so does the term run, on expressions instead of
+    numbers; a FixError says where they differ.  The original is itself
     the truth for a batch, sample by sample; at another size of another dim only a second export is (`witness`), and
     without one nothing is returned unless `unwitnessed` asks for it.  It runs in a child process, where one answer may
     take `timeout` seconds and `memory` bytes (None: half of what is free).
     """
     limit = checked(timeout, memory)
-    drawn_from = _seed(seed)
-    _check_progress(progress)
-    given = _model(model)
+    drawn_from = read_seed(seed)
+    check_progress(progress)
+    given = given_model(model)
     asked = requested(given, batch, free)
     if not asked and not simplify:
         raise FixError("nothing-asked")
@@ -132,6 +139,7 @@ def fix(  # noqa: PLR0913 - the options of the command
     if certify:
         other = None if witness is None else load(witness).ir
         settings = {**settings, "witness": other, "seed": drawn_from, "progress": progress}
+        settings["never_empty"] = {each.removesuffix(" >= 1") for each in conditions if each.endswith(" >= 1")}
         with limited(limit):
             certificate = _certificate(given, fixed, asked, settings)
         if not certificate.holds and not (unwitnessed and certificate.status == "unwitnessed"):
@@ -140,25 +148,6 @@ def fix(  # noqa: PLR0913 - the options of the command
             error.certificate = certificate
             raise error
     return Fixed(refreshed(fixed), tuple(changes), certificate, conditions)
-
-
-def _check_progress(progress: Any) -> None:
-    if progress is not None and not callable(progress):
-        raise ReshapeError("bad-usage", why=f"progress is a {type(progress).__name__}, which cannot be called")
-
-
-def _seed(seed: Any) -> int:
-    try:
-        found = index(seed)
-    except TypeError:
-        raise ReshapeError("bad-usage", why=f"seed is a {type(seed).__name__}, and it takes an integer") from None
-    if found < 0:
-        raise ReshapeError("bad-usage", why="a seed is 0 or more, and this one is less")
-    return found
-
-
-def _model(model: Model | str | os.PathLike[str]) -> Model:
-    return model if isinstance(model, Model) else load(model)
 
 
 def _prepare(needed: bool) -> None:
@@ -199,7 +188,7 @@ def _batch(model: Model, asked: Mapping[str, Mapping[int, str]]) -> _Work:
     symbol = next(iter(next(iter(asked.values())).values()))
     declared = {value.name: value.shape for value in model.ir.graph.inputs}
     sizes = [declared[name][axis] for name, axis in axes.items()]
-    size = next((dim for dim in sizes if isinstance(dim, int) and dim >= 0), 1)  # a free one was exported with 1
+    size = batch_size(model.ir, axes)
     found = batch_plan(model.ir, axes, symbol, size)
     marks = {value.name: found.marks.get(value) for value in model.ir.graph.outputs}
     outputs = {name: None if mark is None else _carried(name, mark) for name, mark in marks.items()}

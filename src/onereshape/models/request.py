@@ -1,10 +1,12 @@
-"""What `check` and `fix` are asked to free: read, and checked against the inputs of the model."""
+"""What `check`, `fix` and `certify` are asked: read, and checked against the inputs of the model."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
 from numbers import Integral
+from operator import index
 from typing import Any
 
 import onnx_ir as ir
@@ -12,7 +14,9 @@ import onnx_ir as ir
 from onereshape.dims import symbols_of
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model import Model
+from onereshape.formats.model_files import load
 
+Progress = Callable[[int, int, str], None]
 Batch = bool | Mapping[str, int] | None
 Free = Mapping[str, Mapping[int, str]] | None
 
@@ -40,6 +44,35 @@ def requested(model: Model, batch: Batch = None, free: Free = None) -> dict[str,
         return _freed(inputs, _read(free))
     axes = _shared(inputs) if batch is True else _read_batch(inputs, batch)
     return _batched(model.ir, inputs, axes)
+
+
+def batch_size(model: ir.Model, axes: Mapping[str, int]) -> int:
+    """The batch of a model; one that has only a name was exported with 1."""
+    shapes = {value.name: value.shape for value in model.graph.inputs}
+    dims = [shape[axis] for name, axis in axes.items() if (shape := shapes.get(name)) is not None]
+    return next((dim for dim in dims if isinstance(dim, int) and dim >= 0), 1)
+
+
+def given_model(model: Model | str | os.PathLike[str]) -> Model:
+    """A model, or what its file holds."""
+    return model if isinstance(model, Model) else load(model)
+
+
+def check_progress(progress: Any) -> None:
+    """Refuses what cannot be told of progress."""
+    if progress is not None and not callable(progress):
+        raise ReshapeError("bad-usage", why=f"progress is a {type(progress).__name__}, which cannot be called")
+
+
+def read_seed(seed: Any) -> int:
+    """The seed that was given, if it is one."""
+    try:
+        found = index(seed)
+    except TypeError:
+        raise ReshapeError("bad-usage", why=f"seed is a {type(seed).__name__}, and it takes an integer") from None
+    if found < 0:
+        raise ReshapeError("bad-usage", why="a seed is 0 or more, and this one is less")
+    return found
 
 
 def _read(free: Any) -> dict[str, dict[int, str]]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import onnx_ir as ir
 
+from onereshape.terms.bodies import body_of, filled
 from onereshape.terms.call import Body, Call, Record, Value
-from onereshape.terms.conform import check_node, check_results, defaults, schema
+from onereshape.terms.conform import check_node, check_results, defaults, is_known, schema
 from onereshape.terms.hashing import Hashing
 from onereshape.terms.records import RECORDS
 from onereshape.terms.refusal import NotProven
@@ -158,18 +158,19 @@ class _Run:
         found = schema(node.op_type, opset) if not domain else None
         letters = {}
         if not domain:
-            if found is None:
+            if found is not None:
+                letters = check_node(node, found, inputs)
+            elif record is None or is_known(node.op_type):
                 raise NotProven(f"{here}: opset {opset} has no such operator")
-            letters = check_node(node, found, inputs)
         if record is None:
-            body = _function_body(node.op_type, opset) if not domain else None
+            body = body_of(found, opset, node, inputs, there) if found else None
             if body is None:
                 raise NotProven(
                     f"{here}: there is no record of the operator {domain + '.' if domain else ''}{node.op_type}"
                 )
-            return self.function(body, inputs, there, node)
+            return self.function(body, inputs, filled(found, there), node)
 
-        def body_of(name: str) -> Body:
+        def inner(name: str) -> Body:
             graph = there[name].as_graph()
             return lambda fed: self.body(graph, fed, scope, opsets, given)
 
@@ -179,13 +180,13 @@ class _Run:
             found.since_version if found else 1,
             opset,
             tuple(inputs),
-            len(node.outputs),
+            _used(node),
             {
                 **(defaults(found) if found else {}),
                 **{name: _python(each) for name, each in there.items() if each.type not in _GRAPHS},
             },
             self.program.hashing,
-            body_of,
+            inner,
             self.doubts,
             self.program.limits.elements,
             self.samples,
@@ -228,6 +229,8 @@ class _Run:
         results = self.graph(
             function, dict(zip(function.inputs, filled, strict=True)), function.opset_imports, {**known, **attributes}
         )
+        if len(results) < len(node.outputs):
+            raise NotProven(f"{node.op_type} {node.name}: has {len(node.outputs)} outputs, and the function has not")
         return results[: len(node.outputs)]
 
     def body(
@@ -241,8 +244,19 @@ class _Run:
         """A graph inside a node."""
         if len(fed) != len(graph.inputs):
             raise NotProven(f"a body takes {len(graph.inputs)} inputs, and is given {len(fed)}")
+        for value, given_value in zip(graph.inputs, fed, strict=True):
+            if isinstance(given_value, Tensor):
+                _check_declared(value, given_value)
         inner = {**scope, **dict(zip(graph.inputs, fed, strict=True))}
         return self.graph(graph, inner, opsets, given)
+
+
+def _check_declared(value: ir.Value, given: Tensor) -> None:
+    """Refuses to feed a body what it says it does not take: engines reshape some of it."""
+    if value.shape is not None and len(value.shape) != given.rank:
+        raise NotProven(f"a body takes {value.name!r} with {len(value.shape)} dims, and is given {given.rank}")
+    if value.dtype is not None and value.dtype != given.dtype:
+        raise NotProven(f"a body takes {value.name!r} as {value.dtype.name}, and is given {given.dtype.name}")
 
 
 _GRAPHS = (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS)
@@ -255,6 +269,12 @@ def tensors_of(value: Value) -> Iterator[Tensor]:
     elif value is not None:
         for each in value:
             yield from tensors_of(each)
+
+
+def _used(node: ir.Node) -> int:
+    """How many outputs a node has, without those behind the last that anyone reads; one at least."""
+    read = [place for place, value in enumerate(node.outputs) if value.uses() or value.is_graph_output()]
+    return max(read, default=0) + 1
 
 
 def _may_wrap(tensor: Tensor) -> bool:
@@ -315,16 +335,3 @@ def _resolved(attribute: ir.Attr, given: Mapping[str, ir.Attr]) -> ir.Attr | Non
 def _python(attribute: ir.Attr) -> Any:
     value = attribute.value
     return list(value) if isinstance(value, (tuple, list)) else value
-
-
-@lru_cache(maxsize=512)
-def _function_body(op: str, opset: int) -> ir.Function | None:
-    """The body that ONNX itself gives for an operator, where it needs no types to be made."""
-    found = schema(op, opset)
-    if found is None or not found.has_function:
-        return None
-    proto = found.function_body if found.since_version == opset else None
-    if proto is None or not proto.node:
-        return None
-    made: ir.Function = ir.from_proto(proto)
-    return made

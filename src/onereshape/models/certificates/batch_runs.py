@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
 from functools import partial
 from typing import Final
@@ -55,13 +56,7 @@ def run_batch(trial: Trial, freed: Freed) -> None:
     if several:
         _check_rows(trial, first)
     session = trial.opened()
-    for each, reference in zip(times, asked.references, strict=True):
-        at = {symbol: each * size, **reference.setting.sizes}
-        trial.step(said(at))
-        wanted = {name: _together(meter, reference.answers[:each], size) for name, meter in reference.meters.items()}
-        got = trial.run(session, joined(reference.feeds[:each], axes), at)
-        compare(trial, reference.meters, got, wanted, at)
-        settle(trial, asked.references, at)
+    _beside(_Open(trial, session, axes, symbol), times, asked.references)
     if several:
         at = {symbol: 1, **first.setting.sizes}
         trial.step(said(at))
@@ -73,6 +68,38 @@ def run_batch(trial: Trial, freed: Freed) -> None:
     for extremes, beside in ((asked.extremes, usual), (asked.shared, [])):
         if extremes:
             run_beyond(Beyond(trial, session, axes, own), extremes, beside)
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """The repaired model, and where its batch is."""
+
+    trial: Trial
+    session: Session
+    axes: Mapping[str, int]
+    symbol: str
+
+    def run(self, each: int, reference: Reference) -> tuple[Answers, Sizes]:
+        """Its answers on so many pieces as one batch, and at which sizes."""
+        at = {self.symbol: each * self.trial.size, **reference.setting.sizes}
+        return self.trial.run(self.session, joined(reference.feeds[:each], self.axes), at), at
+
+
+def _beside(repaired: _Open, times: Sequence[int], references: Sequence[Reference]) -> None:
+    """The repaired model at each batch, beside the original on the pieces."""
+    trial, turns = repaired.trial, [*zip(times, references, strict=True)]
+    for place, (each, reference) in enumerate(turns):
+        trial.step(said({repaired.symbol: each * trial.size, **reference.setting.sizes}))
+        meters = reference.meters
+        wanted = {name: _together(meter, reference.answers[:each], trial.size) for name, meter in meters.items()}
+        got, at = repaired.run(each, reference)
+        compare(trial, meters, got, wanted, at)
+        try:
+            settle(trial, references, at)
+        except Stop as stop:
+            for other in turns[place + 1 :] if stop.status == "untested" else ():
+                repaired.run(*other)  # that it runs can still be seen
+            raise
 
 
 def _times(trial: Trial) -> tuple[int, ...]:

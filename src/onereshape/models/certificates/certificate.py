@@ -7,7 +7,9 @@ from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import Any, Literal
 
-Status = Literal["certified", "unwitnessed", "untested", "differs", "failed"]
+from onereshape.terms.proof import Proof
+
+Status = Literal["proven", "certified", "unwitnessed", "untested", "differs", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,8 @@ class OutputAnswer:
     """How many elements were compared: finite ones, over all runs; with none it shows nothing either."""
     widened: float = 1.0
     """By what the tolerance was multiplied, because the original differs that much from itself."""
+    outer: int = 1
+    """How many times the samples follow one another along the axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +43,14 @@ class RefusedSize:
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """The result of running both models."""
+    """The result of running both models, on numbers and on terms."""
 
     status: Status
-    """`certified`: the answers agree with a truth that the repair did not use, at other sizes than the exported one if
-    a dim was freed; `unwitnessed`: they agree at the exported size and were compared with nothing elsewhere;
-    `untested`: nothing shown either way; `differs`; `failed`: the repaired model does not run."""
+    """`proven`: for every input, at the sizes that `proof` names, each output element is the same expression of its own
+    sample's inputs, and onnxruntime ran the repaired model and found nothing else; `certified`: the answers agree with
+    a truth that the repair did not use, at other sizes than the exported one if a dim was freed; `unwitnessed`: they
+    agree at the exported size and were compared with nothing elsewhere; `untested`: nothing shown either way;
+    `differs`; `failed`: the repaired model does not run."""
     reason: str
     """A sentence for people."""
     kind: Literal["batch", "other", "same"]
@@ -66,11 +72,13 @@ class Certificate:
     """What a float may differ, relative to itself,"""
     absolute: float
     """and relative to the scale around it (at most this much)."""
+    proof: Proof | None = None
+    """What the term run showed; None where it was not run, as onnxruntime had shown enough."""
 
     @property
     def holds(self) -> bool:
         """Whether the repaired model may be used in place of the original."""
-        return self.status == "certified"
+        return self.status in {"proven", "certified"}
 
     @property
     def difference(self) -> float:

@@ -1,25 +1,21 @@
-"""certify(): both models are run, and a certificate says whether the repaired one answers as the original does.
-
-Whatever is not shown is not certified: a model that differs, one that does not run, and one whose outputs are the same
-whatever it is fed get a certificate that says so, and that does not hold.
-"""
+"""certify(): both models are run, on numbers by onnxruntime and on terms, and a certificate says what follows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Literal
 
 import onnx_ir as ir
 
-from onereshape.models.certificates.batch_runs import run_batch
 from onereshape.models.certificates.certificate import Certificate
+from onereshape.models.certificates.combining import merged, reason_of, status_of
 from onereshape.models.certificates.compare import Carried
-from onereshape.models.certificates.draw import Undrawable
-from onereshape.models.certificates.other_runs import Promised, run_other
-from onereshape.models.certificates.suits import fed
-from onereshape.models.certificates.same_runs import run_same
-from onereshape.models.certificates.trial import Freed, Progress, Stop, Trial, certificate, check_interface
-from onereshape.models.certificates.verdict import verdict
+from onereshape.models.certificates.other_runs import Promised
+from onereshape.models.certificates.term_runs import batch_terms, freed_terms, fresh_seed, same_terms
+from onereshape.models.certificates.drawn_runs import run_drawn
+from onereshape.models.certificates.trial import Freed, Progress, Trial
+from onereshape.terms.proof import Proof
 
 __all__ = ["Carried", "Certificate", "certify"]
 
@@ -35,40 +31,60 @@ def certify(  # noqa: PLR0913 - what is asked of a certificate
     base_dir: str,
     promised: Promised | None = None,
     witness: ir.Model | None = None,
+    never_empty: Collection[str] = (),
     seed: int = 0,
+    term_seed: int | None = None,
     progress: Progress | None = None,
 ) -> Certificate:
-    """Runs both models on values drawn to suit the original; a FixError where the engine refuses the original.
+    """Runs both models; a FixError where the engine refuses the original.
 
     `freed` names the dims as the repaired model declares them, `size` is the original's batch, `outputs` says where
-    each output carries it (None: nowhere), `promised` gives the dims of the outputs at given sizes, `base_dir` is the
-    folder of the external data.
+    each output carries it (None: nowhere), `promised` gives the dims of the outputs at given sizes, `never_empty` names
+    the dims that are stated to be 1 at least, `base_dir` is the folder of the external data.
     """
-    batch = kind == "batch"
-    known = outputs if batch else {}
-    trial = Trial(original, repaired, kind, size if batch else 1, known, base_dir, seed, progress)
-    try:
-        check_interface(original, repaired, "repaired model")
-        _check_free(repaired, freed)
-        if batch:
-            run_batch(trial, freed)
-        elif freed:
-            run_other(trial, freed, promised, witness)
-        else:
-            run_same(trial)
-        status, reason = verdict(trial)
-    except Stop as stop:
-        status, reason = stop.status, stop.reason
-    except Undrawable as why:
-        status, reason = "untested", str(why)
+    engine = run_drawn(
+        original,
+        repaired,
+        freed,
+        kind=kind,
+        size=size,
+        outputs=outputs,
+        base_dir=base_dir,
+        promised=promised,
+        witness=witness,
+        seed=seed,
+        progress=progress,
+    )
+    found, steps = engine.certificate, engine.trial.steps
+    if found.status in {"certified", "unwitnessed"} or (found.status == "untested" and engine.trial.ran):
+        if progress is not None:
+            progress(steps, steps + 1, "terms")
+        drawn = fresh_seed() if term_seed is None else term_seed
+        found = _combined(found, *_terms(engine.trial, freed, witness, never_empty, drawn))
     if progress is not None:
-        progress(trial.steps, trial.steps, status)
-    return certificate(trial, status, reason)
+        progress(steps + 1, steps + 1, found.status)
+    return found
 
 
-def _check_free(repaired: ir.Model, freed: Freed) -> None:
-    for value in fed(repaired):
-        for axis, symbol in freed.get(value.name or "", {}).items():
-            dim = None if value.shape is None else value.shape[axis]
-            if isinstance(dim, int):
-                raise Stop("differs", f"input {value.name!r} still has {dim} at axis {axis}, not {symbol}")
+def _terms(
+    trial: Trial, freed: Freed, witness: ir.Model | None, never_empty: Collection[str], seed: int
+) -> tuple[Proof, Proof | None]:
+    if trial.kind == "batch":
+        places = {name: None if each is None else (each.axis, each.outer) for name, each in trial.outputs.items()}
+        return batch_terms(trial, freed, places, seed), None
+    if freed:
+        return freed_terms(trial, witness, seed)
+    return same_terms(trial.original, trial.repaired, trial.settings, seed, never_empty), None
+
+
+def _combined(engine: Certificate, here: Proof, there: Proof | None) -> Certificate:
+    ran = bool(engine.compared or engine.ran)
+    status = status_of(
+        engine.status,
+        here.verdict,
+        None if there is None else there.verdict,
+        ran=ran,
+        witnessed=engine.kind == "other",
+    )
+    both = here if there is None else merged([here, there])
+    return replace(engine, status=status, reason=reason_of(status, engine, here, there), proof=both)

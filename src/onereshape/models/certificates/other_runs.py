@@ -101,6 +101,7 @@ def run_other(trial: Trial, freed: Freed, promised: Promised | None, witness: ir
     stand_out(trial, asked.extremes, seen)
     if second is not None:
         trial.witness, reference = second
+        trial.witnessed = {**trial.witness, **reference.setting.sizes}, reference.setting.values
         _beside(trial, session, reference, asked.references, {**trial.witness, **reference.setting.sizes})
     _alone(_Climb(trial, session, asked, suits, promised, np.random.default_rng(trial.seed + 1)), own)
 

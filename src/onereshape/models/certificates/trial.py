@@ -12,7 +12,7 @@ import onnx_ir as ir
 
 from onereshape.models.certificates.certificate import Certificate, OutputAnswer, RefusedSize, Status
 from onereshape.models.certificates.compare import CLEARLY, FLOATS, Carried, Distance, Meter, comparable, samples
-from onereshape.models.certificates.engine import Array, Refusal, Session, engine_name
+from onereshape.models.certificates.engine import Array, Refusal, Session, engine_name, folder_of
 from onereshape.models.certificates.suits import fed
 
 Feeds = dict[str, Array]
@@ -67,17 +67,21 @@ class Trial:
     held: list[str] = field(default_factory=list)
     extremes: list[str] = field(default_factory=list)
     witness: Sizes | None = None
+    settings: list[tuple[Sizes, Feeds]] = field(default_factory=list)
+    """The sizes of named dims that the original took, and what inputs that serve as sizes were,"""
+    witnessed: tuple[Sizes, Feeds] | None = None
+    """and those of the second export."""
 
     def step(self, text: str) -> None:
         """Says what is done next."""
         if self.progress is not None:
-            self.progress(min(self.done, self.steps), self.steps, text)
+            self.progress(min(self.done, self.steps), self.steps + 1, text)  # the last one is the term run
         self.done += 1
 
     def opened(self) -> Session:
         """The repaired model in the engine."""
         try:
-            return Session(self.repaired, self.base_dir)
+            return Session(self.repaired, folder_of(self.repaired) or self.base_dir)
         except Refusal as refusal:
             raise Stop("failed", f"onnxruntime cannot load the repaired model: {refusal.why}") from None
 
@@ -148,6 +152,7 @@ def certificate(trial: Trial, status: Status, reason: str) -> Certificate:
             matters(trial, name) and is_blind(trial, name),
             trial.elements.get(name, 0),
             trial.widened.get(name, 1.0),
+            carried.outer if carried else 1,
         )
         for name, found in trial.distances.items()
     ]

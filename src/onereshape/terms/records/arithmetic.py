@@ -7,6 +7,7 @@ only through operations that IEEE 754 rounds correctly.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -75,12 +76,40 @@ def bounds(tensor: Tensor) -> tuple[Array | None, Array | None]:
 
     Bounds say too that a linear form has not wrapped: one that may have gets none, though its type has limits.
     """
-    if tensor.values is not None:
-        known = tensor.values.astype(np.int64) if moderate(tensor.values) else None
-        return known, known
-    return tensor.low, tensor.high
+    if tensor.values is None:
+        return tensor.low, tensor.high
+    known = tensor.values.astype(np.int64) if moderate(tensor.values) else None
+    return known, known
 
 
+_ENDS: Final = np.iinfo(np.int64)
+"""They stand for no bounds."""
+
+
+def each_bounds(tensor: Tensor) -> tuple[Array, Array]:
+    """The bounds of each integer, or the ends of int64."""
+    low, high = bounds(tensor)
+    if low is not None and high is not None and low.dtype != np.uint64:
+        return low.astype(np.int64, copy=False), high.astype(np.int64, copy=False)
+    if tensor.least is not None and tensor.most is not None:
+        return tensor.least, tensor.most
+    none = np.broadcast_to(np.int64(0), tensor.shape)
+    return none + _ENDS.min, none + _ENDS.max
+
+
+def partly_bounded(tensor: Tensor, low: Array, high: Array, held: Array) -> Tensor:
+    """Integer terms with bounds where they hold and are within the type."""
+    if tensor.dtype.bitwidth < 8 or tensor.low is not None:
+        return tensor
+    info = np.iinfo(tensor.dtype.numpy())
+    held = np.broadcast_to(held & (low >= info.min) & (high <= min(info.max, _ENDS.max)), tensor.shape)
+    if not np.any(held):
+        return tensor
+    return replace(tensor, least=np.where(held, low, _ENDS.min), most=np.where(held, high, _ENDS.max), _cache={})
+
+
+_LARGEST: Final = (1 << 63) - 1
+"""The largest number that bounds hold."""
 _SAFE: Final = 1 << 31
 """Bounds that may be added and multiplied in int64."""
 
@@ -90,6 +119,11 @@ def small(*arrays: Array | None) -> bool:
     return all(
         array is not None and (not array.size or (array.min() > -_SAFE and array.max() < _SAFE)) for array in arrays
     )
+
+
+def _held(low: Array, high: Array) -> Array:
+    """Which bounds may be added and multiplied in int64."""
+    return np.asarray((low > -_SAFE) & (high < _SAFE))
 
 
 def _add(call: Call) -> Sequence[Tensor]:
@@ -124,26 +158,19 @@ def _formed(values: Array, like: Tensor, slope: Any, place: Any) -> Tensor:
 def _linear(call: Call, left: Tensor, right: Tensor, sign: int) -> Tensor:
     one, two = left.linear(call.hashing), right.linear(call.hashing)
     words = np.asarray(one + two if sign > 0 else one - two)
+    words = call.hashing.linear(call.hashing.key("linear", sign), words, one, two)
     slope, place = slope_of(left) + sign * slope_of(right), place_of(left) + sign * place_of(right)
     ends = (*bounds(left), *bounds(right))
     if not small(*ends):
-        if left.known or right.known:
-            return leaning(terms(words, left.dtype), slope, place)
-        return _opaque(call, left, right)
+        found = leaning(terms(words, left.dtype), slope, place)
+        mine, other = each_bounds(left), each_bounds(right)
+        other = other if sign > 0 else (-other[1], -other[0])
+        return partly_bounded(found, mine[0] + other[0], mine[1] + other[1], _held(*mine) & _held(*other))
     low, high, first, last = (np.asarray(end, np.int64) for end in ends if end is not None)
     if sign < 0:
         first, last = -last, -first
-    return leaning(bounded(words, left.dtype, low + first, high + last), slope, place)
-
-
-def _opaque(call: Call, left: Tensor, right: Tensor) -> Tensor:
-    """A sum, difference or product that may be of any size: were it linear, 2^63 times anything would be 0 or 2^63."""
-    if left.depends or right.depends:
-        call.doubt("adds or multiplies data that have no bounds and numbers that depend on the number of samples")
-    one, two = left.hashed(call.hashing), right.hashed(call.hashing)
-    if call.op == "Sub":
-        return call.mixed(left.dtype, call.key(), one, two)
-    return terms(call.hashing.blend(call.key(), one, two), left.dtype)
+    found = bounded(words, left.dtype, low + first, high + last)
+    return leaning(found, slope, place)
 
 
 def _mul(call: Call) -> Sequence[Tensor]:
@@ -161,15 +188,20 @@ def _mul(call: Call) -> Sequence[Tensor]:
         if factor.depends:
             call.doubt("multiplies data with a number that depends on the number of samples")
         times = factor.array.astype(np.int64)
-        words = np.asarray(other.linear(call.hashing) * times.astype(np.uint64))
+        factors, theirs = times.astype(np.uint64), other.linear(call.hashing)
+        words = call.hashing.linear(call.hashing.key("times"), np.asarray(theirs * factors), theirs, factors)
+        words = np.where(times == 0, np.uint64(0), words)
         slope, place = slope_of(other) * times, place_of(other) * times
         low, high = bounds(other)
         if low is None or high is None or not small(low, high, times):
-            if times.size and (times.min() < -1 or times.max() > 1):
-                return [_opaque(call, left, right)]
-            return [leaning(terms(words, left.dtype), slope, place)]
+            found = leaning(terms(words, left.dtype), slope, place)
+            one, safe = each_bounds(other), np.abs(times) < _SAFE
+            low, high = np.minimum(one[0] * times, one[1] * times), np.maximum(one[0] * times, one[1] * times)
+            low, high = np.where(times == 0, 0, low), np.where(times == 0, 0, high)
+            return [partly_bounded(found, low, high, (safe & _held(*one)) | (times == 0))]
         ends = np.asarray(low, np.int64) * times, np.asarray(high, np.int64) * times
-        return [leaning(bounded(words, left.dtype, np.minimum(*ends), np.maximum(*ends)), slope, place)]
+        found = bounded(words, left.dtype, np.minimum(*ends), np.maximum(*ends))
+        return [leaning(found, slope, place)]
     if left.depends or right.depends:
         call.doubt("multiplies data with a number that depends on the number of samples")
     return [terms(call.hashing.blend(call.key(), call.words(0), _words(call, right)), left.dtype)]
@@ -189,7 +221,8 @@ def _neg(call: Call) -> Sequence[Tensor]:
         low = high = None
     words = np.asarray(np.uint64(0) - data.linear(call.hashing))
     found = bounded(words, data.dtype, None if high is None else -high, None if low is None else -low)
-    return [leaning(found, np.negative(slope_of(data)), np.negative(place_of(data)))]
+    slope, place = np.negative(slope_of(data)), np.negative(place_of(data))
+    return [leaning(found, slope, place)]
 
 
 def truncated(left: Array, right: Array) -> Array:
@@ -263,24 +296,30 @@ def _mod(call: Call) -> Sequence[Tensor]:
     if left.depends or right.depends:
         call.doubt("takes the remainder of a number that depends on the number of samples")
     found = call.mixed(left.dtype, call.key(fmod), call.words(0), _words(call, right))
-    if fmod or not left.is_integer or not right.known or not right.size or np.min(right.array) <= 0:
+    if fmod or not left.is_integer or not right.known or not right.size:
+        return [found]
+    if np.min(right.array) <= 0 or np.max(right.array) > _ENDS.max:
         return [found]
     return [modulo(call, left, right.array)]
 
 
 def modulo(call: Call, data: Tensor, divisor: Array) -> Tensor:
-    """Integer terms modulo positive numbers: what is within [0, L) already stays as it is."""
+    """Integer terms modulo positive numbers: what lies between two multiples is moved, so that it stays linear."""
     shape = np.broadcast_shapes(data.shape, divisor.shape)
-    low, high = bounds(data)
-    if low is not None and high is not None and np.all(low >= 0) and np.all(high < divisor):
-        return data.moved(lambda array: np.broadcast_to(array, shape))
-    words = call.hashing.mix(
-        call.hashing.key("Mod", 0), data.hashed(call.hashing), call.hashing.constants(divisor, "INT64")
-    )
-    words = np.where(divisor == 1, np.uint64(0), words)  # which is the word of 0
-    if not moderate(divisor):
-        return terms(words, data.dtype)
-    return terms(words, data.dtype, np.zeros((), np.int64), divisor.astype(np.int64) - 1)
+    divisor = np.broadcast_to(divisor.astype(np.int64), shape)
+    low, high = each_bounds(data)
+    if np.all(low >= 0) and np.all(high < divisor):
+        found = data.moved(lambda array: np.broadcast_to(array, shape))
+        return found if found.known or found.low is not None else replace(found, low=found.least, high=found.most)
+    constant = call.hashing.constants(divisor, "INT64")
+    words = call.hashing.mix(call.hashing.key("Mod", 0), data.hashed(call.hashing), constant)
+    turns = low // divisor
+    within = turns == high // divisor
+    words = np.where(within, data.linear(call.hashing) - turns.astype(np.uint64) * constant, words)
+    first = np.where(within, low - turns * divisor, 0)
+    last = np.where(within, high - turns * divisor, divisor - 1)
+    words = np.where(first == last, first.astype(np.uint64) * call.hashing.unit, words)
+    return terms(words, data.dtype, first, last)
 
 
 def _remainder(call: Call, left: Tensor, right: Tensor, fmod: int) -> Tensor:
@@ -346,7 +385,7 @@ def _extreme(call: Call) -> Sequence[Tensor]:  # noqa: PLR0911 - one case after 
 
 
 def _sum(call: Call) -> Sequence[Tensor]:
-    """Sum and Mean of many: floats only, which two may be added in any order and more may not."""
+    """Sum and Mean of many: floats only, of which two may be added in any order and more may not."""
     found = operands(call)
     join = call.hashing.blend if len(found) == 2 else call.hashing.mix
     return [terms(join(call.key(len(found)), *(each.hashed(call.hashing) for each in found)), found[0].dtype)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil, floor
 from typing import Final
 
@@ -38,14 +39,7 @@ class Axis:
         region = transformation != "tf_crop_and_resize" or (self.start == 0 and self.end == 1)
         return region and self.after == self.before and (self.scale == 1 or transformation == "align_corners")
 
-    def places(self, transformation: str) -> list[tuple[Fraction, ...]]:
-        """The coordinates that each place of the answer may read at."""
-        return [
-            tuple(dict.fromkeys(self._original(transformation, Fraction(place), scale) for scale in self.scales))
-            for place in range(self.after)
-        ]
-
-    def _original(  # noqa: PLR0911 - one for each transformation
+    def original(  # noqa: PLR0911 - one for each transformation
         self, transformation: str, place: Fraction, scale: Fraction
     ) -> Fraction:
         last = self.before - 1
@@ -68,21 +62,7 @@ class Axis:
             case _:
                 return place / scale
 
-    def nearest(self, transformation: str, how: str) -> list[int] | None:
-        """The place that is read at each place of the answer; None where rounding may make it another."""
-        found = []
-        for options in self.places(transformation):
-            near = {
-                self.within(_rounded(each + sign * self._slack(transformation, each), how))
-                for each in options
-                for sign in (-1, 0, 1)
-            }
-            if len(near) > 1:
-                return None
-            found.append(near.pop())
-        return found
-
-    def _slack(self, transformation: str, coordinate: Fraction) -> Fraction:
+    def slack(self, transformation: str, coordinate: Fraction) -> Fraction:
         """By how much an engine may miss a coordinate: not at all where floats hold it and the scale."""
         sure = transformation == "align_corners" or (
             transformation != "tf_crop_and_resize" and all(_is_short(each) for each in self.scales)
@@ -94,6 +74,35 @@ class Axis:
     def within(self, place: int) -> int:
         """A place of the axis: what is outside is at its ends."""
         return min(max(place, 0), self.before - 1)
+
+
+@lru_cache(maxsize=256)
+def coordinates(axis: Axis, transformation: str) -> list[tuple[Fraction, ...]]:
+    """The coordinates that each place of the answer may read at."""
+    return [
+        tuple(dict.fromkeys(axis.original(transformation, Fraction(place), scale) for scale in axis.scales))
+        for place in range(axis.after)
+    ]
+
+
+@lru_cache(maxsize=256)
+def nearest(axis: Axis, transformation: str, how: str) -> list[int] | None:
+    """The place that is read at each place of the answer; None where rounding may make it another.
+
+    >>> nearest(Axis(2, 4, Fraction(2)), "half_pixel", "round_prefer_floor")
+    [0, 0, 1, 1]
+    """
+    found = []
+    for options in coordinates(axis, transformation):
+        near = {
+            axis.within(_rounded(each + sign * axis.slack(transformation, each), how))
+            for each in options
+            for sign in (-1, 0, 1)
+        }
+        if len(near) > 1:
+            return None
+        found.append(near.pop())
+    return found
 
 
 _ROUNDING: Final = Fraction(1, 1 << 21)

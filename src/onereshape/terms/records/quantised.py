@@ -14,6 +14,7 @@ import onnx_ir as ir
 
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.hashing import Array, Words
+from onereshape.terms.records.content import content
 from onereshape.terms.tensor import Tensor, numbers, terms
 
 _OUTPUT_TYPE: Final = {"QuantizeLinear": ir.DataType.UINT8}
@@ -102,7 +103,8 @@ def _type(call: Call, given: Any, otherwise: ir.DataType) -> ir.DataType:
         call.refuse(f"there is no type {given}")
 
 
-def _quantize(call: Call) -> Sequence[Tensor]:
+def quantize(call: Call) -> Sequence[Tensor]:
+    """QuantizeLinear."""
     data = call.tensor(0)
     inferred = call.tensor(2).dtype if call.has(2) else _OUTPUT_TYPE["QuantizeLinear"]
     dtype = _type(call, call.attribute("output_dtype", 0), inferred)
@@ -140,7 +142,8 @@ def _rounded(data: Tensor, scale: Tensor, point: Tensor, precision: ir.DataType)
     )
 
 
-def _dequantize(call: Call) -> Sequence[Tensor]:
+def dequantize(call: Call) -> Sequence[Tensor]:
+    """DequantizeLinear: (x - zero point) * scale."""
     data = call.tensor(0)
     scale, point = _parameters(call, data, data.dtype)
     dtype = _type(call, call.attribute("output_dtype", 0), scale.dtype)
@@ -199,8 +202,8 @@ class Factors:
         return self._words(self.right, -2, "column", parameters)
 
     def _words(self, tensor: Tensor, axis: int, what: str, parameters: Sequence[Words]) -> Words:
-        content = np.expand_dims(tensor.folded(self.call.hashing, (axis % tensor.rank,)), axis)
-        return self.call.hashing.mix(self.call.key(what, self.inner, op="product"), content, *parameters)
+        along = content(self.call, tensor, (axis % tensor.rank,), keep=True)
+        return self.call.hashing.mix(self.call.key(what, op="product"), along, *parameters)
 
     def per_row(self, place: int) -> Words:
         """A scale or a zero point of the first: one, or one for each row."""
@@ -235,8 +238,8 @@ def _product(call: Call) -> Sequence[Tensor]:
 
 
 RECORDS: Final[dict[str, Record]] = {
-    "QuantizeLinear": record(_quantize),
-    "DequantizeLinear": record(_dequantize),
+    "QuantizeLinear": record(quantize),
+    "DequantizeLinear": record(dequantize),
     "DynamicQuantizeLinear": record(_dynamic),
     "QLinearMatMul": record(_product),
 }

@@ -16,6 +16,7 @@ import numpy as np
 
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.hashing import Words
+from onereshape.terms.records.content import content
 from onereshape.terms.records.quantised import limited, single, zero
 from onereshape.terms.tensor import Tensor
 
@@ -132,7 +133,7 @@ class Convolution:
     windows: Words
     """A word for each window of the group of each filter."""
     filters: Words
-    """The content of each filter, [m, 1, ...]; it is not yet mixed."""
+    """A word for each filter, [m, 1, ...]."""
     inner: int
     """How many numbers a window has."""
 
@@ -154,9 +155,9 @@ def convolution(call: Call, data: Tensor, weights: Tensor, outside: Words) -> Co
     key = call.key(depth, op="channels")
     collapsed = call.hashing.mix(key, call.hashing.fold(grouped, (2,)))
     beside = call.hashing.mix(key, call.hashing.fold(np.broadcast_to(outside, (1, depth)), (1,))).reshape(())
-    windows = np.repeat(where.contents(call, collapsed, beside), filters // group, 1)
-    folded = weights.folded(call.hashing, tuple(range(1, weights.rank)))
-    return Convolution(windows, folded.reshape(-1, *[1] * rank), depth * prod(kernel))
+    windows = call.hashing.mix(call.key(op="window"), where.contents(call, collapsed, beside))
+    each = content(call, weights, range(1, weights.rank))
+    return Convolution(np.repeat(windows, filters // group, 1), each.reshape(-1, *[1] * rank), depth * prod(kernel))
 
 
 def per_filter(call: Call, place: int, filters: int, rank: int) -> Words:

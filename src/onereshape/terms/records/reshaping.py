@@ -12,7 +12,7 @@ import numpy as np
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import place_of, sign_of, slope_of
 from onereshape.terms.hashing import Array
-from onereshape.terms.records.arithmetic import bounds
+from onereshape.terms.records.merging import merged
 from onereshape.terms.tensor import Tensor
 
 _TARGET_IS_INPUT: Final = 5
@@ -145,27 +145,7 @@ def joined(call: Call, parts: Sequence[Tensor], axis: int) -> Tensor:
     total[axis] = sum(each.shape[axis] for each in parts)
     call.check_size(total)
 
-    def together(arrays: Sequence[Any]) -> Any:
-        return np.concatenate(arrays, axis)
-
-    if len({each.dtype for each in parts}) > 1:
-        call.refuse("its parts are of several types")
-    beside: dict[str, Any] = {}
-    for name in ("slope", "place"):
-        if any(getattr(each, name) is not None for each in parts):
-            filled = [getattr(each, name) for each in parts]
-            beside[name] = together(
-                [
-                    np.zeros(each.shape, np.int64) if have is None else have
-                    for each, have in zip(parts, filled, strict=True)
-                ]
-            )
-    if all(each.known for each in parts):
-        return Tensor(parts[0].dtype, values=together([each.array for each in parts]), **beside)
-    ends = [bounds(each) for each in parts] if parts[0].is_integer else [(None, None)]
-    if all(low is not None for low, _ in ends):
-        beside["low"], beside["high"] = (together([end[side] for end in ends]) for side in (0, 1))
-    return Tensor(parts[0].dtype, words=together([each.linear(call.hashing) for each in parts]), **beside)
+    return merged(call, parts, partial(np.concatenate, axis=axis))
 
 
 def _concat(call: Call) -> Sequence[Tensor]:

@@ -16,7 +16,7 @@ import numpy as np
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import slope_of
 from onereshape.terms.hashing import Words
-from onereshape.terms.records.coordinates import Axis, exact
+from onereshape.terms.records.coordinates import Axis, coordinates, exact, nearest
 from onereshape.terms.tensor import Tensor, terms
 
 _TRANSFORMS: Final = {
@@ -29,6 +29,8 @@ _TRANSFORMS: Final = {
     "half_pixel_symmetric": (19, 99),
 }
 """From which version of Resize to which there are these."""
+_LONGEST: Final = 1 << 15
+"""Places of an axis that are looked at one by one."""
 _OLD: Final = "of old"
 """Before opset 11 it is not said where places lie."""
 _NEAREST: Final = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
@@ -49,6 +51,8 @@ def _resize(call: Call) -> Sequence[Tensor]:
             call.doubt("resizes a dim that grows with the number of samples")
         if not axis.before or not axis.after:
             call.refuse("resizes what is empty")
+        if axis.after > _LONGEST:
+            call.refuse(f"{axis.after} places are more than are looked at")
         found = _along(call, found, place, axis, transformation)
     return [found]
 
@@ -159,13 +163,15 @@ def _along(call: Call, data: Tensor, place: int, axis: Axis, transformation: str
         call.refuse("reads outside of the tensor")
     parts = _parts(call, axis, mode, transformation)
     reach = _reach(call, axis, mode)
-    lows = [floor(min(each)) - reach for each in options]
-    width = max(ceil(max(each)) + reach - low + 1 for each, low in zip(options, lows, strict=True))
+    lows = [floor(min(each) - _slack(min(each))) - reach for each in options]
+    highs = [floor(max(each) + _slack(max(each))) + 1 + reach for each in options]
+    width = max(high - low + 1 for low, high in zip(lows, highs, strict=True))
     words = data.hashed(call.hashing)
     call.check_size((*words.shape[:place], axis.after, *words.shape[place + 1 :]))
     total: Words | None = None
     for step, factor in enumerate(call.hashing.taps("tap", 0, width)):
-        near = np.take(words, [axis.within(low + step) for low in lows], place) * factor
+        near = np.take(words, np.array([axis.within(low + step) for low in lows]), place)
+        near *= factor
         total = near if total is None else np.add(total, near, out=total)
     keys = [call.key(data.dtype.name, axis.before, *parts, each, op="Resize") for each in options]
     where = np.array(keys, np.uint64).reshape(-1, *[1] * (data.rank - place - 1))
@@ -174,22 +180,22 @@ def _along(call: Call, data: Tensor, place: int, axis: Axis, transformation: str
 
 def _coordinates(axis: Axis, transformation: str) -> list[tuple[Fraction, ...]]:
     if transformation != _OLD:
-        return axis.places(transformation)
-    both = axis.places("asymmetric"), axis.places("half_pixel")
+        return coordinates(axis, transformation)
+    both = coordinates(axis, "asymmetric"), coordinates(axis, "half_pixel")
     return [(*one, *two) for one, two in zip(*both, strict=True)]
 
 
 def _nearest(call: Call, axis: Axis, transformation: str) -> list[int] | None:
     """The places that are read, if there is no doubt about them."""
     if transformation == _OLD:
-        both = axis.nearest("asymmetric", "floor"), axis.nearest("half_pixel", "round_prefer_floor")
+        both = nearest(axis, "asymmetric", "floor"), nearest(axis, "half_pixel", "round_prefer_floor")
         return both[0] if both[0] == both[1] else None
     how = str(call.attribute("nearest_mode", "round_prefer_floor"))
     if how not in _NEAREST:
         call.refuse(f"there is no nearest_mode {how!r}")
     if transformation == "tf_crop_and_resize":
         return None
-    return axis.nearest(transformation, how)
+    return nearest(axis, transformation, how)
 
 
 def _parts(call: Call, axis: Axis, mode: str, transformation: str) -> tuple[Any, ...]:
@@ -205,11 +211,16 @@ def _parts(call: Call, axis: Axis, mode: str, transformation: str) -> tuple[Any,
 
 
 def _reach(call: Call, axis: Axis, mode: str) -> int:
-    """How far from a coordinate it may read."""
-    reach = 2 if mode == "cubic" else 1
+    """How far beyond the places before and behind a coordinate it may read."""
+    reach = 1 if mode == "cubic" else 0
     if call.attribute("antialias", 0) and axis.scale < 1:
-        return ceil(reach / axis.scale) + 1
+        return ceil((reach + 1) / min(axis.scales)) + 1
     return reach
+
+
+def _slack(coordinate: Fraction) -> Fraction:
+    """By how much an engine may miss a coordinate, so that it reads the next place with a factor of nearly 0."""
+    return (abs(coordinate) + 1) * Fraction(1, 1 << 18)
 
 
 RECORDS: Final[dict[str, Record]] = {

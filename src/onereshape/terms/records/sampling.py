@@ -96,7 +96,8 @@ def _picked(call: Call, data: Tensor, index: Tensor, images: Words) -> Words:
     if index.size and (np.ptp(low) or np.ptp(high)):
         call.refuse("its indices have several ranges")
     part = images[int(low.min()) : int(high.max()) + 1] if index.size else images
-    return call.hashing.mix(call.key(op="Pick"), words[:, None], call.hashing.fold(part, (0,))[None])
+    content = call.hashing.fold(call.hashing.mix(call.key("image"), part), (0,))
+    return call.hashing.mix(call.key(op="Pick"), words[:, None], content[None])
 
 
 def _regions(  # noqa: PLR0913, PLR0917 - what a region depends on
@@ -126,8 +127,8 @@ def _max_roi_pool(call: Call) -> Sequence[Tensor]:
             call.refuse("a region is of no image")
         images = contents[index.astype(np.int64)]
     else:
-        images = call.hashing.mix(call.key("any"), call.hashing.fold(contents, (0,)))[None]
-        images = np.broadcast_to(images, (regions.shape[0], data.shape[1]))
+        content = call.hashing.fold(call.hashing.mix(call.key("image"), contents), (0,))
+        images = np.broadcast_to(content[None], (regions.shape[0], data.shape[1]))
     numbers = call.hashing.fold(regions.hashed(call.hashing)[:, int(regions.known) :], (1,))
     dims = [int(each) for each in call.attribute("pooled_shape")]
     parts = [call.attribute("spatial_scale", 1.0), regions.known]

@@ -1,0 +1,101 @@
+"""`onereshape certify`: whether one model answers as another does; a kept certificate is made again and compared.
+
+What it needs is imported when the command runs: no other command should wait for it.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from onereshape.apart.limits import checked
+from onereshape.cli.bar import bar
+from onereshape.cli.check import add_dims
+from onereshape.cli.limits import add_limits, read_memory
+from onereshape.cli.typed import asked_dims
+from onereshape.errors import ReshapeError
+from onereshape.text import shown
+
+HELP = "say whether a repaired model answers as its original does, whoever repaired it"
+EXAMPLE = """\
+examples:
+  $ onereshape certify model.onnx dynamic.onnx --batch
+  $ onereshape certify model.onnx dynamic.onnx --free input_ids:1=S --witness longer.onnx
+  $ onereshape certify model.onnx simpler.onnx
+  $ onereshape certify --proof proof.json
+
+With --batch N samples must get what each of them gets alone, with --free the models must agree at the exported size,
+and with a second export (--witness) at its own; with neither they must agree on the same inputs.  onnxruntime runs
+both models on drawn inputs; the term run follows every output element back to the inputs.  proven: it is the same
+expression of them, whatever is fed.  certified: the answers agree on drawn inputs.  --proof makes the certificate that
+`fix --certificate` kept again, of the files that it names or of ORIGINAL and REPAIRED, and says whether it is so.
+Nothing is written.  Exit code 1: neither proven nor certified, or not what the kept certificate says.
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of this command."""
+    parser.add_argument("models", metavar="ORIGINAL REPAIRED", nargs="*", help="two ONNX .onnx")
+    add_dims(parser)
+    parser.add_argument("--witness", metavar="OTHER", help="a second export at another size, to agree with there")
+    parser.add_argument("--proof", metavar="FILE", help="the certificate that `fix --certificate` wrote")
+    parser.add_argument("--seed", type=int, help="of the inputs that are drawn (default 0)")
+    add_limits(parser)
+    parser.add_argument("--json", action="store_true", help="answer, and report errors, as one JSON object on stdout")
+
+
+def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any], int]:
+    """The answer for people, the answer for machines, and the exit code."""
+    batch, free, more = asked_dims(args.batch, args.free)
+    paths = [*args.models, *more]
+    if args.proof is not None:
+        return _rechecked(args, paths)
+    if len(paths) != 2:
+        why = f"name two models, the original and the repaired one, and not {len(paths)}"
+        raise ReshapeError("bad-usage", why=f"{why} (see onereshape certify --help)")
+    from onereshape.models.certify import certify  # noqa: PLC0415
+
+    with bar("certifying") as progress:
+        found = certify(
+            *paths,
+            batch=batch,
+            free=free,
+            witness=args.witness,
+            seed=0 if args.seed is None else args.seed,
+            timeout=args.timeout,
+            memory=read_memory(args.memory),
+            progress=progress,
+        )
+    machine = {"original": paths[0], "repaired": paths[1], "holds": found.holds, "certificate": found.to_json()}
+    return [f"{found.status}: {shown(found.reason)}"], machine, int(not found.holds)
+
+
+def _rechecked(args: argparse.Namespace, paths: list[str]) -> tuple[list[str], dict[str, Any], int]:
+    """A kept certificate, made again."""
+    from onereshape.models.proof_file import read_proof, recheck  # noqa: PLC0415
+
+    told = [name for name in ("batch", "free", "witness", "seed") if getattr(args, name) is not None]
+    if told:
+        raise ReshapeError("bad-usage", why=f"--{told[0]} is in {args.proof} already")
+    if len(paths) not in {0, 2}:
+        why = f"beside --proof name two models or none, and not {len(paths)}"
+        raise ReshapeError("bad-usage", why=f"{why} (see onereshape certify --help)")
+    original, repaired = paths or (None, None)
+    limit = checked(args.timeout, read_memory(args.memory))
+    kept = read_proof(args.proof)
+    with bar("checking") as progress:
+        found = recheck(kept, original, repaired, limit=limit, progress=progress)
+    now = f"{found.certificate.status}: {shown(found.certificate.reason)}"
+    lines = [now]
+    if found.other:
+        lines.append(f"{args.proof} says something else:")
+        lines += [f"  {shown(each)}" for each in found.other]
+    else:
+        lines.append(f"{args.proof} says the same")
+    machine = {
+        "proof": args.proof,
+        "holds": found.holds,
+        "other": list(found.other),
+        "certificate": found.certificate.to_json(),
+    }
+    return lines, machine, int(not found.holds)

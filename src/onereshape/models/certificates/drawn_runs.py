@@ -1,0 +1,79 @@
+"""run_drawn(): both models are run by onnxruntime on drawn values, and put beside each other.
+
+Whatever is not shown is not certified: a model that differs, one that does not run, and one whose outputs are the same
+whatever it is fed get a certificate that says so, and that does not hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import onnx_ir as ir
+
+from onereshape.models.certificates.batch_runs import run_batch
+from onereshape.models.certificates.certificate import Certificate
+from onereshape.models.certificates.compare import Carried
+from onereshape.models.certificates.draw import Undrawable
+from onereshape.models.certificates.other_runs import Promised, run_other
+from onereshape.models.certificates.suits import fed
+from onereshape.models.certificates.same_runs import run_same
+from onereshape.models.certificates.trial import Freed, Progress, Stop, Trial, certificate, check_interface
+from onereshape.models.certificates.verdict import verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What onnxruntime said, and how it was asked."""
+
+    certificate: Certificate
+    trial: Trial
+
+
+def run_drawn(  # noqa: PLR0913 - what is asked of a certificate
+    original: ir.Model,
+    repaired: ir.Model,
+    freed: Freed,
+    *,
+    kind: Literal["batch", "other", "same"],
+    size: int,
+    outputs: Mapping[str, Carried | None],
+    base_dir: str,
+    promised: Promised | None = None,
+    witness: ir.Model | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Drawn:
+    """Runs both models on values drawn to suit the original; a FixError where the engine refuses the original.
+
+    `freed` names the dims as the repaired model declares them, `size` is the original's batch, `outputs` says where
+    each output carries it (None: nowhere), `promised` gives the dims of the outputs at given sizes, `base_dir` is the
+    folder of the external data.
+    """
+    batch = kind == "batch"
+    known = outputs if batch else {}
+    trial = Trial(original, repaired, kind, size if batch else 1, known, base_dir, seed, progress)
+    try:
+        check_interface(original, repaired, "repaired model")
+        _check_free(repaired, freed)
+        if batch:
+            run_batch(trial, freed)
+        elif freed:
+            run_other(trial, freed, promised, witness)
+        else:
+            run_same(trial)
+        status, reason = verdict(trial)
+    except Stop as stop:
+        status, reason = stop.status, stop.reason
+    except Undrawable as why:
+        status, reason = "untested", str(why)
+    return Drawn(certificate(trial, status, reason), trial)
+
+
+def _check_free(repaired: ir.Model, freed: Freed) -> None:
+    for value in fed(repaired):
+        for axis, symbol in freed.get(value.name or "", {}).items():
+            dim = None if value.shape is None else value.shape[axis]
+            if isinstance(dim, int):
+                raise Stop("differs", f"input {value.name!r} still has {dim} at axis {axis}, not {symbol}")

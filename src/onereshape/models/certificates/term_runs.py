@@ -1,0 +1,114 @@
+"""The term runs of a certificate: both models on expressions, at the sizes at which onnxruntime ran them."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any, Final
+
+import onnx_ir as ir
+
+from onereshape.apart.limits import limits
+from onereshape.models.certificates.combining import merged
+from onereshape.models.certificates.term_sizes import names_of, other_sizes, usual_sizes
+from onereshape.models.certificates.trial import Feeds, Freed, Sizes, Trial
+from onereshape.terms.program import Limits
+from onereshape.terms.proof import Proof
+from onereshape.terms.prove import prove_batch, prove_same
+
+_BYTES: Final = 64
+"""What an element of a term run takes, with all that is made on the way."""
+
+Settings = Iterable[tuple[Sizes, Feeds]]
+
+
+def fresh_seed() -> int:
+    """A seed that nobody could know when the models were made."""
+    return secrets.randbits(64)
+
+
+def allowed() -> Limits:
+    """What all term runs of a certificate may take together, from the limits in force here."""
+    limit = limits()
+    return Limits(limit.seconds, limit.memory // _BYTES)
+
+
+def batch_terms(trial: Trial, freed: Freed, places: Mapping[str, Any] | None, seed: int) -> Proof:
+    """The repaired model at N samples beside the original on each, in every setting that the engine had."""
+    axes = {name: axis for name, dims in freed.items() for axis in dims}
+    symbol = next(name for dims in freed.values() for name in dims.values())
+    bound, found = allowed(), []
+    for sizes, values in each_once(trial.settings):
+        prove = partial(prove_batch, trial.original, trial.repaired, axes, symbol=symbol, size=trial.size)
+        found.append(guarded(partial(prove, places=places, sizes=sizes, given=values, seed=seed, limits=bound), seed))
+        if not found[-1].holds:
+            break
+    return merged(found)
+
+
+def freed_terms(trial: Trial, witness: ir.Model | None, seed: int) -> tuple[Proof, Proof | None]:
+    """The repaired model beside the original at the exported sizes, and beside the witness at its own."""
+    bound, found = allowed(), []
+    for sizes, values in each_once(trial.settings):
+        found.append(_same((trial.original, trial.repaired), {**trial.own, **sizes}, values, seed, bound))
+        if not found[-1].holds:
+            break
+    there = None
+    if witness is not None and trial.witnessed is not None:
+        there = _same((witness, trial.repaired), *trial.witnessed, seed, bound)
+    return merged(found), there
+
+
+def same_terms(
+    original: ir.Model, other: ir.Model, settings: Settings, seed: int, never_empty: Collection[str] = ()
+) -> Proof:
+    """Both models at the sizes that the engine had, and at 0, 1 and others that the original takes."""
+    bound, models = allowed(), (original, other)
+    known = each_once(settings)
+    values: Feeds = known[0][1] if known else {}
+    found: list[Proof] = []
+    skipped: list[Proof] = []
+    for sizes, given in known:
+        found.append(_same(models, sizes, given, seed, bound))
+    for sizes in _further(original, never_empty, lambda: not found):
+        if found and not found[-1].holds:
+            break
+        proof = _same(models, sizes, values, seed, bound)
+        takes = proof.verdict != "not proven" or _same((original, original), sizes, values, seed, bound).holds
+        (found if takes else skipped).append(proof)  # what the original does not take says nothing
+    return merged(found or skipped)
+
+
+def _further(model: ir.Model, never_empty: Collection[str], missing: Callable[[], bool]) -> Iterator[Sizes]:
+    """Sizes beside those of the engine; a model without named dims has the one setting."""
+    if not names_of(model):
+        if missing():
+            yield {}
+        return
+    yield from other_sizes(model, never_empty)
+    for sizes in usual_sizes(model):
+        if missing():
+            yield sizes
+
+
+def each_once(settings: Settings) -> list[tuple[Sizes, Feeds]]:
+    """Settings that are not the same."""
+    found: dict[tuple[Any, ...], tuple[Sizes, Feeds]] = {}
+    for sizes, values in settings:
+        key = (*sizes.items(), *((name, value.shape, value.tobytes()) for name, value in values.items()))
+        found.setdefault(key, (sizes, values))
+    return [*found.values()]
+
+
+def _same(models: tuple[ir.Model, ir.Model], sizes: Sizes, values: Feeds, seed: int, bound: Limits) -> Proof:
+    return guarded(lambda: prove_same(*models, [sizes], given=values, seed=seed, limits=bound), seed)
+
+
+def guarded(prove: Callable[[], Proof], seed: int) -> Proof:
+    """A proof; whatever a stranger's model makes the term run stumble over proves nothing."""
+    try:
+        return prove()
+    except Exception as error:  # noqa: BLE001 - a rule that met what it should have refused
+        why = f"the term run stumbled ({type(error).__name__})"
+        return Proof("not proven", why, (), always=False, not_always="", held=(), outputs=(), seed=seed)

@@ -1,0 +1,60 @@
+"""The sizes at which the terms of two models that mean the same are put beside each other: 0, 1 and others."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from itertools import count
+from typing import Final
+
+import onnx_ir as ir
+
+from onereshape.models.certificates.draw import UNNAMED
+from onereshape.models.certificates.suits import fed
+from onereshape.models.certificates.trial import Sizes
+
+_LARGER: Final = (16, 64, 224)
+"""For models that take none of the small sizes."""
+_ZEROS: Final = 6
+"""Dims that are 0, one at a time."""
+
+
+def names_of(model: ir.Model) -> list[str]:
+    """The dims of inputs that have no size of their own, by name."""
+    dims = [dim for value in fed(model) for dim in value.shape or () if not isinstance(dim, int)]
+    return sorted({dim.value or UNNAMED for dim in dims})
+
+
+def other_sizes(model: ir.Model, never_empty: Collection[str]) -> Iterator[Sizes]:
+    """Sizes that differ from every other dim of the model, then 1, then 0.
+
+    `never_empty` are the names that are stated to be 1 at least.
+    """
+    names, apart = names_of(model), some_sizes(model)
+    yield apart
+    yield dict.fromkeys(names, 1)
+    for name in [each for each in names if each not in never_empty][:_ZEROS]:
+        yield {**apart, name: 0}
+
+
+def some_sizes(model: ir.Model) -> dict[str, int]:
+    """Sizes that differ from every other dim of the model."""
+    return _apart(model, names_of(model))
+
+
+def usual_sizes(model: ir.Model) -> Iterator[Sizes]:
+    """Sizes that a model may take which takes none of the others."""
+    names = names_of(model)
+    for size in _LARGER if names else ():
+        yield dict.fromkeys(names, size)
+
+
+def _apart(model: ir.Model, names: list[str]) -> dict[str, int]:
+    graph = model.graph
+    values = [
+        *graph.inputs,
+        *graph.initializers.values(),
+        *(each for node in graph.all_nodes() for each in node.outputs),
+    ]
+    taken = {dim for value in values for dim in value.shape or () if isinstance(dim, int)}
+    free = (size for size in count(2) if size not in taken)
+    return {name: next(free) for name in names}

@@ -1,0 +1,137 @@
+"""certify(): whether one model answers as another does, with a dim freed or without, whoever repaired it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from onereshape.apart.limits import SECONDS, Limits, checked, limited
+from onereshape.errors import FixError, ReshapeError
+from onereshape.formats.model import Model
+from onereshape.formats.onnx_sound import blamed
+from onereshape.models.certificates.certificate import Certificate
+from onereshape.models.request import (
+    Batch,
+    Free,
+    Progress,
+    batch_size,
+    check_progress,
+    given_model,
+    read_seed,
+    requested,
+)
+
+Given = Model | str | os.PathLike[str]
+Asked = dict[str, dict[int, str]]
+
+
+def certify(  # noqa: PLR0913 - the options of the command
+    original: Given,
+    repaired: Given,
+    *,
+    batch: Batch = None,
+    free: Free = None,
+    witness: Given | None = None,
+    conditions: Iterable[str] = (),
+    seed: int = 0,
+    term_seed: int | None = None,
+    timeout: float = SECONDS,
+    memory: int | None = None,
+    progress: Progress | None = None,
+) -> Certificate:
+    """A certificate that says whether `repaired` may be used in place of `original`: its `status` and `reason`.
+
+    With `batch={"x": 0}` (True: axis 0 of every input that shares that size) N samples must get what each gets alone,
+    with `free={"x": {1: "S"}}` the models must agree at the exported size, and with a second export, the `witness`, at
+    its own; with neither they must agree on the same inputs, at all sizes of their named dims that are tried, 0 among
+    them unless one of the `conditions` is `N >= 1`.
+    onnxruntime runs both models on values drawn from `seed`, and the term run proves what it can, from a seed that
+    nobody knows beforehand unless `term_seed` gives it.  Nothing is written and neither model is changed.
+    """
+    return certified(
+        Pair(_onnx(original), _onnx(repaired), None if witness is None else _onnx(witness)),
+        Question(batch, free, tuple(conditions)),
+        seed=read_seed(seed),
+        term_seed=None if term_seed is None else read_seed(term_seed),
+        limit=checked(timeout, memory),
+        progress=progress,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The models."""
+
+    original: Model
+    repaired: Model
+    witness: Model | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is to be shown of them."""
+
+    batch: Batch = None
+    free: Free = None
+    conditions: tuple[str, ...] = ()
+    outputs: Mapping[str, Any] | None = None
+    """Where each output is said to carry the batch; None: that is found out."""
+
+
+def certified(  # noqa: PLR0913 - see certify
+    pair: Pair,
+    question: Question,
+    *,
+    seed: int,
+    term_seed: int | None,
+    limit: Limits,
+    progress: Progress | None,
+) -> Certificate:
+    """The certificate of two models that are loaded."""
+    check_progress(progress)
+    first, second, other = pair.original, pair.repaired, pair.witness
+    asked = requested(first, question.batch, question.free)
+    if other is not None and not question.free:
+        raise ReshapeError("bad-usage", why="a witness is for freed dims other than the batch, and none are asked for")
+    from onereshape.models.certificates.certify import certify as run_both  # noqa: PLC0415 - onnxruntime takes long
+    from onereshape.models.pairing import aligned  # noqa: PLC0415
+
+    with limited(limit), blamed(second), blamed(first):
+        twin = aligned(first.ir, second.ir, asked)
+        return run_both(
+            first.ir,
+            twin,
+            asked,
+            base_dir=str(Path(first.path).parent),
+            witness=None if other is None else other.ir,
+            never_empty={each.removesuffix(" >= 1") for each in question.conditions if each.endswith(" >= 1")},
+            seed=seed,
+            term_seed=term_seed,
+            progress=progress,
+            **_kind(first, twin, asked, question),
+        )
+
+
+def _onnx(given: Given) -> Model:
+    model = given_model(given)
+    if model.format != "onnx":
+        raise FixError("unsupported-model", why=f"{model.path}: only ONNX models are run")
+    return model
+
+
+def _kind(original: Model, repaired: Any, asked: Asked, question: Question) -> Mapping[str, Any]:
+    """What kind of repair it is, and what must be known of it."""
+    from onereshape.models.pairing import carried  # noqa: PLC0415 - onnx takes long
+
+    if not asked:
+        return {"kind": "same", "size": 1, "outputs": {}}
+    if question.free is not None:
+        return {"kind": "other", "size": 1, "outputs": {}}
+    size = batch_size(original.ir, {name: axis for name, dims in asked.items() for axis in dims})
+    places = question.outputs
+    if places is None:
+        places = carried(original.ir, repaired, asked, size)
+    return {"kind": "batch", "size": size, "outputs": places}

@@ -1,0 +1,169 @@
+"""A certificate that is kept: what was asked, of which files, and what was found; and checking it again.
+
+Nothing that such a file says is believed: the digests say whether the models at hand are those that it was made for,
+and then the whole certificate is made again, with the engine's seed of before and a new one for the terms.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from onereshape.apart.limits import Limits
+from onereshape.errors import FixError
+from onereshape.formats.atomic import replacing
+from onereshape.formats.model import Model, content_of, unreadable
+from onereshape.formats.model_files import data_files, load
+from onereshape.models.certificates.certificate import Certificate
+from onereshape.models.certify import Pair, Question, certified
+from onereshape.models.proof_fields import Kept, read_fields
+from onereshape.models.request import Progress
+from onereshape.text import exact_json
+
+FORM: Final = "onereshape certificate"
+VERSION: Final = 1
+_LARGEST: Final = 1 << 24
+"""Bytes of a file that is read; a certificate of thousands of outputs has less."""
+_PACKAGES: Final = ("numpy", "onnx", "onnx-ir", "onnxruntime")
+
+
+@dataclass(frozen=True, slots=True)
+class Rechecked:
+    """What was found when a kept certificate was made again."""
+
+    kept: Kept
+    certificate: Certificate
+    other: tuple[str, ...]
+    """What is not as it was, in words."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the file says what is so, and the repaired model may be used."""
+        return not self.other and self.certificate.holds
+
+
+def digests(model: Model) -> dict[str, Any]:
+    """The SHA-256 of a model's file and of the files that hold its weights."""
+    folder = Path(model.path).parent
+    data = {os.path.relpath(file, folder): _digest(file) for file in data_files(model)}
+    return {"sha256": _digest(model.path), "data": dict(sorted(data.items()))}
+
+
+def _digest(path: str) -> str:
+    try:
+        with Path(path).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise unreadable(path, error.strerror or str(error)) from None
+
+
+def keep(path: str, pair: Mapping[str, tuple[str, Mapping[str, Any]]], question: Question, found: Certificate) -> None:
+    """Writes a certificate; `pair` gives the path and the digests of the original, the repaired model and a witness."""
+    folder = os.path.realpath(Path(path).parent)
+    models = {
+        role: {"path": os.path.relpath(os.path.realpath(file), folder), **told} for role, (file, told) in pair.items()
+    }
+    asked: dict[str, Any] = {"conditions": list(question.conditions)}
+    if isinstance(question.batch, Mapping):
+        asked["batch"] = dict(question.batch)
+    if question.free is not None:
+        asked["free"] = {name: {str(axis): each for axis, each in axes.items()} for name, axes in question.free.items()}
+    content = {
+        "form": FORM,
+        "version": VERSION,
+        "says": f"{found.status}: {found.reason}",
+        "asked": asked,
+        **models,
+        "versions": versions(),
+        "certificate": found.to_json(),
+    }
+    with replacing(path) as file:
+        file.write(f"{exact_json(content)}\n".encode())
+
+
+def versions() -> dict[str, str]:
+    """Of all that a certificate rests on."""
+    from importlib import metadata  # noqa: PLC0415 - takes long
+
+    from onereshape import __version__  # noqa: PLC0415 - it imports us
+
+    found = {"onereshape": __version__}
+    for name in _PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def read_proof(path: str) -> Kept:
+    """What a file says; a FormatError where it is none."""
+    if "\0" in path:
+        raise unreadable(path, "is not a path")
+    try:
+        if not Path(path).is_file():
+            raise unreadable(path, "is not a file that is there")
+        content = content_of(path, _LARGEST, "and no certificate has")
+    except OSError as error:
+        raise unreadable(path, error.strerror or str(error)) from None
+    try:
+        fields = json.loads(content)
+    except (ValueError, RecursionError):
+        raise unreadable(path, "is not JSON") from None
+    if not isinstance(fields, dict) or fields.get("form") != FORM:
+        raise unreadable(path, "is not a certificate that onereshape keeps")
+    if fields.get("version") != VERSION:
+        raise unreadable(path, f"is a certificate of version {fields.get('version')!r}, and {VERSION} is known here")
+    return read_fields(path, fields)
+
+
+def recheck(
+    kept: Kept, original: str | None, repaired: str | None, *, limit: Limits, progress: Progress | None = None
+) -> Rechecked:
+    """Makes the certificate again, of the files that it names or of those that are given."""
+    given = {"original": original, "repaired": repaired}
+    models = {}
+    for role, wanted in kept.models.items():
+        path = given.get(role) or os.path.normpath(Path(kept.path).parent / wanted["path"])
+        models[role] = _matching(kept, load(path), wanted)
+    pair = Pair(models["original"], models["repaired"], models.get("witness"))
+    found = certified(pair, kept.question, seed=kept.seed, term_seed=None, limit=limit, progress=progress)
+    return Rechecked(kept, found, tuple(_differences(kept.certificate, json.loads(exact_json(found.to_json())))))
+
+
+def _matching(kept: Kept, model: Model, wanted: Mapping[str, Any]) -> Model:
+    """A model, if it is the one that a certificate was made for."""
+    found = digests(model)
+    if found["sha256"] != wanted["sha256"]:
+        what = f"its SHA-256 is {found['sha256'][:16]}..., and not {wanted['sha256'][:16]}..."
+        raise FixError("other-file", path=model.path, proof=kept.path, what=what)
+    if found["data"] != wanted["data"]:
+        names = sorted(found["data"].keys() | wanted["data"].keys())
+        name = next(each for each in names if found["data"].get(each) != wanted["data"].get(each))
+        raise FixError("other-file", path=model.path, proof=kept.path, what=f"its weights in {name!r} are others")
+    return model
+
+
+def _differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """What two certificates do not agree in; how large a difference is depends on the machine."""
+    pairs = [("status", before["status"], after["status"])]
+    pairs += [(name, before.get(name), after[name]) for name in ("kind", "compared", "ran", "held", "witness")]
+    pairs.append(("outputs", _places(before), _places(after)))
+    one, two = (side["proof"] or {} for side in (before, after))
+    names = ("verdict", "always", "sizes", "held", "outputs")
+    pairs += [(f"proof {name}", one.get(name), two.get(name)) for name in names]
+    return [f"{name} is {_short(was)} there, and now it is {_short(now)}" for name, was, now in pairs if was != now]
+
+
+def _places(certificate: Mapping[str, Any]) -> list[Any]:
+    return [[each[key] for key in ("name", "axis", "outer")] for each in certificate["outputs"]]
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

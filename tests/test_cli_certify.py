@@ -1,0 +1,241 @@
+"""`onereshape certify` and `certify()`: any pair of models, whoever repaired it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+import onereshape as orx
+from onereshape.cli import main
+from onereshape.errors import FixError, ReshapeError
+from tests.checking import written
+from tests.models import external, model
+
+Captured = pytest.CaptureFixture[str]
+
+FLAT = "g (float[{n}, 2, 3] x) => (float[{n}, 6] y) <int64[2] t = {{{t}}}> {{ y = Reshape(x, t) }}"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def pair(folder: Path, original: str, repaired: str) -> tuple[str, str]:
+    written(original, folder, "a.onnx")
+    written(repaired, folder, "b.onnx")
+    return "a.onnx", "b.onnx"
+
+
+def certify(capsys: Captured, *words: str) -> tuple[int, str, str]:
+    code = main(["certify", *words])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_a_strangers_right_repair(here: Path, capsys: Captured) -> None:
+    names = pair(here, FLAT.format(n=1, t="1, 6"), FLAT.format(n="batch", t="-1, 6"))
+    before = {path.name: path.read_bytes() for path in here.iterdir()}
+
+    code, said, _ = certify(capsys, *names, "--batch")
+
+    assert code == 0
+    assert said == (
+        "proven: for all N >= 1 each output element is the same expression of its own sample's inputs; "
+        "onnxruntime agrees at N = 1, 2, 3, 5; the largest difference is 0\n"
+    )
+    assert {path.name: path.read_bytes() for path in here.iterdir()} == before
+
+
+WRONG = {
+    "the batch is swallowed": (FLAT.format(n="N", t="1, -1"), "y"),
+    "the batch is not free": (FLAT.format(n=1, t="1, 6"), "input 'x' still has 1 at axis 0, not N"),
+    "it does not run": (FLAT.format(n="N", t="1, 6"), "onnxruntime cannot run the repaired model at N = 2"),
+    "another model": (
+        FLAT.format(n="N", t="0, -1").replace("y = Reshape(x, t)", "z = Reshape(x, t) y = Neg(z)"),
+        "differs",
+    ),
+    "another input": (
+        FLAT.format(n="N", t="0, -1").replace(" x)", " z)").replace("(x,", "(z,"),
+        "has the inputs ['z']",
+    ),
+    "sample 0 for all": (
+        "g (float[N, 2, 3] x) => (float[N, 6] y) <int64[2] t = {-1, 6}, int64[1] k = {0}> "
+        "{ f = Gather <axis = 0> (x, k) s = Sub(x, x) a = Add(f, s) y = Reshape(a, t) }",
+        "differs",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_strangers_wrong_repair(what: str, here: Path, capsys: Captured) -> None:
+    repaired, why = WRONG[what]
+    names = pair(here, FLAT.format(n=1, t="1, 6"), repaired)
+
+    code, said, _ = certify(capsys, *names, "--batch")
+
+    assert code == 1
+    assert said.startswith(("differs: ", "failed: "))
+    assert why in said
+
+
+def test_a_gate_that_only_terms_find(here: Path, capsys: Captured) -> None:
+    gate = """g (float[{n}, 3] x) => (float[{n}, 3] y) <float limit = {{1e20}}, int64[1] axes = {{0}}> {{
+        m = ReduceMax <keepdims = 1> (x, axes)
+        c = Greater(m, limit)
+        y = Where(c, m, x)
+    }}"""
+    names = pair(here, gate.format(n=1), gate.format(n="N"))
+
+    code, said, _ = certify(capsys, *names, "--batch")
+
+    assert code == 1
+    assert said.startswith("differs: output 'y' is not made of the samples' own terms at N = ")
+    assert said.endswith("drawn inputs showed no difference, but others may\n")
+
+
+def test_where_an_output_carries_the_batch_is_found_out(here: Path) -> None:
+    """Heads merged into the batch, from outside and from inside, and an output that carries none."""
+    body = """g (float[{n}, 4, 6] x, float[2] w) => (float[{n4}, 6] y, float[4, {n}, 6] z, float[2] v)
+        <int64[2] t = {{-1, 6}}> {{
+        y = Reshape(x, t)
+        z = Transpose <perm = [1, 0, 2]> (x)
+        v = Neg(w)
+    }}"""
+    names = pair(here, body.format(n=1, n4=4), body.format(n="N", n4="M"))
+
+    found = orx.certify(*names, batch={"x": 0})
+
+    assert isinstance(found, orx.Certificate)
+    assert found.status == "proven"
+    assert {each.name: each.axis for each in found.outputs} == {"y": 0, "z": 1, "v": None}
+
+
+def test_an_output_that_is_declared_as_before(here: Path) -> None:
+    """A stranger forgot to free what the output declares: it has other dims than it says."""
+    names = pair(here, FLAT.format(n=1, t="1, 6"), FLAT.format(n="N", t="-1, 6").replace("float[N, 6]", "float[1, 6]"))
+
+    found = orx.certify(*names, batch=True)
+
+    assert found.status in {"differs", "failed"}
+
+
+def test_dims_that_were_freed_unasked_keep_their_size(here: Path) -> None:
+    body = "g (float[{n}, {s}, 3] x) => (float[{n}, {s3}] y) <int64[2] t = {{{t}}}> {{ y = Reshape(x, t) }}"
+    names = pair(here, body.format(n=1, s=2, s3=6, t="1, 6"), body.format(n="b", s="s", s3="k", t="0, -1"))
+
+    found = orx.certify(*names, batch={"x": 0})
+
+    assert found.status == "proven"
+
+
+def test_a_freed_dim_with_a_witness_under_another_name(here: Path, capsys: Captured) -> None:
+    body = "g (float[1, {s}, 8] x) => (float[1, {s}, 2, 4] y) <int64[4] t = {{1, {t}, 2, 4}}> {{ y = Reshape(x, t) }}"
+    written(body.format(s=9, t=9), here, "nine.onnx")
+    names = pair(here, body.format(s=6, t=6), body.format(s="seq", t=-1))
+
+    alone = certify(capsys, *names, "--free", "x:1=S")
+    both = certify(capsys, *names, "--free", "x:1=S", "--witness", "nine.onnx")
+
+    assert (alone[0], alone[1].partition(":")[0]) == (1, "unwitnessed")
+    assert (both[0], both[1].partition(";")[0]) == (
+        0,
+        "proven: at S = 6, 9 each output element is the same expression of the inputs",
+    )
+
+
+def test_the_same_model_in_other_words(here: Path, capsys: Captured) -> None:
+    body = "g (float[a, 4] x) => (float[a, 2, 2] y) <int64[3] k = {{{k}, 2, 2}}> {{ y = Reshape(x, k) }}"
+    names = pair(here, body.format(k=0), body.format(k=-1))
+
+    code, said, _ = certify(capsys, *names)
+    _, machine, _ = certify(capsys, *names, "--json", "--seed", "5")
+
+    assert code == 0
+    assert said.startswith("proven: at a = ")
+    answer = json.loads(machine)
+    assert (answer["original"], answer["repaired"], answer["holds"]) == ("a.onnx", "b.onnx", True)
+    assert answer["certificate"]["seed"] == 5
+    assert {0, 1} <= {each["a"] for each in answer["certificate"]["proof"]["sizes"]}
+
+
+def test_weights_beside_each_of_the_models(tmp_path: Path) -> None:
+    body = "agraph (float[{n}, 3] x) => (float[{n}, 3] y) {{ y = Mul(x, w) }}"
+    paths = []
+    for folder, n in (("one", "1"), ("two", "N")):
+        (tmp_path / folder).mkdir()
+        paths.append(tmp_path / folder / "m.onnx")
+        saved = model(body.format(n=n))
+        saved.graph.initializer.append(external("w", [3], "w.bin"))
+        onnx.save(saved, paths[-1])
+        (tmp_path / folder / "w.bin").write_bytes(np.arange(3, dtype=np.float32).tobytes())
+
+    found = orx.certify(*paths, batch=True)
+
+    assert found.status == "proven"
+
+
+USAGE = {
+    "one model": (["a.onnx"], "name two models, the original and the repaired one, and not 1"),
+    "three": (["a.onnx", "b.onnx", "a.onnx"], "and not 3"),
+    "a witness of a batch": (["a.onnx", "b.onnx", "--batch", "--witness", "a.onnx"], "a witness is for freed dims"),
+    "a seed below 0": (["a.onnx", "b.onnx", "--seed", "-1"], "a seed is 0 or more"),
+    "no such file": (["a.onnx", "c.onnx"], "c.onnx"),
+    "batch and free": (["a.onnx", "b.onnx", "--batch", "--free", "x:1=S"], "--batch and --free exclude each other"),
+    "proof and batch": (["--proof", "p.json", "--batch"], "--batch is in p.json already"),
+    "proof and one model": (["--proof", "p.json", "a.onnx"], "beside --proof name two models or none, and not 1"),
+    "no such proof": (["--proof", "p.json"], "p.json: is not a file that is there"),
+}
+
+
+@pytest.mark.parametrize("what", USAGE)
+def test_what_cannot_be_run(what: str, here: Path, capsys: Captured) -> None:
+    pair(here, FLAT.format(n=1, t="1, 6"), FLAT.format(n="N", t="-1, 6"))
+    words, why = USAGE[what]
+
+    code, said, error = certify(capsys, *words)
+
+    assert (code, said) == (2, "")
+    assert why in error
+
+
+def test_only_onnx_models_are_run(here: Path) -> None:
+    (here / "a.xml").write_text('<net name="m" version="11"><layers/><edges/></net>')
+    written(FLAT.format(n=1, t="1, 6"), here, "b.onnx")
+
+    with pytest.raises(FixError, match="only ONNX models are run"):
+        orx.certify("a.xml", "b.onnx")
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ({"seed": "x"}, "seed is a str"),
+        ({"term_seed": -1}, "a seed is 0 or more"),
+        ({"progress": 3}, "progress is a int"),
+        ({"timeout": 0}, "--timeout is 0"),
+        ({"batch": {"q": 0}}, "q"),
+    ],
+)
+def test_wrong_arguments(asked: dict[str, Any], why: str, here: Path) -> None:
+    names = pair(here, FLAT.format(n=1, t="1, 6"), FLAT.format(n="N", t="-1, 6"))
+
+    with pytest.raises(ReshapeError, match=why):
+        orx.certify(*names, **asked)
+
+
+def test_what_is_given_is_not_changed(here: Path) -> None:
+    names = pair(here, FLAT.format(n=1, t="1, 6"), FLAT.format(n="batch", t="-1, 6"))
+    models = [orx.load(name) for name in names]
+
+    orx.certify(*models, batch=True)
+
+    declared = [[str(dim) for dim in each.ir.graph.inputs[0].shape] for each in models]
+    assert declared == [["1", "2", "3"], ["batch", "2", "3"]]
+    assert onnx.load("b.onnx").graph.input[0].type.tensor_type.shape.dim[0].dim_param == "batch"

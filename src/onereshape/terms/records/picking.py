@@ -21,6 +21,8 @@ from onereshape.terms.hashing import Array, Words
 from onereshape.terms.records.arithmetic import bounds, each_bounds, modulo
 from onereshape.terms.tensor import Tensor, terms
 
+_FAR: Final = 1 << 62
+"""Beyond it there are no bounds."""
 _BOXES: Final = 1 << 14
 """Different ranges that the indices of one node may have."""
 
@@ -45,10 +47,10 @@ def check_index(call: Call, index: Tensor, data: Tensor, axis: int) -> None:
         if np.any(slope) or np.any(place):
             call.doubt("picks by a number that depends on the number of samples")
         return
-    low, high = bounds(index)
+    low, high = each_bounds(index)
     if not index.size:
         return
-    if low is None or high is None or np.any(place != inner):
+    if np.any(low < -_FAR) or np.any(high > _FAR) or np.any(place != inner):
         call.doubt("picks fixed places of a dim that grows with the number of samples")
     elif np.any(slope % inner) or np.any(slope < 0) or np.any(slope > data.growth[axis] - inner):
         call.doubt("picks places of a dim that need not be there for another number of samples")

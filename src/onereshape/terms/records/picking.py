@@ -91,7 +91,7 @@ def reach(call: Call, index: Tensor, lengths: Sequence[int]) -> Reach:
         numbers = [places(call, column(index, axis), length) for axis, length in enumerate(lengths)]
         low = np.stack(numbers, -1)
         return Reach(low, low, (np.zeros(low.shape[:-1], np.uint64),) * len(lengths))
-    parts = [_bounded(call, column(index, axis), length) for axis, length in enumerate(lengths)]
+    parts = [windows(call, column(index, axis), length) for axis, length in enumerate(lengths)]
     low, high = (np.stack([part[side] for part in parts], -1) for side in (1, 2))
     columns = [np.where(low[..., axis] == high[..., axis], np.uint64(0), part[0]) for axis, part in enumerate(parts)]
     return Reach(low, high, tuple(columns))
@@ -102,7 +102,7 @@ def column(index: Tensor, axis: int) -> Tensor:
     return index.moved(lambda array: array[..., axis])
 
 
-def _bounded(call: Call, index: Tensor, length: int) -> tuple[Words, Array, Array]:
+def windows(call: Call, index: Tensor, length: int) -> tuple[Words, Array, Array]:
     """Words of data-dependent indices counted from their lower bounds, and their bounds."""
     if not index.size or length == 1:
         nothing = np.zeros(index.shape, np.int64)

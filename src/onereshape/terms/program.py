@@ -197,14 +197,20 @@ class _Run:
             results = results[: len(node.outputs)]
         if found:
             check_results(node, found, results, letters)
-        self._doubt(call, record)
         if self.observe is not None and not constant:
             results = list(self.observe(node, results))
+        self._doubt(call, record, results)
         return results
 
-    def _doubt(self, call: Call, record: Record) -> None:
+    def _doubt(self, call: Call, record: Record, results: Sequence[Value]) -> None:
         """An operator that is not known to do the same for every N, or that reads numbers which depend on N."""
         fed = [each for value in call.inputs for each in tensors_of(value)]
+        made = list(tensors_of(tuple(results)))
+        shrinks = any(each.known and each.size and not each.grows for each in made)
+        if shrinks and not record.carries and any(each.known and each.grows for each in fed):
+            call.doubt("makes numbers of a dim that grows with the number of samples")
+        if any(_may_wrap(each) for each in made):
+            call.doubt("a number that depends on the number of samples may not fit its type for others")
         if not record.uniform and any(each.grows or each.depends for each in fed):
             call.doubt("is not known to do the same for every number of samples")
         elif not record.carries and any(each.depends for each in fed):
@@ -269,6 +275,14 @@ def _used(node: ir.Node) -> int:
     """How many outputs a node has, without those behind the last that anyone reads; one at least."""
     read = [place for place, value in enumerate(node.outputs) if value.uses() or value.is_graph_output()]
     return max(read, default=0) + 1
+
+
+def _may_wrap(tensor: Tensor) -> bool:
+    """Whether integers that depend on N leave their type while N is not a large number yet."""
+    if not tensor.depends:
+        return False
+    most = 0 if tensor.dtype.bitwidth < 32 else 1 << 20 if tensor.dtype.bitwidth < 64 else 1 << 40
+    return any(part is not None and bool(np.any(np.abs(part) > most)) for part in (tensor.slope, tensor.place))
 
 
 def _elements(value: Value) -> int:

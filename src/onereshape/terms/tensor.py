@@ -42,6 +42,8 @@ class Tensor:
     """Bounds where only some elements have any: the ends of int64 stand for none."""
     growth: tuple[int, ...] = ()
     """By how much each dim grows with N; () where none does."""
+    outer: int = 1
+    """How many times the samples follow one another along the dim that grows."""
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -88,6 +90,10 @@ class Tensor:
         """Whether a dim grows with N."""
         return any(self.growth)
 
+    def inner(self, axis: int) -> int:
+        """How many places of one sample follow one another along a dim that grows; 0 where it does not."""
+        return self.growth[axis] // self.outer if self.growth else 0
+
     def moved(self, move: Move) -> Tensor:
         """The same elements elsewhere, with all that goes beside them; the growth of the dims is found anew."""
         beside: dict[str, Any] = {}
@@ -97,7 +103,7 @@ class Tensor:
         for name in ("slope", "place"):  # those that are left may all be 0
             if beside[name] is not None and not beside[name].any():
                 beside[name] = None
-        return replace(self, **beside, growth=(), _cache={})
+        return replace(self, **beside, growth=(), outer=1, _cache={})
 
     @property
     def wraps(self) -> bool:
@@ -173,9 +179,18 @@ def numbers(values: Array, dtype: ir.DataType | None = None) -> Tensor:
     return Tensor(ir.DataType.from_numpy(values.dtype) if dtype is None else dtype, values=values)
 
 
+_FARTHEST: Final = 1 << 62
+
+
+def moderate(ends: Array) -> bool:
+    """Whether bounds may be negated, and are the same as INT64."""
+    ends = np.asarray(ends)
+    return not ends.size or bool(ends.max() <= _FARTHEST and ends.min() >= -_FARTHEST)
+
+
 def terms(words: Words, dtype: ir.DataType, low: Array | None = None, high: Array | None = None) -> Tensor:
-    """A tensor of terms; bounds are broadcast."""
-    if low is None or high is None:
+    """A tensor of terms; bounds are broadcast, and left out if they are not far from the ends of INT64."""
+    if low is None or high is None or not (moderate(low) and moderate(high)):
         return Tensor(dtype, words=words)
     low, high = (np.broadcast_to(np.asarray(bound, np.int64), words.shape) for bound in (low, high))
     return Tensor(dtype, words=words, low=low, high=high)

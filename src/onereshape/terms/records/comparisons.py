@@ -107,7 +107,8 @@ def _where(call: Call) -> Sequence[Tensor]:
         return [leaning(found, slope, place)]
     if left.depends or right.depends:
         call.doubt("chooses by data between numbers that depend on the number of samples")
-    found = call.mixed(left.dtype, call.key(), call.words(0), left.hashed(call.hashing), right.hashed(call.hashing))
+    parts = [each.hashed(call.hashing) for each in (condition, left, right)]
+    found = call.mixed(left.dtype, call.key(op="Where"), *parts)
     if not left.is_integer:
         return [found]
     ends = [bounds(each) for each in (left, right)]

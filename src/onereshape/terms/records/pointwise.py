@@ -109,7 +109,8 @@ def cast(call: Call, data: Tensor, kind: ir.DataType) -> Tensor:  # noqa: C901, 
         return numbers(values, kind)
     if data.depends and not (data.is_integer and kind.is_integer()):
         call.doubt("casts a number that depends on the number of samples")
-    words = call.hashing.mix(call.hashing.key("Cast", kind.name, *saturates), data.hashed(call.hashing))
+    key = call.hashing.key("Cast", kind.name, *saturates, call.attribute("round_mode", "up"))
+    words = call.hashing.mix(key, data.hashed(call.hashing))
     if not kind.is_integer():
         return terms(words, kind)
     if data.dtype == ir.DataType.BOOL:
@@ -163,7 +164,8 @@ def _clip(call: Call) -> Sequence[Tensor]:
         if found.values is not None and end.values is not None and not ambiguous(found) and not ambiguous(end):
             found = numbers(np.asarray(pick(found.values, end.values)).astype(found.values.dtype), data.dtype)
             continue
-        words = call.hashing.blend(call.hashing.key(name), found.hashed(call.hashing), end.hashed(call.hashing))
+        join = call.hashing.blend if data.is_integer else call.hashing.mix
+        words = join(call.hashing.key(name), found.hashed(call.hashing), end.hashed(call.hashing))
         low, high = bounds(found) if data.is_integer else (None, None)
         if data.is_integer and end.values is not None:
             least = np.iinfo(data.dtype.numpy()).min if low is None else low

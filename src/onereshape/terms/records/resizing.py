@@ -75,11 +75,14 @@ def _axes(call: Call, data: Tensor, transformation: str) -> dict[int, Axis]:
     if transformation == "tf_crop_and_resize":
         regions = _regions(call, len(places))
     if scales is not None:
+        if transformation == "tf_crop_and_resize":
+            call.refuse("scales a region, to which engines do not give the same dims")
+        _check_rounding(call, data, places, scales)
         return {
             place: Axis(dim := data.shape[place], floor(dim * (end - start) * scale), scale, start, end)
             for place, scale, (start, end) in zip(places, scales, regions, strict=True)
         }
-    sizes = call.integers(3)
+    sizes = call.integers(3, sized=True)
     if len(sizes) != len(places) or any(each < 0 for each in sizes):
         call.refuse(f"its sizes {sizes} are not those of {len(places)} axes")
     _check_growth(call, data, places, sizes)
@@ -128,6 +131,13 @@ def _regions(call: Call, count: int) -> list[tuple[Fraction, Fraction]]:
         call.refuse(f"its region is not that of {count} axes")
     numbers = [exact(each) for each in found]
     return list(zip(numbers[:count], numbers[count:], strict=True))
+
+
+def _check_rounding(call: Call, data: Tensor, places: Sequence[int], scales: Sequence[Fraction]) -> None:
+    """Refuses a scale by which engines that multiply floats get another dim than the exact one."""
+    for place, scale in zip(places, scales, strict=True):
+        if floor(data.shape[place] * scale) != floor(np.float32(data.shape[place]) * np.float32(float(scale))):
+            call.refuse(f"{data.shape[place]} times {float(scale)} is rounded to another dim by engines")
 
 
 def _check_growth(call: Call, data: Tensor, places: Sequence[int], sizes: Sequence[int]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import slope_of
 from onereshape.terms.hashing import Words
-from onereshape.terms.records.picking import check_index, growth_of, places, windows
+from onereshape.terms.records.picking import check_index, places, windows
 from onereshape.terms.tensor import Tensor
 
 
@@ -42,7 +42,7 @@ def _grid_sample(call: Call) -> Sequence[Tensor]:
 
 
 def _affine_grid(call: Call) -> Sequence[Tensor]:
-    theta, size = call.tensor(0), call.integers(1)
+    theta, size = call.tensor(0), call.integers(1, sized=True)
     count = len(size) - 2
     if count not in {2, 3} or theta.shape != (size[0], count, count + 1) or min(size) < 1:
         call.refuse(f"the dims {list(theta.shape)} and {size} do not go together")
@@ -85,7 +85,7 @@ def _roi_align(call: Call) -> Sequence[Tensor]:
 
 def _picked(call: Call, data: Tensor, index: Tensor, images: Words) -> Words:
     """The image of each region: by a number one of them, by data any."""
-    check_index(call, index, growth_of(data, 0))
+    check_index(call, index, data, 0)
     if not data.shape[0]:
         call.refuse("picks from nothing")
     if index.values is not None:

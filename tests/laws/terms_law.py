@@ -109,9 +109,7 @@ def _fed(program: Program, feeds: Feeds, known: set[str]) -> dict[str, Tensor]:
     for value in graph.inputs:
         value.shape = ir.Shape(feeds[value.name or ""].shape)
     drawn = feed(program.model, HASHING, {}, [], {}, {})
-    return {
-        name: numbers(array, drawn[name].dtype) if name in known else drawn[name] for name, array in feeds.items()
-    }
+    return {name: numbers(array, drawn[name].dtype) if name in known else drawn[name] for name, array in feeds.items()}
 
 
 def _unlike(answers: list[Array], terms: list[Any]) -> str:

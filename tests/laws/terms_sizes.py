@@ -63,7 +63,7 @@ def _wrong() -> list[Sized]:
         Sized("scaled by the smaller of N / 50 and 0", "",
               _body(N + "q = Div(n, c) f = Cast<to=1>(q) z = Add(x, f)", "int64[1] c = {50}"), 50),
         Sized("N shifted to the right", "",
-              _body(N + "u = Cast<to=13>(n) q = BitShift<direction=\"RIGHT\">(u, c) f = Cast<to=1>(q) z = Add(x, f)",
+              _body(N + 'u = Cast<to=13>(n) q = BitShift<direction="RIGHT">(u, c) f = Cast<to=1>(q) z = Add(x, f)',
                     "uint64[1] c = {5}"), 32),
         Sized("N and 32", "", _body(N + "q = BitwiseAnd(n, c) f = Cast<to=1>(q) z = Add(x, f)",
                                       "int64[1] c = {32}"), 32),
@@ -120,7 +120,7 @@ def _wrong() -> list[Sized]:
         Sized("reshaped by a constant that suits more", SAME,
               _body("a = Reshape(x, c) z = Reshape(a, flat)", "int64[3] c = {-1, 1, 3}"), 0),
         Sized("resized by 1.0001", "{ z = Identity(x) }",
-              _body("z = Resize<mode=\"nearest\", nearest_mode=\"floor\", coordinate_transformation_mode=\"asymmetric\">"
+              _body('z = Resize<mode="nearest", nearest_mode="floor", coordinate_transformation_mode="asymmetric">'
                     "(x, , c)", "float[2] c = {1.02, 1.0}"), 51),
         Sized("cropped to 50", "{ z = Identity(x) }",
               _body(N + "m = Min(n, c) z = CenterCropPad<axes=[0]>(x, m)", "int64[1] c = {50}"), 51),

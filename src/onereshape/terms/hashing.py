@@ -28,7 +28,6 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 _MASK: Final = (1 << 64) - 1
 _FIRST, _SECOND = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
-_THIN: Final = (1 << 32) - 1
 _SHIFT, _HALF = np.uint64(33), np.uint64(32)
 _wrapping = np.errstate(over="ignore")
 """Arrays wrap in silence; NumPy minds it of single words."""
@@ -106,14 +105,6 @@ class Hashing:
         for operand in operands:
             total = total + self._finished(operand + np.uint64(key))
         return self._finished(np.asarray(total))
-
-    def linear(self, key: int, words: Words, *operands: Words) -> Words:
-        """A linear form of integers; a function of its operands where half of its bits are gone, as in 2^32 * a.
-
-        2^63 * a has but one bit left of the word of a, and would be 2^63 * b every other time.
-        """
-        thin = (words & np.uint64(_THIN)) == 0
-        return np.where(thin, self.mix(key, *operands), words) if np.any(thin) else words
 
     def fold(self, words: Words, axes: Sequence[int]) -> Words:
         """The content along axes, in its order; the axes are gone."""

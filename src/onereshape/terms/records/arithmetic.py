@@ -76,10 +76,10 @@ def bounds(tensor: Tensor) -> tuple[Array | None, Array | None]:
 
     Bounds say too that a linear form has not wrapped: one that may have gets none, though its type has limits.
     """
-    if tensor.values is None:
-        return tensor.low, tensor.high
-    known = tensor.values.astype(np.int64) if moderate(tensor.values) else None
-    return known, known
+    if tensor.values is not None:
+        known = tensor.values.astype(np.int64) if moderate(tensor.values) else None
+        return known, known
+    return tensor.low, tensor.high
 
 
 _ENDS: Final = np.iinfo(np.int64)
@@ -158,19 +158,38 @@ def _formed(values: Array, like: Tensor, slope: Any, place: Any) -> Tensor:
 def _linear(call: Call, left: Tensor, right: Tensor, sign: int) -> Tensor:
     one, two = left.linear(call.hashing), right.linear(call.hashing)
     words = np.asarray(one + two if sign > 0 else one - two)
-    words = call.hashing.linear(call.hashing.key("linear", sign), words, one, two)
     slope, place = slope_of(left) + sign * slope_of(right), place_of(left) + sign * place_of(right)
     ends = (*bounds(left), *bounds(right))
     if not small(*ends):
-        found = leaning(terms(words, left.dtype), slope, place)
-        mine, other = each_bounds(left), each_bounds(right)
-        other = other if sign > 0 else (-other[1], -other[0])
-        return partly_bounded(found, mine[0] + other[0], mine[1] + other[1], _held(*mine) & _held(*other))
+        return _partly(call, left, right, leaning(terms(words, left.dtype), slope, place))
     low, high, first, last = (np.asarray(end, np.int64) for end in ends if end is not None)
     if sign < 0:
         first, last = -last, -first
-    found = bounded(words, left.dtype, low + first, high + last)
-    return leaning(found, slope, place)
+    return leaning(bounded(words, left.dtype, low + first, high + last), slope, place)
+
+
+def _partly(call: Call, left: Tensor, right: Tensor, found: Tensor) -> Tensor:
+    """A sum or difference of which some elements may be of any size; those stay linear if one summand is a constant.
+
+    Were they always, 2^63 times anything would be 0 or 2^63.
+    """
+    mine, other = each_bounds(left), each_bounds(right)
+    other = other if call.op == "Add" else (-other[1], -other[0])
+    held = _held(*mine) & _held(*other)
+    safe = held | (mine[0] == mine[1]) | (other[0] == other[1])
+    return partly_bounded(_opaque(call, left, right, found, safe), mine[0] + other[0], mine[1] + other[1], held)
+
+
+def _opaque(call: Call, left: Tensor, right: Tensor, found: Tensor, safe: Array) -> Tensor:
+    """Linear forms, but functions of both operands where that is not safe."""
+    if np.all(safe):
+        return found
+    unsafe = np.broadcast_to(np.logical_not(safe), found.shape)
+    if np.any(unsafe & ((slope_of(found) != 0) | (place_of(found) != 0))):
+        call.doubt("calculates with numbers that depend on the number of samples and data that have no bounds")
+    one, two = left.hashed(call.hashing), right.hashed(call.hashing)
+    mixed = (call.hashing.mix if call.op == "Sub" else call.hashing.blend)(call.key(), one, two)
+    return replace(found, words=np.where(unsafe, mixed, found.array), _cache={})
 
 
 def _mul(call: Call) -> Sequence[Tensor]:
@@ -188,20 +207,24 @@ def _mul(call: Call) -> Sequence[Tensor]:
         if factor.depends:
             call.doubt("multiplies data with a number that depends on the number of samples")
         times = factor.array.astype(np.int64)
-        factors, theirs = times.astype(np.uint64), other.linear(call.hashing)
-        words = call.hashing.linear(call.hashing.key("times"), np.asarray(theirs * factors), theirs, factors)
-        words = np.where(times == 0, np.uint64(0), words)
+        words = np.asarray(other.linear(call.hashing) * times.astype(np.uint64))
         slope, place = slope_of(other) * times, place_of(other) * times
         low, high = bounds(other)
         if low is None or high is None or not small(low, high, times):
             found = leaning(terms(words, left.dtype), slope, place)
-            one, safe = each_bounds(other), np.abs(times) < _SAFE
-            low, high = np.minimum(one[0] * times, one[1] * times), np.maximum(one[0] * times, one[1] * times)
-            low, high = np.where(times == 0, 0, low), np.where(times == 0, 0, high)
-            return [partly_bounded(found, low, high, (safe & _held(*one)) | (times == 0))]
+            one = each_bounds(other)
+            held = _held(*one) & _held(times, times)
+            low, high = (np.where(held, end, 0) * np.where(held, times, 0) for end in one)
+            low, high = np.minimum(low, high), np.maximum(low, high)
+            held = (held & _held(low, high)) | (times == 0)
+            safe = held | ((times >= -1) & (times <= 1))
+            return [partly_bounded(_opaque(call, left, right, found, safe), low, high, held)]
         ends = np.asarray(low, np.int64) * times, np.asarray(high, np.int64) * times
-        found = bounded(words, left.dtype, np.minimum(*ends), np.maximum(*ends))
-        return [leaning(found, slope, place)]
+        low, high = np.minimum(*ends), np.maximum(*ends)
+        if not small(low, high):
+            safe = _held(low, high) | ((times >= -1) & (times <= 1))
+            return [_opaque(call, left, right, leaning(terms(words, left.dtype), slope, place), safe)]
+        return [leaning(bounded(words, left.dtype, low, high), slope, place)]
     if left.depends or right.depends:
         call.doubt("multiplies data with a number that depends on the number of samples")
     return [terms(call.hashing.blend(call.key(), call.words(0), _words(call, right)), left.dtype)]
@@ -221,8 +244,7 @@ def _neg(call: Call) -> Sequence[Tensor]:
         low = high = None
     words = np.asarray(np.uint64(0) - data.linear(call.hashing))
     found = bounded(words, data.dtype, None if high is None else -high, None if low is None else -low)
-    slope, place = np.negative(slope_of(data)), np.negative(place_of(data))
-    return [leaning(found, slope, place)]
+    return [leaning(found, np.negative(slope_of(data)), np.negative(place_of(data)))]
 
 
 def truncated(left: Array, right: Array) -> Array:
@@ -385,7 +407,7 @@ def _extreme(call: Call) -> Sequence[Tensor]:  # noqa: PLR0911 - one case after 
 
 
 def _sum(call: Call) -> Sequence[Tensor]:
-    """Sum and Mean of many: floats only, of which two may be added in any order and more may not."""
+    """Sum and Mean of many: floats only, which two may be added in any order and more may not."""
     found = operands(call)
     join = call.hashing.blend if len(found) == 2 else call.hashing.mix
     return [terms(join(call.key(len(found)), *(each.hashed(call.hashing) for each in found)), found[0].dtype)]

@@ -19,10 +19,8 @@ from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import place_of, slope_of
 from onereshape.terms.hashing import Array, Words
 from onereshape.terms.records.arithmetic import bounds, each_bounds, modulo
-from onereshape.terms.tensor import Tensor, terms
+from onereshape.terms.tensor import Tensor, moderate, terms
 
-_FAR: Final = 1 << 62
-"""Beyond it there are no bounds."""
 _BOXES: Final = 1 << 14
 """Different ranges that the indices of one node may have."""
 
@@ -50,27 +48,12 @@ def check_index(call: Call, index: Tensor, data: Tensor, axis: int) -> None:
     low, high = each_bounds(index)
     if not index.size:
         return
-    if np.any(low < -_FAR) or np.any(high > _FAR) or np.any(place != inner):
+    if not (moderate(low) and moderate(high)) or np.any(place != inner):
         call.doubt("picks fixed places of a dim that grows with the number of samples")
     elif np.any(slope % inner) or np.any(slope < 0) or np.any(slope > data.growth[axis] - inner):
         call.doubt("picks places of a dim that need not be there for another number of samples")
     elif np.any(low - slope * call.samples < 0) or np.any(high - slope * call.samples >= inner * call.samples):
         call.doubt("picks places of a dim that need not be the sample's own for another number of samples")
-
-
-def windows(call: Call, index: Tensor, length: int) -> tuple[Words, Array, Array]:
-    """Words of data-dependent indices counted from their lower bounds, and their bounds."""
-    if not index.size or length == 1:
-        nothing = np.zeros(index.shape, np.int64)
-        return nothing.astype(np.uint64), nothing, nothing
-    low, high = each_bounds(index)
-    beyond = (low < 0) | (high >= length)
-    if np.any(beyond):
-        if np.any(beyond & ((np.asarray(slope_of(index)) != 0) | (np.asarray(place_of(index)) != 0))):
-            call.doubt("picks by a number that depends on the number of samples and has no bounds")
-        index = modulo(call, index, np.asarray(length, np.int64))
-        low, high = each_bounds(index)
-    return index.hashed(call.hashing) - low.astype(np.uint64) * call.hashing.unit, low, high
 
 
 def growth_of(tensor: Tensor, axis: int) -> int:
@@ -116,7 +99,7 @@ def reach(call: Call, index: Tensor, lengths: Sequence[int]) -> Reach:
         numbers = [places(call, column(index, axis), length) for axis, length in enumerate(lengths)]
         low = np.stack(numbers, -1)
         return Reach(low, low, (np.zeros(low.shape[:-1], np.uint64),) * len(lengths))
-    parts = [_bounded(call, column(index, axis), length) for axis, length in enumerate(lengths)]
+    parts = [windows(call, column(index, axis), length) for axis, length in enumerate(lengths)]
     low, high = (np.stack([part[side] for part in parts], -1) for side in (1, 2))
     columns = [np.where(low[..., axis] == high[..., axis], np.uint64(0), part[0]) for axis, part in enumerate(parts)]
     return Reach(low, high, tuple(columns))
@@ -127,7 +110,7 @@ def column(index: Tensor, axis: int) -> Tensor:
     return index.moved(lambda array: array[..., axis])
 
 
-def _bounded(call: Call, index: Tensor, length: int) -> tuple[Words, Array, Array]:
+def windows(call: Call, index: Tensor, length: int) -> tuple[Words, Array, Array]:
     """Words of data-dependent indices counted from their lower bounds, and their bounds."""
     if not index.size or length == 1:
         nothing = np.zeros(index.shape, np.int64)

@@ -213,16 +213,16 @@ def _mul(call: Call) -> Sequence[Tensor]:
         if low is None or high is None or not small(low, high, times):
             found = leaning(terms(words, left.dtype), slope, place)
             one = each_bounds(other)
-            held = _held(*one) & (np.abs(times) < _SAFE)
+            held = _held(*one) & _held(times, times)
             low, high = (np.where(held, end, 0) * np.where(held, times, 0) for end in one)
             low, high = np.minimum(low, high), np.maximum(low, high)
             held = (held & _held(low, high)) | (times == 0)
-            safe = held | (np.abs(times) <= 1)
+            safe = held | ((times >= -1) & (times <= 1))
             return [partly_bounded(_opaque(call, left, right, found, safe), low, high, held)]
         ends = np.asarray(low, np.int64) * times, np.asarray(high, np.int64) * times
         low, high = np.minimum(*ends), np.maximum(*ends)
         if not small(low, high):
-            safe = _held(low, high) | (np.abs(times) <= 1)
+            safe = _held(low, high) | ((times >= -1) & (times <= 1))
             return [_opaque(call, left, right, leaning(terms(words, left.dtype), slope, place), safe)]
         return [leaning(bounded(words, left.dtype, low, high), slope, place)]
     if left.depends or right.depends:

@@ -127,3 +127,40 @@ def test_what_is_not_turned_stays() -> None:
     np.testing.assert_array_equal(same[0, 0], [False] * 4 + [True] * 4 + [False] * 4 + [True] * 4)
     with pytest.raises(NotProven, match="turn"):
         words(node.changed(rotary_embedding_dim=3))
+
+
+def fused(op: str, inputs: list[Array | None], batch: dict[int, int], **attributes: Any) -> Node:
+    return Node(op, 17, inputs, {"num_heads": 2, **attributes}, 1, frozenset(), batch, "com.microsoft")
+
+
+def test_attention_of_many_heads_as_onnxruntime_fuses_it() -> None:
+    rng = np.random.default_rng(7)
+    inputs: list[Array | None] = [floats(rng, 2, 3, 4), floats(rng, 2, 5, 4), floats(rng, 2, 5, 6)]
+    mask = np.array([[1, 1, 0, 1, 1], [1, 1, 1, 0, 0]], np.int32)
+    node = fused("MultiHeadAttention", inputs, {0: 0, 1: 0, 2: 0, 4: 0, 5: 0, ~0: 0})
+    check(node, rng, 5)
+    check(replace(node, inputs=[*inputs, floats(rng, 14), mask]), rng, 5)
+    biased = replace(node, inputs=[*inputs, None, None, floats(rng, 2, 2, 3, 5)])
+    check(biased, rng, 5)
+    assert np.all(words(node)[0] != words(biased)[0])
+    for change in ({"scale": 0.5}, {"mask_filter_value": -1.0}, {"num_heads": 1}, {"unidirectional": 1}):
+        assert np.all(words(node)[0] != words(node.changed(**change))[0])
+    for bad in (
+        [inputs[0]],
+        [*inputs[:2], floats(rng, 2, 4, 6)],
+        [*inputs, floats(rng, 13)],
+        [*inputs, None, mask[:1]],
+    ):
+        with pytest.raises(NotProven):
+            words(replace(node, inputs=bad))
+
+
+def test_attention_with_weights_as_onnxruntime_fuses_it() -> None:
+    rng = np.random.default_rng(8)
+    inputs: list[Array | None] = [floats(rng, 2, 3, 4), floats(rng, 4, 12), floats(rng, 12)]
+    node = fused("Attention", inputs, {0: 0, 3: 0, ~0: 0})
+    check(node, rng, 5)
+    check(replace(node, inputs=[*inputs, np.array([[1, 1, 0], [1, 1, 1]], np.int32)]), rng, 5)
+    assert np.all(words(node)[0] != words(node.changed(unidirectional=1))[0])
+    with pytest.raises(NotProven, match="past"):
+        words(replace(node, outputs=2))

@@ -72,6 +72,16 @@ def test_group_normalization(groups: int) -> None:
         words(node.changed(num_groups=4))
 
 
+def test_group_normalization_with_parameters_for_groups() -> None:
+    rng = np.random.default_rng(8)
+    data = floats(rng, 2, 6, 4)
+    node = Node("GroupNormalization", 18, [data, floats(rng, 3), floats(rng, 3)], {"num_groups": 3}, batch=ROWS)
+    check(node, rng, 6)
+    assert np.all(words(node)[0] != words(node.changed(epsilon=0.5))[0])
+    with pytest.raises(NotProven, match="should have"):
+        words(replace(node, inputs=[data, floats(rng, 6), floats(rng, 6)]))
+
+
 def test_instance_normalization() -> None:
     rng = np.random.default_rng(2)
     for opset in (6, 22):

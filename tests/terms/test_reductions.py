@@ -202,6 +202,15 @@ def test_softmax_words_go_with_their_elements() -> None:
     assert len(np.unique(plain)) == 6
 
 
+def test_of_equal_ones_hardmax_takes_the_first() -> None:
+    node = Node("Hardmax", 13, [np.zeros((2, 3), np.float32)], {"axis": 1})
+    fed = leaves(node)["i0"]
+    alike = terms(np.repeat(fed.array[:, :1], 3, 1), fed.dtype)
+    assert len(np.unique(on_terms(node)({"i0": alike})[0].array)) == 6
+    soft = Node("Softmax", 13, node.inputs, node.attributes)
+    assert len(np.unique(on_terms(soft)({"i0": alike})[0].array)) == 2
+
+
 @pytest.mark.parametrize("op", ["ArgMax", "ArgMin"])
 def test_places_of_extremes(op: str) -> None:
     rng = np.random.default_rng(3)

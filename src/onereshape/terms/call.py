@@ -68,7 +68,7 @@ class Call:
 
     def numbers(self, place: int) -> Array:
         """An input that must be numbers."""
-        found = settled(self.tensor(place), self.hashing)
+        found = settled(self.tensor(place))
         if found.values is None:
             raise NeedsNumbers(f"{self.op} {self.name}: needs the numbers of its input {place}, which depend on data")
         return found.values

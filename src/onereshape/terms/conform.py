@@ -14,6 +14,10 @@ from onereshape.terms.refusal import NotProven
 from onereshape.terms.tensor import Tensor
 
 
+_STILL_RUN = {"GroupNormalization"}
+"""Deprecated in some opsets, and engines run it there as that opset says."""
+
+
 @lru_cache(maxsize=4096)
 def schema(op: str, opset: int) -> Any:
     """The newest version of an operator that is not above an opset; None where there is none."""
@@ -21,7 +25,7 @@ def schema(op: str, opset: int) -> Any:
         found = onnx.defs.get_schema(op, opset, "")
     except onnx.defs.SchemaError:
         return None
-    return None if found.deprecated else found
+    return None if found.deprecated and op not in _STILL_RUN else found
 
 
 @lru_cache(maxsize=4096)

@@ -235,8 +235,19 @@ class _Run:
         """A graph inside a node."""
         if len(fed) != len(graph.inputs):
             raise NotProven(f"a body takes {len(graph.inputs)} inputs, and is given {len(fed)}")
+        for value, given_value in zip(graph.inputs, fed, strict=True):
+            if isinstance(given_value, Tensor):
+                _check_declared(value, given_value)
         inner = {**scope, **dict(zip(graph.inputs, fed, strict=True))}
         return self.graph(graph, inner, opsets, given)
+
+
+def _check_declared(value: ir.Value, given: Tensor) -> None:
+    """Refuses to feed a body what it says it does not take: engines reshape some of it."""
+    if value.shape is not None and len(value.shape) != given.rank:
+        raise NotProven(f"a body takes {value.name!r} with {len(value.shape)} dims, and is given {given.rank}")
+    if value.dtype is not None and value.dtype != given.dtype:
+        raise NotProven(f"a body takes {value.name!r} as {value.dtype.name}, and is given {given.dtype.name}")
 
 
 _GRAPHS = (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS)

@@ -35,6 +35,9 @@ class Tensor:
     high: Array | None = None
     slope: Array | None = None
     place: Array | None = None
+    least: Array | None = None
+    most: Array | None = None
+    """Bounds where only some elements have any: the ends of int64 stand for none."""
     growth: tuple[int, ...] = ()
     """By how much each dim grows with N; () where none does."""
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
@@ -111,33 +114,27 @@ class Tensor:
             return hashing.fold(self.words, axes)
         found: Words | None = self._cache.get(axes)
         if found is None:
-            found = self._cache[axes] = hashing.fold(self.hashed(hashing), axes)
+            found = self._cache[axes] = hashing.fold_constants(self.array, self.dtype.name, axes)
         return found
 
 
-_SMALL: Final = 1 << 24
-"""Constants that are known again by their words; a term looks like one with a probability of 2^-39."""
-
-
-def settled(tensor: Tensor, hashing: Hashing) -> Tensor:
-    """Integers as numbers where all their words are those of small constants, as after a part of a Concat is taken.
+def settled(tensor: Tensor) -> Tensor:
+    """Integers as numbers where their bounds meet, as after a part of a Concat is taken.
 
     >>> hashing = Hashing(1)
     >>> words = numbers(np.array([5, -1])).hashed(hashing)
-    >>> settled(terms(words, ir.DataType.INT64), hashing).values
+    >>> five = np.array([5, -1])
+    >>> settled(terms(words, ir.DataType.INT64, five, five)).values
     array([ 5, -1])
     """
-    if tensor.words is None or not tensor.is_integer or tensor.dtype.bitwidth < 8:
+    low, high = (tensor.low, tensor.high) if tensor.low is not None else (tensor.least, tensor.most)
+    if tensor.words is None or low is None or high is None or not np.array_equal(low, high):
         return tensor
-    values = (tensor.words * np.uint64(pow(int(hashing.unit), -1, 1 << 64))).view(np.int64)
-    info = np.iinfo(tensor.dtype.numpy())
-    if np.any((values <= -_SMALL) | (values >= _SMALL) | (values < info.min) | (values > info.max)):
-        return tensor
-    found = values.astype(tensor.dtype.numpy())
-    return replace(tensor, values=found, words=None, low=None, high=None, _cache={})
+    return replace(tensor, values=low.astype(tensor.dtype.numpy()), words=None, **dict.fromkeys(_BOUNDS), _cache={})
 
 
-_BESIDE: Final = ("values", "words", "low", "high", "slope", "place")
+_BOUNDS: Final = ("low", "high", "least", "most")
+_BESIDE: Final = ("values", "words", "slope", "place", *_BOUNDS)
 
 
 def numbers(values: Array, dtype: ir.DataType | None = None) -> Tensor:

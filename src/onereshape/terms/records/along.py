@@ -12,7 +12,7 @@ from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import formed, leaning, place_of, slope_of
 from onereshape.terms.hashing import Array, Words
 from onereshape.terms.records.arithmetic import bounded, bounds
-from onereshape.terms.records.content import content, growth, places
+from onereshape.terms.records.content import content, growth, places, switch
 from onereshape.terms.tensor import Tensor, terms
 
 _ONE_AXIS: Final = 13
@@ -41,14 +41,14 @@ def _arg(call: Call) -> Sequence[Tensor]:
     data = call.tensor(0)
     axis = call.axis(call.attribute("axis", 0), data.rank)
     length = data.shape[axis]
-    last = call.attribute("select_last_index", 0)
-    found = content(call, data, (axis,), keep=bool(call.attribute("keepdims", 1)))
+    last = switch(call, "select_last_index")
+    found = content(call, data, (axis,), keep=switch(call, "keepdims", 1))
     if not length and found.size:
         call.refuse("there is nothing to pick a place of")
     if growth(data, (axis,)):
         call.doubt("picks a place of a dim that grows with the number of samples")
-    words = call.hashing.mix(call.key(bool(last)), found)
-    if not data.known or data.depends or not data.is_integer:
+    words = call.hashing.mix(call.key(last), found)
+    if not data.known or data.depends or not data.is_integer or not found.size:
         return [terms(words, ir.DataType.INT64, np.zeros((), np.int64), np.asarray(max(length - 1, 0)))]
     values = data.array if not last else np.flip(data.array, axis)
     index = np.asarray((np.argmax if call.op == "ArgMax" else np.argmin)(values, axis), np.int64)
@@ -70,8 +70,8 @@ def _top(call: Call) -> Sequence[Tensor]:
         call.refuse(f"takes {count} of {length}")
     if growth(data, (axis,)):
         call.doubt("picks places of a dim that grows with the number of samples")
-    ordered = bool(call.attribute("sorted", 1))
-    kind = (bool(call.attribute("largest", 1)), None if ordered else count, data.dtype.name)
+    ordered = switch(call, "sorted", 1)
+    kind = (switch(call, "largest", 1), None if ordered else count, data.dtype.name)
     whole = content(call, data, (axis,), keep=True)
     shape = [*data.shape]
     shape[axis] = count
@@ -79,7 +79,12 @@ def _top(call: Call) -> Sequence[Tensor]:
     place = places(call, count, data.rank, axis)
     values, index = (call.hashing.mix(call.key(part, *kind), whole, place) for part in ("values", "places"))
     low = high = None
-    if data.is_integer and data.size and all(end is not None for end in bounds(data)):
+    if (
+        data.is_integer
+        and data.dtype != ir.DataType.UINT64
+        and data.size
+        and all(end is not None for end in bounds(data))
+    ):
         low, high = (
             np.asarray(pick.reduce(np.asarray(end, np.int64), axis, keepdims=True))
             for pick, end in zip((np.minimum, np.maximum), bounds(data), strict=True)
@@ -95,7 +100,7 @@ def _running(call: Call) -> Sequence[Tensor]:
     if given.rank > 1 or not given.is_integer:
         call.refuse("its axis is no integer")
     axis = call.axis(int(call.scalar(1)), data.rank)
-    exclusive, reverse = (bool(call.attribute(name, 0)) for name in ("exclusive", "reverse"))
+    exclusive, reverse = (switch(call, name) for name in ("exclusive", "reverse"))
     if growth(data, (axis,)) or given.depends:
         call.doubt("runs along a dim that grows with the number of samples")
 

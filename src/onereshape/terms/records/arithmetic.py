@@ -7,6 +7,7 @@ only through operations that IEEE 754 rounds correctly.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -72,12 +73,43 @@ def bounds(tensor: Tensor) -> tuple[Array | None, Array | None]:
     return tensor.low, tensor.high
 
 
+_ENDS: Final = np.iinfo(np.int64)
+"""They stand for no bounds."""
+
+
+def each_bounds(tensor: Tensor) -> tuple[Array, Array]:
+    """The bounds of each integer, or the ends of int64."""
+    low, high = bounds(tensor)
+    if low is not None and high is not None and low.dtype != np.uint64:
+        return low.astype(np.int64, copy=False), high.astype(np.int64, copy=False)
+    if tensor.least is not None and tensor.most is not None:
+        return tensor.least, tensor.most
+    none = np.broadcast_to(np.int64(0), tensor.shape)
+    return none + _ENDS.min, none + _ENDS.max
+
+
+def partly_bounded(tensor: Tensor, low: Array, high: Array, held: Array) -> Tensor:
+    """Integer terms with bounds where they hold and are within the type."""
+    if tensor.dtype.bitwidth < 8 or tensor.low is not None:
+        return tensor
+    info = np.iinfo(tensor.dtype.numpy())
+    held = np.broadcast_to(held & (low >= info.min) & (high <= min(info.max, _ENDS.max)), tensor.shape)
+    if not np.any(held):
+        return tensor
+    return replace(tensor, least=np.where(held, low, _ENDS.min), most=np.where(held, high, _ENDS.max), _cache={})
+
+
 _SAFE: Final = 1 << 31
 """Bounds that may be added and multiplied in int64."""
 
 
 def _small(*arrays: Array | None) -> bool:
     return all(array is not None and (not array.size or np.abs(array).max() < _SAFE) for array in arrays)
+
+
+def _held(low: Array, high: Array) -> Array:
+    """Which bounds may be added and multiplied in int64."""
+    return np.asarray((low > -_SAFE) & (high < _SAFE))
 
 
 def _add(call: Call) -> Sequence[Tensor]:
@@ -115,11 +147,43 @@ def _linear(call: Call, left: Tensor, right: Tensor, sign: int) -> Tensor:
     slope, place = slope_of(left) + sign * slope_of(right), place_of(left) + sign * place_of(right)
     ends = (*bounds(left), *bounds(right))
     if not _small(*ends):
-        return leaning(terms(words, left.dtype), slope, place)
+        mine, other = each_bounds(left), each_bounds(right)
+        other = other if sign > 0 else (-other[1], -other[0])
+        ends = mine[0] + other[0], mine[1] + other[1]
+        return _wrapping(call, leaning(terms(words, left.dtype), slope, place), *ends, _held(*mine) & _held(*other))
     low, high, first, last = (np.asarray(end, np.int64) for end in ends if end is not None)
     if sign < 0:
         first, last = -last, -first
-    return leaning(bounded(words, left.dtype, low + first, high + last), slope, place)
+    found = bounded(words, left.dtype, low + first, high + last)
+    if found.low is None:
+        return _endless(call, leaning(terms(words, left.dtype), slope, place))
+    return leaning(found, slope, place)
+
+
+def _wrapping(call: Call, found: Tensor, low: Array, high: Array, held: Array) -> Tensor:
+    """A linear form that may wrap, and the bounds of those elements that have some.
+
+    In 64 bits words wrap as it does; in fewer bits it is a function of the form, except where the bounds are within
+    the type.
+    """
+    known = partly_bounded(found, low, high, held)
+    if found.dtype in (ir.DataType.INT64, ir.DataType.UINT64) or not found.size:
+        return known
+    mixed = call.hashing.mix(call.hashing.key("wraps", found.dtype.name), found.array)
+    if known.least is None or known.most is None:
+        if found.depends:
+            call.doubt("a number that depends on the number of samples may wrap")
+        return terms(mixed, found.dtype)
+    safe = (known.least > _ENDS.min) & (known.most < _ENDS.max)
+    if np.any(np.logical_not(safe) & ((slope_of(found) != 0) | (place_of(found) != 0))):
+        call.doubt("a number that depends on the number of samples may wrap")
+    return replace(known, words=np.where(safe, found.array, mixed), _cache={})
+
+
+def _endless(call: Call, found: Tensor) -> Tensor:
+    """A linear form of which no bounds are known."""
+    ends = each_bounds(terms(found.array, found.dtype))
+    return _wrapping(call, found, *ends, np.zeros(found.shape, bool))
 
 
 def _mul(call: Call) -> Sequence[Tensor]:
@@ -141,12 +205,20 @@ def _mul(call: Call) -> Sequence[Tensor]:
         slope, place = slope_of(other) * times, place_of(other) * times
         low, high = bounds(other)
         if low is None or high is None or not _small(low, high, times):
-            return [leaning(terms(words, left.dtype), slope, place)]
+            found = leaning(terms(words, left.dtype), slope, place)
+            one, safe = each_bounds(other), np.abs(times) < _SAFE
+            low, high = np.minimum(one[0] * times, one[1] * times), np.maximum(one[0] * times, one[1] * times)
+            low, high = np.where(times == 0, 0, low), np.where(times == 0, 0, high)
+            return [_wrapping(call, found, low, high, (safe & _held(*one)) | (times == 0))]
         ends = np.asarray(low, np.int64) * times, np.asarray(high, np.int64) * times
-        return [leaning(bounded(words, left.dtype, np.minimum(*ends), np.maximum(*ends)), slope, place)]
+        found = bounded(words, left.dtype, np.minimum(*ends), np.maximum(*ends))
+        if found.low is None:
+            return [_endless(call, leaning(terms(words, left.dtype), slope, place))]
+        return [leaning(found, slope, place)]
     if left.depends or right.depends:
         call.doubt("multiplies data with a number that depends on the number of samples")
-    return [terms(call.hashing.blend(call.key(), call.words(0), _words(call, right)), left.dtype)]
+    key = call.key(left.dtype.name) if left.is_integer else call.key()  # integers wrap as their type does
+    return [terms(call.hashing.blend(key, call.words(0), _words(call, right)), left.dtype)]
 
 
 def _neg(call: Call) -> Sequence[Tensor]:
@@ -161,7 +233,9 @@ def _neg(call: Call) -> Sequence[Tensor]:
     low, high = bounds(data)
     words = np.asarray(np.uint64(0) - call.words(0))
     found = bounded(words, data.dtype, None if high is None else -high, None if low is None else -low)
-    return [leaning(found, np.negative(slope_of(data)), np.negative(place_of(data)))]
+    slope, place = np.negative(slope_of(data)), np.negative(place_of(data))
+    leaned = leaning(found, slope, place)
+    return [_endless(call, leaned) if found.low is None else leaned]
 
 
 def truncated(left: Array, right: Array) -> Array:
@@ -232,22 +306,30 @@ def _mod(call: Call) -> Sequence[Tensor]:
     if left.depends or right.depends:
         call.doubt("takes the remainder of a number that depends on the number of samples")
     found = call.mixed(left.dtype, call.key(fmod), call.words(0), _words(call, right))
-    if fmod or not left.is_integer or not right.known or not right.size or np.min(right.array) <= 0:
+    if fmod or not left.is_integer or not right.known or not right.size:
+        return [found]
+    if np.min(right.array) <= 0 or np.max(right.array) > _ENDS.max:
         return [found]
     return [modulo(call, left, right.array)]
 
 
 def modulo(call: Call, data: Tensor, divisor: Array) -> Tensor:
-    """Integer terms modulo positive numbers: what is within [0, L) already stays as it is."""
+    """Integer terms modulo positive numbers: what lies between two multiples is moved, so that it stays linear."""
     shape = np.broadcast_shapes(data.shape, divisor.shape)
-    low, high = bounds(data)
-    if low is not None and high is not None and np.all(low >= 0) and np.all(high < divisor):
-        return data.moved(lambda array: np.broadcast_to(array, shape))
-    words = call.hashing.mix(
-        call.hashing.key("Mod", 0), data.hashed(call.hashing), call.hashing.constants(divisor.astype(np.int64), "INT64")
-    )
-    words = np.where(divisor == 1, np.uint64(0), words)  # which is the word of 0
-    return terms(words, data.dtype, np.zeros((), np.int64), divisor.astype(np.int64) - 1)
+    divisor = np.broadcast_to(divisor.astype(np.int64), shape)
+    low, high = each_bounds(data)
+    if np.all(low >= 0) and np.all(high < divisor):
+        found = data.moved(lambda array: np.broadcast_to(array, shape))
+        return found if found.known or found.low is not None else replace(found, low=found.least, high=found.most)
+    constant = call.hashing.constants(divisor, "INT64")
+    words = call.hashing.mix(call.hashing.key("Mod", 0), data.hashed(call.hashing), constant)
+    turns = low // divisor
+    within = turns == high // divisor
+    words = np.where(within, data.hashed(call.hashing) - turns.astype(np.uint64) * constant, words)
+    first = np.where(within, low - turns * divisor, 0)
+    last = np.where(within, high - turns * divisor, divisor - 1)
+    words = np.where(first == last, first.astype(np.uint64) * call.hashing.unit, words)
+    return terms(words, data.dtype, first, last)
 
 
 def _remainder(call: Call, left: Tensor, right: Tensor, fmod: int) -> Tensor:

@@ -11,7 +11,7 @@ import numpy as np
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.hashing import Words
 from onereshape.terms.records import picking
-from onereshape.terms.records.content import content, places
+from onereshape.terms.records.content import content, places, switch
 from onereshape.terms.records.reshaping import joined
 from onereshape.terms.tensor import Tensor, terms
 
@@ -47,7 +47,7 @@ def _attention(call: Call) -> Sequence[Tensor | None]:
     _check_dims(call, query, key, value)
     groups = query.shape[1] // max(key.shape[1], 1)
     flags = [call.attribute(name) for name in _ATTRIBUTES]
-    placed = bool(call.attribute("is_causal", 0)) or any(
+    placed = switch(call, "is_causal") or any(
         call.attribute(name, -1) >= 0 for name in ("left_window_size", "right_window_size")
     )
     read = [
@@ -147,7 +147,7 @@ def _rotary(call: Call) -> Sequence[Tensor]:
     found = words.copy()
     halves = (
         (slice(0, turned, 2), slice(1, turned, 2))
-        if call.attribute("interleaved", 0)
+        if switch(call, "interleaved")
         else (slice(0, turned // 2), slice(turned // 2, turned))
     )
     first, second = (words[..., half] for half in halves)

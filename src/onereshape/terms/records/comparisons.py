@@ -11,6 +11,7 @@ import onnx_ir as ir
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import formed, leaning, place_of, sign_of, slope_of
 from onereshape.terms.records.arithmetic import bounds, operands
+from onereshape.terms.records.pointwise import wrapping
 from onereshape.terms.tensor import Tensor, numbers, terms
 
 _COMPARED: Final[dict[str, Any]] = {
@@ -68,12 +69,13 @@ def _not(call: Call) -> Sequence[Tensor]:
     data = call.tensor(0)
     if data.values is not None:
         return [numbers(np.asarray(np.invert(data.values)), data.dtype)]
-    return [call.mixed(data.dtype, call.key(), call.words(0))]
+    return [call.mixed(data.dtype, call.key(*wrapping(data)), call.words(0))]
 
 
 def _shift(call: Call) -> Sequence[Tensor]:
     left, right = operands(call)
-    return [call.mixed(left.dtype, call.key(call.attribute("direction")), call.words(0), right.hashed(call.hashing))]
+    key = call.key(call.attribute("direction"), *wrapping(left))
+    return [call.mixed(left.dtype, key, call.words(0), right.hashed(call.hashing))]
 
 
 def _where(call: Call) -> Sequence[Tensor]:

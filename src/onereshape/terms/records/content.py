@@ -1,8 +1,7 @@
 """Ordered content along axes as one word, ready to be an operand.
 
-A fold is linear.  Two of them side by side in one mix would let an element of the one change places with an element of
-the other, as multipliers commute; so each is mixed by itself, with the number of its elements: an integer 0 has the
-word 0, and would not be seen at the end.
+A fold is linear: one of folds would let elements change places, as multipliers commute, and an integer 0, which has
+the word 0, would not be seen at its end.  So each fold is mixed by itself, with the number of its elements.
 """
 
 from __future__ import annotations
@@ -43,6 +42,14 @@ def places(call: Call, count: int, rank: int, axis: int) -> Words:
 def zero(call: Call, tensor: Tensor) -> Words:
     """The word of the number 0 of a tensor's type."""
     return call.hashing.constants(np.zeros((), tensor.dtype.numpy()), tensor.dtype.name)
+
+
+def switch(call: Call, name: str, default: int = 0) -> bool:
+    """An attribute that is 0 or 1."""
+    found = call.attribute(name, default)
+    if found not in {0, 1}:
+        call.refuse(f"its attribute {name} is {found}")
+    return bool(found)
 
 
 def growth(tensor: Tensor, axes: Sequence[int]) -> bool:

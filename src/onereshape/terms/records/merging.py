@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
 import numpy as np
 
 from onereshape.terms.call import Call
 from onereshape.terms.hashing import Array
-from onereshape.terms.records.arithmetic import bounds
+from onereshape.terms.records.arithmetic import each_bounds, partly_bounded
 from onereshape.terms.tensor import Tensor
+
+_NONE: Final = np.iinfo(np.int64)
 
 Together = Callable[[Sequence[Array]], Array]
 """From an array of each tensor to the array of their elements."""
@@ -33,8 +36,11 @@ def merged(call: Call, parts: Sequence[Tensor], together: Together) -> Tensor:
             )
     if all(each.known for each in parts):
         return Tensor(kind, values=together([each.array for each in parts]), **beside)
-    ends = [bounds(each) for each in parts] if kind.is_integer() else [(None, None)]
-    if all(low is not None and high is not None for low, high in ends):
-        for side, name in enumerate(("low", "high")):
-            beside[name] = together([np.asarray(end[side], np.int64) for end in ends])
-    return Tensor(kind, words=together([each.hashed(call.hashing) for each in parts]), **beside)
+    found = Tensor(kind, words=together([each.hashed(call.hashing) for each in parts]), **beside)
+    if not kind.is_integer():
+        return found
+    ends = [each_bounds(each) for each in parts]
+    low, high = (together([end[side] for end in ends]) for side in (0, 1))
+    if all(each.known or each.low is not None for each in parts):
+        return replace(found, low=low, high=high, _cache={})
+    return partly_bounded(found, low, high, (low > _NONE.min) | (high < _NONE.max))

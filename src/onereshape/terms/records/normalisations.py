@@ -113,6 +113,8 @@ def _local_response(call: Call) -> Sequence[Tensor]:
     if growth(data, (1,)):
         call.doubt("its channels grow with the number of samples")
     count = data.shape[1]
+    if not count:
+        return [data]
     before, after = (min(each, count) for each in ((size - 1) // 2, size // 2))
     words = data.hashed(call.hashing)
     call.check_size((*data.shape, before + after + 1))

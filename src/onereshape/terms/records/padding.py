@@ -7,8 +7,10 @@ from functools import partial
 from typing import Final
 
 import numpy as np
+import onnx_ir as ir
 
 from onereshape.terms.call import Call, Record, record
+from onereshape.terms.forms import formed, slope_of
 from onereshape.terms.hashing import Array
 from onereshape.terms.records.merging import merged
 from onereshape.terms.records.picking import growth_of
@@ -121,7 +123,151 @@ def _trilu(call: Call) -> Sequence[Tensor]:
     return [call.mixed(data.dtype, call.key(upper), call.words(0), beyond)]
 
 
+def _center(call: Call) -> Sequence[Tensor]:
+    data, target = call.tensor(0), call.integers(1)
+    asked = call.attribute("axes")
+    axes = call.axes(range(data.rank) if asked is None else asked, data.rank)
+    if len(target) != len(axes) or any(each < 0 for each in target):
+        call.refuse(f"{target} are no sizes of {len(axes)} axes")
+    slopes = np.broadcast_to(np.asarray(slope_of(call.tensor(1))), len(target))
+    dims, kept, filled = [*data.shape], [slice(None)] * data.rank, [slice(None)] * data.rank
+    for axis, size, slope in zip(axes, target, slopes.tolist(), strict=True):
+        dim = data.shape[axis]
+        if size != dim or slope != growth_of(data, axis):
+            if slope or growth_of(data, axis):
+                call.doubt("crops or pads to a size that grows with the number of samples, or from one")
+            dims[axis] = size
+        start = abs(dim - size) // 2
+        if size <= dim:
+            kept[axis] = slice(start, start + size)
+        else:
+            filled[axis] = slice(start, start + dim)
+    call.check_size(dims)
+
+    def together(arrays: Sequence[Array]) -> Array:
+        found = np.array(np.broadcast_to(arrays[1], dims))
+        found[tuple(filled)] = arrays[0]
+        return found
+
+    inner = data.moved(lambda array: array[tuple(kept)])
+    return [inner if tuple(dims) == inner.shape else merged(call, [inner, nothing(call, data)], together)]
+
+
+def _reverse(call: Call) -> Sequence[Tensor]:
+    data, lengths = call.tensor(0), call.tensor(1)
+    batch, time = call.attribute("batch_axis", 1), call.attribute("time_axis", 0)
+    if data.rank < 2 or {batch, time} != {0, 1}:
+        call.refuse(f"has no rows at axis {batch} and turns axis {time} of {data.rank}")
+    if lengths.shape != (data.shape[batch],):
+        call.refuse(f"its lengths have dims {list(lengths.shape)}, and there are {data.shape[batch]} rows")
+    if growth_of(data, time):
+        call.doubt("turns a dim around that grows with the number of samples")
+    count = data.shape[time]
+    places = np.arange(count)
+    if lengths.values is not None:
+        ends = lengths.values[:, None]
+        if lengths.size and (ends.min() < 0 or ends.max() > count):
+            call.refuse(f"a length is not within {count}")
+        taken = np.where(places < ends, ends - 1 - places, places)
+        taken = taken if time else taken.T
+        return [
+            data.moved(
+                lambda array: np.take_along_axis(array, taken.reshape(*taken.shape, *[1] * (data.rank - 2)), time)
+            )
+        ]
+    content = np.expand_dims(data.folded(call.hashing, (time,)), time)
+    behind = [1] * (data.rank - 2)
+    rows = call.words(1).reshape(*((-1, 1) if time else (1, -1)), *behind)
+    steps = call.hashing.constants(places, "INT64").reshape(*((1, -1) if time else (-1, 1)), *behind)
+    return [call.mixed(data.dtype, call.key(), content, rows, steps)]
+
+
+def _one_hot(call: Call) -> Sequence[Tensor]:
+    index, values = call.tensor(0), call.tensor(2)
+    depth = int(call.scalar(1))
+    axis = call.axis(call.attribute("axis", -1), index.rank + 1)
+    if values.shape != (2,) or depth < 1:
+        call.refuse(f"has {list(values.shape)} values for {depth} places")
+    call.check_size((*index.shape, depth))
+    steps = np.arange(depth).reshape([-1 if place == axis else 1 for place in range(index.rank + 1)])
+    if index.values is not None:
+        places = np.expand_dims(index.values.astype(np.int64), axis)
+        if call.version < 11 and places.size and places.min() < 0:
+            call.refuse("an index is below 0, which its opset does not say")
+        chosen = (places == steps) | (places + depth == steps)
+        return [values.moved(lambda array: np.where(chosen, array[1], array[0]))]
+    words = np.expand_dims(call.words(0), axis)
+    where = call.hashing.constants(steps, "INT64")
+    off, on = values.hashed(call.hashing)
+    if not index.is_integer:
+        return [call.mixed(values.dtype, call.key(index.dtype.name, depth, call.version < 11), words, where, off, on)]
+    wraps = index.low is None or (index.size and index.low.min() < 0)
+    key = call.key(depth, call.version < 11) if wraps else call.key()
+    return [call.mixed(values.dtype, key, words - where, off, on)]
+
+
+def _compress(call: Call) -> Sequence[Tensor]:
+    data, condition = call.tensor(0), call.numbers(1)
+    axis = call.attribute("axis")
+    if condition.ndim != 1 or not data.rank:
+        call.refuse("its condition is no list, or its data are no tensor")
+    if axis is None:
+        if data.grows or call.tensor(1).grows:
+            call.doubt("picks fixed places of a dim that grows with the number of samples")
+        data, axis = data.moved(np.ravel), 0
+    axis = call.axis(axis, data.rank)
+    if growth_of(data, axis) or call.tensor(1).grows:
+        call.doubt("picks fixed places of a dim that grows with the number of samples")
+    taken = np.flatnonzero(condition)
+    if taken.size and taken[-1] >= data.shape[axis]:
+        call.refuse(f"picks place {taken[-1]} of {data.shape[axis]}")
+    return [data.moved(partial(np.take, indices=taken, axis=axis))]
+
+
+def _non_zero(call: Call) -> Sequence[Tensor]:
+    data = call.tensor(0)
+    values = call.numbers(0)
+    if not data.rank:
+        call.refuse("engines do not agree on what it makes of one number")
+    found = np.stack(np.nonzero(values)).astype(np.int64)
+    if data.growth == (1,) and found.size == data.size == call.samples:
+        return [formed(found, ir.DataType.INT64, 0, 1)]  # old models count the samples so
+    if data.grows:
+        call.doubt("counts through a dim that grows with the number of samples")
+    return [numbers(found)]
+
+
+def _unique(call: Call) -> Sequence[Tensor]:
+    data = call.tensor(0)
+    values, axis = call.numbers(0), call.attribute("axis")
+    if data.grows:
+        call.doubt("compares the places of a dim that grows with the number of samples")
+    if data.dtype.is_floating_point() and np.any(np.isnan(values)):
+        call.refuse("compares what is no number")
+    if axis is not None:
+        axis = call.axis(axis, data.rank)
+        if not values.size:
+            call.refuse("there is nothing to compare")
+    else:
+        values = values.ravel()
+    found, first, which, counts = np.unique(
+        values, return_index=True, return_inverse=True, return_counts=True, axis=axis
+    )
+    which = which.ravel()
+    if not call.attribute("sorted", 1):
+        order = np.argsort(first)
+        found, first, counts = np.take(found, order, axis or 0), first[order], counts[order]
+        which = np.argsort(order)[which]
+    return [numbers(found, data.dtype), *(numbers(each.astype(np.int64)) for each in (first, which, counts))]
+
+
 RECORDS: Final[dict[str, Record]] = {
+    "CenterCropPad": record(_center, carries=True),
+    "Compress": record(_compress),
+    "NonZero": record(_non_zero),
+    "OneHot": record(_one_hot),
     "Pad": record(_pad, carries=True),
+    "ReverseSequence": record(_reverse),
     "Trilu": record(_trilu),
+    "Unique": record(_unique),
 }

@@ -18,8 +18,8 @@ import numpy as np
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import place_of, slope_of
 from onereshape.terms.hashing import Array, Words
-from onereshape.terms.records.arithmetic import bounds, modulo
-from onereshape.terms.tensor import Tensor, settled, terms
+from onereshape.terms.records.arithmetic import bounds, each_bounds, modulo
+from onereshape.terms.tensor import Tensor, terms
 
 _BOXES: Final = 1 << 14
 """Different ranges that the indices of one node may have."""
@@ -41,7 +41,7 @@ def check_index(call: Call, index: Tensor, growth: int) -> None:
     """
     slope, place = np.asarray(slope_of(index)), np.asarray(place_of(index))
     if not growth:
-        if index.depends:
+        if np.any(slope) or np.any(place):
             call.doubt("picks by a number that depends on the number of samples")
         return
     if index.size and (not np.all(place > 0) or np.any(slope % np.maximum(place, 1)) or np.any(slope < 0)):
@@ -91,7 +91,7 @@ def reach(call: Call, index: Tensor, lengths: Sequence[int]) -> Reach:
         numbers = [places(call, column(index, axis), length) for axis, length in enumerate(lengths)]
         low = np.stack(numbers, -1)
         return Reach(low, low, (np.zeros(low.shape[:-1], np.uint64),) * len(lengths))
-    parts = [_bounded(call, settled(column(index, axis), call.hashing), length) for axis, length in enumerate(lengths)]
+    parts = [_bounded(call, column(index, axis), length) for axis, length in enumerate(lengths)]
     low, high = (np.stack([part[side] for part in parts], -1) for side in (1, 2))
     columns = [np.where(low[..., axis] == high[..., axis], np.uint64(0), part[0]) for axis, part in enumerate(parts)]
     return Reach(low, high, tuple(columns))
@@ -104,20 +104,16 @@ def column(index: Tensor, axis: int) -> Tensor:
 
 def _bounded(call: Call, index: Tensor, length: int) -> tuple[Words, Array, Array]:
     """Words of data-dependent indices counted from their lower bounds, and their bounds."""
-    low, high = index.low, index.high
-    if index.known:
-        low = places(call, index, length)
-        return np.zeros(index.shape, np.uint64), low, low
     if not index.size or length == 1:
         nothing = np.zeros(index.shape, np.int64)
         return nothing.astype(np.uint64), nothing, nothing
-    if low is None or high is None or low.min() < 0 or high.max() >= length:
-        if index.depends:
+    low, high = each_bounds(index)
+    beyond = (low < 0) | (high >= length)
+    if np.any(beyond):
+        if np.any(beyond & ((np.asarray(slope_of(index)) != 0) | (np.asarray(place_of(index)) != 0))):
             call.doubt("picks by a number that depends on the number of samples and has no bounds")
         index = modulo(call, index, np.asarray(length, np.int64))
-        low, high = index.low, index.high
-    if low is None or high is None:
-        call.refuse("its indices have no bounds")
+        low, high = each_bounds(index)
     return index.hashed(call.hashing) - low.astype(np.uint64) * call.hashing.unit, low, high
 
 

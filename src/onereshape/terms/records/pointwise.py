@@ -50,13 +50,18 @@ def _exact(call: Call) -> Sequence[Tensor]:
     data = call.tensor(0)
     if data.values is not None:
         return [numbers(np.asarray(_EXACT[call.op](data.values)).astype(data.values.dtype), data.dtype)]
-    found = call.mixed(data.dtype, call.key(), call.words(0))
+    found = call.mixed(data.dtype, call.key(*wrapping(data)), call.words(0))
     low, high = bounds(data) if data.is_integer else (None, None)
     if call.op in {"Relu", "Abs"} and low is not None and high is not None:
         floor = np.maximum(low, 0) if call.op == "Relu" else np.zeros((), np.int64)
         top = np.maximum(high, 0) if call.op == "Relu" else np.maximum(np.abs(low), np.abs(high))
         return [bounded(found.array, data.dtype, floor, top)]
     return [found]
+
+
+def wrapping(data: Tensor) -> tuple[str, ...]:
+    """The type of integers, which words do not tell: what overflows or is done on bits depends on it."""
+    return (data.dtype.name,) if data.is_integer else ()
 
 
 def _is(call: Call) -> Sequence[Tensor]:
@@ -172,7 +177,7 @@ def _pow(call: Call) -> Sequence[Tensor]:
         and np.all(right.values >= 0)
     ):
         return [numbers(np.asarray(np.power(left.values, right.values)).astype(left.values.dtype), left.dtype)]
-    return [call.mixed(left.dtype, call.key(), call.words(0), right.hashed(call.hashing))]
+    return [call.mixed(left.dtype, call.key(*wrapping(left)), call.words(0), right.hashed(call.hashing))]
 
 
 def _prelu(call: Call) -> Sequence[Tensor]:

@@ -17,7 +17,7 @@ from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import Part, formed, leaning, place_of, slope_of
 from onereshape.terms.hashing import Array
 from onereshape.terms.records.arithmetic import bounded, bounds
-from onereshape.terms.records.content import content, growth
+from onereshape.terms.records.content import content, growth, switch
 from onereshape.terms.records.reshaping import axes_of
 from onereshape.terms.tensor import Tensor, numbers, terms
 
@@ -44,7 +44,7 @@ def _reduce(call: Call) -> Sequence[Tensor]:
         call.doubt("its axes depend on the number of samples")
     if given:
         axes = call.axes(given, data.rank)
-    elif call.attribute("noop_with_empty_axes", 0):
+    elif switch(call, "noop_with_empty_axes"):
         if call.op in _IDENTITIES:
             return [data]
         axes = ()
@@ -52,7 +52,7 @@ def _reduce(call: Call) -> Sequence[Tensor]:
         axes = tuple(range(data.rank))
     axes = tuple(sorted(axes))
     found = _reduced(call, data, axes)
-    if call.attribute("keepdims", 1):
+    if switch(call, "keepdims", 1):
         return [found.moved(lambda array: np.expand_dims(array, axes))]
     return [found]
 

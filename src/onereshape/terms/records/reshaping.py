@@ -12,6 +12,7 @@ import numpy as np
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import place_of, sign_of, slope_of
 from onereshape.terms.hashing import Array
+from onereshape.terms.records.merging import merged
 from onereshape.terms.tensor import Tensor
 
 _TARGET_IS_INPUT: Final = 5
@@ -140,27 +141,7 @@ def joined(call: Call, parts: Sequence[Tensor], axis: int) -> Tensor:
     total[axis] = sum(each.shape[axis] for each in parts)
     call.check_size(total)
 
-    def together(arrays: Sequence[Any]) -> Any:
-        return np.concatenate(arrays, axis)
-
-    if len({each.dtype for each in parts}) > 1:
-        call.refuse("its parts are of several types")
-    beside: dict[str, Any] = {}
-    for name in ("slope", "place"):
-        if any(getattr(each, name) is not None for each in parts):
-            filled = [getattr(each, name) for each in parts]
-            beside[name] = together(
-                [
-                    np.zeros(each.shape, np.int64) if have is None else have
-                    for each, have in zip(parts, filled, strict=True)
-                ]
-            )
-    if all(each.known for each in parts):
-        return Tensor(parts[0].dtype, values=together([each.array for each in parts]), **beside)
-    if parts[0].is_integer and all(each.known or each.low is not None for each in parts):
-        beside["low"] = together([each.array.astype(np.int64) if each.known else each.low for each in parts])
-        beside["high"] = together([each.array.astype(np.int64) if each.known else each.high for each in parts])
-    return Tensor(parts[0].dtype, words=together([each.hashed(call.hashing) for each in parts]), **beside)
+    return merged(call, parts, partial(np.concatenate, axis=axis))
 
 
 def _concat(call: Call) -> Sequence[Tensor]:

@@ -87,6 +87,8 @@ class _Writing:
         """One update after another."""
         if self.reduction == "add" and self.data.is_integer:
             return before + update
+        if self.reduction in {"max", "min"} and not self.data.is_integer:  # engines differ in what is no number
+            return self.call.hashing.mix(self.call.key("reduced", self.reduction, op="Scatter"), before, update)
         return self.call.hashing.blend(self.call.key(op=_REDUCED[self.reduction]), before, update)
 
     def by_data(self) -> Tensor:
@@ -258,8 +260,45 @@ def _scatter_elements(call: Call) -> Sequence[Tensor]:
     return [merged(call, [data, placed], together)]
 
 
+def _tensor_scatter(call: Call) -> Sequence[Tensor]:
+    data, updates = call.tensor(0), call.tensor(1)
+    circular = call.attribute("mode", "linear") == "circular"
+    if not circular and call.attribute("mode", "linear") != "linear":
+        call.refuse(f"there is no mode {call.attribute('mode')!r}")
+    axis = call.axis(call.attribute("axis", -2), data.rank)
+    length, count = data.shape[axis], updates.shape[axis] if updates.rank == data.rank else 0
+    around = [dim for other, dim in enumerate(data.shape) if other != axis]
+    if not axis or updates.rank != data.rank or [*np.delete(updates.shape, axis)] != around or count > length:
+        call.refuse(f"its updates of dims {list(updates.shape)} do not go along axis {axis} of {list(data.shape)}")
+    if growth_of(data, axis) or growth_of(updates, axis):
+        call.doubt("writes to fixed places of a dim that grows with the number of samples")
+    rows = np.arange(data.shape[0])[:, None]
+    if not call.has(2) or call.tensor(2).known:
+        starts = call.numbers(2) if call.has(2) else np.zeros(len(rows), np.int64)
+        places = starts.reshape(-1, 1) + np.arange(count)
+        if starts.shape != (len(rows),) or (starts.size and starts.min() < 0):
+            call.refuse("its places are not one for each row")
+        places = places % length if circular and length else places
+        if places.size and places.max() >= length:
+            call.refuse(f"writes to place {places.max()} of {length}")
+
+        def together(arrays: Sequence[Array]) -> Array:
+            found, new = (np.moveaxis(np.array(each), axis, 1) for each in arrays)
+            found[rows, places] = new
+            return np.moveaxis(found, 1, axis)
+
+        return [merged(call, [data, updates], together)]
+    if call.tensor(2).shape != (len(rows),):
+        call.refuse("its places are not one for each row")
+    steps = call.hashing.constants(np.arange(length), "INT64").reshape(-1, *[1] * (data.rank - axis - 1))
+    apart = steps - call.words(2).reshape(-1, *[1] * (data.rank - 1))
+    content = np.expand_dims(updates.folded(call.hashing, (axis,)), axis)
+    return [call.mixed(data.dtype, call.key(count, circular and length), call.words(0), apart, content)]
+
+
 RECORDS: Final[dict[str, Record]] = {
     "Scatter": record(_scatter_elements, carries=True),
     "ScatterElements": record(_scatter_elements, carries=True),
     "ScatterND": record(_scatter_nd, carries=True),
+    "TensorScatter": record(_tensor_scatter),
 }

@@ -10,7 +10,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.terms.call import Call, Record, record
-from onereshape.terms.records.content import content, content_of, growth, places
+from onereshape.terms.records.content import content, content_of, growth, places, switch
 from onereshape.terms.tensor import Tensor, terms
 
 
@@ -28,7 +28,7 @@ def _fourier(call: Call) -> Sequence[Tensor]:
     axis = call.axis(int(given), data.rank)
     if data.rank < 2 or axis == data.rank - 1 or data.shape[-1] not in {1, 2}:
         call.refuse(f"the dims {list(data.shape)} are no signal along axis {axis}")
-    inverse, onesided = (bool(call.attribute(name, 0)) for name in ("inverse", "onesided"))
+    inverse, onesided = (switch(call, name) for name in ("inverse", "onesided"))
     real = inverse and onesided
     if onesided and data.shape[-1] != (2 if inverse else 1):
         call.refuse("a one-sided transform takes real numbers, and its inverse complex ones")
@@ -53,7 +53,7 @@ def _short_time(call: Call) -> Sequence[Tensor]:
     data, step = call.tensor(0), _count(call, 1)
     if data.rank != 3 or data.shape[2] not in {1, 2}:
         call.refuse(f"the dims {list(data.shape)} are no signals")
-    onesided = bool(call.attribute("onesided", 1))
+    onesided = switch(call, "onesided", 1)
     if onesided and data.shape[2] != 1:
         call.refuse("a one-sided transform takes real numbers")
     if growth(data, (1,)):
@@ -89,7 +89,7 @@ def _table(call: Call, shape: Sequence[int], *numbers: object) -> Sequence[Tenso
 
 
 def _window(call: Call) -> Sequence[Tensor]:
-    return _table(call, [_count(call, 0)], bool(call.attribute("periodic", 1)))
+    return _table(call, [_count(call, 0)], switch(call, "periodic", 1))
 
 
 def _mel(call: Call) -> Sequence[Tensor]:

@@ -35,16 +35,21 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python bench/formats.py
 	$(BIN)/python bench/corpus.py
 	$(BIN)/python bench/models.py
+	$(BIN)/python bench/certificates.py
 	$(BIN)/python bench/copies.py
 	$(BIN)/python bench/dask.py
 
 # The law of the copies with AddressSanitizer and UBSan, then with ThreadSanitizer: the whole world and many random copies
-# (a few minutes), or a part of them with BUDGET=small.
+# (a few minutes), or a part of them with BUDGET=small; and the hashes of terms beside NumPy's.
 BUDGET ?= large
 COPIES_large := --world 1 --random 20000
 COPIES_small := --world 23 --random 1000
+TERMS_large := --random 20000
+TERMS_small := --random 1000
 # ThreadSanitizer may find its addresses taken where the kernel puts things anywhere.
 IN_PLACE := $(shell setarch -R true 2>/dev/null && echo setarch -R)
+SANITIZED = $(IN_PLACE) env LD_PRELOAD="$(foreach name,$(LIBRARIES),$$($(CXX) -print-file-name=lib$(name).so))" \
+    ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=halt_on_error=1 PYTHONMALLOC=malloc
 
 sanitize: sanitize-memory sanitize-threads
 sanitize-memory: SANITIZERS := address,undefined
@@ -56,9 +61,8 @@ sanitize-memory sanitize-threads: $(VENV)/.installed-sanitize
 	    -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python \
 	    -Dpybind11_DIR=$$($(BIN)/python -m pybind11 --cmakedir)
 	$(BIN)/cmake --build build/$@
-	$(IN_PLACE) env LD_PRELOAD="$(foreach name,$(LIBRARIES),$$($(CXX) -print-file-name=lib$(name).so))" \
-	    ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=halt_on_error=1 PYTHONMALLOC=malloc \
-	    $(BIN)/python tests/fuzz_copy.py $$(ls build/$@/_copy*.so) $(COPIES_$(BUDGET))
+	$(SANITIZED) $(BIN)/python tests/fuzz_copy.py $$(ls build/$@/_copy*.so) $(COPIES_$(BUDGET))
+	$(SANITIZED) $(BIN)/python tests/fuzz_terms.py $$(ls build/$@/_terms*.so) $(TERMS_$(BUDGET))
 
 docs: $(VENV)/.installed
 	$(BIN)/python docs/write_dialects.py

@@ -39,6 +39,13 @@ struct Words {
     Word operator()(Word word) const { return word; }
 };
 
+// Words as they go into a blend.
+struct Blended {
+    using Element = Word;
+    Word key;
+    Word operator()(Word word) const { return finished(word + key); }
+};
+
 template <class T>
 struct Bits {
     using Element = T;

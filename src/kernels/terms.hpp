@@ -14,6 +14,7 @@ constexpr Index piece = 1024;  // words that stay in the nearest cache
 struct Operand {
     const char* data;
     Index step;
+    bool ready;  // for a blend: it is hashed already
 };
 
 void mix_row(Word* out, Index count, Word key, const Word* odd, const std::vector<Operand>& operands);

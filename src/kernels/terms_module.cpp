@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "levels.hpp"
 #include "terms.hpp"
 
 namespace py = pybind11;
@@ -44,17 +45,65 @@ std::vector<py::array> words_of(const py::args& operands) {
     return found;
 }
 
+// The word of each element, in C order.
+template <class Load>
+py::array hashed(const py::array& values, const Load& load) {
+    const std::vector<Index> shape(values.shape(), values.shape() + values.ndim());
+    py::array answer(py::dtype::of<Word>(), shape);
+    Dims dims;
+    for (py::ssize_t axis = 0; axis < values.ndim(); ++axis) {
+        dims.push_back({values.shape(axis), {values.strides(axis), answer.strides(axis)}});
+    }
+    if (onereshape::is_empty(dims)) return answer;
+    dims = onereshape::collapsed(dims);
+    Along inner{1, {0, wide}};
+    if (!dims.empty()) {
+        inner = dims.back();
+        dims.pop_back();
+    }
+    char* out = static_cast<char*>(answer.mutable_data());
+    const char* source = static_cast<const char*>(values.data());
+    {
+        py::gil_scoped_release release;
+        onereshape::walk(dims, 2, [&](const Index* at) {
+            Word* to = reinterpret_cast<Word*>(out + at[1]);
+            onereshape::hash_row(to, source + at[0], inner.size, inner.steps[0], load);
+        });
+    }
+    return answer;
+}
+
 // Operands that are broadcast, and an answer that lies in memory as the largest of them does.
 struct Elementwise {
     std::vector<py::array> arrays;
+    std::vector<bool> ready;
     Dims dims;  // the steps of the answer, then those of the operands
     py::array answer;
 
-    explicit Elementwise(const py::args& operands) : arrays(words_of(operands)) {
+    explicit Elementwise(const py::args& operands) : arrays(words_of(operands)), ready(arrays.size(), false) {}
+
+    // Hashes what is broadcast once and for all.
+    Elementwise& hash_small(Word key) {
+        Index size = 1;
+        for (const Index dim : broadcast_shape()) size *= dim;
+        for (std::size_t k = 0; k < arrays.size(); ++k) {
+            if (2 * arrays[k].size() > size) continue;
+            arrays[k] = hashed(arrays[k], onereshape::Blended{key});
+            ready[k] = true;
+        }
+        return *this;
+    }
+
+    std::vector<Index> broadcast_shape() const {
         py::ssize_t rank = 0;
         for (const py::array& each : arrays) rank = std::max(rank, each.ndim());
         std::vector<Index> shape(static_cast<std::size_t>(rank), 1);
         for (const py::array& each : arrays) broadcast(shape, each);
+        return shape;
+    }
+
+    void lay_out() {
+        const std::vector<Index> shape = broadcast_shape();
         for (std::size_t axis = 0; axis < shape.size(); ++axis) {
             Along along{shape[axis], {0}};
             for (const py::array& each : arrays) along.steps.push_back(step(each, axis, shape));
@@ -114,6 +163,7 @@ struct Elementwise {
 
     template <class Row>
     py::array made(const Row& row) {
+        lay_out();
         if (onereshape::is_empty(dims)) return answer;
         const std::size_t count = arrays.size();
         Along inner{1, std::vector<Index>(count + 1, 0)};
@@ -128,7 +178,9 @@ struct Elementwise {
             py::gil_scoped_release release;
             std::vector<Operand> operands(count);
             onereshape::walk(dims, count + 1, [&](const Index* at) {
-                for (std::size_t k = 0; k < count; ++k) operands[k] = {data[k] + at[k + 1], inner.steps[k + 1]};
+                for (std::size_t k = 0; k < count; ++k) {
+                    operands[k] = {data[k] + at[k + 1], inner.steps[k + 1], ready[k]};
+                }
                 row(reinterpret_cast<Word*>(out + at[0]), inner.size, operands);
             });
         }
@@ -153,7 +205,7 @@ py::array mix(Word key, const py::array& odd, const py::args& operands) {
 }
 
 py::array blend(Word key, const py::args& operands) {
-    return Elementwise(operands).made([=](Word* out, Index count, const std::vector<Operand>& row) {
+    return Elementwise(operands).hash_small(key).made([=](Word* out, Index count, const std::vector<Operand>& row) {
         onereshape::blend_row(out, count, key, row);
     });
 }
@@ -236,31 +288,7 @@ py::array fold_numbers(const py::array& values, const std::vector<Index>& axes, 
 }
 
 py::array numbers(const py::array& values, const std::string& kind, Word unit, Word key) {
-    const std::vector<Index> shape(values.shape(), values.shape() + values.ndim());
-    py::array answer(py::dtype::of<Word>(), shape);
-    char* out = static_cast<char*>(answer.mutable_data());
-    const char* source = static_cast<const char*>(values.data());
-    return by_kind(values, kind, unit, key, [&](const auto& load) {
-        Dims dims;
-        for (py::ssize_t axis = 0; axis < values.ndim(); ++axis) {
-            dims.push_back({values.shape(axis), {values.strides(axis), answer.strides(axis)}});
-        }
-        if (onereshape::is_empty(dims)) return answer;
-        dims = onereshape::collapsed(dims);
-        Along inner{1, {0, wide}};
-        if (!dims.empty()) {
-            inner = dims.back();
-            dims.pop_back();
-        }
-        {
-            py::gil_scoped_release release;
-            onereshape::walk(dims, 2, [&](const Index* at) {
-                Word* to = reinterpret_cast<Word*>(out + at[1]);
-                onereshape::hash_row(to, source + at[0], inner.size, inner.steps[0], load);
-            });
-        }
-        return answer;
-    });
+    return by_kind(values, kind, unit, key, [&](const auto& load) { return hashed(values, load); });
 }
 
 py::array running(const py::array& words, Index axis, const py::array& odd, Word stir) {
@@ -302,6 +330,11 @@ py::array leaves(Index count, Word unit, Word key) {
 
 PYBIND11_MODULE(_terms, module, py::mod_gil_not_used()) {
     module.doc() = "Hashes of terms, as onereshape.terms.hashing defines them.";
+    module.def("levels", [] { return static_cast<int>(onereshape::find_level()) + 1; });
+    module.def("use_level", [](int level) {
+        if (level < 0 || level > onereshape::find_level()) throw py::value_error("there is no such level");
+        onereshape::level = level;
+    });
     module.def("mix", &mix);
     module.def("blend", &blend);
     module.def("fold", &fold);

@@ -104,13 +104,14 @@ def test_an_integer_zero_at_the_end_is_seen() -> None:
     assert first != second
 
 
-def test_sums_of_integers_are_linear() -> None:
+def test_sums_of_integers_that_have_bounds_are_linear() -> None:
     node = reduction("ReduceSum", 13, np.zeros((2, 3), np.int64), [1], keepdims=0)
     given = leaves(node)["i0"].words
     assert given is not None
-    np.testing.assert_array_equal(words(node)[0], given.sum(1, dtype=np.uint64))
-    narrow = reduction("ReduceSum", 13, np.zeros((2, 3), np.int32), [1], keepdims=0)  # may wrap in 32 bits
-    assert np.all(words(narrow)[0] != words(node)[0])
+    held = terms(given, ir.DataType.INT64, np.zeros((), np.int64), np.full((), 9))
+    found, _ = of_numbers("ReduceSum", held, 0, axes=[1], keepdims=0)
+    np.testing.assert_array_equal(found.array, given.sum(1, dtype=np.uint64))
+    assert np.all(words(node)[0] != found.array)  # without bounds 2^64 times a number would be 0
 
 
 def test_other_reductions_have_other_words() -> None:

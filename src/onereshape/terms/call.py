@@ -73,13 +73,15 @@ class Call:
             raise NeedsNumbers(f"{self.op} {self.name}: needs the numbers of its input {place}, which depend on data")
         return found.values
 
-    def integers(self, place: int) -> list[int]:
-        """An input that is a list of known integers."""
+    def integers(self, place: int, *, sized: bool = False) -> list[int]:
+        """An input that is a list of known integers; only a rule that says so (`sized`) minds how they depend on N."""
         found = self.numbers(place)
         if found.ndim > 1 or not self.tensor(place).is_integer:
             self.refuse(f"input {place} is not a list of integers")
         if self.tensor(place).place is not None:
             self.doubt("reads the place of a sample")
+        elif not sized and self.tensor(place).depends:
+            self.doubt("reads a number that depends on the number of samples")
         return [int(each) for each in found.ravel()]
 
     def scalar(self, place: int) -> Any:

@@ -28,6 +28,11 @@ def schema(op: str, opset: int) -> Any:
     return None if found.deprecated and op not in _STILL_RUN else found
 
 
+def is_known(op: str) -> bool:
+    """Whether ONNX has an operator in any opset; onnxruntime has some of its own in the same domain."""
+    return bool(onnx.defs.has(op))
+
+
 @lru_cache(maxsize=4096)
 def defaults(found: Any) -> dict[str, Any]:
     """The attributes that a schema gives a value to."""

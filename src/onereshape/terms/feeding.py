@@ -62,10 +62,11 @@ def _leaves(  # noqa: PLR0913, PLR0917
     if prod(dims) > 1 << 28:
         raise NotProven(f"input {name!r} has {prod(dims)} elements")
     if axis is None:
-        words = hashing.leaves(hashing.key("input", name, dtype.name, None), prod(dims)).reshape(dims)
+        words = hashing.leaves(hashing.key("input", name, dtype.name, None, tuple(dims)), prod(dims)).reshape(dims)
     else:
         rest = [dim for place, dim in enumerate(dims) if place != axis]
-        rows = [hashing.leaves(hashing.key("input", name, dtype.name, label), prod(rest)) for label in labels]
+        keys = [hashing.key("input", name, dtype.name, label, tuple(rest)) for label in labels]
+        rows = [hashing.leaves(key, prod(rest)) for key in keys]
         words = np.moveaxis(np.stack(rows).reshape(len(labels), *rest), 0, axis) if rows else np.empty(dims, np.uint64)
     growth = tuple(int(place == axis) for place in range(len(dims))) if axis is not None else ()
     found = terms(words, dtype)

@@ -45,7 +45,7 @@ class Hashing:
         self.seed = seed & _MASK
         self._kernels = kernels and available()
         self._multipliers: Words = np.empty(0, np.uint64)
-        self._keys: dict[tuple[Any, ...], int] = {}
+        self._keys: dict[str, int] = {}
         self._taps: dict[tuple[str, int, int], Words] = {}
         self.unit = np.uint64(self.key("integer") | 1)
         """What an integer is multiplied with: h(a + b) = h(a) + h(b), h(c * a) = c * h(a)."""
@@ -57,17 +57,13 @@ class Hashing:
         >>> Hashing(1).key("Relu") == Hashing(1).key("Relu") != Hashing(2).key("Relu")
         True
         """
-        try:
-            return self._keys[parts]
-        except KeyError:
-            pass
-        except TypeError:  # an array among them
-            return self._key(parts)
-        found = self._keys[parts] = self._key(parts)
+        text = repr([_whole(each) if isinstance(each, np.ndarray) else each for each in parts])
+        found = self._keys.get(text)  # by what is written: 1, 1.0 and True are equal, and so are 0.0 and -0.0
+        if found is None:
+            found = self._keys[text] = self._key(text.encode("utf-8", "surrogatepass"))
         return found
 
-    def _key(self, parts: tuple[Any, ...]) -> int:
-        text = repr(parts).encode("utf-8", "surrogatepass")
+    def _key(self, text: bytes) -> int:
         digest = blake2b(text, digest_size=8, key=self.seed.to_bytes(8, "little")).digest()
         return int.from_bytes(digest, "little")
 
@@ -213,6 +209,11 @@ class Hashing:
         found *= _SECOND
         found ^= found >> _SHIFT
         return found
+
+
+def _whole(array: Array) -> tuple[str, tuple[int, ...], bytes]:
+    """An array with all its numbers: its repr leaves some out."""
+    return array.dtype.name, array.shape, array.tobytes()
 
 
 def _text(value: Any) -> bytes:

@@ -45,7 +45,7 @@ class Trace:
 
 def printed(hashing: Hashing, tensor: Tensor) -> Print:
     """A tensor in one word."""
-    words = tensor.hashed(hashing).reshape(1, -1)
+    words = tensor.linear(hashing).reshape(1, -1)
     return Print(tensor.shape, int(hashing.fold(words, (1,))[0]))
 
 
@@ -76,42 +76,53 @@ class Beside:
         prints = [trace[place] if place < len(trace) else None for trace in self.traces]
         known = [each for each in prints if each is not None]
         growth = growth_of(tensor.shape, [each.shape for each in known], self.samples)
-        if len(known) < len(prints) or growth is None or not self._natural(tensor, growth, known):
+        outer = None
+        if len(known) == len(prints) and growth is not None:
+            outer = self._natural(tensor, growth, known)
+        if outer is None or growth is None:
             self.parted = self.parted or f"{node.op_type} {node.name or node.outputs[0].name}"
             return tensor
-        return replace(tensor, growth=growth if any(growth) else (), _cache={})
+        return replace(tensor, growth=growth if any(growth) else (), outer=outer, _cache={})
 
-    def _natural(self, tensor: Tensor, growth: tuple[int, ...], prints: Sequence[Print]) -> bool:
-        words = tensor.hashed(self.hashing)
+    def _natural(self, tensor: Tensor, growth: tuple[int, ...], prints: Sequence[Print]) -> int | None:
+        """How many times the samples follow one another, if a tensor is made of those of the samples."""
+        words = tensor.linear(self.hashing)
         wanted = np.array([each.word for each in prints], np.uint64)
         axis = next((axis for axis, each in enumerate(growth) if each), None)
         if axis is None:
             if tensor.place is not None:
-                return False
+                return None
             lean = np.asarray(slope_of(tensor) * (self.samples - 1), np.int64).astype(np.uint64)
             word = self.hashing.fold((words - lean * self.hashing.unit).reshape(1, -1), (1,))
-            return bool(np.all(word == wanted))
-        return any(np.array_equal(self._split(words, tensor, axis, outer), wanted) for outer in divisors(growth[axis]))
+            return 1 if np.all(word == wanted) else None
+        fitting = (
+            each for each in divisors(growth[axis]) if np.array_equal(self._split(words, tensor, axis, each), wanted)
+        )
+        return next(fitting, None)
 
     def _split(self, words: Words, tensor: Tensor, axis: int, outer: int) -> Words:
         """A word for each sample, if the dim is outer * N * inner."""
-        parts = samples_first(words, axis, outer, self.samples)
+        parts = samples_apart(words, axis, outer, self.samples)
         if tensor.depends:
             slope, place = (
-                samples_first(np.broadcast_to(np.asarray(part, np.int64), tensor.shape), axis, outer, self.samples)
+                samples_apart(np.broadcast_to(np.asarray(part, np.int64), tensor.shape), axis, outer, self.samples)
                 for part in (slope_of(tensor), place_of(tensor))
             )
             lean = slope * (self.samples - 1) + place * np.arange(self.samples)[:, None]
             parts = parts - lean.astype(np.uint64) * self.hashing.unit
-        return self.hashing.fold(parts, (1,))
+        return self.hashing.fold(parts, (0, 2))
+
+
+def samples_apart(array: Array, axis: int, outer: int, samples: int) -> Array:
+    """All that is before a sample, the samples, and the rest, of an array with outer * N * inner along an axis."""
+    dims = array.shape
+    inner = dims[axis] // (outer * samples)
+    return array.reshape(prod(dims[:axis]) * outer, samples, inner * prod(dims[axis + 1 :]))
 
 
 def samples_first(array: Array, axis: int, outer: int, samples: int) -> Array:
-    """One row for each sample, of an array that has outer * N * inner elements along an axis."""
-    dims = array.shape
-    inner = dims[axis] // (outer * samples)
-    split = array.reshape(prod(dims[:axis]) * outer, samples, inner * prod(dims[axis + 1 :]))
-    return np.ascontiguousarray(split.transpose(1, 0, 2)).reshape(samples, -1)
+    """One row for each sample."""
+    return np.ascontiguousarray(samples_apart(array, axis, outer, samples).transpose(1, 0, 2)).reshape(samples, -1)
 
 
 def growth_of(shape: tuple[int, ...], others: Sequence[tuple[int, ...]], samples: int) -> tuple[int, ...] | None:

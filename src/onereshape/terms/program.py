@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import onnx_ir as ir
 
+from onereshape.terms.bodies import body_of, filled
 from onereshape.terms.call import Body, Call, Record, Value
-from onereshape.terms.conform import check_node, check_results, defaults, schema
+from onereshape.terms.conform import check_node, check_results, defaults, is_known, schema
 from onereshape.terms.hashing import Hashing
 from onereshape.terms.records import RECORDS
 from onereshape.terms.refusal import NotProven
@@ -158,18 +158,19 @@ class _Run:
         found = schema(node.op_type, opset) if not domain else None
         letters = {}
         if not domain:
-            if found is None:
+            if found is not None:
+                letters = check_node(node, found, inputs)
+            elif record is None or is_known(node.op_type):
                 raise NotProven(f"{here}: opset {opset} has no such operator")
-            letters = check_node(node, found, inputs)
         if record is None:
-            body = _function_body(node.op_type, opset) if not domain else None
+            body = body_of(found, opset, node, inputs, there) if found else None
             if body is None:
                 raise NotProven(
                     f"{here}: there is no record of the operator {domain + '.' if domain else ''}{node.op_type}"
                 )
-            return self.function(body, inputs, there, node)
+            return self.function(body, inputs, filled(found, there), node)
 
-        def body_of(name: str) -> Body:
+        def inner(name: str) -> Body:
             graph = there[name].as_graph()
             return lambda fed: self.body(graph, fed, scope, opsets, given)
 
@@ -179,13 +180,13 @@ class _Run:
             found.since_version if found else 1,
             opset,
             tuple(inputs),
-            len(node.outputs),
+            _used(node),
             {
                 **(defaults(found) if found else {}),
                 **{name: _python(each) for name, each in there.items() if each.type not in _GRAPHS},
             },
             self.program.hashing,
-            body_of,
+            inner,
             self.doubts,
             self.program.limits.elements,
             self.samples,
@@ -196,14 +197,20 @@ class _Run:
             results = results[: len(node.outputs)]
         if found:
             check_results(node, found, results, letters)
-        self._doubt(call, record)
         if self.observe is not None and not constant:
             results = list(self.observe(node, results))
+        self._doubt(call, record, results)
         return results
 
-    def _doubt(self, call: Call, record: Record) -> None:
+    def _doubt(self, call: Call, record: Record, results: Sequence[Value]) -> None:
         """An operator that is not known to do the same for every N, or that reads numbers which depend on N."""
         fed = [each for value in call.inputs for each in tensors_of(value)]
+        made = list(tensors_of(tuple(results)))
+        shrinks = any(each.known and each.size and not each.grows for each in made)
+        if shrinks and not record.carries and any(each.known and each.grows for each in fed):
+            call.doubt("makes numbers of a dim that grows with the number of samples")
+        if any(_may_wrap(each) for each in made):
+            call.doubt("a number that depends on the number of samples may not fit its type for others")
         if not record.uniform and any(each.grows or each.depends for each in fed):
             call.doubt("is not known to do the same for every number of samples")
         elif not record.carries and any(each.depends for each in fed):
@@ -222,6 +229,8 @@ class _Run:
         results = self.graph(
             function, dict(zip(function.inputs, filled, strict=True)), function.opset_imports, {**known, **attributes}
         )
+        if len(results) < len(node.outputs):
+            raise NotProven(f"{node.op_type} {node.name}: has {len(node.outputs)} outputs, and the function has not")
         return results[: len(node.outputs)]
 
     def body(
@@ -260,6 +269,20 @@ def tensors_of(value: Value) -> Iterator[Tensor]:
     elif value is not None:
         for each in value:
             yield from tensors_of(each)
+
+
+def _used(node: ir.Node) -> int:
+    """How many outputs a node has, without those behind the last that anyone reads; one at least."""
+    read = [place for place, value in enumerate(node.outputs) if value.uses() or value.is_graph_output()]
+    return max(read, default=0) + 1
+
+
+def _may_wrap(tensor: Tensor) -> bool:
+    """Whether integers that depend on N leave their type while N is not a large number yet."""
+    if not tensor.depends:
+        return False
+    most = 0 if tensor.dtype.bitwidth < 32 else 1 << 20 if tensor.dtype.bitwidth < 64 else 1 << 40
+    return any(part is not None and bool(np.any(np.abs(part) > most)) for part in (tensor.slope, tensor.place))
 
 
 def _elements(value: Value) -> int:
@@ -312,16 +335,3 @@ def _resolved(attribute: ir.Attr, given: Mapping[str, ir.Attr]) -> ir.Attr | Non
 def _python(attribute: ir.Attr) -> Any:
     value = attribute.value
     return list(value) if isinstance(value, (tuple, list)) else value
-
-
-@lru_cache(maxsize=512)
-def _function_body(op: str, opset: int) -> ir.Function | None:
-    """The body that ONNX itself gives for an operator, where it needs no types to be made."""
-    found = schema(op, opset)
-    if found is None or not found.has_function:
-        return None
-    proto = found.function_body if found.since_version == opset else None
-    if proto is None or not proto.node:
-        return None
-    made: ir.Function = ir.from_proto(proto)
-    return made

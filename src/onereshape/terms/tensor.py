@@ -17,6 +17,8 @@ Move = Callable[[Array], Array]
 
 _KEPT: Final = 1 << 20
 """Words of a constant that are kept for its next reader."""
+_LARGEST: Final = (1 << 63) - 1
+"""The largest integer of INT64."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +42,8 @@ class Tensor:
     """Bounds where only some elements have any: the ends of int64 stand for none."""
     growth: tuple[int, ...] = ()
     """By how much each dim grows with N; () where none does."""
+    outer: int = 1
+    """How many times the samples follow one another along the dim that grows."""
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -86,6 +90,10 @@ class Tensor:
         """Whether a dim grows with N."""
         return any(self.growth)
 
+    def inner(self, axis: int) -> int:
+        """How many places of one sample follow one another along a dim that grows; 0 where it does not."""
+        return self.growth[axis] // self.outer if self.growth else 0
+
     def moved(self, move: Move) -> Tensor:
         """The same elements elsewhere, with all that goes beside them; the growth of the dims is found anew."""
         beside: dict[str, Any] = {}
@@ -95,15 +103,36 @@ class Tensor:
         for name in ("slope", "place"):  # those that are left may all be 0
             if beside[name] is not None and not beside[name].any():
                 beside[name] = None
-        return replace(self, **beside, growth=(), _cache={})
+        return replace(self, **beside, growth=(), outer=1, _cache={})
 
-    def hashed(self, hashing: Hashing) -> Words:
-        """A word for each element."""
+    @property
+    def wraps(self) -> bool:
+        """Whether the integers may be what is left of a linear form in their type: nothing shows that it fits."""
+        if not self.is_integer or self.dtype == ir.DataType.INT64:
+            return False  # words are modulo 2^64, as INT64 is
+        return self.low is None if self.values is None else self.dtype == ir.DataType.UINT64
+
+    def linear(self, hashing: Hashing) -> Words:
+        """A word for each element, in which integers are linear; what wraps means a number only in its own type."""
         if self.words is not None:
             return self.words
-        found: Words | None = self._cache.get("words")
+        found: Words | None = self._cache.get("linear")
         if found is None:
             found = hashing.constants(self.array, self.dtype.name)
+            if found.size <= _KEPT:
+                self._cache["linear"] = found
+        return found
+
+    def hashed(self, hashing: Hashing) -> Words:
+        """A word for each element, for functions of it: that of an integer is of its value, whatever its type."""
+        words = self.linear(hashing)
+        if not self.wraps:
+            return words
+        found: Words | None = self._cache.get("words")
+        if found is None:
+            found = hashing.mix(hashing.key("wraps", self.dtype.name), words)
+            if self.values is not None:
+                found = np.where(self.values > _LARGEST, found, words)
             if found.size <= _KEPT:
                 self._cache["words"] = found
         return found
@@ -111,10 +140,14 @@ class Tensor:
     def folded(self, hashing: Hashing, axes: tuple[int, ...]) -> Words:
         """The content along axes; that of a constant is kept."""
         if self.words is not None:
-            return hashing.fold(self.words, axes)
+            return hashing.fold(self.hashed(hashing), axes)
         found: Words | None = self._cache.get(axes)
         if found is None:
-            found = self._cache[axes] = hashing.fold_constants(self.array, self.dtype.name, axes)
+            if self.wraps:
+                found = hashing.fold(self.hashed(hashing), axes)
+            else:
+                found = hashing.fold_constants(self.array, self.dtype.name, axes)
+            self._cache[axes] = found
         return found
 
 
@@ -146,9 +179,18 @@ def numbers(values: Array, dtype: ir.DataType | None = None) -> Tensor:
     return Tensor(ir.DataType.from_numpy(values.dtype) if dtype is None else dtype, values=values)
 
 
+_FARTHEST: Final = 1 << 62
+
+
+def moderate(ends: Array) -> bool:
+    """Whether bounds may be negated, and are the same as INT64."""
+    ends = np.asarray(ends)
+    return not ends.size or bool(ends.max() <= _FARTHEST and ends.min() >= -_FARTHEST)
+
+
 def terms(words: Words, dtype: ir.DataType, low: Array | None = None, high: Array | None = None) -> Tensor:
-    """A tensor of terms; bounds are broadcast."""
-    if low is None or high is None:
+    """A tensor of terms; bounds are broadcast, and left out if they are not far from the ends of INT64."""
+    if low is None or high is None or not (moderate(low) and moderate(high)):
         return Tensor(dtype, words=words)
     low, high = (np.broadcast_to(np.asarray(bound, np.int64), words.shape) for bound in (low, high))
     return Tensor(dtype, words=words, low=low, high=high)

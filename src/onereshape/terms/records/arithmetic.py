@@ -16,16 +16,24 @@ import onnx_ir as ir
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import formed, leaning, place_of, sign_of, slope_of
 from onereshape.terms.hashing import Array, Words
-from onereshape.terms.tensor import Tensor, numbers, terms
+from onereshape.terms.tensor import Tensor, moderate, numbers, terms
 
 _BROADCASTS: Final = 7
 """The opset from which operands are broadcast without being told to."""
+_MANY: Final = {"Max", "Mean", "Min", "Sum"}
+_MANY_BROADCAST: Final = 8
+"""The opset from which operators of many operands do."""
 
 
 def operands(call: Call) -> list[Tensor]:
     """The operands of an elementwise operator, ready to be broadcast."""
     found = call.tensors()
-    if call.version < _BROADCASTS and len(found) == 2:
+    if not found:
+        call.refuse("it has no operands")
+    if call.op in _MANY:
+        if call.version < _MANY_BROADCAST and len({each.shape for each in found}) > 1:
+            call.refuse(f"the dims {[list(each.shape) for each in found]} differ, and it does not broadcast")
+    elif call.version < _BROADCASTS and len(found) == 2:
         found[1] = _placed(call, *found)
     try:
         call.check_size(np.broadcast_shapes(*(each.shape for each in found)))
@@ -60,7 +68,7 @@ def bounded(words: Words, dtype: ir.DataType, low: Any, high: Any) -> Tensor:
         return terms(words, dtype)
     if np.min(low) < info.min or np.max(high) > info.max:
         return terms(words, dtype)
-    return terms(words, dtype, np.asarray(low, np.int64), np.asarray(high, np.int64))
+    return terms(words, dtype, np.asarray(low), np.asarray(high))
 
 
 def bounds(tensor: Tensor) -> tuple[Array | None, Array | None]:
@@ -69,7 +77,8 @@ def bounds(tensor: Tensor) -> tuple[Array | None, Array | None]:
     Bounds say too that a linear form has not wrapped: one that may have gets none, though its type has limits.
     """
     if tensor.values is not None:
-        return tensor.values, tensor.values
+        known = tensor.values.astype(np.int64) if moderate(tensor.values) else None
+        return known, known
     return tensor.low, tensor.high
 
 
@@ -99,12 +108,17 @@ def partly_bounded(tensor: Tensor, low: Array, high: Array, held: Array) -> Tens
     return replace(tensor, least=np.where(held, low, _ENDS.min), most=np.where(held, high, _ENDS.max), _cache={})
 
 
+_LARGEST: Final = (1 << 63) - 1
+"""The largest number that bounds hold."""
 _SAFE: Final = 1 << 31
 """Bounds that may be added and multiplied in int64."""
 
 
-def _small(*arrays: Array | None) -> bool:
-    return all(array is not None and (not array.size or np.abs(array).max() < _SAFE) for array in arrays)
+def small(*arrays: Array | None) -> bool:
+    """Whether bounds are there and may be calculated with."""
+    return all(
+        array is not None and (not array.size or (array.min() > -_SAFE and array.max() < _SAFE)) for array in arrays
+    )
 
 
 def _held(low: Array, high: Array) -> Array:
@@ -142,48 +156,40 @@ def _formed(values: Array, like: Tensor, slope: Any, place: Any) -> Tensor:
 
 
 def _linear(call: Call, left: Tensor, right: Tensor, sign: int) -> Tensor:
-    one, two = left.hashed(call.hashing), right.hashed(call.hashing)
+    one, two = left.linear(call.hashing), right.linear(call.hashing)
     words = np.asarray(one + two if sign > 0 else one - two)
     slope, place = slope_of(left) + sign * slope_of(right), place_of(left) + sign * place_of(right)
     ends = (*bounds(left), *bounds(right))
-    if not _small(*ends):
-        mine, other = each_bounds(left), each_bounds(right)
-        other = other if sign > 0 else (-other[1], -other[0])
-        ends = mine[0] + other[0], mine[1] + other[1]
-        return _wrapping(call, leaning(terms(words, left.dtype), slope, place), *ends, _held(*mine) & _held(*other))
+    if not small(*ends):
+        return _partly(call, left, right, leaning(terms(words, left.dtype), slope, place))
     low, high, first, last = (np.asarray(end, np.int64) for end in ends if end is not None)
     if sign < 0:
         first, last = -last, -first
-    found = bounded(words, left.dtype, low + first, high + last)
-    if found.low is None:
-        return _endless(call, leaning(terms(words, left.dtype), slope, place))
-    return leaning(found, slope, place)
+    return leaning(bounded(words, left.dtype, low + first, high + last), slope, place)
 
 
-def _wrapping(call: Call, found: Tensor, low: Array, high: Array, held: Array) -> Tensor:
-    """A linear form that may wrap, and the bounds of those elements that have some.
+def _partly(call: Call, left: Tensor, right: Tensor, found: Tensor) -> Tensor:
+    """A sum or difference of which some elements may be of any size; those stay linear if one summand is a constant.
 
-    In 64 bits words wrap as it does; in fewer bits it is a function of the form, except where the bounds are within
-    the type.
+    Were they always, 2^63 times anything would be 0 or 2^63.
     """
-    known = partly_bounded(found, low, high, held)
-    if found.dtype in (ir.DataType.INT64, ir.DataType.UINT64) or not found.size:
-        return known
-    mixed = call.hashing.mix(call.hashing.key("wraps", found.dtype.name), found.array)
-    if known.least is None or known.most is None:
-        if found.depends:
-            call.doubt("a number that depends on the number of samples may wrap")
-        return terms(mixed, found.dtype)
-    safe = (known.least > _ENDS.min) & (known.most < _ENDS.max)
-    if np.any(np.logical_not(safe) & ((slope_of(found) != 0) | (place_of(found) != 0))):
-        call.doubt("a number that depends on the number of samples may wrap")
-    return replace(known, words=np.where(safe, found.array, mixed), _cache={})
+    mine, other = each_bounds(left), each_bounds(right)
+    other = other if call.op == "Add" else (-other[1], -other[0])
+    held = _held(*mine) & _held(*other)
+    safe = held | (mine[0] == mine[1]) | (other[0] == other[1])
+    return partly_bounded(_opaque(call, left, right, found, safe), mine[0] + other[0], mine[1] + other[1], held)
 
 
-def _endless(call: Call, found: Tensor) -> Tensor:
-    """A linear form of which no bounds are known."""
-    ends = each_bounds(terms(found.array, found.dtype))
-    return _wrapping(call, found, *ends, np.zeros(found.shape, bool))
+def _opaque(call: Call, left: Tensor, right: Tensor, found: Tensor, safe: Array) -> Tensor:
+    """Linear forms, but functions of both operands where that is not safe."""
+    if np.all(safe):
+        return found
+    unsafe = np.broadcast_to(np.logical_not(safe), found.shape)
+    if np.any(unsafe & ((slope_of(found) != 0) | (place_of(found) != 0))):
+        call.doubt("calculates with numbers that depend on the number of samples and data that have no bounds")
+    one, two = left.hashed(call.hashing), right.hashed(call.hashing)
+    mixed = (call.hashing.mix if call.op == "Sub" else call.hashing.blend)(call.key(), one, two)
+    return replace(found, words=np.where(unsafe, mixed, found.array), _cache={})
 
 
 def _mul(call: Call) -> Sequence[Tensor]:
@@ -201,24 +207,27 @@ def _mul(call: Call) -> Sequence[Tensor]:
         if factor.depends:
             call.doubt("multiplies data with a number that depends on the number of samples")
         times = factor.array.astype(np.int64)
-        words = np.asarray(other.hashed(call.hashing) * times.astype(np.uint64))
+        words = np.asarray(other.linear(call.hashing) * times.astype(np.uint64))
         slope, place = slope_of(other) * times, place_of(other) * times
         low, high = bounds(other)
-        if low is None or high is None or not _small(low, high, times):
+        if low is None or high is None or not small(low, high, times):
             found = leaning(terms(words, left.dtype), slope, place)
-            one, safe = each_bounds(other), np.abs(times) < _SAFE
-            low, high = np.minimum(one[0] * times, one[1] * times), np.maximum(one[0] * times, one[1] * times)
-            low, high = np.where(times == 0, 0, low), np.where(times == 0, 0, high)
-            return [_wrapping(call, found, low, high, (safe & _held(*one)) | (times == 0))]
+            one = each_bounds(other)
+            held = _held(*one) & (np.abs(times) < _SAFE)
+            low, high = (np.where(held, end, 0) * np.where(held, times, 0) for end in one)
+            low, high = np.minimum(low, high), np.maximum(low, high)
+            held = (held & _held(low, high)) | (times == 0)
+            safe = held | (np.abs(times) <= 1)
+            return [partly_bounded(_opaque(call, left, right, found, safe), low, high, held)]
         ends = np.asarray(low, np.int64) * times, np.asarray(high, np.int64) * times
-        found = bounded(words, left.dtype, np.minimum(*ends), np.maximum(*ends))
-        if found.low is None:
-            return [_endless(call, leaning(terms(words, left.dtype), slope, place))]
-        return [leaning(found, slope, place)]
+        low, high = np.minimum(*ends), np.maximum(*ends)
+        if not small(low, high):
+            safe = _held(low, high) | (np.abs(times) <= 1)
+            return [_opaque(call, left, right, leaning(terms(words, left.dtype), slope, place), safe)]
+        return [leaning(bounded(words, left.dtype, low, high), slope, place)]
     if left.depends or right.depends:
         call.doubt("multiplies data with a number that depends on the number of samples")
-    key = call.key(left.dtype.name) if left.is_integer else call.key()  # integers wrap as their type does
-    return [terms(call.hashing.blend(key, call.words(0), _words(call, right)), left.dtype)]
+    return [terms(call.hashing.blend(call.key(), call.words(0), _words(call, right)), left.dtype)]
 
 
 def _neg(call: Call) -> Sequence[Tensor]:
@@ -231,17 +240,18 @@ def _neg(call: Call) -> Sequence[Tensor]:
     if not data.is_integer:
         return [call.mixed(data.dtype, call.key(), call.words(0))]
     low, high = bounds(data)
-    words = np.asarray(np.uint64(0) - call.words(0))
+    if not small(low, high):
+        low = high = None
+    words = np.asarray(np.uint64(0) - data.linear(call.hashing))
     found = bounded(words, data.dtype, None if high is None else -high, None if low is None else -low)
-    slope, place = np.negative(slope_of(data)), np.negative(place_of(data))
-    leaned = leaning(found, slope, place)
-    return [_endless(call, leaned) if found.low is None else leaned]
+    return [leaning(found, np.negative(slope_of(data)), np.negative(place_of(data)))]
 
 
 def truncated(left: Array, right: Array) -> Array:
     """Integers divided towards zero, as C does."""
-    quotient = np.abs(left) // np.abs(right)
-    return np.asarray(np.where((left < 0) != (right < 0), -quotient, quotient)).astype(left.dtype)
+    quotient = np.floor_divide(left, right)
+    short = (quotient * right != left) & ((left < 0) != (right < 0))
+    return np.asarray(np.where(short, quotient + 1, quotient)).astype(left.dtype)
 
 
 def _div(call: Call) -> Sequence[Tensor]:
@@ -297,9 +307,11 @@ def _divided(call: Call, left: Tensor, right: Tensor) -> Tensor:
 def _mod(call: Call) -> Sequence[Tensor]:
     left, right = operands(call)
     fmod = call.attribute("fmod", 0)
+    if not fmod and not left.is_integer:
+        call.refuse("takes the remainder of floats, and is not told to do it as C does")
     if left.known and right.known:
         if not left.is_integer:
-            return [numbers(np.asarray((np.fmod if fmod else np.mod)(left.array, right.array)), left.dtype)]
+            return [numbers(np.asarray(np.fmod(left.array, right.array)), left.dtype)]
         if not np.all(right.array):
             call.refuse("divides an integer by 0")
         return [_remainder(call, left, right, fmod)]
@@ -325,7 +337,7 @@ def modulo(call: Call, data: Tensor, divisor: Array) -> Tensor:
     words = call.hashing.mix(call.hashing.key("Mod", 0), data.hashed(call.hashing), constant)
     turns = low // divisor
     within = turns == high // divisor
-    words = np.where(within, data.hashed(call.hashing) - turns.astype(np.uint64) * constant, words)
+    words = np.where(within, data.linear(call.hashing) - turns.astype(np.uint64) * constant, words)
     first = np.where(within, low - turns * divisor, 0)
     last = np.where(within, high - turns * divisor, divisor - 1)
     words = np.where(first == last, first.astype(np.uint64) * call.hashing.unit, words)
@@ -352,15 +364,24 @@ def _remainder(call: Call, left: Tensor, right: Tensor, fmod: int) -> Tensor:
     return numbers(values, left.dtype)
 
 
+def ambiguous(tensor: Tensor) -> bool:
+    """Whether engines pick as they like among these numbers and others: where there is a NaN or a negative zero."""
+    if not tensor.known or not tensor.dtype.is_floating_point():
+        return False
+    values = tensor.array.astype(np.float64)
+    return bool(np.any(np.isnan(values)) or np.any((values == 0) & np.signbit(values)))
+
+
 def _extreme(call: Call) -> Sequence[Tensor]:  # noqa: PLR0911 - one case after the other
     found = operands(call)
     pick: Callable[..., Any] = np.minimum if call.op == "Min" else np.maximum
     if len(found) == 1:
         return found
-    if not all(each.known for each in found):
+    if not all(each.known and not ambiguous(each) for each in found):
         if any(each.depends for each in found):
             call.doubt("picks one of numbers that depend on the number of samples")
-        words = terms(call.hashing.blend(call.key(), *(each.hashed(call.hashing) for each in found)), found[0].dtype)
+        join = call.hashing.blend if found[0].is_integer else call.hashing.mix  # of 0.0 and -0.0 either may be larger
+        words = terms(join(call.key(), *(each.hashed(call.hashing) for each in found)), found[0].dtype)
         if not found[0].is_integer or len(found) != 2:
             return [words]
         ends = [bounds(each) for each in found]
@@ -386,11 +407,10 @@ def _extreme(call: Call) -> Sequence[Tensor]:  # noqa: PLR0911 - one case after 
 
 
 def _sum(call: Call) -> Sequence[Tensor]:
-    """Sum and Mean of many: floats only."""
+    """Sum and Mean of many: floats only, which two may be added in any order and more may not."""
     found = operands(call)
-    return [
-        terms(call.hashing.blend(call.key(len(found)), *(each.hashed(call.hashing) for each in found)), found[0].dtype)
-    ]
+    join = call.hashing.blend if len(found) == 2 else call.hashing.mix
+    return [terms(join(call.key(len(found)), *(each.hashed(call.hashing) for each in found)), found[0].dtype)]
 
 
 RECORDS: Final[dict[str, Record]] = {

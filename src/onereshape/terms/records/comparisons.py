@@ -11,7 +11,6 @@ import onnx_ir as ir
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import formed, leaning, place_of, sign_of, slope_of
 from onereshape.terms.records.arithmetic import bounds, operands
-from onereshape.terms.records.pointwise import wrapping
 from onereshape.terms.tensor import Tensor, numbers, terms
 
 _COMPARED: Final[dict[str, Any]] = {
@@ -42,10 +41,18 @@ def _compare(call: Call) -> Sequence[Tensor]:
             words = call.hashing.blend(call.key(), call.words(0), right.hashed(call.hashing))
             return [terms(words, ir.DataType.BOOL)]
         return [call.mixed(ir.DataType.BOOL, call.key(), call.words(0), right.hashed(call.hashing))]
-    found = np.asarray(function(left.array, right.array))
+    found = np.asarray(function(_plain(left), _plain(right)))
     if (left.depends or right.depends) and not _decided(call, left, right):
         call.doubt("compares a number that depends on the number of samples")
     return [numbers(found, ir.DataType.BOOL)]
+
+
+def _plain(tensor: Tensor) -> Any:
+    """Numbers, or texts that are all of one kind: bytes."""
+    if tensor.dtype != ir.DataType.STRING:
+        return tensor.array
+    texts = [each if isinstance(each, bytes) else str(each).encode() for each in tensor.array.ravel()]
+    return np.array([*texts, None], object)[:-1].reshape(tensor.shape)
 
 
 def _decided(call: Call, left: Tensor, right: Tensor) -> bool:
@@ -69,12 +76,12 @@ def _not(call: Call) -> Sequence[Tensor]:
     data = call.tensor(0)
     if data.values is not None:
         return [numbers(np.asarray(np.invert(data.values)), data.dtype)]
-    return [call.mixed(data.dtype, call.key(*wrapping(data)), call.words(0))]
+    return [call.mixed(data.dtype, call.key(), call.words(0))]
 
 
 def _shift(call: Call) -> Sequence[Tensor]:
     left, right = operands(call)
-    key = call.key(call.attribute("direction"), *wrapping(left))
+    key = call.key(call.attribute("direction"))
     return [call.mixed(left.dtype, key, call.words(0), right.hashed(call.hashing))]
 
 
@@ -93,14 +100,15 @@ def _where(call: Call) -> Sequence[Tensor]:
         place = np.where(chosen, place_of(left), place_of(right))
         if left.known and right.known:
             return [formed(np.where(chosen, left.array, right.array), left.dtype, slope, place)]
-        words = np.where(chosen, left.hashed(call.hashing), right.hashed(call.hashing))
+        words = np.where(chosen, left.linear(call.hashing), right.linear(call.hashing))
         ends = [bounds(each) if each.is_integer else (None, None) for each in (left, right)]
         low, high = (_chosen(chosen, ends[0][side], ends[1][side]) for side in (0, 1))
         found = terms(words, left.dtype, low, high)
         return [leaning(found, slope, place)]
     if left.depends or right.depends:
         call.doubt("chooses by data between numbers that depend on the number of samples")
-    found = call.mixed(left.dtype, call.key(), call.words(0), left.hashed(call.hashing), right.hashed(call.hashing))
+    parts = [each.hashed(call.hashing) for each in (condition, left, right)]
+    found = call.mixed(left.dtype, call.key(op="Where"), *parts)
     if not left.is_integer:
         return [found]
     ends = [bounds(each) for each in (left, right)]

@@ -14,6 +14,7 @@ import onnx_ir as ir
 
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.hashing import Words
+from onereshape.terms.records.arithmetic import bounds
 from onereshape.terms.records.pointwise import cast
 from onereshape.terms.tensor import Tensor, numbers, terms
 
@@ -129,7 +130,11 @@ def centred(call: Call, data: Tensor, zero: Tensor | None) -> Tensor:
     point = cast(call, zero, ir.DataType.INT32)
     if wide.values is not None and point.values is not None:
         return numbers(np.subtract(wide.values, point.values), ir.DataType.INT32)
-    return terms(np.asarray(wide.hashed(call.hashing) - point.hashed(call.hashing)), ir.DataType.INT32)
+    words = np.asarray(wide.linear(call.hashing) - point.linear(call.hashing))
+    (low, high), (first, last) = bounds(wide), bounds(point)
+    if low is None or high is None or first is None or last is None:
+        return terms(words, ir.DataType.INT32)
+    return terms(words, ir.DataType.INT32, low - last, high - first)
 
 
 def _matmul_integer(call: Call) -> Sequence[Tensor]:

@@ -36,7 +36,7 @@ def merged(call: Call, parts: Sequence[Tensor], together: Together) -> Tensor:
             )
     if all(each.known for each in parts):
         return Tensor(kind, values=together([each.array for each in parts]), **beside)
-    found = Tensor(kind, words=together([each.hashed(call.hashing) for each in parts]), **beside)
+    found = Tensor(kind, words=together([each.linear(call.hashing) for each in parts]), **beside)
     if not kind.is_integer():
         return found
     ends = [each_bounds(each) for each in parts]

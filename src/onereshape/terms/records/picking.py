@@ -19,7 +19,7 @@ from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import place_of, slope_of
 from onereshape.terms.hashing import Array, Words
 from onereshape.terms.records.arithmetic import bounds, each_bounds, modulo
-from onereshape.terms.tensor import Tensor, terms
+from onereshape.terms.tensor import Tensor, moderate, terms
 
 _BOXES: Final = 1 << 14
 """Different ranges that the indices of one node may have."""
@@ -33,19 +33,27 @@ def places(call: Call, index: Tensor, length: int) -> Array:
     return np.where(found < 0, found + length, found)
 
 
-def check_index(call: Call, index: Tensor, growth: int) -> None:
+def check_index(call: Call, index: Tensor, data: Tensor, axis: int) -> None:
     """Doubts an index that need not pick of its own sample for every N.
 
-    Along a dim of p * N * q it is c + slope * N + place * s with place = q, and slope a multiple of it; that c is
-    within [0, q) shows at N = 1.
+    Along a dim of p * N * q it is c + slope * N + q * s, with slope a multiple of q below p * q and c within [0, q):
+    at the first sample c is not below 0, and at the last it does not reach the next round.
     """
     slope, place = np.asarray(slope_of(index)), np.asarray(place_of(index))
-    if not growth:
+    inner = data.inner(axis)
+    if not inner:
         if np.any(slope) or np.any(place):
             call.doubt("picks by a number that depends on the number of samples")
         return
-    if index.size and (not np.all(place > 0) or np.any(slope % np.maximum(place, 1)) or np.any(slope < 0)):
+    low, high = each_bounds(index)
+    if not index.size:
+        return
+    if not (moderate(low) and moderate(high)) or np.any(place != inner):
         call.doubt("picks fixed places of a dim that grows with the number of samples")
+    elif np.any(slope % inner) or np.any(slope < 0) or np.any(slope > data.growth[axis] - inner):
+        call.doubt("picks places of a dim that need not be there for another number of samples")
+    elif np.any(low - slope * call.samples < 0) or np.any(high - slope * call.samples >= inner * call.samples):
+        call.doubt("picks places of a dim that need not be the sample's own for another number of samples")
 
 
 def growth_of(tensor: Tensor, axis: int) -> int:
@@ -91,7 +99,7 @@ def reach(call: Call, index: Tensor, lengths: Sequence[int]) -> Reach:
         numbers = [places(call, column(index, axis), length) for axis, length in enumerate(lengths)]
         low = np.stack(numbers, -1)
         return Reach(low, low, (np.zeros(low.shape[:-1], np.uint64),) * len(lengths))
-    parts = [_bounded(call, column(index, axis), length) for axis, length in enumerate(lengths)]
+    parts = [windows(call, column(index, axis), length) for axis, length in enumerate(lengths)]
     low, high = (np.stack([part[side] for part in parts], -1) for side in (1, 2))
     columns = [np.where(low[..., axis] == high[..., axis], np.uint64(0), part[0]) for axis, part in enumerate(parts)]
     return Reach(low, high, tuple(columns))
@@ -102,7 +110,7 @@ def column(index: Tensor, axis: int) -> Tensor:
     return index.moved(lambda array: array[..., axis])
 
 
-def _bounded(call: Call, index: Tensor, length: int) -> tuple[Words, Array, Array]:
+def windows(call: Call, index: Tensor, length: int) -> tuple[Words, Array, Array]:
     """Words of data-dependent indices counted from their lower bounds, and their bounds."""
     if not index.size or length == 1:
         nothing = np.zeros(index.shape, np.int64)
@@ -151,7 +159,7 @@ class Source:
             box = tuple(slice(start, end + 1) for start, end in zip(first, last, strict=True))
             part = self.data.moved(lambda array: array[(slice(None),) * self.axis + box])
         if all(start == end for start, end in zip(first, last, strict=True)):
-            return part.hashed(self.call.hashing)
+            return part.linear(self.call.hashing)
         return part.folded(self.call.hashing, axes)
 
 
@@ -184,7 +192,7 @@ def _gather(call: Call) -> Sequence[Tensor]:
     axis = call.axis(call.attribute("axis", 0), data.rank)
     shape = (*data.shape[:axis], *index.shape, *data.shape[axis + 1 :])
     call.check_size(shape)
-    check_index(call, index, growth_of(data, axis))
+    check_index(call, index, data, axis)
     found = reach(call, columned(index), data.shape[axis : axis + 1])
     if found.settled:
         picked = found.low[..., 0]
@@ -218,7 +226,7 @@ def _gather_elements(call: Call) -> Sequence[Tensor]:
     data, index = call.tensor(0), call.tensor(1)
     axis = call.axis(call.attribute("axis", 0), data.rank)
     check_around(call, data, index, axis)
-    check_index(call, index, growth_of(data, axis))
+    check_index(call, index, data, axis)
     part = cut_around(index.shape, axis)
     if data.shape != tuple(data.shape[other] if other == axis else dim for other, dim in enumerate(index.shape)):
         data = data.moved(lambda array: array[part])
@@ -246,7 +254,7 @@ def _gather_nd(call: Call) -> Sequence[Tensor]:
     shape = (*index.shape[:-1], *data.shape[lead + width :])
     call.check_size(shape)
     for place in range(width):
-        check_index(call, column(index, place), growth_of(data, lead + place))
+        check_index(call, column(index, place), data, lead + place)
     source = Source(call, data, lead, width)
     found = reach(call, index, source.lengths)
     rows = (prod(index.shape[:lead]), prod(index.shape[lead:-1]))

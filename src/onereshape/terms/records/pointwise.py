@@ -10,7 +10,8 @@ import onnx_ir as ir
 
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import formed, leaning, place_of, slope_of
-from onereshape.terms.records.arithmetic import bounded, bounds, operands
+from onereshape.terms.hashing import Array
+from onereshape.terms.records.arithmetic import ambiguous, bounded, bounds, operands, small
 from onereshape.terms.tensor import Tensor, numbers, terms
 
 _PLAIN: Final = (
@@ -31,6 +32,11 @@ _EXACT: Final[dict[str, Any]] = {
 }
 """Done on numbers, as there is one right answer."""
 
+_WHOLE: Final = 1 << 53
+"""Integers up to this one are numbers of DOUBLE too."""
+_LONG: Final = 1 << 10
+"""Exponents that are not worth a thought."""
+
 _IGNORED: Final = {"consumed_inputs"}
 """A hint of the first opset."""
 
@@ -48,20 +54,15 @@ def _plain(call: Call) -> Sequence[Tensor]:
 
 def _exact(call: Call) -> Sequence[Tensor]:
     data = call.tensor(0)
-    if data.values is not None:
+    if data.values is not None and not (call.op in {"Relu", "Sign"} and ambiguous(data)):
         return [numbers(np.asarray(_EXACT[call.op](data.values)).astype(data.values.dtype), data.dtype)]
-    found = call.mixed(data.dtype, call.key(*wrapping(data)), call.words(0))
+    found = call.mixed(data.dtype, call.key(), call.words(0))
     low, high = bounds(data) if data.is_integer else (None, None)
-    if call.op in {"Relu", "Abs"} and low is not None and high is not None:
+    if call.op in {"Relu", "Abs"} and low is not None and high is not None and small(low, high):
         floor = np.maximum(low, 0) if call.op == "Relu" else np.zeros((), np.int64)
         top = np.maximum(high, 0) if call.op == "Relu" else np.maximum(np.abs(low), np.abs(high))
         return [bounded(found.array, data.dtype, floor, top)]
     return [found]
-
-
-def wrapping(data: Tensor) -> tuple[str, ...]:
-    """The type of integers, which words do not tell: what overflows or is done on bits depends on it."""
-    return (data.dtype.name,) if data.is_integer else ()
 
 
 def _is(call: Call) -> Sequence[Tensor]:
@@ -96,6 +97,8 @@ def cast(call: Call, data: Tensor, kind: ir.DataType) -> Tensor:  # noqa: C901, 
     if kind == data.dtype:
         return data
     saturates = () if call.attribute("saturate", 1) else ("wraps",)
+    if kind == ir.DataType.FLOAT8E8M0:
+        saturates = (*saturates, call.attribute("round_mode", "up"))
     if data.values is not None and ir.DataType.STRING not in (kind, data.dtype) and not _odd(data, kind):
         values = data.values.astype(kind.numpy())
         if not data.depends:
@@ -106,7 +109,8 @@ def cast(call: Call, data: Tensor, kind: ir.DataType) -> Tensor:  # noqa: C901, 
         return numbers(values, kind)
     if data.depends and not (data.is_integer and kind.is_integer()):
         call.doubt("casts a number that depends on the number of samples")
-    words = call.hashing.mix(call.hashing.key("Cast", kind.name, *saturates), data.hashed(call.hashing))
+    key = call.hashing.key("Cast", kind.name, *saturates, call.attribute("round_mode", "up"))
+    words = call.hashing.mix(key, data.hashed(call.hashing))
     if not kind.is_integer():
         return terms(words, kind)
     if data.dtype == ir.DataType.BOOL:
@@ -129,7 +133,11 @@ def _odd(data: Tensor, kind: ir.DataType) -> bool:
         values = data.array.astype(np.float64)
         if limits is None or not np.all(np.isfinite(values)):
             return True
-        return bool(values.size and (values.min() < limits.min or values.max() > limits.max))
+        return bool(values.size and (values.min() < limits.min or values.max() >= float(int(limits.max) + 1)))
+    if kind in {ir.DataType.FLOAT16, ir.DataType.BFLOAT16}:  # some engines round to FLOAT first
+        if data.dtype == ir.DataType.BOOL:
+            return False
+        return not np.array_equal(data.array.astype(np.float32).astype(data.array.dtype), data.array)
     return kind.is_integer() and kind.bitwidth < 8
 
 
@@ -153,10 +161,11 @@ def _clip(call: Call) -> Sequence[Tensor]:
         end = limit.moved(lambda array: array.reshape(()))
         if data.depends or end.depends:
             call.doubt("clips by a number that depends on the number of samples")
-        if found.values is not None and end.values is not None:
+        if found.values is not None and end.values is not None and not ambiguous(found) and not ambiguous(end):
             found = numbers(np.asarray(pick(found.values, end.values)).astype(found.values.dtype), data.dtype)
             continue
-        words = call.hashing.blend(call.hashing.key(name), found.hashed(call.hashing), end.hashed(call.hashing))
+        join = call.hashing.blend if data.is_integer else call.hashing.mix
+        words = join(call.hashing.key(name), found.hashed(call.hashing), end.hashed(call.hashing))
         low, high = bounds(found) if data.is_integer else (None, None)
         if data.is_integer and end.values is not None:
             least = np.iinfo(data.dtype.numpy()).min if low is None else low
@@ -167,24 +176,29 @@ def _clip(call: Call) -> Sequence[Tensor]:
     return [found]
 
 
+def _natural(exponents: Array) -> bool:
+    return bool(np.all(exponents >= 0) and np.all(exponents < _LONG))
+
+
 def _pow(call: Call) -> Sequence[Tensor]:
     left, right = operands(call)
-    if (
-        left.values is not None
-        and right.values is not None
-        and left.is_integer
-        and right.is_integer
-        and np.all(right.values >= 0)
-    ):
-        return [numbers(np.asarray(np.power(left.values, right.values)).astype(left.values.dtype), left.dtype)]
-    return [call.mixed(left.dtype, call.key(*wrapping(left)), call.words(0), right.hashed(call.hashing))]
+    if left.known and right.known and left.is_integer and right.is_integer and _natural(right.array):
+        rough = np.power(np.abs(left.array.astype(np.float64)), right.array)
+        if np.all(rough < min(_WHOLE, np.iinfo(left.dtype.numpy()).max)):  # some engines calculate in DOUBLE
+            exact = np.power(left.array.astype(np.int64), right.array.astype(np.int64))
+            return [numbers(np.asarray(exact).astype(left.array.dtype), left.dtype)]
+    return [call.mixed(left.dtype, call.key(), call.words(0), right.hashed(call.hashing))]
 
 
 def _prelu(call: Call) -> Sequence[Tensor]:
     data, slope = call.tensor(0), call.tensor(1)
     if call.version < 7 and slope.rank == 1 and slope.size > 1:
         slope = slope.moved(lambda array: array.reshape(-1, *[1] * (data.rank - 2)))
-    if np.broadcast_shapes(data.shape, slope.shape) != data.shape:
+    try:
+        fits = np.broadcast_shapes(data.shape, slope.shape) == data.shape
+    except ValueError:
+        fits = False
+    if not fits:
         call.refuse("its slope does not broadcast to its data")
     return [call.mixed(data.dtype, call.key(), call.words(0), slope.hashed(call.hashing))]
 
@@ -194,9 +208,9 @@ def _dropout(call: Call) -> Sequence[Tensor]:
     trains = bool(call.scalar(2)) if call.has(2) else call.version < 7 and not call.attribute("is_test", 0)
     if trains:
         call.refuse("is random in training")
+    if call.version < 12 and call.outputs > 1:
+        call.refuse("it is not said what its mask is where nothing is dropped")
     kept = numbers(np.broadcast_to(np.True_, data.shape), ir.DataType.BOOL)
-    if call.version < 10:
-        kept = cast(call, kept, data.dtype)
     return [data, kept][: call.outputs]
 
 

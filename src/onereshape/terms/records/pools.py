@@ -13,7 +13,16 @@ from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import leaning, place_of, slope_of
 from onereshape.terms.hashing import Words
 from onereshape.terms.records.arithmetic import bounds
-from onereshape.terms.records.sliding import Windows, check_growth, contents, padded, pads_of, sizes, windows_of
+from onereshape.terms.records.sliding import (
+    Windows,
+    automatic,
+    check_growth,
+    contents,
+    padded,
+    pads_of,
+    sizes,
+    windows_of,
+)
 from onereshape.terms.tensor import Tensor, terms
 
 
@@ -24,6 +33,8 @@ def _windows(call: Call, data: Tensor) -> list[Windows]:
         call.refuse("has no kernel_shape")
     kernel = sizes(call, "kernel_shape", data.rank - 2)
     found = windows_of(call, data.shape[2:], kernel, ceil=bool(call.attribute("ceil_mode", 0)))
+    if automatic(call).startswith("SAME") and any(each.dilation > 1 for each in found):
+        call.refuse("is padded to the same size and has gaps, which engines do not count alike")
     check_growth(call, data, found)
     return found
 
@@ -96,7 +107,7 @@ def _max_unpool(call: Call) -> Sequence[Tensor]:
     ]
     shape = (*data.shape[:2], *places)
     call.check_size(shape)
-    if call.has(2) and tuple(call.integers(2)) != shape:
+    if call.has(2) and tuple(call.integers(2, sized=True)) != shape:
         call.refuse(f"its output_shape is not {list(shape)}, and it is not said how it is filled")
     plane = prod(places)
     first = (np.arange(prod(data.shape[:2])) * plane).reshape(*data.shape[:2], *[1] * count)

@@ -22,7 +22,11 @@ _SLICES_BY_INPUT: Final = 10
 
 def _reshape(call: Call) -> Sequence[Tensor]:
     data = call.tensor(0)
-    target = call.integers(1) if call.version >= _TARGET_IS_INPUT else [int(each) for each in call.attribute("shape")]
+    target = (
+        call.integers(1, sized=True)
+        if call.version >= _TARGET_IS_INPUT
+        else [int(each) for each in call.attribute("shape")]
+    )
     copies = not call.attribute("allowzero", 0)
     if target.count(-1) > 1 or any(each < -1 for each in target):
         call.refuse(f"the target {target} is none")
@@ -111,7 +115,7 @@ def _unsqueeze(call: Call) -> Sequence[Tensor]:
 
 
 def _expand(call: Call) -> Sequence[Tensor]:
-    data, target = call.tensor(0), call.integers(1)
+    data, target = call.tensor(0), call.integers(1, sized=True)
     if any(each < 0 for each in target):
         call.refuse(f"the target {target} is none")
     try:
@@ -128,7 +132,7 @@ def _tile(call: Call) -> Sequence[Tensor]:
         count, axis = call.scalar(1), call.axis(int(call.scalar(2)), data.rank)
         repeats = [int(count) if each == axis else 1 for each in range(data.rank)]
     else:
-        repeats = call.integers(1)
+        repeats = call.integers(1, sized=True)
     if len(repeats) != data.rank or any(each < 0 for each in repeats):
         call.refuse(f"the repeats {repeats} do not go with the dims {list(data.shape)}")
     call.check_size([dim * each for dim, each in zip(data.shape, repeats, strict=True)])
@@ -162,7 +166,7 @@ def _split(call: Call) -> Sequence[Tensor]:
     whole = data.shape[axis]
     sizes: Sequence[int]
     if call.has(1):
-        sizes = call.integers(1)
+        sizes = call.integers(1, sized=True)
     elif call.attribute("split") is not None:
         sizes = [int(each) for each in call.attribute("split")]
     else:
@@ -193,7 +197,7 @@ def _slice(call: Call) -> Sequence[Tensor]:
         steps: list[int] = [1] * len(starts)
         leaning: list[list[int]] = [[0] * len(starts), [0] * len(starts)]
     else:
-        starts, ends = call.integers(1), call.integers(2)
+        starts, ends = call.integers(1, sized=True), call.integers(2, sized=True)
         axes = call.integers(3) if call.has(3) else None
         steps = call.integers(4) if call.has(4) else [1] * len(starts)
         leaning = [_slopes(call, place) for place in (1, 2)]
@@ -204,6 +208,8 @@ def _slice(call: Call) -> Sequence[Tensor]:
     for axis, start, end, step, lean in zip(places, starts, ends, steps, zip(*leaning, strict=True), strict=True):
         if step == 0:
             call.refuse("a step is 0")
+        if step < 0 and end in _ENDS:
+            call.refuse("goes backwards to the largest number, which engines take for the start")
         if (data.growth and data.growth[axis]) or any(lean):
             _check_uniform(call, data, axis, [(start, lean[0]), (end, lean[1])], step)
         parts[axis] = _part(data.shape[axis], start, end, step)
@@ -225,6 +231,7 @@ def _part(dim: int, start: int, end: int, step: int) -> slice:
     return slice(start, None if end < 0 else end, step)
 
 
+_ENDS: Final = ((1 << 31) - 1, (1 << 63) - 1)
 _FAR: Final = 1 << 31
 """An end that stands for the end: no dim is as large."""
 
@@ -237,7 +244,7 @@ def _check_uniform(call: Call, data: Tensor, axis: int, ends: Sequence[tuple[int
         call.doubt("cuts a dim in a way that is not the same for every number of samples")
         return
     for value, slope in ends:
-        whole = value == slope * call.samples and 0 <= slope <= growth
+        whole = value == slope * call.samples and 0 <= slope <= growth and not slope % max(data.inner(axis), 1)
         if not whole and not (value >= _FAR and not slope):
             call.doubt("cuts a dim in a way that is not the same for every number of samples")
 

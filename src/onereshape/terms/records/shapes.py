@@ -57,7 +57,7 @@ def _size(call: Call) -> Sequence[Tensor]:
 
 
 def _constant_of_shape(call: Call) -> Sequence[Tensor]:
-    dims = call.integers(0)
+    dims = call.integers(0, sized=True)
     call.check_size(dims)
     value = call.attribute("value")
     if value is None:

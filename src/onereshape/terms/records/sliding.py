@@ -86,10 +86,15 @@ def windows_of(call: Call, dims: Sequence[int], kernel: Sequence[int], *, ceil: 
         reach = (width - 1) * dilation + 1
         if how.startswith("SAME"):
             number = -(-size // stride)
-            begin, end = halves(max((number - 1) * stride + reach - size, 0), upper=how == "SAME_UPPER")
+            needed = (number - 1) * stride + reach - size
+            if needed < 0 and call.op.endswith("Pool"):
+                call.refuse("has less than no padding, which not all take for none")
+            begin, end = halves(max(needed, 0), upper=how == "SAME_UPPER")
         else:
             begin, end = pad
-            number = _count(call, size + begin + end - reach, stride, size + begin, ceil=ceil and not how)
+            number = _count(call, size + begin + end - reach, stride, size + begin, ceil=ceil)
+            if how and (size - reach) // stride + 1 != number:
+                call.refuse("rounds up without padding, which is not what all do")
         if number < 1:
             call.refuse("it has no windows")
         found.append(Windows(size, width, stride, dilation, begin, end, number))

@@ -1,0 +1,132 @@
+"""Where Resize reads: the coordinates of each place of the answer along one axis, as fractions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil, floor
+from typing import Final
+
+import numpy as np
+
+HALF: Final = Fraction(1, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One axis that is resized."""
+
+    before: int
+    """Its dim."""
+    after: int
+    scale: Fraction
+    """As it is given, or the ratio of the dims."""
+    start: Fraction = Fraction(0)
+    """Of the region, where there is one."""
+    end: Fraction = Fraction(1)
+
+    @property
+    def scales(self) -> tuple[Fraction, ...]:
+        """The scale that is given and that of the dims: the specification says the latter, engines take the former."""
+        ratio = Fraction(self.after, self.before)
+        return (ratio,) if ratio == self.scale else (self.scale, ratio)
+
+    def keeps(self, transformation: str) -> bool:
+        """Whether it is as it was."""
+        if transformation == "tf_half_pixel_for_nn":
+            return False
+        region = transformation != "tf_crop_and_resize" or (self.start == 0 and self.end == 1)
+        return region and self.after == self.before and (self.scale == 1 or transformation == "align_corners")
+
+    def original(  # noqa: PLR0911 - one for each transformation
+        self, transformation: str, place: Fraction, scale: Fraction
+    ) -> Fraction:
+        last = self.before - 1
+        match transformation:
+            case "half_pixel":
+                return (place + HALF) / scale - HALF
+            case "half_pixel_symmetric":
+                adjustment = Fraction(self.after) / (scale * self.before)
+                return Fraction(self.before, 2) * (1 - adjustment) + (place + HALF) / scale - HALF
+            case "pytorch_half_pixel":
+                return (place + HALF) / scale - HALF if self.after > 1 else Fraction(0)
+            case "align_corners":
+                return place * last / (self.after - 1) if self.after > 1 else Fraction(0)
+            case "tf_half_pixel_for_nn":
+                return (place + HALF) / scale
+            case "tf_crop_and_resize":
+                if self.after == 1:
+                    return HALF * (self.start + self.end) * last
+                return self.start * last + place * (self.end - self.start) * last / (self.after - 1)
+            case _:
+                return place / scale
+
+    def slack(self, transformation: str, coordinate: Fraction) -> Fraction:
+        """By how much an engine may miss a coordinate: not at all where floats hold it and the scale."""
+        sure = transformation == "align_corners" or (
+            transformation != "tf_crop_and_resize" and all(_is_short(each) for each in self.scales)
+        )
+        if sure and _is_short(coordinate):
+            return Fraction(0)
+        return (abs(coordinate) + (transformation != "asymmetric")) * _ROUNDING
+
+    def within(self, place: int) -> int:
+        """A place of the axis: what is outside is at its ends."""
+        return min(max(place, 0), self.before - 1)
+
+
+@lru_cache(maxsize=256)
+def coordinates(axis: Axis, transformation: str) -> list[tuple[Fraction, ...]]:
+    """The coordinates that each place of the answer may read at."""
+    return [
+        tuple(dict.fromkeys(axis.original(transformation, Fraction(place), scale) for scale in axis.scales))
+        for place in range(axis.after)
+    ]
+
+
+@lru_cache(maxsize=256)
+def nearest(axis: Axis, transformation: str, how: str) -> list[int] | None:
+    """The place that is read at each place of the answer; None where rounding may make it another.
+
+    >>> nearest(Axis(2, 4, Fraction(2)), "half_pixel", "round_prefer_floor")
+    [0, 0, 1, 1]
+    """
+    found = []
+    for options in coordinates(axis, transformation):
+        near = {
+            axis.within(_rounded(each + sign * axis.slack(transformation, each), how))
+            for each in options
+            for sign in (-1, 0, 1)
+        }
+        if len(near) > 1:
+            return None
+        found.append(near.pop())
+    return found
+
+
+_ROUNDING: Final = Fraction(1, 1 << 21)
+"""By how much an engine may miss a coordinate, which it has in 24 bits."""
+
+
+def _is_short(number: Fraction) -> bool:
+    """Whether a float holds a number, and leaves room for a sum."""
+    small = number.denominator <= 1 << 12 and abs(number.numerator) < 1 << 22
+    return small and number.denominator & (number.denominator - 1) == 0
+
+
+def _rounded(coordinate: Fraction, how: str) -> int:
+    match how:
+        case "round_prefer_floor":
+            return ceil(coordinate - HALF)
+        case "round_prefer_ceil":
+            return floor(coordinate + HALF)
+        case "ceil":
+            return ceil(coordinate)
+        case _:
+            return floor(coordinate)
+
+
+def exact(number: np.floating | float) -> Fraction:
+    """The number that a float is."""
+    return Fraction(float(number))

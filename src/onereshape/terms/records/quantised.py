@@ -1,0 +1,245 @@
+"""Quantised numbers: an element with its scale and its zero point, and products of such.
+
+A zero point that is left out is 0.  A scale is one number, one for each place of an axis, or one for each block of it:
+it is spread to the dims of the data, so that no axis enters a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.terms.call import Call, Record, record
+from onereshape.terms.hashing import Array, Words
+from onereshape.terms.records.content import content
+from onereshape.terms.tensor import Tensor, numbers, terms
+
+_OUTPUT_TYPE: Final = {"QuantizeLinear": ir.DataType.UINT8}
+
+
+def zero(call: Call, dtype: ir.DataType) -> Tensor:
+    """The zero point that is meant where none is given."""
+    try:
+        return numbers(np.zeros((), dtype.numpy()), dtype)
+    except TypeError:
+        call.refuse(f"{dtype.name} is a type of which there are no numbers")
+
+
+def single(call: Call, place: int) -> Words:
+    """The word of an input that is one number."""
+    found = call.tensor(place)
+    if found.size != 1 or found.rank > 1:
+        call.refuse(f"input {place} has the dims {list(found.shape)}, and should be one number")
+    return found.hashed(call.hashing).reshape(())
+
+
+def single_or_zero(call: Call, place: int, dtype: ir.DataType) -> Words:
+    """The word of a zero point."""
+    if not call.has(place):
+        return zero(call, dtype).hashed(call.hashing)
+    if call.tensor(place).dtype != dtype:
+        call.refuse(f"input {place} is not of type {dtype.name}")
+    return single(call, place)
+
+
+def limited(words: Words, dtype: ir.DataType) -> Tensor:
+    """Terms of a type that saturates: integers are within what it holds."""
+    if not dtype.is_integer() or dtype.bitwidth > 32:
+        return terms(words, dtype)
+    signed = dtype.is_signed()
+    top = (1 << (dtype.bitwidth - signed)) - 1
+    return terms(words, dtype, np.asarray(-top - 1 if signed else 0), np.asarray(top))
+
+
+def spread(call: Call, data: Tensor, parameter: Tensor) -> Tensor:
+    """A scale or a zero point, ready to be broadcast to the data."""
+    block = int(call.attribute("block_size", 0) or 0)
+    if block:
+        return _blocks(call, data, parameter, block)
+    if parameter.size == 1 and parameter.rank <= 1:
+        return parameter.moved(lambda array: array.reshape(()))
+    if parameter.rank != 1 or call.version < 13:
+        call.refuse(f"the dims {list(parameter.shape)} of a scale do not go with the dims {list(data.shape)}")
+    axis = call.axis(int(call.attribute("axis", 1)), data.rank)
+    if parameter.size != data.shape[axis]:
+        call.refuse(f"it has {parameter.size} scales, and its data have the dims {list(data.shape)}")
+    behind = data.rank - axis - 1
+    return parameter.moved(lambda array: array.reshape(-1, *[1] * behind))
+
+
+def _blocks(call: Call, data: Tensor, parameter: Tensor, block: int) -> Tensor:
+    if block < 0 or parameter.rank != data.rank or not data.rank:
+        call.refuse(f"the dims {list(parameter.shape)} of a scale are not those of blocks of {list(data.shape)}")
+    axis = call.axis(int(call.attribute("axis", 1)), data.rank)
+    wanted = list(data.shape)
+    wanted[axis] = -(-data.shape[axis] // block)
+    if list(parameter.shape) != wanted:
+        call.refuse(f"the dims {list(parameter.shape)} of a scale are not {wanted}, those of blocks of {block}")
+    if data.growth and data.growth[axis]:
+        call.doubt("cuts into blocks a dim that grows with the number of samples")
+    return parameter.moved(lambda array: np.repeat(array, block, axis).take(range(data.shape[axis]), axis))
+
+
+def _parameters(call: Call, data: Tensor, dtype: ir.DataType) -> tuple[Tensor, Tensor]:
+    """The scale and the zero point, which is of some type."""
+    scale = call.tensor(1)
+    if not call.has(2):
+        return spread(call, data, scale), zero(call, dtype)
+    point = call.tensor(2)
+    if point.dtype != dtype:
+        call.refuse(f"its zero point is of type {point.dtype.name}, not {dtype.name}")
+    if point.shape != scale.shape and not point.size == scale.size == 1:
+        call.refuse(f"its scale has the dims {list(scale.shape)}, and its zero point {list(point.shape)}")
+    return spread(call, data, scale), spread(call, data, point)
+
+
+def _type(call: Call, given: Any, otherwise: ir.DataType) -> ir.DataType:
+    try:
+        return ir.DataType(int(given)) if given else otherwise
+    except ValueError:
+        call.refuse(f"there is no type {given}")
+
+
+def quantize(call: Call) -> Sequence[Tensor]:
+    """QuantizeLinear."""
+    data = call.tensor(0)
+    inferred = call.tensor(2).dtype if call.has(2) else _OUTPUT_TYPE["QuantizeLinear"]
+    dtype = _type(call, call.attribute("output_dtype", 0), inferred)
+    scale, point = _parameters(call, data, dtype)
+    precision = _type(call, call.attribute("precision", 0), scale.dtype)
+    return [quantized(call, data, scale, point, precision, saturates=bool(call.attribute("saturate", 1)))]
+
+
+def quantized(  # noqa: PLR0913 - what the formula has
+    call: Call, data: Tensor, scale: Tensor, point: Tensor, precision: ir.DataType, *, saturates: bool = True
+) -> Tensor:
+    """saturate(round(x / scale) + zero point)."""
+    dtype = point.dtype
+    if data.values is not None and scale.values is not None and point.values is not None:
+        exact = _rounded(data, scale, point, precision)
+        if exact is not None:
+            return numbers(exact, dtype)
+    wraps = ("wraps",) if dtype.is_floating_point() and not saturates else ()
+    key = call.key(dtype.name, precision.name, *wraps, op="QuantizeLinear")
+    found = call.mixed(dtype, key, *(each.hashed(call.hashing) for each in (data, scale, point)))
+    return limited(found.array, dtype)
+
+
+def _rounded(data: Tensor, scale: Tensor, point: Tensor, precision: ir.DataType) -> Array | None:
+    """By value, where each step has one right answer."""
+    plain = {data.dtype, scale.dtype, precision} == {ir.DataType.FLOAT}
+    if not plain or not point.is_integer or point.dtype.bitwidth not in {8, 16}:
+        return None
+    quotient = np.rint(np.divide(data.array, scale.array))
+    if not np.all(np.isfinite(quotient)):
+        return None
+    limits = np.iinfo(point.dtype.numpy())
+    return np.asarray(np.clip(quotient.astype(np.float64) + point.array, limits.min, limits.max)).astype(
+        point.dtype.numpy()
+    )
+
+
+def dequantize(call: Call) -> Sequence[Tensor]:
+    """DequantizeLinear: (x - zero point) * scale."""
+    data = call.tensor(0)
+    scale, point = _parameters(call, data, data.dtype)
+    dtype = _type(call, call.attribute("output_dtype", 0), scale.dtype)
+    small = data.is_integer and data.dtype.bitwidth <= 16 and {scale.dtype, dtype} == {ir.DataType.FLOAT}
+    if small and data.values is not None and scale.values is not None and point.values is not None:
+        apart = data.values.astype(np.int32) - point.values.astype(np.int32)
+        return [numbers(np.asarray(np.multiply(apart.astype(np.float32), scale.values)), dtype)]
+    key = call.key(data.dtype.name, dtype.name, op="DequantizeLinear")
+    return [call.mixed(dtype, key, *(each.hashed(call.hashing) for each in (data, scale, point)))]
+
+
+def whole(call: Call, tensor: Tensor) -> Words:
+    """The content of a tensor in any order: what its least and its largest element depend on."""
+    found = call.hashing.mix(call.key(op="element"), tensor.hashed(call.hashing))
+    return np.asarray(np.sum(found, dtype=np.uint64))
+
+
+def _dynamic(call: Call) -> Sequence[Tensor]:
+    """The scale and the zero point come of the whole tensor, all samples of it."""
+    data = call.tensor(0)
+    if not data.size:
+        call.refuse("there is no least and no largest of no elements")
+    content = whole(call, data)
+    scale = terms(call.hashing.mix(call.key("scale"), content), ir.DataType.FLOAT)
+    point = limited(call.hashing.mix(call.key("zero point"), content), ir.DataType.UINT8)
+    return [quantized(call, data, scale, point, ir.DataType.FLOAT), scale, point][: call.outputs]
+
+
+class Factors:
+    """The rows of a matrix or more, and the columns of another: what a product is made of."""
+
+    def __init__(self, call: Call, left: Tensor, right: Tensor) -> None:
+        if not left.rank or not right.rank:
+            call.refuse("a factor is a single number")
+        self.call = call
+        self.left = left.moved(lambda array: array[None]) if left.rank == 1 else left
+        self.right = right.moved(lambda array: array[:, None]) if right.rank == 1 else right
+        self.inner = left.shape[-1]
+        if self.right.shape[-2] != self.inner:
+            call.refuse(f"the dims {list(left.shape)} and {list(right.shape)} do not go together")
+        try:
+            outer = np.broadcast_shapes(self.left.shape[:-2], self.right.shape[:-2])
+        except ValueError:
+            call.refuse(f"the dims {list(left.shape)} and {list(right.shape)} do not go together")
+        dims = (*outer, self.left.shape[-2], self.right.shape[-1])
+        call.check_size(dims)
+        gone = [place for place, each in ((-2, left), (-1, right)) if each.rank == 1]
+        self.shape = tuple(dim for place, dim in enumerate(dims, -len(dims)) if place not in gone)
+
+    def rows(self, *parameters: Words) -> Words:
+        """A word for each row of the first, with its scale and its zero point."""
+        return self._words(self.left, -1, "row", parameters)
+
+    def columns(self, *parameters: Words) -> Words:
+        """A word for each column of the second."""
+        return self._words(self.right, -2, "column", parameters)
+
+    def _words(self, tensor: Tensor, axis: int, what: str, parameters: Sequence[Words]) -> Words:
+        along = content(self.call, tensor, (axis % tensor.rank,), keep=True)
+        return self.call.hashing.mix(self.call.key(what, op="product"), along, *parameters)
+
+    def per_row(self, place: int) -> Words:
+        """A scale or a zero point of the first: one, or one for each row."""
+        tensor = self.call.tensor(place)
+        if tensor.size == 1 and tensor.rank <= 1:
+            return single(self.call, place)
+        if self.left.rank == 2 and tensor.shape == self.left.shape[:1]:
+            return tensor.hashed(self.call.hashing)[:, None]
+        if tensor.shape == (*self.left.shape[:-1], 1):
+            return tensor.hashed(self.call.hashing)
+        return self.call.refuse(f"input {place} has the dims {list(tensor.shape)}, which are not those of rows")
+
+    def per_column(self, place: int) -> Words:
+        """A scale or a zero point of the second: one, or one for each column."""
+        tensor = self.call.tensor(place)
+        if tensor.size == 1 and tensor.rank <= 1:
+            return single(self.call, place)
+        if self.right.rank == 2 and tensor.shape == self.right.shape[1:]:
+            return tensor.hashed(self.call.hashing)
+        if tensor.rank == self.right.rank and tensor.shape == (*self.right.shape[:-2], 1, self.right.shape[-1]):
+            return tensor.hashed(self.call.hashing)
+        return self.call.refuse(f"input {place} has the dims {list(tensor.shape)}, which are not those of columns")
+
+
+def _product(call: Call) -> Sequence[Tensor]:
+    factors = Factors(call, call.tensor(0), call.tensor(3))
+    rows = factors.rows(factors.per_row(1), factors.per_row(2))
+    columns = factors.columns(factors.per_column(4), factors.per_column(5))
+    dtype = call.tensor(7).dtype
+    found = call.mixed(dtype, call.key(dtype.name), rows, columns, single(call, 6), single(call, 7))
+    return [limited(found.array.reshape(factors.shape), dtype)]
+
+
+RECORDS: Final[dict[str, Record]] = {
+    "QuantizeLinear": record(quantize),
+    "DequantizeLinear": record(dequantize),
+    "DynamicQuantizeLinear": record(_dynamic),
+    "QLinearMatMul": record(_product),
+}

@@ -1,0 +1,229 @@
+"""Resize and Upsample: by the nearest place it is movement, else a function of the places around a coordinate.
+
+Axes are resized one after the other.  One that keeps its dim at a scale of exactly 1 is left as it is, so that samples
+stay apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import ceil, floor
+from typing import Any, Final
+
+import numpy as np
+
+from onereshape.terms.call import Call, Record, record
+from onereshape.terms.forms import slope_of
+from onereshape.terms.hashing import Words
+from onereshape.terms.records.coordinates import Axis, coordinates, exact, nearest
+from onereshape.terms.tensor import Tensor, terms
+
+_TRANSFORMS: Final = {
+    "half_pixel": (11, 99),
+    "pytorch_half_pixel": (11, 99),
+    "align_corners": (11, 99),
+    "asymmetric": (11, 99),
+    "tf_half_pixel_for_nn": (11, 12),
+    "tf_crop_and_resize": (11, 99),
+    "half_pixel_symmetric": (19, 99),
+}
+"""From which version of Resize to which there are these."""
+_LONGEST: Final = 1 << 15
+"""Places of an axis that are looked at one by one."""
+_OLD: Final = "of old"
+"""Before opset 11 it is not said where places lie."""
+_NEAREST: Final = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+
+
+def _resize(call: Call) -> Sequence[Tensor]:
+    data = call.tensor(0)
+    transformation = _transformation(call)
+    found = data
+    if data.depends:
+        call.doubt("resizes numbers that depend on the number of samples")
+    axes = _axes(call, data, transformation)
+    call.check_size([axes[place].after if place in axes else dim for place, dim in enumerate(data.shape)])
+    for place, axis in axes.items():
+        if axis.keeps(transformation):
+            continue
+        if data.growth and data.growth[place]:
+            call.doubt("resizes a dim that grows with the number of samples")
+        if not axis.before or not axis.after:
+            call.refuse("resizes what is empty")
+        if axis.after > _LONGEST:
+            call.refuse(f"{axis.after} places are more than are looked at")
+        found = _along(call, found, place, axis, transformation)
+    return [found]
+
+
+def _transformation(call: Call) -> str:
+    if call.op == "Upsample" or call.version < 11:
+        return _OLD
+    found = str(call.attribute("coordinate_transformation_mode", "half_pixel"))
+    first, last = _TRANSFORMS.get(found, (99, 0))
+    if not first <= call.version <= last:
+        call.refuse(f"there is no transformation {found!r}")
+    return found
+
+
+def _axes(call: Call, data: Tensor, transformation: str) -> dict[int, Axis]:
+    """The axes that are resized, by their places."""
+    places = call.axes(call.attribute("axes") or range(data.rank), data.rank)
+    scales = _scales(call, len(places))
+    regions = [(Fraction(0), Fraction(1))] * len(places)
+    if transformation == "tf_crop_and_resize":
+        regions = _regions(call, len(places))
+    if scales is not None:
+        if transformation == "tf_crop_and_resize":
+            call.refuse("scales a region, to which engines do not give the same dims")
+        _check_rounding(call, data, places, scales)
+        return {
+            place: Axis(dim := data.shape[place], floor(dim * (end - start) * scale), scale, start, end)
+            for place, scale, (start, end) in zip(places, scales, regions, strict=True)
+        }
+    sizes = call.integers(3, sized=True)
+    if len(sizes) != len(places) or any(each < 0 for each in sizes):
+        call.refuse(f"its sizes {sizes} are not those of {len(places)} axes")
+    _check_growth(call, data, places, sizes)
+    if not all(data.shape[place] for place in places):
+        call.refuse("resizes what is empty")
+    ratios = [Fraction(size, data.shape[place]) for place, size in zip(places, sizes, strict=True)]
+    policy = call.attribute("keep_aspect_ratio_policy", "stretch")
+    if policy in {"not_larger", "not_smaller"}:
+        scale = (min if policy == "not_larger" else max)(ratios)
+        ratios = [scale] * len(ratios)
+        sizes = [floor(scale * data.shape[place] + Fraction(1, 2)) for place in places]
+        if data.growth and any(data.growth[place] for place in places):
+            call.doubt("keeps the ratio to a dim that grows with the number of samples")
+    elif policy != "stretch":
+        call.refuse(f"there is no keep_aspect_ratio_policy {policy!r}")
+    if not all(ratios):
+        call.refuse("makes what is empty")
+    return {
+        place: Axis(data.shape[place], size, scale, *region)
+        for place, size, scale, region in zip(places, sizes, ratios, regions, strict=True)
+    }
+
+
+def _scales(call: Call, count: int) -> list[Fraction] | None:
+    """The scales as they are given, if they are."""
+    if call.op == "Upsample" and call.version < 7:
+        found: Any = [1.0, 1.0, call.attribute("height_scale"), call.attribute("width_scale")]
+    elif call.op == "Upsample" and call.version < 9:
+        found = call.attribute("scales")
+    else:
+        place = 1 if call.op == "Upsample" or call.version < 11 else 2
+        found = call.numbers(place).ravel() if call.has(place) and call.tensor(place).size else None
+    by_size = call.op == "Resize" and call.version >= 11 and call.has(3) and call.tensor(3).size > 0
+    if (found is None) != by_size:
+        call.refuse("it has not one of scales and sizes")
+    if found is None:
+        return None
+    if len(found) != count or not all(np.isfinite(each) and each > 0 for each in found):
+        call.refuse(f"its scales {list(found)} are not those of {count} axes")
+    return [exact(each) for each in found]
+
+
+def _regions(call: Call, count: int) -> list[tuple[Fraction, Fraction]]:
+    found = call.numbers(1).ravel() if call.has(1) else np.zeros(0)
+    if len(found) != 2 * count or not all(np.isfinite(each) for each in found):
+        call.refuse(f"its region is not that of {count} axes")
+    numbers = [exact(each) for each in found]
+    return list(zip(numbers[:count], numbers[count:], strict=True))
+
+
+def _check_rounding(call: Call, data: Tensor, places: Sequence[int], scales: Sequence[Fraction]) -> None:
+    """Refuses a scale by which engines that multiply floats get another dim than the exact one."""
+    for place, scale in zip(places, scales, strict=True):
+        if floor(data.shape[place] * scale) != floor(np.float32(data.shape[place]) * np.float32(float(scale))):
+            call.refuse(f"{data.shape[place]} times {float(scale)} is rounded to another dim by engines")
+
+
+def _check_growth(call: Call, data: Tensor, places: Sequence[int], sizes: Sequence[int]) -> None:
+    """Doubts sizes that depend on the number of samples, unless they are those of the dims for all of them."""
+    slopes = np.broadcast_to(np.asarray(slope_of(call.tensor(3))), (len(sizes),))
+    for place, size, slope in zip(places, sizes, slopes, strict=True):
+        growth = data.growth[place] if data.growth else 0
+        if slope != growth or (growth and size != data.shape[place]):
+            call.doubt("resizes a dim to a number that depends on the number of samples")
+
+
+def _along(call: Call, data: Tensor, place: int, axis: Axis, transformation: str) -> Tensor:
+    """One axis resized."""
+    mode = str(call.attribute("mode", "nearest"))
+    if mode not in {"nearest", "linear", "bilinear", "cubic"} or (mode == "cubic" and transformation == _OLD):
+        call.refuse(f"there is no mode {mode!r}")
+    if mode == "nearest":
+        picked = _nearest(call, axis, transformation)
+        if picked is not None:
+            return data.moved(lambda array: np.take(array, picked, place))
+    options = _coordinates(axis, transformation)
+    if transformation == "tf_crop_and_resize" and any(not 0 <= each <= axis.before - 1 for each in sum(options, ())):
+        call.refuse("reads outside of the tensor")
+    parts = _parts(call, axis, mode, transformation)
+    reach = _reach(call, axis, mode)
+    lows = [floor(min(each) - _slack(min(each))) - reach for each in options]
+    highs = [floor(max(each) + _slack(max(each))) + 1 + reach for each in options]
+    width = max(high - low + 1 for low, high in zip(lows, highs, strict=True))
+    words = data.hashed(call.hashing)
+    call.check_size((*words.shape[:place], axis.after, *words.shape[place + 1 :]))
+    total: Words | None = None
+    for step, factor in enumerate(call.hashing.taps("tap", 0, width)):
+        near = np.take(words, np.array([axis.within(low + step) for low in lows]), place)
+        near *= factor
+        total = near if total is None else np.add(total, near, out=total)
+    keys = [call.key(data.dtype.name, axis.before, *parts, each, op="Resize") for each in options]
+    where = np.array(keys, np.uint64).reshape(-1, *[1] * (data.rank - place - 1))
+    return terms(call.hashing.mix(call.key(op="Resize"), np.asarray(total), where), data.dtype)
+
+
+def _coordinates(axis: Axis, transformation: str) -> list[tuple[Fraction, ...]]:
+    if transformation != _OLD:
+        return coordinates(axis, transformation)
+    both = coordinates(axis, "asymmetric"), coordinates(axis, "half_pixel")
+    return [(*one, *two) for one, two in zip(*both, strict=True)]
+
+
+def _nearest(call: Call, axis: Axis, transformation: str) -> list[int] | None:
+    """The places that are read, if there is no doubt about them."""
+    if transformation == _OLD:
+        both = nearest(axis, "asymmetric", "floor"), nearest(axis, "half_pixel", "round_prefer_floor")
+        return both[0] if both[0] == both[1] else None
+    how = str(call.attribute("nearest_mode", "round_prefer_floor"))
+    if how not in _NEAREST:
+        call.refuse(f"there is no nearest_mode {how!r}")
+    if transformation == "tf_crop_and_resize":
+        return None
+    return nearest(axis, transformation, how)
+
+
+def _parts(call: Call, axis: Axis, mode: str, transformation: str) -> tuple[Any, ...]:
+    """What else the answer depends on."""
+    found: list[Any] = [mode.removeprefix("bi"), transformation == _OLD, call.attribute("exclude_outside", 0)]
+    if mode == "nearest":
+        found.append(call.attribute("nearest_mode", "round_prefer_floor"))
+    if mode == "cubic":
+        found.append(call.attribute("cubic_coeff_a", -0.75))
+    if call.attribute("antialias", 0) and axis.scale < 1:
+        found.append(("antialias", axis.scale))
+    return tuple(found)
+
+
+def _reach(call: Call, axis: Axis, mode: str) -> int:
+    """How far beyond the places before and behind a coordinate it may read."""
+    reach = 1 if mode == "cubic" else 0
+    if call.attribute("antialias", 0) and axis.scale < 1:
+        return ceil((reach + 1) / min(axis.scales)) + 1
+    return reach
+
+
+def _slack(coordinate: Fraction) -> Fraction:
+    """By how much an engine may miss a coordinate, so that it reads the next place with a factor of nearly 0."""
+    return (abs(coordinate) + 1) * Fraction(1, 1 << 18)
+
+
+RECORDS: Final[dict[str, Record]] = {
+    "Resize": record(_resize, carries=True),
+    "Upsample": record(_resize, carries=True),
+}

@@ -1,0 +1,75 @@
+"""Functions of elements that are of no other family: bits, texts, counts of words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Final
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.terms.call import Call, Record, record
+from onereshape.terms.records.arithmetic import operands
+from onereshape.terms.records.content import content
+from onereshape.terms.records.pointwise import attributes_of
+from onereshape.terms.tensor import Tensor, numbers, terms
+
+
+def _bit_cast(call: Call) -> Sequence[Tensor]:
+    """The same bits as another type."""
+    data = call.tensor(0)
+    try:
+        kind = ir.DataType(int(call.attribute("to")))
+    except ValueError:
+        call.refuse(f"there is no type {call.attribute('to')}")
+    if ir.DataType.STRING in {kind, data.dtype} or kind.bitwidth != data.dtype.bitwidth:
+        call.refuse(f"{data.dtype.name} has not as many bits as {kind.name}")
+    if kind == data.dtype:
+        return [data]
+    if data.depends:
+        call.doubt("reads the bits of a number that depends on the number of samples")
+    whole = kind.bitwidth >= 8 and ir.DataType.BOOL not in {kind, data.dtype}
+    if data.values is not None and whole:
+        return [numbers(np.ascontiguousarray(data.values).view(kind.numpy()).reshape(data.shape), kind)]
+    return [call.mixed(kind, call.key(data.dtype.name, kind.name), call.words(0))]
+
+
+def _string_concat(call: Call) -> Sequence[Tensor]:
+    left, right = operands(call)
+    return [call.mixed(ir.DataType.STRING, call.key(), left.hashed(call.hashing), right.hashed(call.hashing))]
+
+
+def _matches(call: Call) -> Sequence[Tensor]:
+    return [call.mixed(ir.DataType.BOOL, call.key(*attributes_of(call)), call.words(0))]
+
+
+def _swiglu(call: Call) -> Sequence[Tensor]:
+    """Swish(a) * b, of the same dims."""
+    gate, data = call.tensor(0), call.tensor(1)
+    if gate.shape != data.shape:
+        call.refuse(f"the dims {list(gate.shape)} and {list(data.shape)} differ")
+    swish = call.hashing.mix(call.key(*attributes_of(call), op="Swish"), call.words(0))
+    return [terms(call.hashing.blend(call.key(op="Mul"), swish, call.words(1)), data.dtype)]
+
+
+def _counted(call: Call) -> Sequence[Tensor]:
+    """How often each of some sequences is in a row."""
+    data = call.tensor(0)
+    indexes = call.attribute("ngram_indexes")
+    if data.rank not in {1, 2} or not prod(data.shape) or not indexes or min(indexes) < 0:
+        call.refuse(f"the dims {list(data.shape)} are not those of rows")
+    width = max(indexes) + 1
+    call.check_size((*data.shape[:-1], width))
+    places = call.hashing.leaves(call.key(op="place"), width)
+    row = content(call, data, (data.rank - 1,), keep=True)
+    return [call.mixed(ir.DataType.FLOAT, call.key(*attributes_of(call)), row, places)]
+
+
+RECORDS: Final[dict[str, Record]] = {
+    "BitCast": record(_bit_cast, carries=True),
+    "RegexFullMatch": record(_matches),
+    "StringConcat": record(_string_concat),
+    "SwiGLU": record(_swiglu),
+    "TfIdfVectorizer": record(_counted),
+}

@@ -1,4 +1,4 @@
-"""onereshape at work: `make demo` checks a real export, repairs it and compares the result with the original.
+"""onereshape at work: `make demo` checks a real export, repairs it and proves that the result answers as the original does.
 
 The model is a detection head as PyTorch exports it at batch 1: some constants of its Reshapes stop it at batch 2,
 others let it run there and answer wrongly.
@@ -40,6 +40,7 @@ def main() -> None:
         command("check", "detection_head.onnx", "--batch")
         command("fix", "detection_head.onnx", "-o", "dynamic.onnx", "--batch", "--diff")
         command("check", "dynamic.onnx", "--batch")
+        command("certify", "detection_head.onnx", "dynamic.onnx", "--batch")
         os.chdir(Path(__file__).parent)
     print("\nThe operator itself, in every dialect:\n")
     for title, data, target, spec, flags in QUESTIONS:

@@ -43,7 +43,8 @@ CONVERTED = [
 
 
 @pytest.mark.parametrize(
-    ("command", "names"), [("check-batch", SMALL), ("check-free", SMALL), ("convert-opset", CONVERTED)]
+    ("command", "names"),
+    [("check-batch", SMALL), ("check-free", SMALL), ("convert-opset", CONVERTED), ("certify", CONVERTED)],
 )
 def test_every_command_ends(command: str, names: list[str]) -> None:
     words = [sys.executable, "-m", "tests.bomb_runner", command, *names]

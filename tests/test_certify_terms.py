@@ -12,7 +12,7 @@ from onereshape.models.certificates import term_runs
 from onereshape.models.certificates.certificate import Status
 from onereshape.models.certificates.certify import certify
 from onereshape.models.certificates.combining import merged, status_of
-from onereshape.models.certificates.term_sizes import other_sizes
+from onereshape.models.certificates.term_sizes import other_sizes, usual_sizes
 from onereshape.terms.proof import OutputTerms, Proof, Verdict
 from tests.certifying import batch, both, built, flat, same
 
@@ -209,6 +209,14 @@ def test_sizes_that_differ_from_every_other_dim() -> None:
     )
 
     assert [*other_sizes(model, {"a"})] == [{"a": 4, "b": 6}, {"a": 1, "b": 1}, {"a": 4, "b": 0}]
+
+
+def test_sizes_for_models_that_take_no_small_ones() -> None:
+    images = built("(float[n, 3, h, w] x) => (float[n, 3, h, w] y) { y = Neg(x) }")
+    cubes = built("(float[n, a, b, c, d] x) => (float[n, a, b, c, d] y) { y = Neg(x) }")
+
+    assert [*usual_sizes(images)] == [{"h": size, "n": 4, "w": size} for size in (16, 64, 224)]
+    assert [sizes["a"] for sizes in usual_sizes(cubes)] == [16]
 
 
 def test_a_model_is_the_same_at_no_samples_too() -> None:

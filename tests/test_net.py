@@ -17,6 +17,7 @@ WORDS = {
     "run": ["x.npy", "--target", "6"],
     "check": ["m.onnx"],
     "fix": ["m.onnx", "-o", "o.onnx", "--batch"],
+    "certify": ["m.onnx", "o.onnx"],
     "convert": ["m.onnx", "--to", "onnx-13", "-o", "o.onnx"],
     "conform": [],
 }

@@ -55,7 +55,7 @@ def drawn(kind: str, name: str, content: bytes, random: Random) -> Typed:
     if kind in {"ir", "onednn"} and random.random() < 0.9:  # dims are freed in ONNX models only
         words = ["check", name, "--format", random.choice(_FORMATS)]
         return Typed(words) if random.random() < 0.4 else _convert(name, inputs, ["r", "r0"], random)
-    commands = [_check, _fix, _fix, _convert]
+    commands = [_check, _fix, _fix, _convert, _certify]
     return random.choice(commands)(name, inputs, nodes, random)
 
 
@@ -93,6 +93,13 @@ def _some(random: Random, **shares: float) -> list[str]:
 def _check(name: str, inputs: list[str], _: list[str], random: Random) -> Typed:
     words = ["check", name, *_asked(inputs, random), *_some(random, strict=0.1)]
     return Typed([*words, "--format", random.choice(_FORMATS)])
+
+
+def _certify(name: str, inputs: list[str], _: list[str], random: Random) -> Typed:
+    """A model beside itself, which no damage makes another one; a model is no kept certificate."""
+    if random.random() < 0.1:
+        return Typed(["certify", "--proof", name])
+    return Typed(["certify", name, name, *_asked(inputs, random), *_some(random, json=0.3)])
 
 
 def _fix(name: str, inputs: list[str], _: list[str], random: Random) -> Typed:

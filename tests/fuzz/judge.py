@@ -124,7 +124,7 @@ def _texts(case: Case, code: int, out: str, err: str) -> Iterator[tuple[str, str
             yield "noise", line[:300]
             break
     asked = "--json" in case.words or "json" in case.words or "sarif" in case.words
-    is_error = code == 2 or (code == 1 and case.words[0] != "check")
+    is_error = code == 2 or (code == 1 and case.words[0] not in {"check", "certify"})
     if asked and not err:
         try:
             json.loads(out)

@@ -158,13 +158,29 @@ class Terminal(io.StringIO):
         return True
 
 
+class TestCertify:
+    @each_name
+    def test_of_two_models(self, name: str, tmp_path: Path, capsys: Captured) -> None:
+        path, proof = written(tmp_path, BAKED, name), str(tmp_path / f"{file_name(name)}.json")
+        repaired = str(tmp_path / f"{file_name(name)} o.onnx")
+        assert run(capsys, "fix", path, "--batch", "-o", repaired, "--certificate", proof)[0] == 0
+        code, text = run(capsys, "certify", path, repaired, "--batch")
+        assert (code, text.count("\n"), text.startswith("proven: ")) == (0, 1, True)
+        found = asked(capsys, "certify", path, repaired, "--batch")
+        assert [each["name"] for each in found["certificate"]["proof"]["outputs"]] == [f"{name}y"]
+        code, text = run(capsys, "certify", "--proof", proof)
+        assert (code, text.count("\n")) == (0, 2)
+
+
 class TestConvert:
     @each_name
     def test_to_another_opset(self, name: str, tmp_path: Path, capsys: Captured) -> None:
         words = ["--to", "onnx-13", "-o", str(tmp_path / f"{file_name(name)} o.onnx")]
         path, plain = written(tmp_path, BAKED, name), written(tmp_path, BAKED, PLAIN)
-        assert run(capsys, "convert", path, *words)[1].count("\n") == 1
-        exact(asked(capsys, "convert", path, *words), asked(capsys, "convert", plain, *words), name)
+        assert run(capsys, "convert", path, *words)[1].count("\n") == 2
+        found, wanted = (asked(capsys, "convert", each, *words) for each in (path, plain))
+        assert found["proof"].pop("seed") != wanted["proof"].pop("seed")
+        exact(found, wanted, name)
 
     @each_name
     def test_one_node(self, name: str, tmp_path: Path, capsys: Captured) -> None:

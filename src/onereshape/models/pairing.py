@@ -101,6 +101,8 @@ def _by_terms(original: ir.Model, repaired: ir.Model, asked: Asked, size: int) -
             original, repaired, axes, symbol=symbol, size=size, sizes=sizes, seed=seed, limits=allowed()
         ),
         seed,
+        original,
+        repaired,
     )
     if not proof.holds:
         return {}

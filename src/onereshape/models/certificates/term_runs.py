@@ -10,6 +10,7 @@ from typing import Any, Final
 import onnx_ir as ir
 
 from onereshape.apart.limits import limits
+from onereshape.formats.onnx_graphs import MOST_UNFOLDED, unfolded
 from onereshape.models.certificates.combining import merged
 from onereshape.models.certificates.term_sizes import names_of, other_sizes, usual_sizes
 from onereshape.models.certificates.trial import Feeds, Freed, Sizes, Trial
@@ -41,7 +42,8 @@ def batch_terms(trial: Trial, freed: Freed, places: Mapping[str, Any] | None, se
     bound, found = allowed(), []
     for sizes, values in each_once(trial.settings):
         prove = partial(prove_batch, trial.original, trial.repaired, axes, symbol=symbol, size=trial.size)
-        found.append(guarded(partial(prove, places=places, sizes=sizes, given=values, seed=seed, limits=bound), seed))
+        run = partial(prove, places=places, sizes=sizes, given=values, seed=seed, limits=bound)
+        found.append(guarded(run, seed, trial.original, trial.repaired))
         if not found[-1].holds:
             break
     return merged(found)
@@ -102,13 +104,17 @@ def each_once(settings: Settings) -> list[tuple[Sizes, Feeds]]:
 
 
 def _same(models: tuple[ir.Model, ir.Model], sizes: Sizes, values: Feeds, seed: int, bound: Limits) -> Proof:
-    return guarded(lambda: prove_same(*models, [sizes], given=values, seed=seed, limits=bound), seed)
+    return guarded(lambda: prove_same(*models, [sizes], given=values, seed=seed, limits=bound), seed, *models)
 
 
-def guarded(prove: Callable[[], Proof], seed: int) -> Proof:
-    """A proof; whatever a stranger's model makes the term run stumble over proves nothing."""
-    try:
-        return prove()
-    except Exception as error:  # noqa: BLE001 - a rule that met what it should have refused
-        why = f"the term run stumbled ({type(error).__name__})"
-        return Proof("not proven", why, (), always=False, not_always="", held=(), outputs=(), seed=seed)
+def guarded(prove: Callable[[], Proof], seed: int, *models: ir.Model) -> Proof:
+    """A proof; what a stranger's model makes the term run stumble over, or run for ever, proves nothing."""
+    why = ""
+    if any(unfolded(model) > MOST_UNFOLDED for model in models):
+        why = f"its functions unfold to more than {MOST_UNFOLDED} nodes"
+    else:
+        try:
+            return prove()
+        except Exception as error:  # noqa: BLE001 - a rule that met what it should have refused
+            why = f"the term run stumbled ({type(error).__name__})"
+    return Proof("not proven", why, (), always=False, not_always="", held=(), outputs=(), seed=seed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from itertools import count
+from math import prod
 from typing import Final
 
 import onnx_ir as ir
@@ -14,6 +15,8 @@ from onereshape.models.certificates.trial import Sizes
 
 _LARGER: Final = (16, 64, 224)
 """For models that take none of the small sizes."""
+_MOST_ELEMENTS: Final = 1 << 22
+"""Of the inputs, at sizes that may not suit."""
 _ZEROS: Final = 6
 """Dims that are 0, one at a time."""
 
@@ -42,10 +45,24 @@ def some_sizes(model: ir.Model) -> dict[str, int]:
 
 
 def usual_sizes(model: ir.Model) -> Iterator[Sizes]:
-    """Sizes that a model may take which takes none of the others."""
-    names = names_of(model)
-    for size in _LARGER if names else ():
-        yield dict.fromkeys(names, size)
+    """Larger sizes for a model that takes none of the others, but few samples, and no huge inputs."""
+    first = {
+        dim.value or UNNAMED for value in fed(model) for dim in list(value.shape or ())[:1] if not isinstance(dim, int)
+    }
+    apart = some_sizes(model)
+    for size in _LARGER:
+        sizes = {name: each if name in first else size for name, each in apart.items()}
+        if _elements(model, sizes) <= _MOST_ELEMENTS:
+            yield sizes
+
+
+def _elements(model: ir.Model, sizes: Sizes) -> int:
+    """Of all inputs together."""
+    shapes = [
+        [dim if isinstance(dim, int) else sizes[dim.value or UNNAMED] for dim in each.shape or ()]
+        for each in fed(model)
+    ]
+    return sum(prod(dims) for dims in shapes)
 
 
 def _apart(model: ir.Model, names: list[str]) -> dict[str, int]:

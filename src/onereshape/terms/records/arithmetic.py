@@ -282,6 +282,20 @@ def _div(call: Call) -> Sequence[Tensor]:
     return [found]
 
 
+def _demand_divisor(call: Call, divisor: Tensor) -> None:
+    """No integer is divided by 0."""
+    if not divisor.is_integer:
+        return
+    if divisor.known:
+        if not np.all(divisor.array):
+            call.refuse("divides an integer by 0")
+        return
+    low, high = each_bounds(divisor)
+    zero = (low <= 0) & (high >= 0)
+    if np.any(zero):
+        call.demand(call.hashing.key("divides"), divisor.hashed(call.hashing)[zero])
+
+
 def _pair(left: Array, right: Array) -> tuple[Array, Array]:
     one, two = np.broadcast_arrays(left, right)
     return one, two
@@ -317,6 +331,7 @@ def _mod(call: Call) -> Sequence[Tensor]:
         return [_remainder(call, left, right, fmod)]
     if left.depends or right.depends:
         call.doubt("takes the remainder of a number that depends on the number of samples")
+    _demand_divisor(call, right)
     found = call.mixed(left.dtype, call.key(fmod), call.words(0), _words(call, right))
     if fmod or not left.is_integer or not right.known or not right.size:
         return [found]

@@ -266,6 +266,7 @@ def _div(call: Call) -> Sequence[Tensor]:
         return [left.moved(lambda array: np.broadcast_to(array, np.broadcast_shapes(array.shape, right.shape)))]
     if left.depends or right.depends:
         call.doubt("divides a number that depends on the number of samples")
+    _demand_divisor(call, right)
     found = call.mixed(left.dtype, call.key(), call.words(0), _words(call, right))
     low, high = bounds(left)
     if (

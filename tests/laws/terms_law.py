@@ -16,6 +16,7 @@ import numpy as np
 import onnx
 import onnx_ir as ir
 import onnxruntime as ort
+from onnx.reference import ReferenceEvaluator
 
 from onereshape.terms.feeding import feed
 from onereshape.terms.hashing import Array, Hashing
@@ -57,7 +58,7 @@ def runs(case: Case, most: int = 2) -> Iterator[Run | Refused | str]:
     """Some runs of a case: those with the most elements first; a sentence where dims or types are other ones."""
     proto = model_of(case)
     try:
-        session = ort.InferenceSession(proto.SerializeToString(), _OPTIONS, providers=["CPUExecutionProvider"])
+        session: Any = ReferenceEvaluator(proto) if case.reference else _session(proto)
     except Exception:  # noqa: BLE001 - a version that onnxruntime lacks
         return
     program = Program(ir.from_proto(proto), HASHING, Limits())
@@ -71,6 +72,10 @@ def runs(case: Case, most: int = 2) -> Iterator[Run | Refused | str]:
         found += 1
         if found == most:
             return
+
+
+def _session(proto: onnx.ModelProto) -> Any:
+    return ort.InferenceSession(proto.SerializeToString(), _OPTIONS, providers=["CPUExecutionProvider"])
 
 
 def _largest(case: Case) -> list[tuple[Any, dict[str, Array]]]:

@@ -11,7 +11,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.terms.bodies import body_of, filled
-from onereshape.terms.call import Body, Call, Record, Value
+from onereshape.terms.call import Body, Call, Duty, Record, Value
 from onereshape.terms.conform import check_node, check_results, defaults, is_known, schema
 from onereshape.terms.hashing import Hashing
 from onereshape.terms.records import RECORDS
@@ -56,6 +56,8 @@ class Program:
         self.limits = limits
         self.constants: Scope = {}
         """Values that no input reaches."""
+        self.duties: list[Duty] = []
+        """What the last run demanded of data."""
 
     def run(
         self, feeds: Mapping[str, Tensor], observe: Observer | None = None, samples: int = 0
@@ -71,6 +73,7 @@ class Program:
                 raise NotProven(f"input {value.name!r} is not fed")
         with np.errstate(all="ignore"):
             found = run.graph(graph, scope, self.model.opset_imports, {}, main=True)
+        self.duties = run.duties
         return {value.name or "": each for value, each in zip(graph.outputs, found, strict=True)}, run.doubts
 
 
@@ -82,6 +85,7 @@ class _Run:
         self.observe = observe
         self.samples = samples
         self.doubts: list[str] = []
+        self.duties: list[Duty] = []
         self.live = 0
         self.depth = 0
 
@@ -190,6 +194,7 @@ class _Run:
             self.doubts,
             self.program.limits.elements,
             self.samples,
+            self.duties,
         )
         results = list(record.rule(call))
         results += [None] * (len(node.outputs) - len(results))

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.terms.call import Value
+from onereshape.terms.call import Duty, Value
 from onereshape.terms.feeding import feed, inputs_of
 from onereshape.terms.hashing import Array, Hashing, Words
 from onereshape.terms.natural import Beside, Print, Trace, divisors, samples_first
@@ -147,6 +147,7 @@ def _base(trial: _Trial, size: int) -> _Ones:
     wanted, _ = trial.original.run(trial.feeds(trial.original, labels))
     ones, trace = _Ones(), Trace(trial.hashing)
     got, _ = trial.repaired.run(trial.feeds(trial.repaired, labels), trace.observe)
+    check_duties(trial.original.duties, trial.repaired.duties)
     for name, value in wanted.items():
         mine, theirs = tensor(value, name), tensor(got[name], name)
         if mine.dtype != theirs.dtype or mine.shape != theirs.shape:
@@ -166,6 +167,14 @@ def _base(trial: _Trial, size: int) -> _Ones:
     if size == 1:
         ones.outputs[0], ones.traces[0] = _hashed(trial, got), trace.prints
     return ones
+
+
+def check_duties(before: Iterable[Duty], after: Iterable[Duty]) -> None:
+    """The repaired model answers wherever the original does: it demands nothing of data that the original does not."""
+    known = np.concatenate([words for _, words in before] or [np.empty(0, np.uint64)])
+    for node, words in after:
+        if not np.all(np.isin(words, known)):
+            raise NotProven(f"{node}: it takes only indices that are there, where the original takes others too")
 
 
 def tensor(value: Value, name: str) -> Tensor:
@@ -262,9 +271,10 @@ def _at_sizes(trial: _Trial, size: int) -> None:
     sizes: list[int] = [1] if size > 1 or not trial.compared else []
     for each in _SIZES:
         sizes.append(next(number for number in count(each) if number not in taken and number not in sizes))
-    wanted = _samples(trial, size, max(sizes))
+    wanted, duties = _samples(trial, size, max(sizes))
     for samples in sizes:
         got, _ = trial.repaired.run(trial.feeds(trial.repaired, range(samples)))
+        check_duties(duties, trial.repaired.duties)
         for name, value in got.items():
             words = tensor(value, name).hashed(trial.hashing)
             rows = {label: wanted[label][name] for label in range(samples)}
@@ -289,20 +299,23 @@ def _blame(trial: _Trial, name: str, samples: int) -> str:
     return f"output {name!r} is not made of the samples' own terms at {trial.symbol} = {samples}{where}"
 
 
-def _samples(trial: _Trial, size: int, most: int) -> dict[int, dict[str, Words]]:
-    """What the original gives for each sample alone, or among others of its batch, whichever they are."""
+def _samples(trial: _Trial, size: int, most: int) -> tuple[dict[int, dict[str, Words]], list[Duty]]:
+    """What the original gives for each sample alone, or among others of its batch, whichever they are; its demands."""
     found: dict[int, dict[str, Words]] = {}
+    duties: list[Duty] = []
     if size == 1:
         for label in range(most):
             outputs, _ = trial.original.run(trial.feeds(trial.original, [label]))
             found[label] = _hashed(trial, outputs)
-        return found
+            duties += trial.original.duties
+        return found, duties
     pieces = [[*range(start, start + size)] for start in range(0, most, size)]
     pieces.append(
         [(each * 2 + 1) % (size + most) if place % 2 else each for place, each in enumerate(reversed(range(size)))]
     )
     for labels in pieces:
         outputs, _ = trial.original.run(trial.feeds(trial.original, labels))
+        duties += trial.original.duties
         for name, words in _hashed(trial, outputs).items():
             place = _place_of(trial, name)
             rows = [words] * size if place is None else list(samples_first(words, *place, size))
@@ -311,7 +324,7 @@ def _samples(trial: _Trial, size: int, most: int) -> dict[int, dict[str, Words]]
                 before = found.setdefault(label, {}).setdefault(name, row.reshape(dims))
                 if not np.array_equal(before.ravel(), row.ravel()):
                     raise Differs(f"output {name!r} of the original is not the same for a sample among other samples")
-    return found
+    return found, duties
 
 
 def _place_of(trial: _Trial, name: str) -> Place | None:
@@ -364,6 +377,7 @@ def _compare(trial: _Trial, sizes: Mapping[str, int]) -> None:
     feeds: list[Any] = [trial.feeds(program, []) for program in (trial.original, trial.repaired)]
     wanted, _ = trial.original.run(feeds[0])
     got, _ = trial.repaired.run(feeds[1])
+    check_duties(trial.original.duties, trial.repaired.duties)
     for name, value in wanted.items():
         mine, theirs = tensor(value, name), tensor(got[name], name)
         if mine.dtype != theirs.dtype or mine.shape != theirs.shape:

@@ -76,10 +76,10 @@ def bounds(tensor: Tensor) -> tuple[Array | None, Array | None]:
 
     Bounds say too that a linear form has not wrapped: one that may have gets none, though its type has limits.
     """
-    if tensor.values is not None:
-        known = tensor.values.astype(np.int64) if moderate(tensor.values) else None
-        return known, known
-    return tensor.low, tensor.high
+    if tensor.values is None:
+        return tensor.low, tensor.high
+    known = tensor.values.astype(np.int64) if moderate(tensor.values) else None
+    return known, known
 
 
 _ENDS: Final = np.iinfo(np.int64)
@@ -213,16 +213,16 @@ def _mul(call: Call) -> Sequence[Tensor]:
         if low is None or high is None or not small(low, high, times):
             found = leaning(terms(words, left.dtype), slope, place)
             one = each_bounds(other)
-            held = _held(*one) & (np.abs(times) < _SAFE)
+            held = _held(*one) & _held(times, times)
             low, high = (np.where(held, end, 0) * np.where(held, times, 0) for end in one)
             low, high = np.minimum(low, high), np.maximum(low, high)
             held = (held & _held(low, high)) | (times == 0)
-            safe = held | (np.abs(times) <= 1)
+            safe = held | ((times >= -1) & (times <= 1))
             return [partly_bounded(_opaque(call, left, right, found, safe), low, high, held)]
         ends = np.asarray(low, np.int64) * times, np.asarray(high, np.int64) * times
         low, high = np.minimum(*ends), np.maximum(*ends)
         if not small(low, high):
-            safe = _held(low, high) | (np.abs(times) <= 1)
+            safe = _held(low, high) | ((times >= -1) & (times <= 1))
             return [_opaque(call, left, right, leaning(terms(words, left.dtype), slope, place), safe)]
         return [leaning(bounded(words, left.dtype, low, high), slope, place)]
     if left.depends or right.depends:
@@ -266,6 +266,7 @@ def _div(call: Call) -> Sequence[Tensor]:
         return [left.moved(lambda array: np.broadcast_to(array, np.broadcast_shapes(array.shape, right.shape)))]
     if left.depends or right.depends:
         call.doubt("divides a number that depends on the number of samples")
+    _demand_divisor(call, right)
     found = call.mixed(left.dtype, call.key(), call.words(0), _words(call, right))
     low, high = bounds(left)
     if (
@@ -280,6 +281,20 @@ def _div(call: Call) -> Sequence[Tensor]:
         low, high = np.asarray(low, np.int64), np.asarray(high, np.int64)
         return [bounded(found.array, left.dtype, truncated(*_pair(low, divisor)), truncated(*_pair(high, divisor)))]
     return [found]
+
+
+def _demand_divisor(call: Call, divisor: Tensor) -> None:
+    """No integer is divided by 0."""
+    if not divisor.is_integer:
+        return
+    if divisor.known:
+        if not np.all(divisor.array):
+            call.refuse("divides an integer by 0")
+        return
+    low, high = each_bounds(divisor)
+    zero = (low <= 0) & (high >= 0)
+    if np.any(zero):
+        call.demand(call.hashing.key("divides"), divisor.hashed(call.hashing)[zero])
 
 
 def _pair(left: Array, right: Array) -> tuple[Array, Array]:
@@ -317,6 +332,7 @@ def _mod(call: Call) -> Sequence[Tensor]:
         return [_remainder(call, left, right, fmod)]
     if left.depends or right.depends:
         call.doubt("takes the remainder of a number that depends on the number of samples")
+    _demand_divisor(call, right)
     found = call.mixed(left.dtype, call.key(fmod), call.words(0), _words(call, right))
     if fmod or not left.is_integer or not right.known or not right.size:
         return [found]
@@ -407,7 +423,7 @@ def _extreme(call: Call) -> Sequence[Tensor]:  # noqa: PLR0911 - one case after 
 
 
 def _sum(call: Call) -> Sequence[Tensor]:
-    """Sum and Mean of many: floats only, which two may be added in any order and more may not."""
+    """Sum and Mean of many: floats only, of which two may be added in any order and more may not."""
     found = operands(call)
     join = call.hashing.blend if len(found) == 2 else call.hashing.mix
     return [terms(join(call.key(len(found)), *(each.hashed(call.hashing) for each in found)), found[0].dtype)]

@@ -95,10 +95,10 @@ class Beside:
             lean = np.asarray(slope_of(tensor) * (self.samples - 1), np.int64).astype(np.uint64)
             word = self.hashing.fold((words - lean * self.hashing.unit).reshape(1, -1), (1,))
             return 1 if np.all(word == wanted) else None
-        for outer in divisors(growth[axis]):
-            if np.array_equal(self._split(words, tensor, axis, outer), wanted):
-                return outer
-        return None
+        fitting = (
+            each for each in divisors(growth[axis]) if np.array_equal(self._split(words, tensor, axis, each), wanted)
+        )
+        return next(fitting, None)
 
     def _split(self, words: Words, tensor: Tensor, axis: int, outer: int) -> Words:
         """A word for each sample, if the dim is outer * N * inner."""

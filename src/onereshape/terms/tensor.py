@@ -163,8 +163,7 @@ def settled(tensor: Tensor) -> Tensor:
     low, high = (tensor.low, tensor.high) if tensor.low is not None else (tensor.least, tensor.most)
     if tensor.words is None or low is None or high is None or not np.array_equal(low, high):
         return tensor
-    nothing: dict[str, Any] = dict.fromkeys(_BOUNDS)
-    return replace(tensor, values=low.astype(tensor.dtype.numpy()), words=None, **nothing, _cache={})
+    return replace(tensor, values=low.astype(tensor.dtype.numpy()), words=None, **dict.fromkeys(_BOUNDS), _cache={})
 
 
 _BOUNDS: Final = ("low", "high", "least", "most")

@@ -11,7 +11,7 @@ import onnx_ir as ir
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import formed, leaning, place_of, slope_of
 from onereshape.terms.hashing import Array, Words
-from onereshape.terms.records.arithmetic import bounded, bounds
+from onereshape.terms.records.arithmetic import bounded, bounds, small
 from onereshape.terms.records.content import content, growth, places, switch
 from onereshape.terms.tensor import Tensor, terms
 
@@ -136,15 +136,15 @@ def _summed(call: Call, data: Tensor, along: Any) -> Tensor | None:
         along(np.broadcast_to(np.asarray(part, np.int64), data.shape)) for part in (slope_of(data), place_of(data))
     )
     low, high = bounds(data)
-    small = low is not None and high is not None and _total(low) < _LARGEST and _total(high) < _LARGEST
-    if data.values is not None and small and _total(data.values) < np.iinfo(data.values.dtype).max:
+    held = low is not None and high is not None and _total(low) < _LARGEST and _total(high) < _LARGEST
+    if data.values is not None and held and _total(data.values) < np.iinfo(data.values.dtype).max:
         return formed(along(data.values), data.dtype, slope, place)
     words = along(data.hashed(call.hashing))
-    if small and low is not None and high is not None and data.values is None:
+    if held and low is not None and high is not None and data.values is None:
         found = bounded(words, data.dtype, along(low.astype(np.int64)), along(high.astype(np.int64)))
     else:
         found = terms(words, data.dtype)
-    if found.low is None and data.dtype not in (ir.DataType.INT64, ir.DataType.UINT64) and words.size:
+    if not small(found.low, found.high) and words.size:
         return None
     return leaning(found, slope, place)
 

@@ -76,10 +76,10 @@ def bounds(tensor: Tensor) -> tuple[Array | None, Array | None]:
 
     Bounds say too that a linear form has not wrapped: one that may have gets none, though its type has limits.
     """
-    if tensor.values is None:
-        return tensor.low, tensor.high
-    known = tensor.values.astype(np.int64) if moderate(tensor.values) else None
-    return known, known
+    if tensor.values is not None:
+        known = tensor.values.astype(np.int64) if moderate(tensor.values) else None
+        return known, known
+    return tensor.low, tensor.high
 
 
 _ENDS: Final = np.iinfo(np.int64)
@@ -423,7 +423,7 @@ def _extreme(call: Call) -> Sequence[Tensor]:  # noqa: PLR0911 - one case after 
 
 
 def _sum(call: Call) -> Sequence[Tensor]:
-    """Sum and Mean of many: floats only, of which two may be added in any order and more may not."""
+    """Sum and Mean of many: floats only, which two may be added in any order and more may not."""
     found = operands(call)
     join = call.hashing.blend if len(found) == 2 else call.hashing.mix
     return [terms(join(call.key(len(found)), *(each.hashed(call.hashing) for each in found)), found[0].dtype)]

@@ -16,7 +16,7 @@ import onnx_ir as ir
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import Part, formed, leaning, place_of, slope_of
 from onereshape.terms.hashing import Array
-from onereshape.terms.records.arithmetic import bounded, bounds
+from onereshape.terms.records.arithmetic import bounded, bounds, small
 from onereshape.terms.records.content import content, growth, switch
 from onereshape.terms.records.reshaping import axes_of
 from onereshape.terms.tensor import Tensor, numbers, terms
@@ -154,7 +154,7 @@ def _summed(call: Call, data: Tensor, axes: Axes) -> Tensor | None:
         found = terms(words, data.dtype)
     else:
         found = bounded(words, data.dtype, _total(low, axes), _total(high, axes))
-    if found.low is None and data.dtype not in (ir.DataType.INT64, ir.DataType.UINT64) and words.size:
+    if not small(found.low, found.high) and words.size:
         return None
     if growth(data, axes) and data.depends:
         call.doubt("reduces a dim that grows with the number of samples")

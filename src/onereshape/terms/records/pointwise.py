@@ -185,7 +185,7 @@ def _root(left: Tensor, right: Tensor) -> Array | None:
     """Square roots that are whole numbers, as of the number of patches of an image: all engines have them right."""
     if not (left.known and right.known) or left.dtype not in (ir.DataType.FLOAT, ir.DataType.DOUBLE):
         return None
-    if left.size != 1 or right.size != 1 or right.array.ravel()[0] != 0.5:  # noqa: PLR2004
+    if left.size != 1 or right.size != 1 or right.array.ravel()[0] != 0.5:
         return None
     number = float(left.array.ravel()[0])
     if not 0 <= number < _WHOLE or number != int(number) or isqrt(int(number)) ** 2 != int(number):

@@ -97,9 +97,8 @@ def windows_of(call: Call, dims: Sequence[int], kernel: Sequence[int], *, ceil: 
                 call.refuse("rounds up without padding, which is not what all do")
         if number < 1:
             call.refuse("it has no windows")
-        if ceil and number == 1 and dilation == 1 and begin == end == 0:
-            width = min(width, size)  # what is behind the end is not there
-        found.append(Windows(size, width, stride, dilation, begin, end, number))
+        clipped = ceil and number == 1 and dilation == 1 and begin == end == 0  # what is behind the end is not there
+        found.append(Windows(size, min(width, size) if clipped else width, stride, dilation, begin, end, number))
     return found
 
 

@@ -22,6 +22,7 @@ from tests.hostile.engine import Engine, Failed, line
 from tests.hostile.generator import Case, case as made
 from tests.hostile.judge_batch import judge_batch
 from tests.hostile.judge_shapes import judge_shapes
+from tests.hostile.judge_terms import judge_terms
 from tests.hostile.noise import TURNS, noisy
 from tests.hostile.quirks import clouded
 from tests.hostile.verdict import Verdict, difference, perturbed, steady
@@ -126,6 +127,13 @@ class Court:
         if fixed.changes and verdict.kind == "right":
             verdict = verdict._replace(kind="edited")
         return verdict
+
+    def terms(self) -> Verdict:
+        """What is written, on terms."""
+        if not self.case.batch or self.case.random:
+            return Verdict("terms", "no truth")
+        fixed = orx.fix(self.load(), batch=self.case.batch, certify=False)
+        return judge_terms(self.case, fixed.model.ir, empty=">= 1" not in " ".join(fixed.conditions))
 
     def simplify(self) -> Verdict:
         if "Reshape" not in self.case.ops:
@@ -232,6 +240,7 @@ def judged_case(case: Case, rooms: frozenset[str] | None = None) -> Judged:
             "shapes freed": court.shapes_freed,
             "check": court.check,
             "batch": court.batch,
+            "terms": court.terms,
             "simplify": court.simplify,
         }
         every = rooms is not None

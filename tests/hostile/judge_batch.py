@@ -106,7 +106,7 @@ def judge_batch(case: Case, fixed: Any, seed: int, *, empty: bool = True) -> Ver
             ours = ours or Engine(fixed, ours=True)
         except Failed as failure:
             return Verdict(ROOM, "broken", str(failure))
-        fault = _fault(case, truth, ours, possible, rng)
+        fault = judge_fault(case, truth, ours, possible, rng)
         if fault is not None:
             return fault
     if ours is None:
@@ -115,9 +115,10 @@ def judge_batch(case: Case, fixed: Any, seed: int, *, empty: bool = True) -> Ver
     return fault or Verdict(ROOM, "right")
 
 
-def _fault(  # noqa: C901 - one walk over counts, outputs and places
+def judge_fault(  # noqa: C901 - one walk over counts, outputs and places
     case: Case, truth: Truth, ours: Engine, possible: dict[int, list[Home]], rng: np.random.Generator
 ) -> Verdict | None:
+    """Where the repaired model answers otherwise than the original does for each sample."""
     good = list(truth.answers)
     unit = truth.unit
     counts = dict.fromkeys([1, min(2, len(good)), min(3, len(good)), len(good)])

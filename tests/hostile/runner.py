@@ -60,6 +60,7 @@ def hunt(args: argparse.Namespace) -> int:
     begun = time.monotonic()
     rooms: dict[str, Counter[str]] = {}
     ops: Counter[str] = Counter()
+    open_ends: Counter[str] = Counter()
     failures: list[int] = []
     log = None if args.log is None else Path(args.log)
     if log is not None:
@@ -71,6 +72,8 @@ def hunt(args: argparse.Namespace) -> int:
         ops.update(set(found.ops))
         for room, kind, text in found.verdicts:
             rooms.setdefault(room, Counter())[kind] += 1
+            if kind in {"not proven", "proven", "differs"}:
+                open_ends[f"{kind}: {text}"] += 1
             if kind == "no witness":
                 print(f"seed {found.seed}: onnxruntime died on the original, {text}", flush=True)
             if kind in UNLAWFUL:
@@ -89,6 +92,8 @@ def hunt(args: argparse.Namespace) -> int:
         print(
             f"  {room:18}" + ", ".join(f"{kind} {count} ({count / whole:.0%})" for kind, count in kinds.most_common())
         )
+    for said, count in open_ends.most_common(20):
+        print(f"    {count} {said}")
     rare = ", ".join(f"{op} {count}" for op, count in sorted(ops.items(), key=lambda pair: pair[1])[:25])
     print(f"  {len(ops)} operators; the rarest: {rare}")
     seeds = sorted(set(failures))

@@ -16,10 +16,10 @@ class Verdict(NamedTuple):
     """One answer of one room."""
 
     room: str
-    """batch, free, simplify, convert, check, shapes."""
+    """batch, terms, free, simplify, convert, check, shapes."""
     kind: str
-    """right, edited (right, and rewritten), refused, no truth, no witness (the engine died on the original), or one of
-    UNLAWFUL."""
+    """right, edited (right, and rewritten), refused, no truth, no witness (the engine died on the original); of terms
+    always, proven (and why not always), not proven, differs (as in the engine); or one of UNLAWFUL."""
     text: str = ""
 
     @property

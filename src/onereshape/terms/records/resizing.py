@@ -75,9 +75,7 @@ def _axes(call: Call, data: Tensor, transformation: str) -> dict[int, Axis]:
     if transformation == "tf_crop_and_resize":
         regions = _regions(call, len(places))
     if scales is not None:
-        if transformation == "tf_crop_and_resize":
-            call.refuse("scales a region, to which engines do not give the same dims")
-        _check_rounding(call, data, places, scales)
+        _check_rounding(call, data, places, scales, regions)
         return {
             place: Axis(dim := data.shape[place], floor(dim * (end - start) * scale), scale, start, end)
             for place, scale, (start, end) in zip(places, scales, regions, strict=True)
@@ -133,9 +131,13 @@ def _regions(call: Call, count: int) -> list[tuple[Fraction, Fraction]]:
     return list(zip(numbers[:count], numbers[count:], strict=True))
 
 
-def _check_rounding(call: Call, data: Tensor, places: Sequence[int], scales: Sequence[Fraction]) -> None:
-    """Refuses a scale by which engines that multiply floats get another dim than the exact one."""
-    for place, scale in zip(places, scales, strict=True):
+def _check_rounding(
+    call: Call, data: Tensor, places: Sequence[int], scales: Sequence[Fraction], regions: Sequence[Any]
+) -> None:
+    """Refuses scales by which engines get other dims: they multiply floats, and may forget that it is of a region."""
+    for place, scale, (start, end) in zip(places, scales, regions, strict=True):
+        if floor(data.shape[place] * scale) != floor(data.shape[place] * (end - start) * scale):
+            call.refuse("scales a region, to which engines do not give the same dims")
         if floor(data.shape[place] * scale) != floor(np.float32(data.shape[place]) * np.float32(float(scale))):
             call.refuse(f"{data.shape[place]} times {float(scale)} is rounded to another dim by engines")
 

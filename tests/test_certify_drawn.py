@@ -312,3 +312,10 @@ def test_no_input_is_drawn_that_would_be_huge() -> None:
     assert [list(each.values()) for each in chooser.first(16)] == [[16, 24, 32], [16, 16, 16]]
     assert [list(each.values()) for each in chooser.first(64)] == [[64, 96, 128], [64, 64, 64]]
     assert not list(chooser.first(224))
+
+
+def test_few_samples_of_large_images() -> None:
+    original = built("(float[N, 16, H, W] x) => (float[N, 16, H, W] y) { y = Relu(x) }")
+    chooser = Chooser(original, {}, {}, ())
+
+    assert [[each[name] for name in "NHW"] for each in chooser.first(64)] == [[3, 64, 64]]

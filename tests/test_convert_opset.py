@@ -69,6 +69,17 @@ class TestOpset:
         ]
         assert said(capsys, "drawn.onnx", "--to", "onnx-19", "-o", "o.onnx").splitlines()[1].startswith("not proven: ")
 
+    def test_what_an_old_operator_left_open_is_not_proven(self, capsys: Captured) -> None:
+        body = """g (float[N, 2, 6, 6] x) => (float[a, b, c, d] y) <float[4] s = {1, 1, 1.7, 3}> {
+            y = Resize<mode = "linear">(x, s)
+        }"""
+        write(model(body, '<ir_version: 8, opset_import: ["" : 10]>'), Path("m.onnx"))
+
+        assert said(capsys, "m.onnx", "--to", "onnx-11", "-o", "o.onnx").splitlines() == [
+            "no Reshape, written to o.onnx",
+            "not proven: before opset 11 it is not said where a Resize takes its samples",
+        ]
+
     def test_another_computation_is_refused(self, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
         """Planted: a product in place of a sum, which no node is compared for."""
         rewrite = _Work.rewrite

@@ -372,3 +372,13 @@ def test_blocks_become_channels(rng: np.random.Generator) -> None:
 def test_refusals(rng: np.random.Generator, op: str, shapes: list[tuple[int, ...]], attributes: dict[str, Any]) -> None:
     with pytest.raises(NotProven):
         run(Node(op, [floats(rng, *shape) for shape in shapes], attributes), Hashing(1))
+
+
+@pytest.mark.parametrize("op", ["AveragePool", "MaxPool"])
+def test_a_kernel_larger_than_what_it_goes_over(op: str, rng: np.random.Generator) -> None:
+    whole = Node(op, [floats(rng, 2, 3, 4, 4)], {"kernel_shape": [4, 4], "strides": [4, 4]}, 19)
+    large = whole.but(kernel_shape=[2560, 2560], strides=[2560, 2560], ceil_mode=1)
+
+    assert words(large)[0].shape == answers(large)[0].shape == (2, 3, 1, 1)
+    assert np.array_equal(words(large)[0], words(whole)[0])
+    assert np.allclose(answers(large)[0], answers(whole)[0])

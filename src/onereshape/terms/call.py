@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import numpy as np
@@ -15,6 +15,8 @@ from onereshape.terms.tensor import Tensor, settled, terms
 
 Value = Tensor | tuple[Any, ...] | None
 """A tensor, a sequence of values, or an input that is left out."""
+Duty = tuple[str, Words]
+"""A node, and a word for each demand that it makes on data."""
 Body = Callable[[Sequence[Value]], list[Value]]
 """A graph inside a node: from the values of its inputs to those of its outputs."""
 
@@ -42,6 +44,8 @@ class Call:
     """Elements that a tensor may have."""
     samples: int = 0
     """N, where numbers say how they depend on it."""
+    duties: list[Duty] = field(default_factory=list)
+    """What data must satisfy, or an engine refuses them."""
 
     def refuse(self, why: str) -> NoReturn:
         """Stops the run: this is not known."""
@@ -50,6 +54,11 @@ class Call:
     def doubt(self, why: str) -> None:
         """Notes that what holds for this number of samples need not hold for others."""
         self.doubts.append(f"{self.op} {self.name}: {why}")
+
+    def demand(self, key: int, words: Words) -> None:
+        """Notes what data must satisfy for the operator to answer at all: an index that there is such a place."""
+        found = np.unique(self.hashing.mix(key, words))
+        self.duties.append((f"{self.op} {self.name}", found))
 
     def has(self, place: int) -> bool:
         """Whether an optional input is there."""

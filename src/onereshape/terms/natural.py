@@ -7,7 +7,7 @@ on the place of their sample: c + slope * N + place * s here is c + slope there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isqrt, prod
 
@@ -55,8 +55,8 @@ class Beside:
 
     hashing: Hashing
     samples: int
-    traces: Sequence[Sequence[Print]]
-    """One for each sample."""
+    traces: Mapping[int, Sequence[Print]]
+    """Of the samples that are looked at."""
     parted: str = ""
     """The first node that makes something else."""
     _place: int = 0
@@ -73,7 +73,7 @@ class Beside:
 
     def _tensor(self, node: ir.Node, tensor: Tensor) -> Tensor:
         place, self._place = self._place, self._place + 1
-        prints = [trace[place] if place < len(trace) else None for trace in self.traces]
+        prints = [trace[place] if place < len(trace) else None for trace in self.traces.values()]
         known = [each for each in prints if each is not None]
         growth = growth_of(tensor.shape, [each.shape for each in known], self.samples)
         outer = None
@@ -96,7 +96,9 @@ class Beside:
             word = self.hashing.fold((words - lean * self.hashing.unit).reshape(1, -1), (1,))
             return 1 if np.all(word == wanted) else None
         fitting = (
-            each for each in divisors(growth[axis]) if np.array_equal(self._split(words, tensor, axis, each), wanted)
+            each
+            for each in divisors(growth[axis])
+            if np.array_equal(self._split(words, tensor, axis, each)[[*self.traces]], wanted)
         )
         return next(fitting, None)
 

@@ -11,7 +11,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.terms.bodies import body_of, filled
-from onereshape.terms.call import Body, Call, Record, Value
+from onereshape.terms.call import Body, Call, Duty, Record, Value
 from onereshape.terms.conform import check_node, check_results, defaults, is_known, schema
 from onereshape.terms.hashing import Hashing
 from onereshape.terms.records import RECORDS
@@ -47,6 +47,53 @@ class Limits:
             raise NotProven(f"{here}: the term run has taken {self.seconds:g} s")
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is the same of a node whenever it is run."""
+
+    here: str
+    name: str
+    called: str
+    schema: Any
+    """None for operators of other domains."""
+    record: Record | None
+    opset: int
+    used: int
+    attributes: Mapping[str, Any] | None
+    """None where some are given by the caller of a function."""
+    _letters: dict[tuple[Any, ...], dict[str, str]] = field(default_factory=dict)
+
+    def letters(self, node: ir.Node, inputs: Sequence[Value]) -> dict[str, str]:
+        """The types that the letters of the schema stand for; a node is checked once for each combination of types."""
+        if self.schema is None:
+            return {}
+        types = tuple(each.dtype if isinstance(each, Tensor) else each is None for each in inputs)
+        if types not in self._letters:
+            self._letters[types] = check_node(node, self.schema, inputs)
+        return self._letters[types]
+
+
+def _known(node: ir.Node, opsets: Mapping[str, int]) -> _Known:
+    name = str(node.name or node.outputs[0].name)
+    here = f"{node.op_type} {name}"
+    domain = "" if node.domain == "ai.onnx" else node.domain
+    record = RECORDS.get((domain, node.op_type))
+    opset = opsets.get(domain, opsets.get("ai.onnx", 1) if not domain else 1)
+    found = schema(node.op_type, opset) if not domain else None
+    if not domain and found is None and (record is None or is_known(node.op_type)):
+        raise NotProven(f"{here}: opset {opset} has no such operator")
+    plain = not any(each.is_ref() for each in node.attributes.values())
+    attributes = _attributes(found, node.attributes) if plain else None
+    called = f"{domain}.{node.op_type}" if domain else node.op_type
+    return _Known(here, name, called, found, record, opset, _used(node), attributes)
+
+
+def _attributes(found: Any, there: Mapping[str, ir.Attr]) -> dict[str, Any]:
+    """Attributes as a call has them, with the defaults of the schema; graphs are asked for otherwise."""
+    own = {name: _python(each) for name, each in there.items() if each.type not in _GRAPHS}
+    return {**(defaults(found) if found else {}), **own}
+
+
 class Program:
     """A model and its constants."""
 
@@ -56,6 +103,11 @@ class Program:
         self.limits = limits
         self.constants: Scope = {}
         """Values that no input reaches."""
+        self.duties: list[Duty] = []
+        """What the last run demanded of data."""
+        self.known: dict[ir.Node, _Known] = {}
+        self.orders: dict[Any, tuple[list[ir.Node], dict[int, list[ir.Value]]]] = {}
+        """The nodes of a graph, and the values that nobody needs after each."""
 
     def run(
         self, feeds: Mapping[str, Tensor], observe: Observer | None = None, samples: int = 0
@@ -71,6 +123,7 @@ class Program:
                 raise NotProven(f"input {value.name!r} is not fed")
         with np.errstate(all="ignore"):
             found = run.graph(graph, scope, self.model.opset_imports, {}, main=True)
+        self.duties = run.duties
         return {value.name or "": each for value, each in zip(graph.outputs, found, strict=True)}, run.doubts
 
 
@@ -82,6 +135,7 @@ class _Run:
         self.observe = observe
         self.samples = samples
         self.doubts: list[str] = []
+        self.duties: list[Duty] = []
         self.live = 0
         self.depth = 0
 
@@ -98,8 +152,9 @@ class _Run:
         self.depth += 1
         if self.depth > _DEEPEST:
             raise NotProven("functions and bodies are more than a term run goes into")
-        nodes = list(graph)
-        last = _last_uses(nodes, graph.outputs)
+        if graph not in self.program.orders:
+            self.program.orders[graph] = (order := list(graph)), _last_uses(order, graph.outputs)
+        nodes, last = self.program.orders[graph]
         outer = set(scope) if not main else set()
         for place, node in enumerate(nodes):
             constant = main and self._is_constant(node, scope)
@@ -139,36 +194,26 @@ class _Run:
             constants[value] = numbers(_array(tensor), tensor.dtype)
         return constants[value]
 
-    def node(  # noqa: C901 - the kinds of nodes there are
+    def node(
         self, node: ir.Node, scope: Scope, opsets: Mapping[str, int], given: Mapping[str, ir.Attr], *, constant: bool
     ) -> Sequence[Value]:
         """What a node makes."""
-        here = f"{node.op_type} {node.name or node.outputs[0].name}"
         inputs = [self.value(value, scope) for value in node.inputs]
         while inputs and inputs[-1] is None:
             inputs.pop()
-        attributes = {name: _resolved(each, given) for name, each in node.attributes.items()}
-        there = {name: each for name, each in attributes.items() if each is not None}
+        there = {name: found for name, each in node.attributes.items() if (found := _resolved(each, given)) is not None}
         function = self.program.model.functions.get(node.op_identifier())
         if function is not None:
             return self.function(function, inputs, there, node)
-        domain = "" if node.domain == "ai.onnx" else node.domain
-        record = RECORDS.get((domain, node.op_type))
-        opset = opsets.get(domain, opsets.get("ai.onnx", 1) if not domain else 1)
-        found = schema(node.op_type, opset) if not domain else None
-        letters = {}
-        if not domain:
-            if found is not None:
-                letters = check_node(node, found, inputs)
-            elif record is None or is_known(node.op_type):
-                raise NotProven(f"{here}: opset {opset} has no such operator")
-        if record is None:
-            body = body_of(found, opset, node, inputs, there) if found else None
+        known = self.program.known.get(node)
+        if known is None:
+            known = self.program.known[node] = _known(node, opsets)
+        letters = known.letters(node, inputs)
+        if known.record is None:
+            body = body_of(known.schema, known.opset, node, inputs, there) if known.schema else None
             if body is None:
-                raise NotProven(
-                    f"{here}: there is no record of the operator {domain + '.' if domain else ''}{node.op_type}"
-                )
-            return self.function(body, inputs, filled(found, there), node)
+                raise NotProven(f"{known.here}: there is no record of the operator {known.called}")
+            return self.function(body, inputs, filled(known.schema, there), node)
 
         def inner(name: str) -> Body:
             graph = there[name].as_graph()
@@ -176,30 +221,27 @@ class _Run:
 
         call = Call(
             node.op_type,
-            str(node.name or node.outputs[0].name),
-            found.since_version if found else 1,
-            opset,
+            known.name,
+            known.schema.since_version if known.schema else 1,
+            known.opset,
             tuple(inputs),
-            _used(node),
-            {
-                **(defaults(found) if found else {}),
-                **{name: _python(each) for name, each in there.items() if each.type not in _GRAPHS},
-            },
+            known.used,
+            known.attributes if known.attributes is not None else _attributes(known.schema, there),
             self.program.hashing,
             inner,
             self.doubts,
             self.program.limits.elements,
             self.samples,
+            self.duties,
         )
-        results = list(record.rule(call))
+        results = list(known.record.rule(call))[: len(node.outputs)]
         results += [None] * (len(node.outputs) - len(results))
-        if len(results) > len(node.outputs):
-            results = results[: len(node.outputs)]
-        if found:
-            check_results(node, found, results, letters)
+        if known.schema:
+            check_results(node, known.schema, results, dict(letters))
         if self.observe is not None and not constant:
             results = list(self.observe(node, results))
-        self._doubt(call, record, results)
+        if self.samples:
+            self._doubt(call, known.record, results)
         return results
 
     def _doubt(self, call: Call, record: Record, results: Sequence[Value]) -> None:

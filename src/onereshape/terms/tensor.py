@@ -163,12 +163,11 @@ def settled(tensor: Tensor) -> Tensor:
     low, high = (tensor.low, tensor.high) if tensor.low is not None else (tensor.least, tensor.most)
     if tensor.words is None or low is None or high is None or not np.array_equal(low, high):
         return tensor
-    nothing: dict[str, Any] = dict.fromkeys(_BOUNDS)
-    return replace(tensor, values=low.astype(tensor.dtype.numpy()), words=None, **nothing, _cache={})
+    values = low.astype(tensor.dtype.numpy())
+    return replace(tensor, values=values, words=None, low=None, high=None, least=None, most=None, _cache={})
 
 
-_BOUNDS: Final = ("low", "high", "least", "most")
-_BESIDE: Final = ("values", "words", "slope", "place", *_BOUNDS)
+_BESIDE: Final = ("values", "words", "slope", "place", "low", "high", "least", "most")
 
 
 def numbers(values: Array, dtype: ir.DataType | None = None) -> Tensor:

@@ -23,8 +23,11 @@ from onereshape.models.certificates.trial import Feeds, Sizes
 _SMALL: Final = (3, 5, 2, 7, 4, 9, 6, 8, 11, 13, 10, 12)
 _LARGER: Final = {4: 8, 16: 32, 64: 96, 224: 256}
 """For a model that takes none of the small ones: another size like the one that it does take."""
-_MOST_ELEMENTS: Final = 1 << 23
+_MOST_ELEMENTS: Final = 1 << 21
 """Of an input whose dims are ours to choose: three dims of 224 would be more, and each try would take seconds."""
+_FEW: Final = 3
+"""Samples, where all other dims are large."""
+_LARGE: Final = 16
 _TRIES: Final = 3
 """Values that are drawn for inputs that serve as sizes, before those that ran are used again."""
 
@@ -70,9 +73,19 @@ class Chooser:
         return STYLES if self.sized or any(suit.kind in SIZES for suit in self.suits.values()) else STYLES[:1]
 
     def first(self, default: int) -> Iterator[Sizes]:
-        """Sizes to begin with: different ones, then all the same; none with which an input would be huge."""
-        different = {name: default + place * default // 2 for place, name in enumerate(self.names)}
-        for sizes in (different, dict.fromkeys(self.names, default))[len(self.names) < 2 :]:
+        """Sizes to begin with: different ones, then all the same, then few samples; no input is huge with them."""
+        names = self.names
+        different = {name: default + place * default // 2 for place, name in enumerate(names)}
+        tries = [different, dict.fromkeys(names, default)][len(names) < 2 :]
+        first = {
+            dim.value or UNNAMED
+            for value in fed(self.model)
+            for dim in (value.shape or ())[:1]
+            if not isinstance(dim, int)
+        }
+        if default > _LARGE and first & {*names} and first < {*names}:
+            tries.append({name: _FEW if name in first else default for name in names})
+        for sizes in tries:
             if self._largest(sizes) <= _MOST_ELEMENTS:
                 yield sizes
 

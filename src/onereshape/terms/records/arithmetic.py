@@ -266,6 +266,7 @@ def _div(call: Call) -> Sequence[Tensor]:
         return [left.moved(lambda array: np.broadcast_to(array, np.broadcast_shapes(array.shape, right.shape)))]
     if left.depends or right.depends:
         call.doubt("divides a number that depends on the number of samples")
+    _demand_divisor(call, right)
     found = call.mixed(left.dtype, call.key(), call.words(0), _words(call, right))
     low, high = bounds(left)
     if (
@@ -280,6 +281,20 @@ def _div(call: Call) -> Sequence[Tensor]:
         low, high = np.asarray(low, np.int64), np.asarray(high, np.int64)
         return [bounded(found.array, left.dtype, truncated(*_pair(low, divisor)), truncated(*_pair(high, divisor)))]
     return [found]
+
+
+def _demand_divisor(call: Call, divisor: Tensor) -> None:
+    """No integer is divided by 0."""
+    if not divisor.is_integer:
+        return
+    if divisor.known:
+        if not np.all(divisor.array):
+            call.refuse("divides an integer by 0")
+        return
+    low, high = each_bounds(divisor)
+    zero = (low <= 0) & (high >= 0)
+    if np.any(zero):
+        call.demand(call.hashing.key("divides"), divisor.hashed(call.hashing)[zero])
 
 
 def _pair(left: Array, right: Array) -> tuple[Array, Array]:
@@ -317,6 +332,7 @@ def _mod(call: Call) -> Sequence[Tensor]:
         return [_remainder(call, left, right, fmod)]
     if left.depends or right.depends:
         call.doubt("takes the remainder of a number that depends on the number of samples")
+    _demand_divisor(call, right)
     found = call.mixed(left.dtype, call.key(fmod), call.words(0), _words(call, right))
     if fmod or not left.is_integer or not right.known or not right.size:
         return [found]

@@ -112,10 +112,13 @@ def column(index: Tensor, axis: int) -> Tensor:
 
 def windows(call: Call, index: Tensor, length: int) -> tuple[Words, Array, Array]:
     """Words of data-dependent indices counted from their lower bounds, and their bounds."""
+    low, high = each_bounds(index)
+    demanded = (low < -length) | (high >= length)
+    if np.any(demanded):
+        call.demand(call.hashing.key("within", length), index.hashed(call.hashing)[demanded])
     if not index.size or length == 1:
         nothing = np.zeros(index.shape, np.int64)
         return nothing.astype(np.uint64), nothing, nothing
-    low, high = each_bounds(index)
     beyond = (low < 0) | (high >= length)
     if np.any(beyond):
         if np.any(beyond & ((np.asarray(slope_of(index)) != 0) | (np.asarray(place_of(index)) != 0))):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isqrt
 from typing import Any, Final
 
 import numpy as np
@@ -180,8 +181,23 @@ def _natural(exponents: Array) -> bool:
     return bool(np.all(exponents >= 0) and np.all(exponents < _LONG))
 
 
+def _root(left: Tensor, right: Tensor) -> Array | None:
+    """Square roots that are whole numbers, as of the number of patches of an image: all engines have them right."""
+    if not (left.known and right.known) or left.dtype not in (ir.DataType.FLOAT, ir.DataType.DOUBLE):
+        return None
+    if left.size != 1 or right.size != 1 or right.array.ravel()[0] != 0.5:
+        return None
+    number = float(left.array.ravel()[0])
+    if not 0 <= number < _WHOLE or number != int(number) or isqrt(int(number)) ** 2 != int(number):
+        return None
+    return np.full(np.broadcast_shapes(left.shape, right.shape), isqrt(int(number)), left.dtype.numpy())
+
+
 def _pow(call: Call) -> Sequence[Tensor]:
     left, right = operands(call)
+    root = _root(left, right)
+    if root is not None:
+        return [numbers(root, left.dtype)]
     if left.known and right.known and left.is_integer and right.is_integer and _natural(right.array):
         rough = np.power(np.abs(left.array.astype(np.float64)), right.array)
         if np.all(rough < min(_WHOLE, np.iinfo(left.dtype.numpy()).max)):  # some engines calculate in DOUBLE

@@ -97,7 +97,8 @@ def windows_of(call: Call, dims: Sequence[int], kernel: Sequence[int], *, ceil: 
                 call.refuse("rounds up without padding, which is not what all do")
         if number < 1:
             call.refuse("it has no windows")
-        found.append(Windows(size, width, stride, dilation, begin, end, number))
+        clipped = ceil and number == 1 and dilation == 1 and begin == end == 0  # what is behind the end is not there
+        found.append(Windows(size, min(width, size) if clipped else width, stride, dilation, begin, end, number))
     return found
 
 
@@ -112,7 +113,7 @@ def halves(total: int, *, upper: bool) -> tuple[int, int]:
 
 def _count(call: Call, room: int, stride: int, inside: int, *, ceil: bool) -> int:
     """How many windows there are; since opset 22 none begins behind the places of the tensor."""
-    if room < 0:
+    if room < 0 and not ceil:
         call.refuse("its kernel is larger than what it goes over")
     if not ceil:
         return room // stride + 1

@@ -196,7 +196,9 @@ def _along(graph: Graph, node: NodeProto, rng: Dice | None) -> bool:
     return False
 
 
-_MOVED = "Add Sub Mul Div MatMul Gemm Conv Relu Gelu Softmax Tanh Sigmoid Transpose Reshape LayerNormalization Erf".split()
+_MOVED = (
+    "Add Sub Mul Div MatMul Gemm Conv Relu Gelu Softmax Tanh Sigmoid Transpose Reshape LayerNormalization Erf".split()
+)
 
 
 def _behind(make: Callable[[Graph, str], list[NodeProto]]) -> Callable[[Graph, NodeProto, Dice | None], bool]:

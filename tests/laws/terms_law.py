@@ -239,8 +239,8 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
 
 
 _FLAGS = (
-    "align_corners ceil_mode count_include_pad detect_negative detect_positive exclusive fmod keepdims largest linear_before_reset "
-    "normalize_variance reverse select_last_index transA transB upper"
+    "align_corners ceil_mode count_include_pad detect_negative detect_positive exclusive fmod keepdims largest "
+    "linear_before_reset normalize_variance reverse select_last_index transA transB upper"
 ).split()
 _NUMBERS: Mapping[str, tuple[int, ...]] = {
     **dict.fromkeys(_FLAGS, (0, 1)),

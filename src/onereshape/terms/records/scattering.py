@@ -66,6 +66,8 @@ class _Writing:
             return merged(call, [self.data, self.updates], lambda arrays: _written(arrays[0], arrays[1], places))
         if self.data.depends or self.updates.depends:
             call.doubt("reduces numbers that depend on the number of samples")
+        if call.tensor(1).grows and not call.tensor(0).grows:
+            call.doubt("reduces as many numbers as there are samples")
         if self.data.is_integer and self.data.known and self.updates.known:
             return self._numbers(places)
         rest = self.data.shape[-1]

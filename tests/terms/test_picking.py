@@ -80,14 +80,14 @@ MAKERS = {"Gather": _gather, "GatherElements": _gather_elements, "GatherND": _ga
 @pytest.mark.parametrize("op", MAKERS)
 def test_whatever_changes_changes_in_terms(op: str) -> None:
     rng = np.random.default_rng(7)
-    held = sum(check(MAKERS[op](rng), rng, 3) for _ in range(60))
-    assert held == 60
+    held = sum(check(MAKERS[op](rng), rng, 3) for _ in range(25))
+    assert held == 25
 
 
 @pytest.mark.parametrize("op", MAKERS)
 def test_known_indices_move_exactly(op: str) -> None:
     rng = np.random.default_rng(8)
-    for _ in range(60):
+    for _ in range(25):
         case = replace(MAKERS[op](rng), known=frozenset({"i"}))
         case = case.with_input("x", case.arrays["x"].astype(np.int64))
         mine, wanted = numbered(case, "x")

@@ -119,8 +119,8 @@ def _made(op: str, rng: Generator) -> Case:
 @pytest.mark.parametrize("op", MAKERS)
 def test_whatever_changes_changes_in_terms(op: str) -> None:
     rng = np.random.default_rng(7)
-    held = sum(check(_made(op, rng), rng, 2) for _ in range(60))
-    assert held == 60
+    held = sum(check(_made(op, rng), rng, 2) for _ in range(20))
+    assert held == 20
 
 
 @pytest.mark.parametrize("op", MAKERS)

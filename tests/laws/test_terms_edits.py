@@ -101,6 +101,7 @@ def test_no_edit_that_changes_an_answer_is_proven(entry: Entry) -> None:
         if kind != "a gate" and not changes(one, proto):
             continue
         planted += 1
+        session(proto)
         if proof(one, proto).verdict == "proven":
             believed.append(kind)
 
@@ -116,6 +117,7 @@ def test_a_gate_in_both_models_is_not_proven(entry: Entry) -> None:
         gated = [Graph(one.original), Graph(one.proto)]
         for graph in gated:
             graph.between(value, *gate(graph, value, axis))
+        session(gated[1].proto)
         assert proof(one, gated[1].proto, gated[0].proto).verdict != "proven", value
     assert batched
 

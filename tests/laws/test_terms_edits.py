@@ -72,6 +72,14 @@ def feeds(one: Repaired, samples: int) -> dict[str, Any]:
     return found
 
 
+def _loads(proto: onnx.ModelProto) -> bool:
+    try:
+        session(proto)
+    except Exception:  # noqa: BLE001 - a gate of integers
+        return False
+    return True
+
+
 def changes(one: Repaired, proto: onnx.ModelProto) -> bool:
     """Whether onnxruntime shows that an answer is another one, or that there is none."""
     try:
@@ -98,10 +106,9 @@ def test_no_edit_that_changes_an_answer_is_proven(entry: Entry) -> None:
     assert proof(one, one.proto).verdict == "proven"
     believed, planted = [], 0
     for kind, proto in edits(one.proto, np.random.default_rng(len(one.proto.graph.node)), EACH):
-        if kind != "a gate" and not changes(one, proto):
+        if not (_loads(proto) if kind == "a gate" else changes(one, proto)):
             continue
         planted += 1
-        session(proto)
         if proof(one, proto).verdict == "proven":
             believed.append(kind)
 

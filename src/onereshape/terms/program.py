@@ -319,12 +319,25 @@ def _used(node: ir.Node) -> int:
     return max(read, default=0) + 1
 
 
+_MANY = 1 << 20
+"""More samples than anyone runs at one time."""
+
+
 def _may_wrap(tensor: Tensor) -> bool:
-    """Whether integers that depend on N leave their type while N is not a large number yet."""
+    """Whether integers that depend on N leave their type while N is not a large number yet.
+
+    They may be near its ends before anything is added, and those without a sign may go below 0.
+    """
     if not tensor.depends:
         return False
-    most = 0 if tensor.dtype.bitwidth < 32 else 1 << 20 if tensor.dtype.bitwidth < 64 else 1 << 40
-    return any(part is not None and bool(np.any(np.abs(part) > most)) for part in (tensor.slope, tensor.place))
+    bits, signed = tensor.dtype.bitwidth, tensor.dtype.is_signed()
+    parts = [part for part in (tensor.slope, tensor.place) if part is not None]
+    if bits < 32 or (not signed and any(bool(np.any(part < 0)) for part in parts)):
+        return True
+    ends = [tensor.values] if tensor.values is not None else [tensor.low, tensor.high]
+    far = [np.max(np.abs(end.astype(np.float64)), initial=0) for end in ends if end is not None]
+    leaning = sum(np.max(np.abs(part.astype(np.float64)), initial=0) for part in parts)
+    return bool(max(far, default=0) + leaning * _MANY >= 2.0 ** (bits - signed))
 
 
 def _elements(value: Value) -> int:

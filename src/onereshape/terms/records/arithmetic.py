@@ -360,12 +360,21 @@ def modulo(call: Call, data: Tensor, divisor: Array) -> Tensor:
     return terms(words, data.dtype, first, last)
 
 
+def _keeps_sign(call: Call, data: Tensor) -> bool:
+    """Whether numbers are never on another side of 0 for another N: the remainder of C has their sign."""
+    slope = np.asarray(slope_of(data))
+    first = data.array - slope * (call.samples - 1)  # at N = 1
+    same = ((slope >= 0) & (first >= 0)) | ((slope <= 0) & (first <= 0))
+    return data.place is None and bool(np.all(same))
+
+
 def _remainder(call: Call, left: Tensor, right: Tensor, fmod: int) -> Tensor:
     values = np.asarray((np.fmod if fmod else np.mod)(left.array, right.array))
     if not left.depends and not right.depends:
         return numbers(values, left.dtype)
     slope, place, divisor = slope_of(left), place_of(left), right.array
-    if not right.depends and not np.any(slope % divisor) and not np.any(place % divisor):
+    steady = not fmod or _keeps_sign(call, left)
+    if steady and not right.depends and not np.any(slope % divisor) and not np.any(place % divisor):
         return numbers(values, left.dtype)
     # p * s + c modulo p * N is itself; that c is within [0, p) shows at N = 1.
     whole = right.place is None and np.all(divisor == slope_of(right) * call.samples)

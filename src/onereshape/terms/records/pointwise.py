@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 import onnx_ir as ir
+from ml_dtypes import finfo
 
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import formed, leaning, place_of, slope_of
@@ -142,6 +143,14 @@ def _odd(data: Tensor, kind: ir.DataType) -> bool:
     return kind.is_integer() and kind.bitwidth < 8
 
 
+def _end(data: Tensor, place: int) -> Tensor | None:
+    """A limit that is left out: the least or the largest number of a float type, which is not infinite."""
+    if not data.dtype.is_floating_point():
+        return None
+    ends = finfo(data.dtype.numpy())
+    return numbers(np.asarray(ends.min if place == 1 else ends.max, data.dtype.numpy()), data.dtype)
+
+
 def _clip(call: Call) -> Sequence[Tensor]:
     data = call.tensor(0)
     if call.version < 11:
@@ -152,7 +161,7 @@ def _clip(call: Call) -> Sequence[Tensor]:
             for name in ("min", "max")
         ]
     else:
-        ends = [call.tensor(place) if call.has(place) else None for place in (1, 2)]
+        ends = [call.tensor(place) if call.has(place) else _end(data, place) for place in (1, 2)]
     if any(end is not None and end.size != 1 for end in ends):
         call.refuse("its limits are not single numbers")
     found = data

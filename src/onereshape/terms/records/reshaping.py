@@ -123,6 +123,9 @@ def _expand(call: Call) -> Sequence[Tensor]:
     except ValueError:
         call.refuse(f"the dims {list(data.shape)} do not expand to {target}")
     call.check_size(dims)
+    slopes = np.broadcast_to(np.asarray(slope_of(call.tensor(1))), len(target)).tolist()
+    if any(slope and (slope < 0 or size != slope * call.samples) for size, slope in zip(target, slopes, strict=True)):
+        call.doubt("expands to a number that is not one for each sample")
     return [data.moved(lambda array: np.broadcast_to(array, dims))]
 
 

@@ -46,6 +46,8 @@ def _resize(call: Call) -> Sequence[Tensor]:
     call.check_size([axes[place].after if place in axes else dim for place, dim in enumerate(data.shape)])
     for place, axis in axes.items():
         if axis.keeps(transformation):
+            if axis.scale != 1 and data.growth and data.growth[place]:
+                call.doubt("scales a dim that grows with the number of samples, and may be another then")
             continue
         if data.growth and data.growth[place]:
             call.doubt("resizes a dim that grows with the number of samples")

@@ -15,7 +15,7 @@ import numpy as np
 
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.hashing import Array, Words
-from onereshape.terms.records.arithmetic import bounds
+from onereshape.terms.records.arithmetic import bounds, small
 from onereshape.terms.records.merging import merged
 from onereshape.terms.records.picking import (
     Reach,
@@ -66,6 +66,8 @@ class _Writing:
             return merged(call, [self.data, self.updates], lambda arrays: _written(arrays[0], arrays[1], places))
         if self.data.depends or self.updates.depends:
             call.doubt("reduces numbers that depend on the number of samples")
+        if call.tensor(1).grows and not call.tensor(0).grows:
+            call.doubt("reduces as many numbers as there are samples")
         if self.data.is_integer and self.data.known and self.updates.known:
             return self._numbers(places)
         rest = self.data.shape[-1]
@@ -85,11 +87,16 @@ class _Writing:
 
     def _reduced(self, before: Words, update: Words) -> Words:
         """One update after another."""
-        if self.reduction == "add" and self.data.is_integer:
+        if self.reduction == "add" and self.data.is_integer and self._small:
             return before + update
         if self.reduction in {"max", "min"} and not self.data.is_integer:  # engines differ in what is no number
             return self.call.hashing.mix(self.call.key("reduced", self.reduction, op="Scatter"), before, update)
         return self.call.hashing.blend(self.call.key(op=_REDUCED[self.reduction]), before, update)
+
+    @property
+    def _small(self) -> bool:
+        """Whether sums stay linear: twice what has no bounds, time and again, would be 0 whatever it is."""
+        return small(*bounds(self.data), *bounds(self.updates))
 
     def by_data(self) -> Tensor:
         """Every element that may be written to depends on all that may be written there."""

@@ -263,7 +263,7 @@ def gate(graph: Graph, value: str, axis: int = 0) -> list[NodeProto]:
 def _averaged(graph: Graph, value: str) -> list[NodeProto]:
     """Half of the mean over the batch, added."""
     nodes = gate(graph, value)[:1]
-    part = _constant(graph, "part", np.array(0.5, np.float32))
+    part = _constant(graph, "half", np.array(0.5, np.float32))
     return [
         *nodes,
         helper.make_node("Mul", ["planted_mean", part], ["planted_part"]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 import onnx
 import onnx_ir as ir
@@ -28,9 +28,13 @@ def schema(op: str, opset: int) -> Any:
     return None if found.deprecated and op not in _STILL_RUN else found
 
 
-def is_known(op: str) -> bool:
-    """Whether ONNX has an operator in any opset; onnxruntime has some of its own in the same domain."""
-    return bool(onnx.defs.has(op))
+_ENGINES: Final = ("com.microsoft", "com.ms.")
+"""Domains in which engines have operators of their own, of which there is no list."""
+
+
+def is_known(op: str, domain: str = "") -> bool:
+    """Whether ONNX has an operator in any opset, or an engine may; onnxruntime has some of its own in that domain."""
+    return domain.startswith(_ENGINES) or bool(onnx.defs.has(op, "" if domain == "ai.onnx" else domain))
 
 
 @lru_cache(maxsize=4096)

@@ -204,6 +204,8 @@ class _Run:
         there = {name: found for name, each in node.attributes.items() if (found := _resolved(each, given)) is not None}
         function = self.program.model.functions.get(node.op_identifier())
         if function is not None:
+            if is_known(node.op_type, node.domain):
+                raise NotProven(f"{here}: a function has the name of an operator, and engines run the operator")
             return self.function(function, inputs, there, node)
         known = self.program.known.get(node)
         if known is None:

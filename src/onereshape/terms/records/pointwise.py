@@ -147,7 +147,7 @@ def _end(data: Tensor, place: int) -> Tensor | None:
     """A limit that is left out: the least or the largest number of a float type, which is not infinite."""
     if not data.dtype.is_floating_point():
         return None
-    ends = finfo(data.dtype.numpy())
+    ends = finfo(data.dtype.numpy())  # type: ignore[no-untyped-call]
     return numbers(np.asarray(ends.min if place == 1 else ends.max, data.dtype.numpy()), data.dtype)
 
 

@@ -33,8 +33,8 @@ EACH = int(os.environ.get("TERMS_EDITS", "1"))
 CORPUS = entries(Path(__file__).parents[1] / "data" / "corpus")
 MIXING = {"neg_minibatch_std.dynamo.onnx", "neg_minibatch_std.ts.onnx"}
 SMALL = (
-    "bh_attention.ts channel_shuffle.ts cls_token_expand.ts groupnorm.ts query_repeat.ts window_attention.ts "
-    "yolo_head.dynamo"
+    "bh_attention.ts channel_shuffle.ts cls_token_expand.ts groupnorm.ts index_batch.ts query_repeat.ts "
+    "window_attention.ts yolo_head.dynamo"
 ).split()
 SOME = [
     each
@@ -58,7 +58,8 @@ def repaired(entry: Entry) -> Repaired:
 
 @cache
 def _fixed(path: Path, batch: tuple[tuple[str, int], ...]) -> onnx.ModelProto:
-    return ir.to_proto(orx.fix(path, batch=dict(batch), certify=False).model.ir)
+    made: onnx.ModelProto = ir.to_proto(orx.fix(path, batch=dict(batch), certify=False).model.ir)
+    return made
 
 
 def proof(one: Repaired, proto: onnx.ModelProto, original: onnx.ModelProto | None = None) -> Proof:

@@ -205,6 +205,7 @@ class _Run:
         function = self.program.model.functions.get(node.op_identifier())
         if function is not None:
             if is_known(node.op_type, node.domain):
+                here = f"{node.op_type} {node.name or node.outputs[0].name}"
                 raise NotProven(f"{here}: a function has the name of an operator, and engines run the operator")
             return self.function(function, inputs, there, node)
         known = self.program.known.get(node)

@@ -1,4 +1,4 @@
-"""onereshape at work: `make demo` checks a real export, repairs it and proves that the result answers as the original does.
+"""onereshape at work: `make demo` checks a real export, repairs it and proves that the result answers alike.
 
 The model is a detection head as PyTorch exports it at batch 1: some constants of its Reshapes stop it at batch 2,
 others let it run there and answer wrongly.

@@ -204,9 +204,6 @@ class _Run:
         there = {name: found for name, each in node.attributes.items() if (found := _resolved(each, given)) is not None}
         function = self.program.model.functions.get(node.op_identifier())
         if function is not None:
-            if is_known(node.op_type, node.domain):
-                here = f"{node.op_type} {node.name or node.outputs[0].name}"
-                raise NotProven(f"{here}: a function has the name of an operator, and engines run the operator")
             return self.function(function, inputs, there, node)
         known = self.program.known.get(node)
         if known is None:
@@ -265,6 +262,8 @@ class _Run:
         self, function: ir.Function, inputs: Sequence[Value], attributes: Mapping[str, ir.Attr], node: ir.Node
     ) -> list[Value]:
         """A call of a function, by its body."""
+        if function.name == node.op_type and node.op_identifier() in self.program.model.functions:
+            _check_own(node)
         if len(inputs) > len(function.inputs):
             raise NotProven(
                 f"{node.op_type} {node.name}: has {len(inputs)} inputs, and the function {len(function.inputs)}"
@@ -294,6 +293,13 @@ class _Run:
                 _check_declared(value, given_value)
         inner = {**scope, **dict(zip(graph.inputs, fed, strict=True))}
         return self.graph(graph, inner, opsets, given)
+
+
+def _check_own(node: ir.Node) -> None:
+    """Refuses a function with the name of an operator: engines run the operator."""
+    if is_known(node.op_type, node.domain):
+        here = f"{node.op_type} {node.name or node.outputs[0].name}"
+        raise NotProven(f"{here}: a function has the name of an operator, and engines run the operator")
 
 
 def _check_declared(value: ir.Value, given: Tensor) -> None:

@@ -11,7 +11,7 @@ import onnx_ir as ir
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import formed, leaning, place_of, slope_of
 from onereshape.terms.hashing import Array, Words
-from onereshape.terms.records.arithmetic import bounded, bounds, small
+from onereshape.terms.records.bounds import bounded, bounds, small
 from onereshape.terms.records.content import content, growth, places, switch
 from onereshape.terms.tensor import Tensor, terms
 

@@ -11,12 +11,12 @@ from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
-import onnx_ir as ir
 
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import formed, leaning, place_of, sign_of, slope_of
 from onereshape.terms.hashing import Array, Words
-from onereshape.terms.tensor import Tensor, moderate, numbers, terms
+from onereshape.terms.records.bounds import bounded, bounds, each_bounds, held, partly_bounded, small
+from onereshape.terms.tensor import Tensor, numbers, terms
 
 _BROADCASTS: Final = 7
 """The opset from which operands are broadcast without being told to."""
@@ -59,71 +59,6 @@ def _placed(call: Call, left: Tensor, right: Tensor) -> Tensor:
         call.refuse(f"the dims {list(right.shape)} do not fit at axis {start} of {list(left.shape)}")
     behind = left.rank - start - right.rank
     return right.moved(lambda array: array.reshape(*array.shape, *[1] * behind))
-
-
-def bounded(words: Words, dtype: ir.DataType, low: Any, high: Any) -> Tensor:
-    """Integer terms with bounds, as far as the type holds them; objects of Python do not overflow."""
-    info = np.iinfo(dtype.numpy()) if dtype.bitwidth >= 8 else None
-    if low is None or high is None or info is None or not words.size:
-        return terms(words, dtype)
-    if np.min(low) < info.min or np.max(high) > info.max:
-        return terms(words, dtype)
-    return terms(words, dtype, np.asarray(low), np.asarray(high))
-
-
-def bounds(tensor: Tensor) -> tuple[Array | None, Array | None]:
-    """The bounds of integers.
-
-    Bounds say too that a linear form has not wrapped: one that may have gets none, though its type has limits.
-    """
-    if tensor.values is not None:
-        known = tensor.values.astype(np.int64) if moderate(tensor.values) else None
-        return known, known
-    return tensor.low, tensor.high
-
-
-_ENDS: Final = np.iinfo(np.int64)
-"""They stand for no bounds."""
-
-
-def each_bounds(tensor: Tensor) -> tuple[Array, Array]:
-    """The bounds of each integer, or the ends of int64."""
-    low, high = bounds(tensor)
-    if low is not None and high is not None and low.dtype != np.uint64:
-        return low.astype(np.int64, copy=False), high.astype(np.int64, copy=False)
-    if tensor.least is not None and tensor.most is not None:
-        return tensor.least, tensor.most
-    none = np.broadcast_to(np.int64(0), tensor.shape)
-    return none + _ENDS.min, none + _ENDS.max
-
-
-def partly_bounded(tensor: Tensor, low: Array, high: Array, held: Array) -> Tensor:
-    """Integer terms with bounds where they hold and are within the type."""
-    if tensor.dtype.bitwidth < 8 or tensor.low is not None:
-        return tensor
-    info = np.iinfo(tensor.dtype.numpy())
-    held = np.broadcast_to(held & (low >= info.min) & (high <= min(info.max, _ENDS.max)), tensor.shape)
-    if not np.any(held):
-        return tensor
-    return replace(tensor, least=np.where(held, low, _ENDS.min), most=np.where(held, high, _ENDS.max), _cache={})
-
-
-_LARGEST: Final = (1 << 63) - 1
-"""The largest number that bounds hold."""
-_SAFE: Final = 1 << 31
-"""Bounds that may be added and multiplied in int64."""
-
-
-def small(*arrays: Array | None) -> bool:
-    """Whether bounds are there and may be calculated with."""
-    return all(
-        array is not None and (not array.size or (array.min() > -_SAFE and array.max() < _SAFE)) for array in arrays
-    )
-
-
-def _held(low: Array, high: Array) -> Array:
-    """Which bounds may be added and multiplied in int64."""
-    return np.asarray((low > -_SAFE) & (high < _SAFE))
 
 
 def _add(call: Call) -> Sequence[Tensor]:
@@ -175,9 +110,9 @@ def _partly(call: Call, left: Tensor, right: Tensor, found: Tensor) -> Tensor:
     """
     mine, other = each_bounds(left), each_bounds(right)
     other = other if call.op == "Add" else (-other[1], -other[0])
-    held = _held(*mine) & _held(*other)
-    safe = held | (mine[0] == mine[1]) | (other[0] == other[1])
-    return partly_bounded(_opaque(call, left, right, found, safe), mine[0] + other[0], mine[1] + other[1], held)
+    kept = held(*mine) & held(*other)
+    safe = kept | (mine[0] == mine[1]) | (other[0] == other[1])
+    return partly_bounded(_opaque(call, left, right, found, safe), mine[0] + other[0], mine[1] + other[1], kept)
 
 
 def _opaque(call: Call, left: Tensor, right: Tensor, found: Tensor, safe: Array) -> Tensor:
@@ -213,16 +148,16 @@ def _mul(call: Call) -> Sequence[Tensor]:
         if low is None or high is None or not small(low, high, times):
             found = leaning(terms(words, left.dtype), slope, place)
             one = each_bounds(other)
-            held = _held(*one) & _held(times, times)
-            low, high = (np.where(held, end, 0) * np.where(held, times, 0) for end in one)
+            kept = held(*one) & held(times, times)
+            low, high = (np.where(kept, end, 0) * np.where(kept, times, 0) for end in one)
             low, high = np.minimum(low, high), np.maximum(low, high)
-            held = (held & _held(low, high)) | (times == 0)
-            safe = held | ((times >= -1) & (times <= 1))
-            return [partly_bounded(_opaque(call, left, right, found, safe), low, high, held)]
+            kept = (kept & held(low, high)) | (times == 0)
+            safe = kept | ((times >= -1) & (times <= 1))
+            return [partly_bounded(_opaque(call, left, right, found, safe), low, high, kept)]
         ends = np.asarray(low, np.int64) * times, np.asarray(high, np.int64) * times
         low, high = np.minimum(*ends), np.maximum(*ends)
         if not small(low, high):
-            safe = _held(low, high) | ((times >= -1) & (times <= 1))
+            safe = held(low, high) | ((times >= -1) & (times <= 1))
             return [_opaque(call, left, right, leaning(terms(words, left.dtype), slope, place), safe)]
         return [leaning(bounded(words, left.dtype, low, high), slope, place)]
     if left.depends or right.depends:
@@ -336,7 +271,7 @@ def _mod(call: Call) -> Sequence[Tensor]:
     found = call.mixed(left.dtype, call.key(fmod), call.words(0), _words(call, right))
     if fmod or not left.is_integer or not right.known or not right.size:
         return [found]
-    if np.min(right.array) <= 0 or np.max(right.array) > _ENDS.max:
+    if np.min(right.array) <= 0 or np.max(right.array) > np.iinfo(np.int64).max:
         return [found]
     return [modulo(call, left, right.array)]
 

@@ -10,7 +10,8 @@ import onnx_ir as ir
 
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import formed, leaning, place_of, sign_of, slope_of
-from onereshape.terms.records.arithmetic import bounds, operands
+from onereshape.terms.records.arithmetic import operands
+from onereshape.terms.records.bounds import bounds
 from onereshape.terms.tensor import Tensor, numbers, terms
 
 _COMPARED: Final[dict[str, Any]] = {

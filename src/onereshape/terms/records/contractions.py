@@ -14,7 +14,7 @@ import onnx_ir as ir
 
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.hashing import Words
-from onereshape.terms.records.arithmetic import bounds
+from onereshape.terms.records.bounds import bounds
 from onereshape.terms.records.pointwise import cast
 from onereshape.terms.tensor import Tensor, numbers, terms
 

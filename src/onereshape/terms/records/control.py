@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from onereshape.terms.call import Call, Record, Value, record
-from onereshape.terms.records.arithmetic import bounds
+from onereshape.terms.records.bounds import bounds
 from onereshape.terms.records.merging import merged
 from onereshape.terms.records.picking import growth_of
 from onereshape.terms.tensor import Tensor, numbers, terms

@@ -10,7 +10,7 @@ import numpy as np
 
 from onereshape.terms.call import Call
 from onereshape.terms.hashing import Array
-from onereshape.terms.records.arithmetic import each_bounds, partly_bounded
+from onereshape.terms.records.bounds import each_bounds, partly_bounded
 from onereshape.terms.tensor import Tensor
 
 _NONE: Final = np.iinfo(np.int64)

@@ -18,7 +18,8 @@ import numpy as np
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import place_of, slope_of
 from onereshape.terms.hashing import Array, Words
-from onereshape.terms.records.arithmetic import bounds, each_bounds, modulo
+from onereshape.terms.records.arithmetic import modulo
+from onereshape.terms.records.bounds import bounds, each_bounds
 from onereshape.terms.tensor import Tensor, moderate, terms
 
 _BOXES: Final = 1 << 14

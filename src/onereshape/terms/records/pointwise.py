@@ -13,7 +13,8 @@ from ml_dtypes import finfo
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import formed, leaning, place_of, slope_of
 from onereshape.terms.hashing import Array
-from onereshape.terms.records.arithmetic import ambiguous, bounded, bounds, operands, small
+from onereshape.terms.records.arithmetic import ambiguous, operands
+from onereshape.terms.records.bounds import bounded, bounds, small
 from onereshape.terms.tensor import Tensor, numbers, terms
 
 _PLAIN: Final = (

@@ -12,7 +12,7 @@ import onnx_ir as ir
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import leaning, place_of, slope_of
 from onereshape.terms.hashing import Words
-from onereshape.terms.records.arithmetic import bounds
+from onereshape.terms.records.bounds import bounds
 from onereshape.terms.records.sliding import (
     Windows,
     automatic,

@@ -16,7 +16,7 @@ import onnx_ir as ir
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import Part, formed, leaning, place_of, slope_of
 from onereshape.terms.hashing import Array
-from onereshape.terms.records.arithmetic import bounded, bounds, small
+from onereshape.terms.records.bounds import bounded, bounds, small
 from onereshape.terms.records.content import content, growth, switch
 from onereshape.terms.records.reshaping import axes_of
 from onereshape.terms.tensor import Tensor, numbers, terms

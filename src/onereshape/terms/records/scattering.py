@@ -15,7 +15,7 @@ import numpy as np
 
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.hashing import Array, Words
-from onereshape.terms.records.arithmetic import bounds, small
+from onereshape.terms.records.bounds import bounds, small
 from onereshape.terms.records.merging import merged
 from onereshape.terms.records.picking import (
     Reach,

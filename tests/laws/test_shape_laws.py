@@ -7,6 +7,7 @@ import copy
 import pickle
 import re
 from collections.abc import Callable
+from fractions import Fraction
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,8 @@ from onereshape.models.simpler import reading
 from onereshape.models.simpler.agreement import agreement
 from onereshape.shape import Shape
 from onereshape.target import read_numbers
+from onereshape.terms import conform
+from onereshape.terms.records import coordinates
 
 PAIRS = st.tuples(st.integers(0, 2), st.none() | st.integers(2, 3))
 DIMS = st.lists(st.integers(0, 2) | st.sampled_from(["N", "2*N"]) | st.none() | PAIRS, max_size=2)
@@ -159,6 +162,10 @@ def _plan() -> Any:
     return copy_plan((4, 8, 2), (8, 32, 4), 4)
 
 
+def _axis() -> coordinates.Axis:
+    return coordinates.Axis(2, 4, Fraction(2))
+
+
 SHARED: dict[str, Callable[[], Any]] = {
     "arrays.gpu_plan.launch_of": lambda: launch_of(_plan(), 16),
     "arrays.layout.copy_plan": _plan,
@@ -176,6 +183,10 @@ SHARED: dict[str, Callable[[], Any]] = {
     "models.inference.wellformed._schema": lambda: wellformed._schema("Relu", "", 18),
     "models.simpler.agreement.agreement": lambda: agreement((2, 3), (), ()),
     "models.simpler.reading._parsed": lambda: reading._parsed("2*N"),
+    "terms.conform._sides": lambda: conform._sides(conform.schema("Conv", 22)),
+    "terms.conform.defaults": lambda: conform.defaults(conform.schema("RNN", 22)),
+    "terms.records.coordinates.coordinates": lambda: coordinates.coordinates(_axis(), "half_pixel"),
+    "terms.records.coordinates.nearest": lambda: coordinates.nearest(_axis(), "half_pixel", "floor"),
     "target.read_numbers": lambda: read_numbers((0, -1), _spec(), True),
 }
 """Every function that remembers its answers, and one that it gives."""
@@ -184,6 +195,10 @@ ENGINES = {
     "convert.unchanged.schema",
     "conformance.openvino_engines._core",
     "stores.zarr_arrays._made",
+    "terms.bodies._defaults",
+    "terms.bodies._made",
+    "terms.bodies._plain",
+    "terms.conform.schema",
 }
 """Those whose answers are objects of other libraries that never leave our own calls."""
 

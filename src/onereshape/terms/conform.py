@@ -38,17 +38,17 @@ def is_known(op: str, domain: str = "") -> bool:
 
 
 @lru_cache(maxsize=4096)
-def defaults(found: Any) -> dict[str, Any]:
-    """The attributes that a schema gives a value to."""
+def defaults(found: Any) -> tuple[tuple[str, Any], ...]:
+    """The attributes that a schema gives a value to; a list of them is a tuple."""
     known = {name: each.default_value for name, each in found.attributes.items()}
     there = {name: each for name, each in known.items() if each.type != onnx.AttributeProto.UNDEFINED}
     plain = {name: onnx.helper.get_attribute_value(each) for name, each in there.items()}
-    return {name: _decoded(each) for name, each in plain.items()}
+    return tuple((name, _decoded(each)) for name, each in plain.items())
 
 
 def _decoded(value: Any) -> Any:
     if isinstance(value, list):
-        return [_decoded(each) for each in value]
+        return tuple(_decoded(each) for each in value)
     return value.decode() if isinstance(value, bytes) else value
 
 

@@ -90,8 +90,8 @@ def _known(node: ir.Node, opsets: Mapping[str, int]) -> _Known:
 
 def _attributes(found: Any, there: Mapping[str, ir.Attr]) -> dict[str, Any]:
     """Attributes as a call has them, with the defaults of the schema; graphs are asked for otherwise."""
-    own = {name: _python(each) for name, each in there.items() if each.type not in _GRAPHS}
-    return {**(defaults(found) if found else {}), **own}
+    own = {name: each.value for name, each in there.items() if each.type not in _GRAPHS}
+    return {**dict(defaults(found) if found else ()), **own}
 
 
 class Program:
@@ -226,7 +226,7 @@ class _Run:
             known.opset,
             tuple(inputs),
             known.used,
-            known.attributes if known.attributes is not None else _attributes(known.schema, there),
+            _own(known.attributes if known.attributes is not None else _attributes(known.schema, there)),
             self.program.hashing,
             inner,
             self.doubts,
@@ -396,6 +396,6 @@ def _resolved(attribute: ir.Attr, given: Mapping[str, ir.Attr]) -> ir.Attr | Non
     return ir.Attr(attribute.name, found.type, found.value)
 
 
-def _python(attribute: ir.Attr) -> Any:
-    value = attribute.value
-    return list(value) if isinstance(value, (tuple, list)) else value
+def _own(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Attributes that a rule may do with as it likes: no other call has these lists."""
+    return {name: list(each) if isinstance(each, (tuple, list)) else each for name, each in attributes.items()}

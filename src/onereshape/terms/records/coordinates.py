@@ -77,20 +77,20 @@ class Axis:
 
 
 @lru_cache(maxsize=256)
-def coordinates(axis: Axis, transformation: str) -> list[tuple[Fraction, ...]]:
+def coordinates(axis: Axis, transformation: str) -> tuple[tuple[Fraction, ...], ...]:
     """The coordinates that each place of the answer may read at."""
-    return [
+    return tuple(
         tuple(dict.fromkeys(axis.original(transformation, Fraction(place), scale) for scale in axis.scales))
         for place in range(axis.after)
-    ]
+    )
 
 
 @lru_cache(maxsize=256)
-def nearest(axis: Axis, transformation: str, how: str) -> list[int] | None:
+def nearest(axis: Axis, transformation: str, how: str) -> tuple[int, ...] | None:
     """The place that is read at each place of the answer; None where rounding may make it another.
 
     >>> nearest(Axis(2, 4, Fraction(2)), "half_pixel", "round_prefer_floor")
-    [0, 0, 1, 1]
+    (0, 0, 1, 1)
     """
     found = []
     for options in coordinates(axis, transformation):
@@ -102,7 +102,7 @@ def nearest(axis: Axis, transformation: str, how: str) -> list[int] | None:
         if len(near) > 1:
             return None
         found.append(near.pop())
-    return found
+    return tuple(found)
 
 
 _ROUNDING: Final = Fraction(1, 1 << 21)

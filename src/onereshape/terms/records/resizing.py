@@ -184,7 +184,7 @@ def _along(call: Call, data: Tensor, place: int, axis: Axis, transformation: str
 
 def _coordinates(axis: Axis, transformation: str) -> list[tuple[Fraction, ...]]:
     if transformation != _OLD:
-        return coordinates(axis, transformation)
+        return [*coordinates(axis, transformation)]
     both = coordinates(axis, "asymmetric"), coordinates(axis, "half_pixel")
     return [(*one, *two) for one, two in zip(*both, strict=True)]
 
@@ -193,13 +193,14 @@ def _nearest(call: Call, axis: Axis, transformation: str) -> list[int] | None:
     """The places that are read, if there is no doubt about them."""
     if transformation == _OLD:
         both = nearest(axis, "asymmetric", "floor"), nearest(axis, "half_pixel", "round_prefer_floor")
-        return both[0] if both[0] == both[1] else None
+        return None if both[0] is None or both[0] != both[1] else [*both[0]]
     how = str(call.attribute("nearest_mode", "round_prefer_floor"))
     if how not in _NEAREST:
         call.refuse(f"there is no nearest_mode {how!r}")
     if transformation == "tf_crop_and_resize":
         return None
-    return nearest(axis, transformation, how)
+    found = nearest(axis, transformation, how)
+    return None if found is None else [*found]
 
 
 def _parts(call: Call, axis: Axis, mode: str, transformation: str) -> tuple[Any, ...]:

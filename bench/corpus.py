@@ -3,7 +3,8 @@
     python bench/corpus.py [FOLDER]
 
 The folder holds models and a manifest.json, as tests/data/corpus does (which is the default).  Printed are all models
-that do not pass, with the reason, and the counts: pass, refused, untested (no output depends on the sample), wrong.
+that do not pass, with the reason, and the counts: pass, refused, untested (no output depends on the sample), wrong;
+then what the certificates of those that were repaired say.
 """
 
 from __future__ import annotations
@@ -23,14 +24,17 @@ from onereshape.errors import FixError  # noqa: E402
 from tests.arbiter import Entry, entries, verdict  # noqa: E402
 
 
-def answer(entry: Entry) -> tuple[str, str]:
-    """What became of one model, and why."""
+def answer(entry: Entry, said: Counter[str]) -> tuple[str, str]:
+    """What became of one model, and why; what its certificate says is counted."""
     try:
         fixed = orx.fix(entry.path, batch=entry.batch)
     except FixError as refusal:
         certificate = refusal.certificate
         untested = certificate is not None and certificate.status == "untested"
         return "untested" if untested else "refused", refusal.sentence
+    if fixed.certificate is not None:
+        proof = fixed.certificate.proof
+        said[fixed.certificate.status + (" for all N" if proof is not None and proof.always else "")] += 1
     found, why = verdict(entry, ir.to_proto(fixed.model.ir).SerializeToString())
     return {"pass": "pass", "blind": "untested"}.get(found, "wrong"), why
 
@@ -38,9 +42,10 @@ def answer(entry: Entry) -> tuple[str, str]:
 def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "tests" / "data" / "corpus"
     counts: Counter[str] = Counter()
+    said: Counter[str] = Counter()
     start = time.perf_counter()
     for entry in entries(folder):
-        found, why = answer(entry)
+        found, why = answer(entry, said)
         counts[found] += 1
         if found != "pass":
             print(f"{found:9} {entry.path.name}: {why}", flush=True)
@@ -48,6 +53,7 @@ def main() -> None:
         f"{sum(counts.values())} models: "
         + ", ".join(f"{counts[kind]} {kind}" for kind in ("pass", "refused", "untested", "wrong"))
     )
+    print("certificates: " + ", ".join(f"{count} {what}" for what, count in said.most_common()))
     print(f"{time.perf_counter() - start:.0f} s")
 
 

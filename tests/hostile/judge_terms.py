@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.terms.program import Limits
+from onereshape.terms.limits import Limits
 from onereshape.terms.proof import Proof
 from onereshape.terms.prove import prove_batch
 from tests.hostile.engine import Array, Engine

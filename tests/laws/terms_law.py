@@ -20,7 +20,8 @@ from onnx.reference import ReferenceEvaluator
 
 from onereshape.terms.feeding import feed
 from onereshape.terms.hashing import Array, Hashing
-from onereshape.terms.program import Limits, Program
+from onereshape.terms.limits import Limits
+from onereshape.terms.program import Program
 from onereshape.terms.refusal import NeedsNumbers, NotProven
 from onereshape.terms.tensor import Tensor, numbers
 from tests.laws.shape_law import Case, _names, _runs, model_of

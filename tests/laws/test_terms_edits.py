@@ -18,7 +18,7 @@ import pytest
 
 import onereshape as orx
 from onereshape.models.batch import apply, search
-from onereshape.terms.program import Limits
+from onereshape.terms.limits import Limits
 from onereshape.terms.proof import Proof
 from onereshape.terms.prove import prove_batch
 from tests.arbiter import Entry, drawn, entries

@@ -14,7 +14,8 @@ import onnxruntime
 
 from onereshape.terms.feeding import feed
 from onereshape.terms.hashing import Hashing
-from onereshape.terms.program import Limits, Program, tensors_of
+from onereshape.terms.limits import Limits
+from onereshape.terms.program import Program, tensors_of
 from onereshape.terms.refusal import NotProven
 from onereshape.terms.tensor import Tensor, numbers
 

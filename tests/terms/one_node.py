@@ -13,7 +13,8 @@ import onnxruntime
 from onnx import helper
 
 from onereshape.terms.hashing import Hashing, Words
-from onereshape.terms.program import Limits, Program
+from onereshape.terms.limits import Limits
+from onereshape.terms.program import Program
 from onereshape.terms.tensor import Tensor, numbers, terms
 
 Array = np.ndarray[Any, Any]

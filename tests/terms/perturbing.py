@@ -12,7 +12,8 @@ import onnx_ir as ir
 import onnxruntime
 
 from onereshape.terms.hashing import Hashing
-from onereshape.terms.program import Limits, Program
+from onereshape.terms.limits import Limits
+from onereshape.terms.program import Program
 from onereshape.terms.tensor import Tensor, terms
 
 Array = np.ndarray[Any, np.dtype[Any]]

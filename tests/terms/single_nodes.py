@@ -14,7 +14,8 @@ import onnxruntime
 from onnx import helper, numpy_helper
 
 from onereshape.terms.hashing import Hashing
-from onereshape.terms.program import Limits, Program
+from onereshape.terms.limits import Limits
+from onereshape.terms.program import Program
 from onereshape.terms.tensor import Tensor, terms
 
 Array = np.ndarray[Any, Any]

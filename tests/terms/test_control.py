@@ -11,7 +11,8 @@ import onnx_ir as ir
 import pytest
 from onnx import helper
 
-from onereshape.terms.program import Limits, Program
+from onereshape.terms.limits import Limits
+from onereshape.terms.program import Program
 from onereshape.terms.refusal import NotProven
 from tests.terms.indexing_law import HASHING, Case, check, fed_terms, on_terms, words
 

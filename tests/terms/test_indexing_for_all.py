@@ -12,7 +12,8 @@ import pytest
 from onereshape.errors import FixError
 from onereshape.models.batch import apply, search
 from onereshape.terms.feeding import feed
-from onereshape.terms.program import Limits, Program
+from onereshape.terms.limits import Limits
+from onereshape.terms.program import Program
 from onereshape.terms.prove import prove_batch
 from tests.laws.batching_indexing import elements, gathers, gathers_nd, scatters_nd
 from tests.laws.batching_sketch import INT, Sketch

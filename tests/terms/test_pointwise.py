@@ -13,7 +13,8 @@ from onnx import helper
 from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NotImplemented_
 
 from onereshape.terms.hashing import Hashing
-from onereshape.terms.program import Limits, Program
+from onereshape.terms.limits import Limits
+from onereshape.terms.program import Program
 from onereshape.terms.prove import prove_same
 from onereshape.terms.refusal import NotProven
 from onereshape.terms.tensor import Tensor
@@ -253,10 +254,13 @@ def test_dependency(op: str) -> None:
 
 
 def test_the_versions_of_clip() -> None:
-    """A limit that is not given is the largest number of the type: infinity is clipped."""
+    """The old limits are those of FLOAT; the new ones are those of the type, which are no infinity either."""
+    for kind in (np.float32, np.float16):
+        data = np.array([np.inf, 1, -np.inf], kind)
+        old, new = Node("Clip", [data], opset=6), Node("Clip", [data], opset=13)
+        assert differ(old, new, everywhere=True) == (kind == np.float16)
+        assert differ(new, Node("Identity", [data], opset=13), everywhere=True)
     data = np.array([np.inf, 1, -np.inf], np.float32)
-    old, new = Node("Clip", [data], opset=6), Node("Clip", [data], opset=13)
-    assert not differ(old, new)
     limits = [np.asarray(each, np.float32) for each in (-1, 2)]
     assert not differ(
         Node("Clip", [data], {"min": -1.0, "max": 2.0}, opset=6),

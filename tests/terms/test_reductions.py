@@ -10,7 +10,8 @@ import pytest
 
 from onereshape.terms.call import Call
 from onereshape.terms.forms import formed
-from onereshape.terms.program import Limits, Program
+from onereshape.terms.limits import Limits
+from onereshape.terms.program import Program
 from onereshape.terms.records import RECORDS
 from onereshape.terms.refusal import NotProven
 from onereshape.terms.tensor import Tensor, terms

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import numpy as np
 import onnx_ir as ir
@@ -19,6 +19,10 @@ Duty = tuple[str, Words]
 """A node, and a word for each demand that it makes on data."""
 Body = Callable[[Sequence[Value]], list[Value]]
 """A graph inside a node: from the values of its inputs to those of its outputs."""
+
+
+_RANK: Final = 32
+"""Dims of a tensor: some rules need a few more on their way, and NumPy has 64."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,6 +126,8 @@ class Call:
 
     def check_size(self, dims: Sequence[int]) -> None:
         """Refuses what is too large to be run."""
+        if len(dims) > _RANK:
+            self.refuse(f"{len(dims)} dims are more than a term run holds")
         count = 1
         for dim in dims:
             if dim < 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import onnx_ir as ir
@@ -13,6 +13,9 @@ from onereshape.terms.hashing import Array, Hashing
 from onereshape.terms.refusal import NotProven
 from onereshape.terms.tensor import Tensor, numbers, terms
 
+_MOST: Final = 1 << 26
+"""Elements of one input."""
+_RANK: Final = 32
 UNNAMED = "?"
 """The size of a dim that has no name."""
 
@@ -59,8 +62,8 @@ def _dim(dim: Any, sizes: Mapping[str, int], name: str) -> int:
 def _leaves(  # noqa: PLR0913, PLR0917
     hashing: Hashing, name: str, dtype: ir.DataType, dims: Sequence[int], axis: int | None, labels: Sequence[int]
 ) -> Tensor:
-    if prod(dims) > 1 << 28:
-        raise NotProven(f"input {name!r} has {prod(dims)} elements")
+    if prod(dims) > _MOST or len(dims) > _RANK:
+        raise NotProven(f"input {name!r} has {len(dims)} dims and {prod(dims)} elements")
     if axis is None:
         words = hashing.leaves(hashing.key("input", name, dtype.name, None, tuple(dims)), prod(dims)).reshape(dims)
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,6 +13,7 @@ from onereshape.terms.bodies import body_of, filled
 from onereshape.terms.call import Body, Call, Duty, Record, Value
 from onereshape.terms.conform import check_node, check_results, defaults, is_known, schema
 from onereshape.terms.hashing import Hashing
+from onereshape.terms.limits import Limits
 from onereshape.terms.records import RECORDS
 from onereshape.terms.refusal import NotProven
 from onereshape.terms.tensor import Tensor, numbers
@@ -24,27 +24,6 @@ Observer = Callable[[ir.Node, Sequence[Value]], Sequence[Value]]
 
 _DEEPEST = 64
 """Functions and bodies inside one another."""
-
-
-@dataclass(slots=True)
-class Limits:
-    """What a term run may take; beyond it nothing is known."""
-
-    seconds: float = 120.0
-    """For all runs together."""
-    elements: int = 1 << 27
-    """That are there at one time."""
-    until: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.until = time.monotonic() + self.seconds
-
-    def check(self, here: str, live: int) -> None:
-        """Refuses to go on."""
-        if live > self.elements:
-            raise NotProven(f"{here}: {live} elements at one time are more than a term run may hold")
-        if time.monotonic() > self.until:
-            raise NotProven(f"{here}: the term run has taken {self.seconds:g} s")
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,8 @@ from onereshape.terms.batches import (
 )
 from onereshape.terms.hashing import Array, Hashing
 from onereshape.terms.parting import parting
-from onereshape.terms.program import Limits, Program
+from onereshape.terms.limits import Limits
+from onereshape.terms.program import Program
 from onereshape.terms.proof import OutputTerms, Proof, Verdict
 from onereshape.terms.refusal import NotProven
 
@@ -44,7 +45,7 @@ def prove_batch(  # noqa: PLR0913 - what a proof depends on
     `size` is the batch of the original, `places` says where outputs carry N (None: wherever they do), `sizes` are those
     of the other named dims, and `given` are numbers for inputs that serve as sizes.
     """
-    hashing, bound = Hashing(seed), limits or Limits()
+    hashing, bound = Hashing(seed), (limits or Limits()).fitting(original, repaired)
     trial = Trial(
         Program(original, hashing, bound),
         Program(repaired, hashing, bound),
@@ -95,7 +96,7 @@ def prove_same(  # noqa: PLR0913 - what a proof depends on
     limits: Limits | None = None,
 ) -> Proof:
     """Whether two models give the same expressions at each of the sizes of their named dims."""
-    hashing, bound = Hashing(seed), limits or Limits()
+    hashing, bound = Hashing(seed), (limits or Limits()).fitting(original, other)
     trial = Trial(
         Program(original, hashing, bound), Program(other, hashing, bound), hashing, {}, "", {}, given or {}, None
     )

@@ -14,7 +14,7 @@ from onereshape.formats.onnx_graphs import MOST_UNFOLDED, unfolded
 from onereshape.models.certificates.combining import merged
 from onereshape.models.certificates.term_sizes import names_of, other_sizes, usual_sizes
 from onereshape.models.certificates.trial import Feeds, Freed, Sizes, Trial
-from onereshape.terms.program import Limits
+from onereshape.terms.limits import Limits
 from onereshape.terms.proof import Proof
 from onereshape.terms.prove import prove_batch, prove_same
 

@@ -20,6 +20,8 @@ from onereshape.terms.tensor import Tensor, numbers, terms
 
 _ADDEND_MAY_MISS: Final = 11
 _BROADCASTS: Final = 7
+_WORK: Final = 1 << 28
+"""Products of integers that are calculated."""
 
 
 def dot(call: Call, dtype: ir.DataType, left: Words, right: Words) -> Tensor:
@@ -39,7 +41,12 @@ def product(call: Call, left: Tensor, right: Tensor) -> Tensor:
     if left.shape[-1] != right.shape[over]:
         call.refuse(f"the dims {list(left.shape)} and {list(right.shape)} do not go together")
     if left.values is not None and right.values is not None and left.is_integer:
-        return _exact(call, left, right)
+        height, width = (each.shape[axis] if each.rank > 1 else 1 for each, axis in ((left, -2), (right, -1)))
+        work = max(left.size * width, right.size * height)
+        if work <= _WORK:
+            return _exact(call, left, right)
+        if left.depends or right.depends:
+            call.doubt("multiplies numbers that depend on the number of samples")
     rows = left.folded(call.hashing, (left.rank - 1,))
     columns = right.folded(call.hashing, (over,))
     if left.rank > 1 and right.rank > 1:

@@ -229,6 +229,7 @@ def _non_zero(call: Call) -> Sequence[Tensor]:
     values = call.numbers(0)
     if not data.rank:
         call.refuse("engines do not agree on what it makes of one number")
+    call.check_size([data.rank, int(np.count_nonzero(values))])
     found = np.stack(np.nonzero(values)).astype(np.int64)
     if data.growth == (1,) and found.size == data.size == call.samples:
         return [formed(found, ir.DataType.INT64, 0, 1)]  # old models count the samples so

@@ -18,6 +18,7 @@ from onereshape.terms.hashing import Words
 from onereshape.terms.records.content import content, content_of, places, zero
 from onereshape.terms.tensor import Tensor, terms
 
+_STEPS: Final = 1 << 15
 _GATES: Final = {"LSTM": 4, "GRU": 3, "RNN": 1}
 _ACTIVATIONS: Final = {"LSTM": ("sigmoid", "tanh", "tanh"), "GRU": ("sigmoid", "tanh"), "RNN": ("tanh",)}
 _DIRECTIONS: Final = {"forward": 1, "reverse": 1, "bidirectional": 2}
@@ -63,6 +64,8 @@ def _layer(call: Call) -> _Layer:
     rows = content(call, data, (2,))
     rows = rows.T if call.attribute("layout", 0) else rows
     steps, batch = rows.shape
+    if steps > _STEPS:
+        call.refuse(f"{steps} steps are more than are taken one by one")
     directions = _DIRECTIONS.get(_direction_of(call))
     if directions is None:
         call.refuse(f"there is no direction {_direction_of(call)!r}")

@@ -43,6 +43,7 @@ def _reshape(call: Call) -> Sequence[Tensor]:
     if prod(dims) != data.size:
         call.refuse(f"{data.size} elements do not fit into the target {target}")
     _check_zeros(call, target)
+    call.check_size(dims)
     return [data.moved(lambda array: array.reshape(dims))]
 
 
@@ -111,6 +112,7 @@ def _unsqueeze(call: Call) -> Sequence[Tensor]:
     places = call.axes(axes, data.rank + len(axes))
     rest = iter(data.shape)
     dims = [1 if axis in places else next(rest) for axis in range(data.rank + len(axes))]
+    call.check_size(dims)
     return [data.moved(lambda array: array.reshape(dims))]
 
 

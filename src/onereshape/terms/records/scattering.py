@@ -31,6 +31,9 @@ from onereshape.terms.tensor import Tensor, numbers, terms
 _BOXES: Final = 1 << 14
 """Different ranges of indices that are told apart; more than that share one."""
 
+_TURNS: Final = 1 << 16
+"""Updates of one place, which follow one another."""
+
 _REDUCED: Final = {"add": "Add", "mul": "Mul", "max": "Max", "min": "Min"}
 
 
@@ -73,8 +76,12 @@ class _Writing:
         rest = self.data.shape[-1]
         words = np.array(self.data.hashed(call.hashing)).reshape(lines * count, rest)
         given = self.updates.hashed(call.hashing).reshape(lines * order, rest)
-        for turn in range(int(turns.max()) + 1 if turns.size else 0):
-            now = np.flatnonzero(turns.ravel() == turn)
+        ranked = np.argsort(turns, axis=None, kind="stable")
+        counts = np.bincount(turns.ravel()) if turns.size else np.zeros(0, np.int64)
+        if len(counts) > _TURNS:
+            call.refuse(f"writes {len(counts)} times to one place")
+        for end, count in zip(np.cumsum(counts).tolist(), counts.tolist(), strict=True):
+            now = ranked[end - count : end]
             where = places.ravel()[now]
             words[where] = self._reduced(words[where], given[now])
         return terms(words.reshape(self.data.shape), self.data.dtype)

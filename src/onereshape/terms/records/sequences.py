@@ -15,6 +15,10 @@ from onereshape.terms.records.picking import growth_of
 from onereshape.terms.tensor import Tensor, numbers
 
 
+_PARTS: Final = 1 << 14
+"""Tensors that one is split into."""
+
+
 def sequence(call: Call, place: int) -> tuple[Any, ...]:
     """An input that is a sequence."""
     found = call.inputs[place] if call.has(place) else None
@@ -85,6 +89,8 @@ def _split(call: Call) -> Sequence[Value]:
             sizes = [min(sizes[0], whole - start) for start in range(0, whole, sizes[0])]
     if sum(sizes) != whole or any(each < 0 for each in sizes):
         call.refuse(f"the parts {sizes} are not those of {whole}")
+    if len(sizes) > _PARTS:
+        call.refuse(f"makes {len(sizes)} parts")
     if growth_of(data, axis):
         call.doubt("makes as many parts as there are samples")
     parts = []

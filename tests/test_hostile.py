@@ -12,7 +12,7 @@ from tests.hostile.judge import judged, judged_case
 from tests.hostile.shrink import shrunk
 from tests.laws.batching_mutants import MUTANTS, Mutant
 
-BLOCKS, SEEDS = 32, 50
+BLOCKS, SEEDS = 24, 50
 PLANTED = (
     "homes_unchecked homes_that_forget_what_stands_outside numbers_moved_without_modulo nothing_spread nothing_pinned "
     "slice_with_its_end_left reshape_left_as_it_is rows_of_several_samples_unchecked resize_with_its_sizes_left"

@@ -132,7 +132,7 @@ class Call:
         for dim in dims:
             if dim < 0:
                 self.refuse(f"a dim is {dim}")
-            count *= dim
+            count *= max(dim, 1)  # NumPy minds the other dims of nothing, too
         if count > self.most:
             self.refuse(f"{count} elements are more than a term run holds")
 

@@ -62,7 +62,7 @@ def _dim(dim: Any, sizes: Mapping[str, int], name: str) -> int:
 def _leaves(  # noqa: PLR0913, PLR0917
     hashing: Hashing, name: str, dtype: ir.DataType, dims: Sequence[int], axis: int | None, labels: Sequence[int]
 ) -> Tensor:
-    if prod(dims) > _MOST or len(dims) > _RANK:
+    if prod(max(dim, 1) for dim in dims) > _MOST or len(dims) > _RANK:
         raise NotProven(f"input {name!r} has {len(dims)} dims and {prod(dims)} elements")
     if axis is None:
         words = hashing.leaves(hashing.key("input", name, dtype.name, None, tuple(dims)), prod(dims)).reshape(dims)

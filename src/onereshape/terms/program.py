@@ -170,7 +170,10 @@ class _Run:
             tensor = value.const_value if value.is_initializer() else None  # what others found out is not asked
             if tensor is None:
                 raise NotProven(f"{value.name!r} is made by nothing that was run")
-            constants[value] = numbers(_array(tensor), tensor.dtype)
+            try:
+                constants[value] = numbers(_array(tensor), tensor.dtype)
+            except (ValueError, TypeError, OSError):
+                raise NotProven(f"the data of {value.name!r} cannot be read") from None
         return constants[value]
 
     def node(

@@ -84,13 +84,24 @@ def _cast(call: Call) -> Sequence[Tensor]:
         kind = call.tensor(1).dtype
     else:
         to = call.attribute("to")
-        kind = _old_type(call, to) if isinstance(to, str) else ir.DataType(to)
+        kind = _old_type(call, to) if isinstance(to, str) else type_of(call, to)
     return [cast(call, call.tensor(0), kind)]
+
+
+def type_of(call: Call, number: int) -> ir.DataType:
+    """The type that an attribute names."""
+    try:
+        found = ir.DataType(number)
+    except ValueError:
+        call.refuse(f"there is no type {number}")
+    if found == ir.DataType.UNDEFINED:
+        call.refuse("its type is none")
+    return found
 
 
 def _old_type(call: Call, name: str) -> ir.DataType:
     try:
-        return ir.DataType[name.upper()]
+        return type_of(call, ir.DataType[name.upper()])
     except KeyError:
         call.refuse(f"there is no type {name!r}")
 

@@ -11,13 +11,15 @@ import onnx_ir as ir
 
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import formed, place_of, slope_of
+from onereshape.terms.hashing import Array
+from onereshape.terms.records.pointwise import type_of
 from onereshape.terms.tensor import Tensor, numbers
 
 
 def _constant(call: Call) -> Sequence[Tensor]:
     for name, value in call.attributes.items():
         if name == "value":
-            array = value.numpy()
+            array = _array(call, value)
             text = value.dtype == ir.DataType.STRING
             return [numbers(np.array(array, object) if text else array, value.dtype)]
         if name in {"value_int", "value_ints"}:
@@ -27,6 +29,14 @@ def _constant(call: Call) -> Sequence[Tensor]:
         if name in {"value_string", "value_strings"}:
             return [numbers(np.asarray(value, object), ir.DataType.STRING)]
     return call.refuse("is of a kind that is not dense")
+
+
+def _array(call: Call, value: ir.TensorProtocol) -> Array:
+    """The numbers of an attribute."""
+    try:
+        return value.numpy()
+    except (ValueError, TypeError, OSError):
+        call.refuse("its numbers cannot be read")
 
 
 def _shape(call: Call) -> Sequence[Tensor]:
@@ -62,7 +72,7 @@ def _constant_of_shape(call: Call) -> Sequence[Tensor]:
     value = call.attribute("value")
     if value is None:
         return [numbers(np.broadcast_to(np.zeros((), np.float32), dims))]
-    array = value.numpy()
+    array = _array(call, value)
     if array.size != 1:
         call.refuse(f"its value has {array.size} elements")
     return [numbers(np.broadcast_to(array.reshape(()), dims), value.dtype)]
@@ -96,7 +106,7 @@ def _eye(call: Call) -> Sequence[Tensor]:
     kind = call.attribute("dtype")
     if data.rank != 2:
         call.refuse("its data are no matrix")
-    dtype = data.dtype if kind is None else ir.DataType(kind)
+    dtype = data.dtype if kind is None else type_of(call, kind)
     rows, columns = data.shape
     return [numbers(np.eye(rows, columns, k=call.attribute("k", 0), dtype=dtype.numpy()), dtype)]
 

@@ -14,6 +14,8 @@ from onereshape.terms.tensor import Tensor
 
 
 _IGNORES_BEHIND: Final = 22
+_FARTHEST: Final = 1 << 31
+"""Steps and kernels beyond this are no one's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ def sizes(call: Call, name: str, count: int, default: int = 1) -> list[int]:
     found = call.attribute(name)
     if not found:
         return [default] * count
-    if len(found) != count or min(found) < 1:
+    if len(found) != count or min(found) < 1 or max(found) > _FARTHEST:
         call.refuse(f"its {name} {list(found)} are not those of {count} axes")
     return [int(each) for each in found]
 

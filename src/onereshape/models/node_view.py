@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import onnx_ir as ir
@@ -37,11 +36,13 @@ class Ranked(tuple[_Dim_co, ...]):
         return super().__getitem__(place)
 
 
-@dataclass(frozen=True, slots=True)
 class NodeView(ABC):
     """A node with its inputs and attributes."""
 
-    node: ir.Node
+    __slots__ = ("node",)
+
+    def __init__(self, node: ir.Node) -> None:
+        self.node = node
 
     @property
     def label(self) -> str:

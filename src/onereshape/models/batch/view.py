@@ -107,11 +107,14 @@ class State:
         return integer_values(output, self.live_dims, known)
 
 
-@dataclass(frozen=True, slots=True)
 class View(NodeView):
     """One node and what is known of its inputs."""
 
-    state: State
+    __slots__ = ("state",)
+
+    def __init__(self, node: ir.Node, state: State) -> None:
+        super().__init__(node)
+        self.state = state
 
     @property
     def opset(self) -> int:

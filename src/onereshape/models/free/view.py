@@ -7,7 +7,7 @@ changes nothing but what is known of the sizes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,11 +21,14 @@ from onereshape.models.free.writer import Writer
 from onereshape.models.node_view import NodeView, Ranked, Refused
 
 
-@dataclass(frozen=True, slots=True)
 class View(NodeView):
     """One node and what is known of its inputs."""
 
-    state: State
+    __slots__ = ("state",)
+
+    def __init__(self, node: ir.Node, state: State) -> None:
+        super().__init__(node)
+        self.state = state
 
     @property
     def opset(self) -> int:

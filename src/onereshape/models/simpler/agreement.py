@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from onereshape.dims import Product, Size
-from onereshape.models.inference.reshape_runs import run
-from onereshape.models.inference.samples import samples
+from onereshape.models.facts.reshape_runs import run
+from onereshape.models.facts.samples import samples
 
 
 class Step(NamedTuple):

@@ -1,0 +1,141 @@
+"""Asking: one node in the walk over a model, and what the rule for its shape may ask of its inputs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import onnx_ir as ir
+
+from onereshape.models.facts.elements import Array, is_number
+from onereshape.models.node_view import NodeView, Ranked, Refused
+from onereshape.sizes import Size, bounds, is_size
+
+if TYPE_CHECKING:
+    from onereshape.models.facts.walk import Scope
+
+Dims = tuple[Size, ...]
+
+
+class Asking(NodeView):
+    """One node, as the rule for its shape sees it.
+
+    A rule answers with the dims of each output, None for one of which not even the rank is known; a refusal (`Refused`)
+    leaves all of them unknown.  What it says must hold in every run.
+    """
+
+    __slots__ = ("scope",)
+
+    def __init__(self, node: ir.Node, scope: Scope) -> None:
+        super().__init__(node)
+        self.scope = scope
+
+    @property
+    def opset(self) -> int:
+        """The version of ONNX's own operators."""
+        return self.scope.opset
+
+    @property
+    def count(self) -> int:
+        """How many outputs there are."""
+        return len(self.node.outputs)
+
+    def attribute(self, name: str, default: Any = None) -> Any:
+        """The value of an attribute, in the body of a function that of its caller."""
+        found = self.node.attributes.get(name)
+        if found is None:
+            return default
+        return self.scope.attribute(self.node, name, default) if found.is_ref() else found.value
+
+    def known(self, index: int = 0) -> Dims | None:
+        """The dims of an input, None where there is none or its rank is not known."""
+        value = self.node.inputs[index] if index < len(self.node.inputs) else None
+        return None if value is None else self.scope.dims_of(value)
+
+    def dims(self, index: int = 0) -> Dims:
+        """The dims of an input, of which at least the rank must be known."""
+        found = self.scope.dims_of(self.value(index))
+        if found is None:
+            raise Refused("its rank is not known")
+        return Ranked(found)
+
+    def rank(self, index: int = 0) -> int:
+        """The rank of an input."""
+        return len(self.dims(index))
+
+    def held(self, index: int) -> Array | None:
+        """What an input holds."""
+        return self.scope.held(self.node.inputs[index]) if self.has(index) else None  # type: ignore[arg-type]
+
+    def elements(self, index: int) -> list[Size | None] | None:
+        """The integers that an input holds, None for each that is not known; None: not even how many."""
+        found = self.held(index)
+        return None if found is None else found.reshape(-1).tolist()
+
+    def integers(self, index: int) -> list[int] | None:
+        """The integers that an input holds, if all are known as numbers."""
+        found = self.elements(index)
+        return [int(each) for each in found] if found is not None and all(type(each) is int for each in found) else None  # type: ignore[arg-type]
+
+    def floats(self, index: int) -> list[Any] | None:
+        """The numbers that an input holds, each in its own type."""
+        found = self.held(index)
+        if found is None:
+            return None
+        listed = list(found.reshape(-1))
+        return listed if all(map(is_number, listed)) else None
+
+    def length(self, index: int) -> int | None:
+        """How many elements a vector has."""
+        dims = self.known(index)
+        return dims[0] if dims is not None and len(dims) == 1 and isinstance(dims[0], int) else None
+
+    def kind(self, index: int = 0) -> ir.DataType | None:
+        """The element type of an input."""
+        value = self.node.inputs[index] if index < len(self.node.inputs) else None
+        return None if value is None else self.scope.kind_of(value)
+
+    def new(self) -> Size:
+        """A dim of which nothing is known."""
+        return self.scope.new()
+
+    def size(self, size: Size | None) -> Size:
+        """A dim, of which nothing is known where it is None, or a formula that may be negative."""
+        if isinstance(size, int):
+            if size < 0:
+                raise Refused(f"it asks for a size of {size}")
+            return size
+        return self.scope.new() if size is None or not is_size(size) else size
+
+    def unknown(self, rank: int) -> Dims:
+        """Dims of which only the number is known."""
+        return tuple(self.scope.new() for _ in range(rank))
+
+    def meet(self, one: Size, other: Size) -> Size:
+        """The size that two dims have together where they are broadcast: 1 gives way.
+
+        Where N meets M, M decides if N is 1: that is a size of its own, the same wherever the same two meet.
+        """
+        if one == other or other == 1:
+            return one
+        if one == 1:
+            return other
+        if isinstance(one, int):
+            if isinstance(other, int):
+                raise Refused(f"{one} meets {other}")
+            return one
+        if isinstance(other, int):
+            return other
+        for size in (one, other):
+            least = bounds(size)[0]
+            if least is not None and least > 1:
+                return size
+        return self.scope.together(one, other)
+
+    def broadcast(self, *shapes: Dims) -> Dims:
+        """The dims that several have together, from the right."""
+        rank = max((len(dims) for dims in shapes), default=0)
+        found: list[Size] = [1] * rank
+        for dims in shapes:
+            for place, size in enumerate(dims, rank - len(dims)):
+                found[place] = self.meet(found[place], size)
+        return tuple(found)

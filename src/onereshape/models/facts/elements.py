@@ -1,0 +1,180 @@
+"""What small tensors hold: an array of elements, and one node as the rule for its elements sees it.
+
+An element is an int, a bool, a floating-point number of the tensor's own type (which calculates as the model does), a
+formula of sizes, or None where it is not known.  Numbers are calculated as ONNX does it; what the type cannot hold wraps
+around at run time, and is not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.models.facts.limits import LARGEST, MOST_ELEMENTS, MOST_FLOATS, TooLargeError
+from onereshape.models.node_view import NodeView, Refused
+from onereshape.sizes import Formula, Size
+
+Array = np.ndarray[Any, np.dtype[np.object_]]
+Element = int | bool | Formula | np.floating[Any] | None
+
+INTEGERS = frozenset("INT64 INT32 INT16 INT8 UINT64 UINT32 UINT16 UINT8".split())
+FLOATS = frozenset("FLOAT DOUBLE".split())
+FOLLOWED = INTEGERS | FLOATS | {"BOOL"}
+_LARGE = 2**31
+"""A number in a formula of sizes from which on the result may wrap around at run time."""
+
+
+class Unknown(Refused):
+    """What a node holds cannot be told."""
+
+    def __init__(self, why: str = "what it holds is not known") -> None:
+        super().__init__(why)
+
+
+class Holding(NodeView):
+    """One node, with what its inputs hold and the dims that they have."""
+
+    __slots__ = ("_attributes", "_dims", "inputs", "opset")
+
+    def __init__(
+        self,
+        node: ir.Node,
+        inputs: Sequence[Array | None],
+        dims: Callable[[ir.Value], Sequence[Size | None] | None],
+        opset: int,
+        attribute: Callable[[ir.Node, str], Any] | None = None,
+    ) -> None:
+        super().__init__(node)
+        self.inputs = inputs
+        self.opset = opset
+        self._dims = dims
+        self._attributes = attribute
+
+    def attribute(self, name: str, default: Any = None) -> Any:
+        """The value of an attribute; one that only the caller of a function knows is a refusal."""
+        found = self.node.attributes.get(name)
+        if found is None:
+            return default
+        if not found.is_ref():
+            return found.value
+        given = None if self._attributes is None else self._attributes(self.node, name)
+        if given is None:
+            raise Unknown
+        return given
+
+    def given(self, index: int) -> Array:
+        """What an input holds that must be there."""
+        array = self.inputs[index] if index < len(self.inputs) else None
+        if array is None:
+            raise Unknown
+        return array
+
+    def all(self) -> list[Array]:
+        """What all inputs hold."""
+        return [self.given(index) for index in range(len(self.inputs))]
+
+    def integers(self, index: int) -> list[int] | None:
+        """The numbers that an input holds; a refusal where they are not known, None where it is left out."""
+        return whole(self.given(index)) if self.has(index) else None
+
+    def list(self, name: str, index: int) -> list[int] | None:
+        """Numbers that are an attribute in old versions and an input in new ones; None if they are not there."""
+        found = self.attribute(name)
+        return self.integers(index) if found is None else [int(each) for each in found]
+
+    def sizes(self) -> list[Size | None]:
+        """The dims of the first input."""
+        dims = self._dims(self.value(0))
+        if dims is None:
+            raise Unknown
+        return list(dims)
+
+
+def array_of(elements: Iterable[Any], dims: Sequence[int] | None = None) -> Array:
+    """An array of objects."""
+    listed = list(elements)
+    array = np.empty(len(listed), object)
+    array[:] = listed
+    return array if dims is None else array.reshape(tuple(dims))
+
+
+def constant_array(tensor: Any) -> Array | None:
+    """The elements of a constant that is not large; floating-point numbers keep their precision."""
+    name, count = tensor.dtype.name, prod(tensor.shape.numpy())
+    if name not in FOLLOWED or count > (MOST_FLOATS if name in FLOATS else MOST_ELEMENTS):
+        return None
+    try:
+        array = tensor.numpy()
+    except Exception:  # noqa: BLE001 - a file that is not there, or data that are too short
+        return None
+    if isinstance(tensor, ir.ExternalTensor):
+        array = np.array(array)
+        tensor.release()
+    flat = array.reshape(-1)
+    return array_of(list(flat) if array.dtype.kind == "f" else flat.tolist(), array.shape)
+
+
+def is_number(element: object) -> bool:
+    """Whether an element is known as a number, or as a truth value."""
+    return isinstance(element, int | np.floating)
+
+
+def whole(array: Array) -> list[int]:
+    """Elements that must be integers."""
+    elements = array.reshape(-1).tolist()
+    if not all(isinstance(each, int) for each in elements):
+        raise Unknown
+    return [int(each) for each in elements]
+
+
+def few(*counts: int) -> None:
+    """Refuses more elements than are followed, before one of them is made."""
+    if prod(counts) > MOST_ELEMENTS:
+        raise TooLargeError(f"it would hold more than the {MOST_ELEMENTS} elements that are followed")
+
+
+def elementwise(function: Callable[..., Element], arrays: Sequence[Array]) -> Array:
+    """A function of elements on all of them, with broadcasting; what is not known makes nothing known."""
+    shape = np.broadcast_shapes(*(array.shape for array in arrays))
+    few(*shape)
+    spread = [list((array if array.shape == shape else np.broadcast_to(array, shape)).reshape(-1)) for array in arrays]
+    with np.errstate(all="ignore"):  # as in the model: the root of a negative number is NaN
+        found = [None if None in each else function(*each) for each in zip(*spread, strict=True)]
+    return array_of(found, shape)
+
+
+def fitting(array: Array, kind: ir.DataType | None) -> Array:
+    """The elements, without those that the type cannot hold."""
+    least, most = -LARGEST - 1, LARGEST
+    if kind is not None:
+        if kind.name not in INTEGERS:
+            return array
+        if kind != ir.DataType.INT64:
+            least, most = (int(limit) for limit in (np.iinfo(kind.numpy()).min, np.iinfo(kind.numpy()).max))
+    listed = array.reshape(-1).tolist()
+    if all(_fits(each, least, most) for each in listed):
+        return array
+    return array_of((each if _fits(each, least, most) else None for each in listed), array.shape)
+
+
+def _fits(element: Element, least: int, most: int) -> bool:
+    if element is None or is_number(element):
+        return element is None or bool(least <= element <= most)  # type: ignore[operator]
+    return isinstance(element, Formula) and _small(element)
+
+
+def _small(formula: Formula) -> bool:
+    """Whether no number of a formula is so large that what is calculated may wrap around."""
+    for monomial, coefficient in formula.terms:
+        if abs(coefficient) >= _LARGE:
+            return False
+        for atom in monomial:
+            if not isinstance(atom, str):
+                for part in atom.parts:
+                    if not (abs(part) < _LARGE if isinstance(part, int) else _small(part)):
+                        return False
+    return True

@@ -1,0 +1,193 @@
+"""Facts: what is known of every value of a model, by one walk over it.
+
+The model stays as it was, and what it declares inside is ignored: only its inputs and its constants count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import onnx_ir as ir
+
+from onereshape.dims import Dim, as_name, parse
+from onereshape.errors import FixError, ReshapeError
+from onereshape.models.facts.elements import INTEGERS, Array
+from onereshape.models.facts.limits import LONGEST_NAME, MOST_DIMS
+from onereshape.models.facts.walk import CircleError, Dims, Scope, Walk
+from onereshape.sizes import Formula, Size, symbol
+
+Freed = Mapping[str, Mapping[int, str | int]]
+"""Input -> axis -> the name (or the size) that the dim is to have."""
+
+_MOST_TOLD = 4
+"""Places that a refusal names beside its reason."""
+
+
+class GivenUp(NamedTuple):
+    """A place at which something stays unknown, and why."""
+
+    at: ir.Node | ir.Value
+    """A node, or an input of the model."""
+    why: str
+
+
+class Facts:
+    """What one walk found, by the values and nodes of the model."""
+
+    def __init__(self, walk: Walk | None, scope: Scope | None, declared: Iterable[str], given_up: list[GivenUp]) -> None:
+        self.sizes: Mapping[ir.Value, Dims] = {} if scope is None else scope.dims
+        """The dims of a value; one whose rank is not known is not there."""
+        self.kinds: Mapping[ir.Value, ir.DataType] = {} if scope is None else scope.kinds
+        """The element types, as far as they are known."""
+        self.conditions: Mapping[ir.Node, tuple[str, ...]] = {} if walk is None else walk.conditions
+        """What must hold for a Reshape's answer to be right."""
+        self.errors: Mapping[ir.Node, ReshapeError] = {} if walk is None else walk.errors
+        """The Reshapes that no input can satisfy."""
+        self.unnamed: frozenset[str] = frozenset() if walk is None else frozenset(walk.unnamed)
+        """The names in sizes that stand for something unknown, each for one and the same thing wherever it is."""
+        self.given_up = tuple(given_up)
+        """What was not followed, since it is too large."""
+        self._walk, self._scope = walk, scope
+        self._texts = _Texts(declared)
+        self._bodies: dict[ir.Function, Scope] = {}
+
+    def held(self, value: ir.Value) -> Array | None:
+        """What a value holds: constants, and what is computed from them and from dims; None where that is not known."""
+        return None if self._scope is None else self._scope.held(value)
+
+    def dims_of(self, value: ir.Value) -> Dims | None:
+        """The dims of a value, None for an unknown rank."""
+        return None if self._scope is None else self._scope.dims_of(value)
+
+    def within(self, function: ir.Function) -> Scope | None:
+        """What holds in the body of a function whoever calls it."""
+        if self._walk is None:
+            return None
+        if function not in self._bodies:
+            self._bodies[function] = self._walk.alone(function)
+        return self._bodies[function]
+
+    @property
+    def dims(self) -> Mapping[ir.Value, tuple[Dim, ...]]:
+        """The dims in the notation of `infer`."""
+        return _Written(self.sizes, lambda value: self.sizes[value], self._texts.dim)
+
+    @property
+    def values(self) -> Mapping[ir.Value, tuple[Dim, ...]]:
+        """The elements of integer tensors with one dim or none, in that notation; None for one that is not known."""
+        elements = {} if self._scope is None else self._scope.elements
+        known = {value: array for value, array in elements.items() if array is not None and self._counts(value, array)}
+        return _Written(known, lambda value: known[value].reshape(-1).tolist(), self._texts.dim)
+
+    def _counts(self, value: ir.Value, array: Array) -> bool:
+        kind = self.kinds.get(value)
+        told = not array.size or any(each is not None for each in array.flat)
+        return told and array.ndim <= 1 and (kind is None or kind.name in INTEGERS)
+
+
+class _Written(Mapping[ir.Value, tuple[Dim, ...]]):
+    """Sizes by value, written when they are asked for."""
+
+    def __init__(
+        self, known: Mapping[ir.Value, Any], get: Callable[[ir.Value], Iterable[Any]], write: Callable[[Any], Dim]
+    ) -> None:
+        self._known = known
+        self._get = get
+        self._write = write
+
+    def __getitem__(self, value: ir.Value) -> tuple[Dim, ...]:
+        return tuple(map(self._write, self._get(value)))
+
+    def __iter__(self) -> Iterator[ir.Value]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
+class _Texts:
+    """Formulas in words that no declared name has: a dim called `N + 1` is not N + 1."""
+
+    def __init__(self, declared: Iterable[str]) -> None:
+        self._taken = {parse(as_name(name)) for name in declared if not name.isidentifier()}
+
+    def dim(self, size: Size | None) -> Dim:
+        """A size in the notation of `infer`."""
+        if not isinstance(size, Formula):
+            return size
+        text = str(size)
+        return f"{text} + 0" if self._taken and size.name is None and parse(text) in self._taken else text
+
+
+def facts_of(model: ir.Model, freed: Freed = {}) -> Facts:  # noqa: B006 - a mapping is not written to
+    """Infers all shapes with the dims of `freed` in place of the declared ones; what was declared inside is ignored."""
+    dims, given_up = _declared(model, freed)
+    names = {size.name for each in dims.values() for size in each or () if isinstance(size, Formula) and size.name}
+    prefix = "_d"
+    while any(name.startswith(prefix) for name in names):
+        prefix += "_"
+    walk = Walk(model, prefix)
+    try:
+        scope = walk.run(
+            {value: tuple(walk.new() if size is None else size for size in each) for value, each in dims.items()}
+        )
+    except CircleError:
+        return Facts(None, None, (), [])
+    told = walk.limits.given_up
+    if walk.limits.unread:
+        read = _read_by_targets(model)
+        told = told | {node: why for node, why in walk.limits.unread.items() if node in read}
+    return Facts(walk, scope, names, [*given_up, *(GivenUp(node, why) for node, why in told.items())])
+
+
+@contextmanager
+def telling(facts: Facts) -> Iterator[None]:
+    """Has a refusal say what was not followed: with more room it might not be one."""
+    try:
+        yield
+    except FixError as error:
+        for at, why in facts.given_up[:_MOST_TOLD]:
+            error.add_note(f"given up at {at.name}: {why}")
+        raise
+
+
+def _read_by_targets(model: ir.Model) -> set[ir.Node]:
+    """The nodes that the targets of Reshapes are computed by."""
+    graphs = [model.graph, *(function.graph for function in model.functions.values())]
+    nodes = (node for graph in graphs for node in graph.all_nodes())
+    pending = [each for node in nodes if node.op_type == "Reshape" for each in node.inputs[1:]]
+    seen: set[ir.Node] = set()
+    while pending:
+        value = pending.pop()
+        maker = None if value is None else value.producer()
+        if maker is not None and maker not in seen:
+            seen.add(maker)
+            pending += () if maker.op_type in {"Shape", "Size"} else maker.inputs
+    return seen
+
+
+def _declared(model: ir.Model, freed: Freed) -> tuple[dict[ir.Value, tuple[Size | None, ...]], list[GivenUp]]:
+    """The dims of the inputs, None for each that is not known, and what is left out.
+
+    A name is never read as a formula: `N + 1` is a size that has nothing to do with N as far as the file binds anybody.
+    """
+    found: dict[ir.Value, tuple[Size | None, ...]] = {}
+    given_up: list[GivenUp] = []
+    for value in model.graph.inputs:
+        if value.shape is None or value.is_initializer():
+            continue
+        if len(value.shape) > MOST_DIMS:
+            given_up.append(GivenUp(value, f"it has {len(value.shape)} dims, more than {MOST_DIMS}"))
+            continue
+        dims: list[int | str | None] = [dim if isinstance(dim, int) else dim.value for dim in value.shape]
+        dims = [None if isinstance(dim, int) and dim < 0 else dim or None if dim != 0 else 0 for dim in dims]
+        if any(isinstance(dim, str) and len(dim) > LONGEST_NAME for dim in dims):
+            given_up.append(GivenUp(value, f"a dim of it has a name of more than {LONGEST_NAME} characters"))
+            dims = [None if isinstance(dim, str) and len(dim) > LONGEST_NAME else dim for dim in dims]
+        for axis, dim in freed.get(value.name or "", {}).items():
+            if -len(dims) <= axis < len(dims):
+                dims[axis] = dim
+        found[value] = tuple(symbol(dim) if isinstance(dim, str) else dim for dim in dims)
+    return found, given_up

@@ -1,0 +1,429 @@
+"""The walk over a model, node by node: what each operator's record says of the dims, types and elements of its outputs.
+
+A node that a rule cannot read leaves its outputs unknown and stops nothing; any other error is a mistake and comes out.
+Values cross the borders of functions, what calls of a function disagree on is unknown, and what a Loop carries is only
+what holds in every iteration.  The model is not touched, and what it declares inside is ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.errors import ReshapeError
+from onereshape.models.constants import constant_tensor
+from onereshape.models.facts.asking import Asking, Dims
+from onereshape.models.facts.elements import (
+    FOLLOWED,
+    Array,
+    Holding,
+    Unknown,
+    array_of,
+    constant_array,
+    fitting,
+)
+from onereshape.models.facts.kinds import kinds_of
+from onereshape.models.facts.limits import (
+    DEEPEST_CALL,
+    LARGEST,
+    MOST_DIMS,
+    MOST_FORMULAS,
+    TOO_LONG,
+    Limits,
+    TooLargeError,
+)
+from onereshape.models.facts.wellformed import is_wellformed
+from onereshape.models.node_view import Refused
+from onereshape.models.record import RECORDS, Record
+from onereshape.sizes import Formula, Size, symbol
+
+REFUSALS = (Refused, ValueError, IndexError, ArithmeticError)
+"""How a rule says that it cannot read a node, such as one with an axis that its data do not have.
+
+Any other error is a mistake and must not pass for "unknown".
+"""
+_ONNX = frozenset({"", "ai.onnx"})
+
+
+class CircleError(ValueError):
+    """The nodes of a graph need one another in a circle."""
+
+
+class Scope:
+    """A graph, or one call of a function: what is known in it."""
+
+    def __init__(self, walk: Walk, imports: Mapping[str, int], attributes: Mapping[str, Any] | None = None) -> None:
+        self.walk = walk
+        self.opset = imports.get("", imports.get("ai.onnx", 1))
+        self.imports = imports
+        self.attributes = attributes
+        """Those that the caller of a function gave; None: this is no function, or nobody calls it."""
+        self.dims: dict[ir.Value, Dims] = {}
+        self.kinds: dict[ir.Value, ir.DataType] = {}
+        self.elements: dict[ir.Value, Array | None] = {}
+
+    def attribute(self, _: ir.Node, name: str, default: Any = None) -> Any:
+        """An attribute that refers to one of the caller's."""
+        reference = _.attributes[name].ref_attr_name
+        if self.attributes is None:
+            raise Refused(f"its attribute {name} is chosen by the caller")
+        found = self.attributes.get(reference or "")
+        return default if found is None else found
+
+    def dims_of(self, value: ir.Value) -> Dims | None:
+        """The dims of a value, None for an unknown rank."""
+        found = self.dims.get(value)
+        if found is None and value.const_value is not None and self.walk.is_constant(value):
+            found = self.dims[value] = tuple(value.const_value.shape.numpy())
+        return found
+
+    def kind_of(self, value: ir.Value) -> ir.DataType | None:
+        """The element type of a value."""
+        found = self.kinds.get(value)
+        if found is None:
+            tensor = value.const_value
+            found = tensor.dtype if tensor is not None else value.dtype if value.producer() is None else None
+            if found is not None:
+                self.kinds[value] = found
+        return found
+
+    def held(self, value: ir.Value) -> Array | None:
+        """What a value holds, None where that is not known."""
+        if value in self.elements:
+            return self.elements[value]
+        found = None
+        if value.const_value is not None and self.walk.is_fixed(value):
+            found = self.walk.constant(value.const_value)
+        self.elements[value] = found
+        return found
+
+    def new(self) -> Size:
+        """A size of which nothing is known."""
+        return self.walk.new()
+
+    def together(self, one: Size, other: Size) -> Size:
+        """The size that two have together where they are broadcast."""
+        return self.walk.together(one, other)
+
+    def forget(self, value: ir.Value) -> None:
+        """Takes back what was found of a value."""
+        self.dims.pop(value, None)
+        self.elements.pop(value, None)
+
+
+class Walk:
+    """One walk over a model; its records are those of `RECORDS`."""
+
+    def __init__(self, model: ir.Model, prefix: str) -> None:
+        self.model = model
+        self.limits = Limits(sum(1 for _ in model.graph.all_nodes()))
+        self.conditions: dict[ir.Node, tuple[str, ...]] = {}
+        self.errors: dict[ir.Node, ReshapeError] = {}
+        self.calls = 0
+        """How many functions are being called."""
+        self.loops = 0
+        """How many loops are being walked."""
+        self.unnamed: set[str] = set()
+        """The names that stand for something unknown."""
+        self._prefix = prefix
+        self._together: dict[frozenset[Size], Size] = {}
+        self._fixed = model.ir_version < 4
+        """Initializers had to be inputs too, and yet nobody could give them another value."""
+        self._merged: dict[ir.Value, Dims | None] = {}
+        self._kinds: dict[ir.Value, ir.DataType] = {}
+        self._held: dict[ir.Value, Array | None] = {}
+
+    def run(self, dims: Mapping[ir.Value, Dims]) -> Scope:
+        """Walks the graph, and the functions that it calls, with these dims of its inputs."""
+        scope = Scope(self, self.model.graph.opset_imports)
+        scope.dims.update(dims)
+        self.graph(self.model.graph, scope)
+        for value, found in self._merged.items():
+            if found is not None:
+                scope.dims[value] = found
+        scope.kinds.update(self._kinds)
+        scope.elements.update(self._held)
+        return scope
+
+    def alone(self, function: ir.Function) -> Scope:
+        """Walks the body of a function of whose caller nothing is known."""
+        scope = Scope(self, function.opset_imports)
+        self.graph(function.graph, scope)
+        return scope
+
+    def is_constant(self, value: ir.Value) -> bool:
+        """Whether the dims of a value are those of its tensor; an input may have a default of the same dims."""
+        return value.is_initializer()
+
+    def is_fixed(self, value: ir.Value) -> bool:
+        """Whether nobody can give an initializer another value."""
+        return value.is_initializer() and (self._fixed or not value.is_graph_input())
+
+    def constant(self, tensor: Any) -> Array | None:
+        """The elements of a constant, as far as they are followed."""
+        found = constant_array(tensor)
+        return found if found is None or self.limits.elements(found.size) else None
+
+    def new(self) -> Size:
+        """A size of which nothing is known."""
+        name = f"{self._prefix}{len(self.unnamed)}"
+        self.unnamed.add(name)
+        return symbol(name)
+
+    def together(self, one: Size, other: Size) -> Size:
+        """The size that two have together where they are broadcast."""
+        pair = frozenset({one, other})
+        if pair not in self._together:
+            self._together[pair] = self.new()
+        return self._together[pair]
+
+    def graph(self, graph: ir.Graph, scope: Scope) -> None:
+        """Walks the nodes of a graph."""
+        for node in _ordered(graph):
+            try:
+                self._node(node, scope)
+            except REFUSALS as error:
+                if isinstance(error, TooLargeError):
+                    self.limits.give_up(node, str(error))
+                elif isinstance(error, ArithmeticError):
+                    self.limits.give_up(node, TOO_LONG)
+                for value in node.outputs:
+                    scope.forget(value)
+            except Exception as error:
+                error.add_note(f"while inferring the shapes of {node.op_type} {node.name or ''}".rstrip())
+                raise
+
+    def _node(self, node: ir.Node, scope: Scope) -> None:
+        op, domain = node.op_type, node.domain
+        if domain == "ai.onnx":
+            domain = ""
+        if self.model.functions and node.op_identifier() in self.model.functions:
+            self._call(node, scope, self.model.functions[node.op_identifier()])
+            return
+        if domain == "" and op == "Constant":
+            self._constant(node, scope)
+            return
+        record = RECORDS.get(op if domain == "" else f"{domain}::{op}")
+        if record is None or record.shape is None:
+            for graph in inner_graphs(node):
+                self.graph(graph, scope)
+            return
+        version = scope.opset if domain == "" else scope.imports.get(domain, 1)
+        asking = Asking(node, scope)
+        for value, kind in zip(node.outputs, kinds_of(node, version, asking.kind, asking.attribute), strict=False):
+            if kind is not None:
+                scope.kinds[value] = kind
+        if not is_wellformed(node, version):
+            return
+        found = record.shape(asking)
+        for value, dims in zip(node.outputs, found, strict=False):
+            if dims is not None:
+                scope.dims[value] = self._followed(node, dims, scope)
+        if record.elements is not None:
+            self._elements(node, record, scope)
+
+    def _followed(self, node: ir.Node, dims: Sequence[Size], _: Scope) -> Dims:
+        """The dims, without what is too large to go on with."""
+        if len(dims) > MOST_DIMS:
+            raise TooLargeError(f"{node.outputs[0].name} has {len(dims)} dims, more than {MOST_DIMS}")
+        for size in dims:
+            if type(size) is not int or not 0 <= size <= LARGEST:
+                break
+        else:
+            return tuple(dims)
+        lost = [axis for axis, size in enumerate(dims) if not self.limits.size(size)]
+        if not lost:
+            return tuple(dims)
+        self.limits.give_up(node, TOO_LONG)
+        return tuple(self.new() if axis in lost else size for axis, size in enumerate(dims))
+
+    # What tensors hold
+
+    def _elements(self, node: ir.Node, record: Record, scope: Scope) -> None:
+        kinds = [scope.kinds.get(value) for value in node.outputs]
+        if any(kind is not None and kind.name not in FOLLOWED for kind in kinds):
+            return
+        inputs: list[Array | None] = []
+        for value in () if record.from_dims else node.inputs:
+            held = None if value is None else scope.held(value)
+            if held is None and value is not None:
+                return
+            inputs.append(held)
+        holding = Holding(node, inputs, scope.dims_of, scope.opset, scope.attribute)
+        try:
+            found = record.elements(holding)  # type: ignore[misc]
+        except TooLargeError as error:
+            self.limits.unread.setdefault(node, str(error))
+            return
+        except ArithmeticError:
+            self.limits.unread.setdefault(node, TOO_LONG)
+            return
+        except REFUSALS:
+            return
+        for value, kind, array in zip(node.outputs, kinds, found, strict=False):
+            if array is not None and self._follows(node, array):
+                scope.elements[value] = self._kept(node, array, kind)
+                scope.dims[value] = array.shape
+
+    def _kept(self, node: ir.Node, array: Array, kind: ir.DataType | None) -> Array:
+        kept = fitting(array, kind)
+        if kept is not array and any(
+            isinstance(each, int) and now is None for each, now in zip(array.flat, kept.flat, strict=True)
+        ):
+            self.limits.unread.setdefault(node, "it calculates a number that int64 does not hold")
+        return kept
+
+    def _follows(self, node: ir.Node, array: Array) -> bool:
+        """Whether the elements are few enough to go on with."""
+        formulas = 0
+        for each in array.flat:
+            if isinstance(each, Formula):
+                formulas += 1
+                if each.name is None and not self.limits.formula(each):
+                    self.limits.unread.setdefault(node, TOO_LONG)
+                    return False
+        if formulas <= MOST_FORMULAS and self.limits.elements(array.size):
+            return True
+        what = f"{formulas} formulas" if formulas > MOST_FORMULAS else f"{array.size} elements"
+        self.limits.unread.setdefault(node, f"it holds {what}, which is more than is followed")
+        return False
+
+    def _constant(self, node: ir.Node, scope: Scope) -> None:
+        output = node.outputs[0]
+        tensor = constant_tensor(output)
+        if tensor is None:
+            tensor = _given_constant(node, scope)
+        if tensor is None or not hasattr(tensor, "shape"):
+            return
+        scope.dims[output] = tuple(tensor.shape.numpy())
+        scope.kinds[output] = tensor.dtype
+        if (held := self.constant(tensor)) is not None:
+            scope.elements[output] = held
+
+    # Functions
+
+    def _call(self, node: ir.Node, scope: Scope, function: ir.Function) -> None:
+        """A function of the model, as often and as deep as is sensible."""
+        if self.calls >= DEEPEST_CALL or not self.limits.visit():
+            self.limits.give_up(node, "the functions of the model call one another too often, or too deep")
+            return
+        attributes = {name: each.value for name, each in function.attributes.items() if each.value is not None}
+        for name, each in node.attributes.items():
+            attributes[name] = scope.attribute(node, name) if each.is_ref() else each.value
+        inner = Scope(self, function.opset_imports, attributes)
+        for outside, inside in zip(node.inputs, function.inputs, strict=False):
+            if outside is not None:
+                _hand_over(scope, outside, inner, inside)
+        self.calls += 1
+        try:
+            self.graph(function.graph, inner)
+        finally:
+            self.calls -= 1
+        for inside, output in zip(function.outputs, node.outputs, strict=False):
+            _hand_over(inner, inside, scope, output)
+        self._merge(inner, function.graph)
+
+    def _merge(self, inner: Scope, graph: ir.Graph) -> None:
+        """Keeps of the values of a function what all its calls agree on."""
+        for value in _values(graph):
+            found, held = inner.dims.get(value), inner.elements.get(value)
+            if value in self._merged:
+                found = self._agreed(self._merged[value], found)
+                held = _same(self._held.get(value), held)
+            self._merged[value] = found
+            self._held[value] = held
+            if (kind := inner.kinds.get(value)) is not None:
+                self._kinds[value] = kind
+
+    def _agreed(self, one: Dims | None, other: Dims | None) -> Dims | None:
+        if one is None or other is None or len(one) != len(other):
+            return None
+        return tuple(a if a == b else self.new() for a, b in zip(one, other, strict=True))
+
+
+def _hand_over(one: Scope, value: ir.Value, other: Scope, to: ir.Value) -> None:
+    """What is known of a value, across the border of a function."""
+    if (dims := one.dims_of(value)) is not None:
+        other.dims[to] = dims
+    if (kind := one.kind_of(value)) is not None:
+        other.kinds[to] = kind
+    if (held := one.held(value)) is not None:
+        other.elements[to] = held
+
+
+def _same(one: Array | None, other: Array | None) -> Array | None:
+    if one is None or other is None or one.shape != other.shape:
+        return None
+    pairs = zip(one.flat, other.flat, strict=True)
+    return array_of((a if a is not None and a == b else None for a, b in pairs), one.shape)
+
+
+def _given_constant(node: ir.Node, scope: Scope) -> Any:
+    """The tensor of a Constant whose attribute the caller of the function gives."""
+    for name, attribute in node.attributes.items():
+        if attribute.is_ref() and scope.attributes is not None:
+            found = scope.attribute(node, name)
+            if name == "value":
+                return found
+            if found is not None and name in {"value_int", "value_ints", "value_float", "value_floats"}:
+                return ir.tensor(np.array(found, np.int64 if "int" in name else np.float32))
+    return None
+
+
+def inner_graphs(node: ir.Node) -> Iterator[ir.Graph]:
+    """The branches and bodies of a node."""
+    for attribute in node.attributes.values():
+        if attribute.type == ir.AttributeType.GRAPH and not attribute.is_ref():
+            yield attribute.as_graph()
+        elif attribute.type == ir.AttributeType.GRAPHS and not attribute.is_ref():
+            yield from attribute.as_graphs()
+
+
+def _values(graph: ir.Graph) -> Iterable[ir.Value]:
+    """All values of a graph and of those in it."""
+    yield from graph.inputs
+    yield from graph.initializers.values()
+    for node in graph:
+        yield from node.outputs
+        for inner in inner_graphs(node):
+            yield from _values(inner)
+
+
+def _ordered(graph: ir.Graph) -> Iterable[ir.Node]:
+    """The nodes, each after those that it needs; files may list them in another order."""
+    seen: set[ir.Value] = set()
+    nodes = list(graph)
+    made = {value for node in nodes for value in node.outputs}
+    for node in nodes:
+        for value in _read(node):
+            if value in made and value not in seen:
+                return _sorted(nodes)
+        seen.update(node.outputs)
+    return nodes
+
+
+def _sorted(nodes: Sequence[ir.Node]) -> list[ir.Node]:
+    here = set(nodes)
+    needs = {
+        node: {maker for value in _read(node) if (maker := value.producer()) in here and maker is not None}
+        for node in nodes
+    }
+    try:
+        return list(TopologicalSorter(needs).static_order())
+    except CycleError:
+        raise CircleError from None
+
+
+def _read(node: ir.Node) -> Iterator[ir.Value]:
+    """The values that a node reads, in the graphs inside it too."""
+    for value in node.inputs:
+        if value is not None:
+            yield value
+    for graph in inner_graphs(node):
+        for inner in graph:
+            yield from _read(inner)
+        yield from graph.outputs

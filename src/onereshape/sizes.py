@@ -1,0 +1,416 @@
+"""Size: the size of a dim as a number, or as a formula of symbols in one normal form.
+
+A formula is a sum of products of atoms, with rational coefficients.  An atom is the name of a dim, or an operation on
+sizes: `floor` of a quotient, `Max` and `Min` of two, a quotient that is exact wherever it is asked for (`over`).  Equal
+sizes that convolutions, joins and cuts compute in different ways have equal formulas.  A symbol stands for a dim, so it
+is 0 or more, and nothing else is known of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from functools import reduce
+from math import gcd, lcm
+from operator import mul
+from typing import NamedTuple
+
+from onereshape.dims import Product, as_name
+
+MOST_TERMS = 64
+"""Terms of a formula; `v * (v + 3)`, of itself again and again, has twice as many with each step."""
+MOST_ATOMS = 64
+"""Factors of a term, those within operations counted too."""
+_LARGEST = 1 << 65_536
+"""Of a coefficient: no size has one beyond int64, but large multiples of sizes are compared too."""
+
+
+class TooLongError(ArithmeticError):
+    """A size is a formula that is too long to go on with."""
+
+    def __init__(self) -> None:
+        super().__init__(f"a size becomes a formula of more than {MOST_TERMS} terms or {MOST_ATOMS} factors")
+
+
+class Operation(NamedTuple):
+    """An operation on sizes that is no sum and no product: `floor` and `over` of top and bottom, `Max`, `Min`."""
+
+    name: str
+    parts: tuple[Size, ...]
+
+    @property
+    def weight(self) -> int:
+        """How many names are in it."""
+        return sum(part.weight for part in self.parts if isinstance(part, Formula))
+
+    def __str__(self) -> str:
+        one, other = (_grouped(part) if self.name in _QUOTIENTS else str(part) for part in self.parts)
+        if self.name == "over":
+            return f"{one}/{other}"
+        return f"floor({one}/{other})" if self.name == "floor" else f"{self.name}({one}, {other})"
+
+
+Atom = str | Operation
+Monomial = tuple[Atom, ...]
+Term = tuple[Monomial, "int | Fraction"]
+_QUOTIENTS = frozenset({"floor", "over"})
+
+
+class Formula:
+    """A sum of monomials with their coefficients; made by `symbol` and by calculating, never an integer alone.
+
+    >>> N, S = symbol("N"), symbol("S")
+    >>> print((N + 1) * 2 - S, (N * S) * 3, cut(N + 3, 4))
+    2*N - S + 2 3*N*S floor((N + 3)/4)
+    """
+
+    __slots__ = ("_hash", "_text", "terms")
+
+    def __init__(self, terms: tuple[Term, ...]) -> None:
+        self.terms = terms
+        self._hash: int | None = None
+        self._text: str | None = None
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return isinstance(other, Formula) and self.terms == other.terms
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash(self.terms)
+        return self._hash
+
+    def __repr__(self) -> str:
+        return f"Formula({str(self)!r})"
+
+    def __add__(self, other: Size) -> Size:
+        return _sum([*self.terms, *_terms(other)])
+
+    def __mul__(self, other: Size) -> Size:
+        theirs = _terms(other)
+        if len(self.terms) * len(theirs) > MOST_TERMS**2:
+            raise TooLongError
+        return _sum([(_sorted((*one, *two)), a * b) for one, a in self.terms for two, b in theirs])
+
+    def __neg__(self) -> Size:
+        return self * -1
+
+    def __sub__(self, other: Size) -> Size:
+        return self + other * -1
+
+    def __rsub__(self, other: int) -> Size:
+        return self * -1 + other
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    @property
+    def symbols(self) -> frozenset[str]:
+        """The symbols that it depends on."""
+        return frozenset(_names(self))
+
+    @property
+    def weight(self) -> int:
+        """How many names are in it."""
+        return sum(_weight(atom) for monomial, _ in self.terms for atom in monomial)
+
+    @property
+    def name(self) -> str | None:
+        """The symbol that it is, if it is one and nothing else."""
+        if len(self.terms) == 1:
+            ((monomial, coefficient),) = self.terms
+            if coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], str):
+                return monomial[0]
+        return None
+
+    def bind(self, known: Mapping[str, Size]) -> Size:
+        """The same with a size in place of some symbols."""
+        if self.symbols.isdisjoint(known):
+            return self
+        total: Size = 0
+        for monomial, coefficient in self.terms:
+            bound: list[Size] = []
+            for atom in monomial:
+                if isinstance(atom, str):
+                    bound.append(known[atom] if atom in known else symbol(atom))
+                else:
+                    one, other = (part.bind(known) if isinstance(part, Formula) else part for part in atom.parts)
+                    bound.append(_OPERATIONS[atom.name](one, other))
+            total = _scaled(product(bound), coefficient) + total
+        return total
+
+    def __str__(self) -> str:
+        if self._text is None:
+            self._text = self._written()
+        return self._text
+
+    def _written(self) -> str:
+        if (name := self.name) is not None:
+            return as_name(name)
+        text = ""
+        for monomial, coefficient in self.terms:
+            above, below = abs(coefficient.numerator), coefficient.denominator
+            factors = [] if above == 1 and monomial else [str(above)]
+            factors += [_factor(atom) for atom in monomial]
+            text += (" - " if coefficient < 0 else " + ") + "*".join(factors) + ("" if below == 1 else f"/{below}")
+        return text.removeprefix(" + ") if text.startswith(" + ") else "-" + text.removeprefix(" - ")
+
+
+Size = int | Formula
+"""The size of a dim: an int wherever it depends on no symbol."""
+
+
+def symbol(name: str) -> Formula:
+    """A size that is known by its name only."""
+    return Formula((((name,), 1),))
+
+
+def of_product(size: int | Product) -> Size:
+    """A product of names as a formula."""
+    return size if isinstance(size, int) else _sum([(_sorted(size.symbols), size.coefficient)])
+
+
+def product(sizes: Iterable[Size]) -> Size:
+    """The product of sizes."""
+    return reduce(mul, sizes, 1)
+
+
+def cut(top: Size, bottom: Size) -> Size:
+    """The quotient, rounded down; `bottom` is positive.
+
+    >>> H = symbol("H")
+    >>> str(cut(cut(H - 1, 2) + 1 - 1, 2) + 1)
+    'floor((H + 3)/4)'
+    >>> str(cut(4 * H + 3, 2))
+    '2*H + 1'
+    """
+    if isinstance(bottom, Formula):
+        whole = exact(top, bottom)
+        return whole if whole is not None else _made("floor", top, bottom)
+    if isinstance(top, int):
+        return top // bottom
+    if bottom == 1:
+        return top
+    scale = lcm(*(coefficient.denominator for _, coefficient in top.terms))
+    if scale > 1:
+        return cut(_scaled(top, scale), bottom * scale)
+    whole = _sum([(monomial, coefficient // bottom) for monomial, coefficient in top.terms])
+    rest = _sum([(monomial, coefficient % bottom) for monomial, coefficient in top.terms])
+    if isinstance(rest, int):
+        return whole  # less than one
+    number = sum(int(coefficient) for monomial, coefficient in rest.terms if not monomial)
+    part = [(monomial, int(coefficient)) for monomial, coefficient in rest.terms if monomial]
+    common = gcd(bottom, *(coefficient for _, coefficient in part))
+    bottom //= common
+    inner = _sum([*((monomial, coefficient // common) for monomial, coefficient in part), ((), number // common)])
+    if common > 1:
+        return cut(inner, bottom) + whole
+    if len(part) == 1 and part[0][1] == 1 and len(part[0][0]) == 1:
+        below = part[0][0][0]
+        if isinstance(below, Operation) and below.name == "floor" and isinstance(below.parts[1], int):
+            return cut(below.parts[0] + number * below.parts[1], bottom * below.parts[1]) + whole
+    return _made("floor", inner, bottom) + whole
+
+
+def ceiling(top: Size, bottom: int) -> Size:
+    """The quotient, rounded up."""
+    return top if bottom == 1 else cut(top + (bottom - 1), bottom)
+
+
+def exact(top: Size, bottom: Size) -> Size | None:
+    """The quotient where it is exact whatever the symbols are, None where that is not so."""
+    if top == bottom:
+        return 1
+    if isinstance(bottom, int):
+        if bottom == 0 or any(coefficient % bottom for _, coefficient in _terms(top)):
+            return None
+        return _sum([(monomial, coefficient // bottom) for monomial, coefficient in _terms(top)])
+    found = [_without(term, bottom.terms[0]) for term in _terms(top)] if len(bottom.terms) == 1 else [None]
+    kept = [term for term in found if term is not None]
+    return _sum(kept) if len(kept) == len(found) else None
+
+
+def over(top: Size, bottom: Size) -> Size:
+    """The quotient where something else makes sure that it is exact: 4 times N/4 is N.
+
+    >>> N = symbol("N")
+    >>> print(over(N, 4), 4 * over(N, 4), over(6 * N, 4))
+    N/4 N 3*N/2
+    """
+    if isinstance(bottom, int):
+        return _scaled(top, Fraction(1, bottom))
+    whole = exact(top, bottom)
+    return whole if whole is not None else _made("over", top, bottom)
+
+
+def largest(one: Size, other: Size) -> Size:
+    """The larger of two.
+
+    >>> N = symbol("N")
+    >>> print(largest(0, N), largest(0, N - 1), largest(3, 4))
+    N Max(0, N - 1) 4
+    """
+    return _chosen("Max", one, other)
+
+
+def smallest(one: Size, other: Size) -> Size:
+    """The smaller of two."""
+    return _chosen("Min", one, other)
+
+
+def bounds(size: Size, least: int = 0) -> tuple[int | Fraction | None, int | Fraction | None]:
+    """The least and the most that a size can be where symbols are `least` or more, None where there is no limit.
+
+    >>> N = symbol("N")
+    >>> bounds(N + 1), bounds(3 - N), bounds(cut(N, 2) * 2 + 4)
+    ((1, None), (None, 3), (4, None))
+    """
+    if isinstance(size, int):
+        return size, size
+    lowest: int | Fraction | None = 0
+    highest: int | Fraction | None = 0
+    for monomial, coefficient in size.terms:
+        low, high = _monomial_bounds(monomial, least)
+        if coefficient < 0:
+            low, high = high, low
+        lowest = None if low is None or lowest is None else lowest + low * coefficient
+        highest = None if high is None or highest is None else highest + high * coefficient
+    return lowest, highest
+
+
+def is_size(size: Size) -> bool:
+    """Whether it is 0 or more, whatever the symbols are."""
+    least = bounds(size)[0]
+    return least is not None and least >= 0
+
+
+def depends(size: Size | None, names: Iterable[str]) -> bool:
+    """Whether a size depends on one of the symbols."""
+    return isinstance(size, Formula) and not size.symbols.isdisjoint(names)
+
+
+def _monomial_bounds(monomial: Monomial, least: int) -> tuple[int | Fraction | None, int | Fraction | None]:
+    lowest: int | Fraction = 1
+    highest: int | Fraction | None = 1
+    for atom in monomial:
+        low, high = (least, None) if isinstance(atom, str) else _operation_bounds(atom, least)
+        if low is None or low < 0:
+            return (None, None) if len(monomial) > 1 else (low, high)
+        lowest *= low
+        highest = None if highest is None or high is None else highest * high
+    return lowest, highest
+
+
+def _operation_bounds(operation: Operation, least: int) -> tuple[int | Fraction | None, int | Fraction | None]:
+    (one, most), (other, limit) = (bounds(part, least) for part in operation.parts)
+    if operation.name == "Max":
+        low = other if one is None else one if other is None else max(one, other)
+        return low, None if most is None or limit is None else max(most, limit)
+    if operation.name == "Min":
+        high = limit if most is None else most if limit is None else min(most, limit)
+        return None if one is None or other is None else min(one, other), high
+    bottom = operation.parts[1]
+    if isinstance(bottom, int):
+        return None if one is None else one // bottom, None if most is None else most // bottom
+    return (0, most) if one is not None and one >= 0 else (None, None)
+
+
+def _chosen(name: str, one: Size, other: Size) -> Size:
+    if isinstance(one, int) and isinstance(other, int):
+        return max(one, other) if name == "Max" else min(one, other)
+    low, high = bounds(one - other)
+    if low is not None and low >= 0:
+        return one if name == "Max" else other
+    if high is not None and high <= 0:
+        return other if name == "Max" else one
+    first, second = sorted((one, other), key=lambda size: (isinstance(size, Formula), str(size)))
+    return _made(name, first, second)
+
+
+def _made(name: str, one: Size, other: Size) -> Formula:
+    operation = Operation(name, (one, other))
+    if operation.weight > MOST_ATOMS:
+        raise TooLongError
+    return Formula((((operation,), 1),))
+
+
+_OPERATIONS = {"floor": cut, "over": over, "Max": largest, "Min": smallest}
+
+
+def _scaled(size: Size, factor: int | Fraction) -> Size:
+    """A size times a number that may be a fraction."""
+    return _sum([(monomial, coefficient * factor) for monomial, coefficient in _terms(size)])
+
+
+def _without(term: Term, divisor: Term) -> Term | None:
+    """One term divided by another, if that is possible."""
+    left = list(term[0])
+    for atom in divisor[0]:
+        if atom not in left:
+            return None
+        left.remove(atom)
+    return None if term[1] % divisor[1] else (tuple(left), term[1] // divisor[1])
+
+
+def _terms(size: Size) -> tuple[Term, ...]:
+    return size.terms if isinstance(size, Formula) else (((), size),) if size else ()
+
+
+def _sum(terms: Iterable[Term]) -> Size:
+    total: dict[Monomial, int | Fraction] = {}
+    for monomial, coefficient in terms:
+        total[monomial] = total.get(monomial, 0) + coefficient
+    kept = [(monomial, _plain(coefficient)) for monomial, coefficient in total.items() if coefficient]
+    if not kept:
+        return 0
+    if len(kept) == 1 and not kept[0][0] and isinstance(kept[0][1], int):
+        return kept[0][1]
+    if len(kept) > MOST_TERMS or any(abs(coefficient) > _LARGEST for _, coefficient in kept):
+        raise TooLongError
+    if any(len(monomial) > 1 and sum(map(_weight, monomial)) > MOST_ATOMS for monomial, _ in kept):
+        raise TooLongError
+    if len(kept) > 1:
+        kept.sort(key=lambda term: (-len(term[0]), [_order(atom) for atom in term[0]]))
+    return Formula(tuple(kept))
+
+
+def _plain(coefficient: int | Fraction) -> int | Fraction:
+    return coefficient if isinstance(coefficient, int) or coefficient.denominator != 1 else coefficient.numerator
+
+
+def _sorted(monomial: Monomial) -> Monomial:
+    return tuple(sorted(monomial, key=_order)) if len(monomial) > 1 else monomial
+
+
+def _order(atom: Atom) -> tuple[str, bool]:
+    """A name that looks like an operation comes after it."""
+    return str(atom), isinstance(atom, str)
+
+
+def _weight(atom: Atom) -> int:
+    """How many names are in an atom."""
+    return 1 if isinstance(atom, str) else atom.weight
+
+
+def _names(size: Size) -> set[str]:
+    found: set[str] = set()
+    for monomial, _ in _terms(size):
+        for atom in monomial:
+            if isinstance(atom, str):
+                found.add(atom)
+            else:
+                found.update(*(_names(part) for part in atom.parts))
+    return found
+
+
+def _factor(atom: Atom) -> str:
+    """An atom as a part of a larger formula: a name that is no plain one in parentheses."""
+    text = str(atom)
+    plain = text.isidentifier() if isinstance(atom, str) else atom.name != "over"
+    return text if plain else f"({text})"
+
+
+def _grouped(size: Size) -> str:
+    text = str(size)
+    return f"({text})" if isinstance(size, Formula) and (len(size.terms) > 1 or " " in text) else text

@@ -274,6 +274,17 @@ def test_two_dims_that_are_fixed_together(tmp_path: Path) -> None:
     assert [each.message for each in found] == ["N*S is forced to 16 by n: shape[0] = 16"]
 
 
+@pytest.mark.parametrize(("names", "said"), [("é, S", "é*S"), ("a b, é", "(a b)*é"), ("N*S, 3", "(N*S)*(3)")])
+def test_two_dims_of_other_names_that_are_fixed_together(names: str, said: str, tmp_path: Path) -> None:
+    given = proto("g (float[N, S, 4] x) => (float[?, ?] y) <int64[2] t = {16, 4}> { y = Reshape(x, t) }")
+    for dim, name in zip(given.graph.input[0].type.tensor_type.shape.dim, names.split(", "), strict=False):
+        dim.dim_param = name
+    onnx.save(given, tmp_path / "m.onnx")
+    found = check(tmp_path / "m.onnx")
+
+    assert [each.message for each in found] == [f"{said} is forced to 16 by n: shape[0] = 16"]
+
+
 def test_the_slot_of_the_dim_itself(tmp_path: Path) -> None:
     found = of("g (float[1, N, 4] x) => (float[?, ?, ?] y) <int64[3] t = {1, 1, 4}> { y = Reshape(x, t) }", tmp_path)
 

@@ -20,6 +20,7 @@ FLOORS = [
     {"memory", "terms", "text"},
     {"errors"},
     {"specs", "dtypes", "dims"},
+    {"condition"},
     {"apart", "bounds", "conditions", "narrowing"},
     {"target", "shape"},
     {"semantics", "balance"},

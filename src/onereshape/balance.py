@@ -29,13 +29,14 @@ from onereshape.dims import (
     interval,
     multiply,
 )
+from onereshape.condition import Condition, OneOf
 from onereshape.conditions import Conditions, Never
 from onereshape.errors import INT64_MAX, ReshapeError
 from onereshape.narrowing import Sizes, divisors, leave
 from onereshape.shape import Shape
 from onereshape.specs import Spec
 
-FITS = "the entries known only at run time fit"
+FITS = Condition("fits")
 """The condition on a target whose unknown entries could take several values."""
 
 WORTH_A_CONDITION = 2**31
@@ -133,7 +134,7 @@ class Balance:
             if axis >= len(self.dims):
                 raise ReshapeError("copy-beyond-rank", axis=axis, rank=len(self.dims))
             return self.dims[axis]
-        self.conditions.require(f"rank(data) >= {axis + 1}")
+        self.conditions.require(Condition("rank", axis + 1))
         return self._unknown(f"data[{axis}]")
 
     def _symbolic(self, axis: int, word: Product) -> Product:
@@ -154,7 +155,7 @@ class Balance:
         if not minus_one and not zero and word.low >= word.high:
             if word.low > word.high:
                 raise Never(f"target[{axis}] can be neither -1 nor 0 here")
-            self.conditions.require(f"target[{axis}] = {word.low}")
+            self.conditions.require(_entry(axis, word.low))
             return word.low
         self.open[axis] = Open(minus_one, zero, word.low, word.high)
         return None
@@ -303,7 +304,7 @@ class Balance:
         quotient = divide(volume, fixed)
         top, bottom = quotient
         if bottom[1]:
-            self.conditions.require(f"{top} is divisible by {bottom}")
+            self.conditions.require(Condition("divisible", top, bottom))
         elif bottom[0] > 1:
             self.conditions.divisible(top, bottom[0])
         options = self.open.get(axis) if self.open else None
@@ -345,7 +346,7 @@ class Balance:
             if not values and not (copies and not isinstance(here, int)):
                 raise Never(f"target[{axis}] would have to be {low}")
             known = values and here is not None
-            self.conditions.require(f"target[{axis}] = {' or '.join(map(str, values))}" if known else FITS)
+            self.conditions.require(_entry(axis, *values) if known else FITS)
             return
         self.conditions.require(FITS)
         if options.minus_one or copies:
@@ -362,7 +363,12 @@ class Balance:
         for axis, size in enumerate(outputs):
             if type(size) is not int:
                 outputs[axis] = found[axis] if size is None else dim(size)  # type: ignore[assignment]
-        return Shape(outputs, self.conditions.texts)  # type: ignore[arg-type]
+        return Shape(outputs, self.conditions.said)  # type: ignore[arg-type]
+
+
+def _entry(axis: int, *values: int) -> Condition:
+    """An entry known only at run time has one of these values."""
+    return Condition("among", Product(1, (f"target[{axis}]",)), OneOf(values))
 
 
 def _product(size: Size) -> Product:

@@ -1,4 +1,4 @@
-"""Conditions: what must hold of the symbols of one question, in words and as the limits they leave.
+"""Conditions: what must hold of the symbols of one question, as it is said and as the limits it leaves.
 
 Each method asks for something: it adds the condition that says it, narrows the symbols, and raises `Never` if nothing
 can satisfy it, or `Settled` if it leaves a symbol one value.
@@ -6,6 +6,7 @@ can satisfy it, or `Settled` if it leaves a symbol one value.
 
 from __future__ import annotations
 
+from onereshape.condition import Condition, at_least, equals
 from onereshape.dims import ANY_SIZE, UNBOUNDED, Product, Symbols, integer_root
 
 
@@ -25,7 +26,7 @@ class Settled(Exception):  # noqa: N818 - a finding
 class Conditions:
     """The conditions of one question while it is answered."""
 
-    __slots__ = ("given", "has_dims", "symbols", "texts")
+    __slots__ = ("given", "has_dims", "said", "symbols")
 
     def __init__(self, symbols: Symbols, *, has_dims: bool) -> None:
         self.given = symbols
@@ -33,12 +34,12 @@ class Conditions:
         """A copy once it is narrowed."""
         self.has_dims = has_dims
         """Whether data has dims to put the value of an unnamed symbol into."""
-        self.texts: list[str] = []
+        self.said: list[Condition] = []
 
-    def require(self, condition: str) -> None:
-        """Adds a condition in words."""
-        if condition not in self.texts:
-            self.texts.append(condition)
+    def require(self, condition: Condition) -> None:
+        """Adds a condition."""
+        if condition not in self.said:
+            self.said.append(condition)
 
     def limit(self, name: str, low: int, high: int) -> None:
         """Narrows a symbol."""
@@ -51,7 +52,7 @@ class Conditions:
         if not self.may_equal(left, right):
             raise Never(otherwise)
         if left[1] and right[1]:
-            self.require(f"{left} = {right}")
+            self.require(Condition("equal", left, right))
             return
         unknown, number = (left, right[0]) if left[1] else (right, left[0])
         names = set(unknown[1])
@@ -61,7 +62,7 @@ class Conditions:
         if len(names) == 1:
             self.settle(unknown[1][0], root)
         else:
-            self.require(f"{unknown} = {number}")
+            self.require(Condition("equal", unknown, number))
 
     def vanish(self, product: Product) -> None:
         """Asks that a product is 0."""
@@ -73,13 +74,13 @@ class Conditions:
         if len(names) == 1:
             self.settle(names[0], 0)
         else:
-            self.require(f"{Product(1, tuple(names))} = 0")
+            self.require(Condition("equal", Product(1, tuple(names)), 0))
 
     def settle(self, name: str, value: int) -> None:
         """Gives a symbol its value: the question is asked again, unless data has no dims to put it into."""
         if self.has_dims or name not in self.symbols.unnamed:
             raise Settled(name, value)
-        self.require(f"{name} = {value}")
+        self.require(equals(name, value))
         self.limit(name, value, value)
 
     def positive(self, product: Product) -> None:
@@ -92,7 +93,7 @@ class Conditions:
                 if high < 1:
                     raise Never(f"{name} is 0")
                 self.limit(name, 1, high)
-                self.texts.append(f"{name} >= 1")
+                self.said.append(at_least(name, 1))
 
     def at_most(self, product: Product, most: int) -> None:
         """Asks that a product is no larger."""
@@ -100,7 +101,7 @@ class Conditions:
         if least > most:
             raise Never(f"{product} is at least {least}, and int64 allows {most}")
         if high > most:
-            self.require(f"{product} <= {most}")
+            self.require(Condition("most", product, most))
             if len(product[1]) == 1:
                 self.limit(product[1][0], least, most)
 
@@ -126,7 +127,7 @@ class Conditions:
             if low == high:
                 self.settle(names[1][0], low)
             self.limit(names[1][0], low, high)
-        self.require(f"{names} is divisible by {divisor}")
+        self.require(Condition("divisible", names, divisor))
 
     def within(self, coefficient: int, name: str, least: int, most: int) -> None:
         """Limits one symbol so that its multiple lies between two sizes."""
@@ -138,7 +139,7 @@ class Conditions:
         if smallest == largest and low < high:
             self.settle(name, smallest)
         if smallest > low:
-            self.require(f"{name} >= {smallest}")
+            self.require(at_least(name, smallest))
         if largest < high:
-            self.require(f"{name} <= {largest}")
+            self.require(Condition("most", Product(1, (name,)), largest))
         self.limit(name, smallest, largest)

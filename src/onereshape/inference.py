@@ -13,6 +13,7 @@ from typing import Any
 from onereshape.balance import Balance, Open, Question, Word
 from onereshape.bounds import read_bounds
 from onereshape.cases import tightened
+from onereshape.condition import Condition, equals
 from onereshape.conditions import Never, Settled
 from onereshape.dims import Dim, Interval, Product, Size, Symbols, is_ours, place_of, read_dim, shown
 from onereshape.errors import INT64_MAX, ReshapeError
@@ -21,7 +22,7 @@ from onereshape.shape import Shape
 from onereshape.specs import Spec, spec as find_spec
 from onereshape.target import read_flag, read_numbers
 
-AGREES = "data and output have the same number of elements"
+AGREES = Condition("agrees")
 """The condition where no more can be said."""
 
 _MOST_BITS = 8192
@@ -186,7 +187,7 @@ def _given(question: Question, symbols: Symbols, name: str, value: int) -> Shape
     if not low <= value <= high:
         raise Never(f"{name} would have to be {value}")
     shape = _ask(question.at(name, value), symbols)
-    return Shape(shape.dims, (f"{name} = {value}", *shape.conditions))
+    return Shape(shape.dims, (equals(name, value), *shape.conditions))
 
 
 def _with_a_zero(question: Question, symbols: Symbols, never: Never) -> Shape:

@@ -27,6 +27,7 @@ class Shape(Sequence[Dim]):
     dims: tuple[Dim, ...] | None
     """None for an unknown rank."""
     conditions: tuple[str, ...]
+    """Sentences; those of `infer` know what they say: see `condition`."""
 
     def __init__(self, dims: Sequence[Dim] | None, conditions: Sequence[str] = ()) -> None:
         if dims is not None:

@@ -19,7 +19,8 @@ import onnx_shape_inference as engine  # type: ignore[import-untyped]
 import sympy  # type: ignore[import-untyped]
 from onnx_shape_inference._symbolic_shapes import dim_to_expr, expr_to_dim  # type: ignore[import-untyped]
 
-from onereshape.dims import Dim, parse
+from onereshape.condition import Condition, Written
+from onereshape.dims import Dim, is_ours, parse
 from onereshape.errors import ReshapeError
 from onereshape.inference import infer
 from onereshape.specs import NEWEST_OPSET, Spec, spec as find_spec
@@ -47,7 +48,7 @@ class ReshapeRule:
     """
 
     def __init__(self) -> None:
-        self.conditions: WeakKeyDictionary[ir.Node, tuple[str, ...]] = WeakKeyDictionary()
+        self.conditions: WeakKeyDictionary[ir.Node, tuple[Condition, ...]] = WeakKeyDictionary()
         self.errors: WeakKeyDictionary[ir.Node, ReshapeError] = WeakKeyDictionary()
 
     def __call__(self, ctx: engine.ShapeInferenceContext, node: ir.Node) -> None:
@@ -114,7 +115,9 @@ class _Scoped(NamedTuple):
             rule(ctx, node)
 
 
-def _answer(ctx: engine.ShapeInferenceContext, node: ir.Node, row: Spec) -> tuple[list[TheirDim] | None, list[str]]:
+def _answer(
+    ctx: engine.ShapeInferenceContext, node: ir.Node, row: Spec
+) -> tuple[list[TheirDim] | None, list[Condition]]:
     """The output dims, None for an unknown rank, and the conditions."""
     attributes = {name: attribute.value for name, attribute in node.attributes.items()}
     if None in attributes.values():  # an attribute of the function around, of which the engine lost the value
@@ -137,12 +140,12 @@ def _answer(ctx: engine.ShapeInferenceContext, node: ir.Node, row: Spec) -> tupl
         error.data, error.target, error.fields = map(bridge.plain, (error.data, error.target, error.fields))
         raise
     dims = None if answer.dims is None else [bridge.read(dim) for dim in answer.dims]
-    return dims, conditions + [bridge.plain(condition) for condition in answer.conditions]
+    return dims, [*conditions, *bridge.plain(answer.conditions)]
 
 
 def _read_target(
     ctx: engine.ShapeInferenceContext, node: ir.Node, row: Spec, attributes: dict[str, Any]
-) -> tuple[Sequence[TheirDim | None] | None, list[str]]:
+) -> tuple[Sequence[TheirDim | None] | None, list[Condition]]:
     """The entries of the target as far as they are known, None for an unknown length, and what that rests on."""
     if row.target_in == "attribute":
         if "shape" not in attributes:
@@ -160,7 +163,7 @@ def _read_target(
     if known is None and shape is not None and isinstance(shape[0], int) and shape[0] <= MOST_UNKNOWN_DIMS:
         known = [None] * shape[0]
     overridable = tensor is not None and value.is_graph_input()
-    return known, [f"the input {value.name} has its default value"] if overridable else []
+    return known, [Condition("default", str(value.name))] if overridable else []
 
 
 def _values(ctx: engine.ShapeInferenceContext, value: ir.Value | None) -> list[TheirDim] | None:
@@ -236,7 +239,7 @@ class _Bridge:
             return self._name(expr)
         return "*".join(names if number == 1 else (str(number), *names))
 
-    def write_entry(self, entry: TheirDim | None, sizes: set[sympy.Expr], conditions: list[str]) -> Dim:
+    def write_entry(self, entry: TheirDim | None, sizes: set[sympy.Expr], conditions: list[Condition]) -> Dim:
         """An entry of the target: a size, unless it is computed from a value that the engine does not know."""
         expr = None if entry is None else dim_to_expr(entry)
         if entry is None or expr is None:
@@ -245,7 +248,7 @@ class _Bridge:
             if any(self._ctx.is_generated_symbol(symbol.name) for symbol in expr.free_symbols - sizes):
                 return None  # at run time it may be -1 or 0
             if not _from_zero(expr).is_nonnegative:
-                conditions.append(f"{expr} >= 0")
+                conditions.append(Condition("least", Written(1, (str(expr),)), 0))
         return self.write(entry)
 
     def read(self, dim: Dim) -> TheirDim:
@@ -270,10 +273,13 @@ class _Bridge:
             return {key: self.plain(value) for key, value in said.items()}
         if isinstance(said, tuple):
             return tuple(self.plain(value) for value in said)
-        return re.sub(r"_\.(\d+)", self._called, said) if isinstance(said, str) else said
+        if isinstance(said, Condition):
+            return said.renamed(lambda name: name if is_ours(name) else self._called(name))
+        return re.sub(r"_\.\d+", lambda name: self._called(name[0]), said) if isinstance(said, str) else said
 
-    def _called(self, name: re.Match[str]) -> str:
-        factor = self._factors[int(name[1])]
+    def _called(self, name: str) -> str:
+        """A factor as it stands in a formula."""
+        factor = self._factors[int(name[2:])]
         return str(factor) if factor.is_Symbol or factor.is_Function else f"({factor})"
 
     def _name(self, factor: sympy.Expr) -> str:

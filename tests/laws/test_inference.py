@@ -209,16 +209,16 @@ MUTANTS = [
     ("balance", "takes and any(options.zero for options in self.open.values())", "False"),
     ("balance", "ANY_SIZE if empty else (0, most)", "(0, 0)"),
     ("balance", "if others:  # only the -1 can be 0", "if True:"),
-    ("balance", 'self.conditions.require(f"{top} is divisible by {bottom}")', "pass"),
-    ("conditions", 'self.require(f"{names} is divisible by {divisor}")', "pass"),
+    ("balance", 'self.conditions.require(Condition("divisible", top, bottom))', "pass"),
+    ("conditions", 'self.require(Condition("divisible", names, divisor))', "pass"),
     ("conditions", "low = -(-least // divisor) * divisor", "low = (least // divisor + 1) * divisor"),
-    ("conditions", 'self.require(f"{left} = {right}")', "pass"),
-    ("conditions", 'self.require(f"{unknown} = {number}")', "pass"),
-    ("balance", 'self.conditions.require(f"target[{axis}] = {word.low}")', "pass"),
+    ("conditions", 'self.require(Condition("equal", left, right))', "pass"),
+    ("conditions", 'self.require(Condition("equal", unknown, number))', "pass"),
+    ("balance", "self.conditions.require(_entry(axis, word.low))", "pass"),
     ("balance", "if options.minus_one or copies:", "if options.minus_one:"),
     ("balance", "if not fixed[0]:  # nothing to complete", "if False:  # nothing to complete"),
     ("inference", "return _with_a_zero(question, symbols, never)", "raise"),
-    ("inference", 'return Shape(shape.dims, (f"{name} = {value}", *shape.conditions))', "return shape"),
+    ("inference", "return Shape(shape.dims, (equals(name, value), *shape.conditions))", "return shape"),
     ("inference", "low=max(low, 1)", "low=max(low, 2)"),
     ("inference", "minus_one=low == -1", "minus_one=False"),
     (
@@ -237,7 +237,7 @@ def test_a_planted_bug_is_found(module: str, line: str, becomes: str, monkeypatc
     assert any(broken(infer, family, data, target) for data, target in questions for family in FEW)
 
 
-MODULES = ("dims", "bounds", "shape", "narrowing", "conditions", "balance", "cases", "inference")
+MODULES = ("dims", "condition", "bounds", "shape", "narrowing", "conditions", "balance", "cases", "inference")
 
 
 def broken(infer: Any, family: Family, data: tuple[Any, ...] | None, target: tuple[Any, ...]) -> bool:

@@ -21,6 +21,7 @@ import onereshape as orx
 from onereshape import dims
 from onereshape.arrays.gpu_plan import launch_of
 from onereshape.arrays.layout import copy_plan, view_strides
+from onereshape.condition import at_least
 from onereshape.convert import unchanged
 from onereshape.dtypes import stored_as
 from onereshape.formats import temporary
@@ -170,6 +171,7 @@ SHARED: dict[str, Callable[[], Any]] = {
     "arrays.gpu_plan.launch_of": lambda: launch_of(_plan(), 16),
     "arrays.layout.copy_plan": _plan,
     "arrays.layout.view_strides": lambda: view_strides((2, 3), (12, 4), 4, (6,)),
+    "condition.at_least": lambda: at_least("N", 1),
     "convert.unchanged._words": lambda: unchanged._words(unchanged.schema("Relu", 13)),
     "dims._parse_size": lambda: dims._parse_size("2*N"),
     "dims.place_of": lambda: dims.place_of(3),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from onereshape.apart.limits import SECONDS, Limits, checked, limited
+from onereshape.condition import never_empty
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model import Model
 from onereshape.formats.onnx_sound import blamed
@@ -107,7 +108,7 @@ def certified(  # noqa: PLR0913 - see certify
             asked,
             base_dir=str(Path(first.path).parent),
             witness=None if other is None else other.ir,
-            never_empty={each.removesuffix(" >= 1") for each in question.conditions if each.endswith(" >= 1")},
+            never_empty=never_empty(question.conditions),
             seed=seed,
             term_seed=term_seed,
             progress=progress,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from onereshape.apart.limits import SECONDS, checked, limited
+from onereshape.condition import at_least, never_empty
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model import Model, cause
 from onereshape.formats.model_files import load, refreshed
@@ -139,7 +140,7 @@ def fix(  # noqa: PLR0913 - the options of the command
     if certify:
         other = None if witness is None else load(witness).ir
         settings = {**settings, "witness": other, "seed": drawn_from, "progress": progress}
-        settings["never_empty"] = {each.removesuffix(" >= 1") for each in conditions if each.endswith(" >= 1")}
+        settings["never_empty"] = never_empty(conditions)
         with limited(limit):
             certificate = _certificate(given, fixed, asked, settings)
         if not certificate.holds and not (unwitnessed and certificate.status == "unwitnessed"):
@@ -198,7 +199,7 @@ def _batch(model: Model, asked: Mapping[str, Mapping[int, str]]) -> _Work:
         {"kind": "batch", "size": size, "outputs": outputs},
         bool(found.edits) or any(static_declarations(found)),
         # A model that named its batch may have taken no samples; what is rewritten need not.
-        (f"{symbol} >= 1",) if found.edits and not all(isinstance(dim, int) for dim in sizes) else (),
+        (at_least(symbol, 1),) if found.edits and not all(isinstance(dim, int) for dim in sizes) else (),
     )
 
 
@@ -230,7 +231,7 @@ def _not_empty(model: Model, changes: Iterable[Change]) -> list[str]:
         return []
     shapes = [value.shape for value in model.ir.graph.inputs if value.shape is not None and not value.is_initializer()]
     names = [dim.value for shape in shapes for dim in shape if not isinstance(dim, int) and dim.value]
-    return [f"{name} >= 1" for name in dict.fromkeys(names)]
+    return [at_least(name, 1) for name in dict.fromkeys(names)]
 
 
 def _certificate(

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterator
 
 from onereshape.dims import Dim, Size, multiply, parse, show
 from onereshape.formats.model import ReshapeNode
 from onereshape.models.inference.shapes import Shapes
 
-_EQUATION = re.compile(r"(.+) = (\d+)")
-
 
 def forced(node: ReshapeNode, shapes: Shapes, symbols: Container[str]) -> Iterator[tuple[str, str]]:
     """A symbol of an input that must have one size for the Reshape to succeed, and the sentence that says so."""
     for condition in shapes.conditions.get(node.node, ()):
-        found = _EQUATION.fullmatch(condition)
-        names = set(parse(found[1]).symbols) if found else set()
-        if found is None or not names or not all(name in symbols for name in names):
-            continue
-        yield (
-            min(names),
-            f"{found[1]} is forced to {found[2]} by {node.name}: {_slot(node, shapes, found[1], found[2])}",
-        )
+        names, found = condition.names, condition.forces
+        if found is not None and all(name in symbols for name in names):
+            product, size = found
+            slot = _slot(node, shapes, str(product), size)
+            yield min(names), f"{product} is forced to {size} by {node.name}: {slot}"
 
 
 def absorbed(node: ReshapeNode, shapes: Shapes, symbols: Container[str]) -> Iterator[tuple[str, str]]:
@@ -41,12 +35,12 @@ def absorbed(node: ReshapeNode, shapes: Shapes, symbols: Container[str]) -> Iter
         yield str(data[0]), f"{data[0]} is swallowed by {node.name}: {kept} stands where {data[0]} should be"
 
 
-def _slot(node: ReshapeNode, shapes: Shapes, symbol: str, size: str) -> str:
+def _slot(node: ReshapeNode, shapes: Shapes, symbol: str, size: int) -> str:
     """The entry of the target that holds the size, at the symbol's own axis if it can be told."""
     data, target = _dims(node, shapes, 0), _target(node, shapes)
     if target is None:
         return "its target is computed"
-    places = [axis for axis, entry in enumerate(target) if entry == int(size)]
+    places = [axis for axis, entry in enumerate(target) if entry == size]
     own = [axis for axis in places if data is not None and axis < len(data) and data[axis] == symbol]
     for axis in (*own, *places):
         return f"shape[{axis}] = {size}"

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import onnx_ir as ir
 
+from onereshape.condition import Condition
 from onereshape.dims import Dim, as_name, parse
 from onereshape.errors import FixError, ReshapeError
 from onereshape.models.inference.limits import (
@@ -52,7 +53,7 @@ class Shapes:
 
     dims: Mapping[ir.Value, tuple[Dim, ...]]
     """The dims of a value; None for one that is not known.  A value whose rank is not known is not there."""
-    conditions: Mapping[ir.Node, tuple[str, ...]]
+    conditions: Mapping[ir.Node, tuple[Condition, ...]]
     """What must hold for a Reshape's answer to be right."""
     errors: Mapping[ir.Node, ReshapeError]
     """The Reshapes that no input can satisfy."""
@@ -173,12 +174,17 @@ class _Names:
             return {key: self.plain(value) for key, value in said.items()}
         if isinstance(said, tuple):
             return tuple(self.plain(value) for value in said)
+        if isinstance(said, Condition):
+            return said.renamed(self._renamed)
         return self._text(said) if isinstance(said, str) else said
 
     def _text(self, said: str) -> str:
         if said in self._back:
             return as_name(self._back[said]) if said in self._declared else self._apart(self._back[said])
-        return self._apart(re.sub(rf"\b{self._prefix}\d+\b", self._called, said))
+        return self._apart(self._renamed(said))
+
+    def _renamed(self, said: str) -> str:
+        return re.sub(rf"\b{self._prefix}\d+\b", self._called, said)
 
     def _apart(self, formula: str) -> str:
         """A formula in words that no name has: a dim called `N + 1` is not N + 1."""

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from onereshape.condition import at_least
 from onereshape.dims import Product, Size
 from onereshape.models.facts.reshape_runs import run
 from onereshape.models.facts.samples import samples
@@ -55,7 +56,7 @@ def agreement(data: tuple[Size, ...], before: tuple[Step, ...], after: tuple[Ste
     empty = {name for zeros in refused for name in zeros if len(zeros) == 1}
     if not all(zeros & empty for zeros in refused):
         return Agreement("differs")
-    return Agreement("refuses", tuple(f"{name} >= 1" for name in sorted(empty))) if refused else Agreement("same")
+    return Agreement("refuses", tuple(at_least(name, 1) for name in sorted(empty))) if refused else Agreement("same")
 
 
 def _run(dims: tuple[int, ...] | None, steps: Sequence[Step], sizes: dict[str, int]) -> tuple[int, ...] | None:

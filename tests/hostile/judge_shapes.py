@@ -84,7 +84,7 @@ def judge_shapes(case: Case, shapes: Any, names: Mapping[str, Mapping[int, str]]
         bound = {called: run.feeds[name].shape[axis] for name, axes in names.items() for axis, called in axes.items()}
         if not all(holds(text, bound) for text in said):
             continue
-        binding = Binding(bound, shapes.generated)
+        binding = Binding(bound, shapes.unnamed)
         # A literal 0 beside a -1 the specification refuses, and onnxruntime takes it where the data are empty.
         errors = {node: error for node, error in shapes.errors.items() if error.code != "zero-with-inferred"}
         if errors:

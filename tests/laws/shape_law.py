@@ -16,7 +16,8 @@ import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from onereshape.models.inference.shapes import Shapes, shapes_of
+import onereshape.models.shaping
+from onereshape.models.facts.facts import Facts as Shapes, facts_of as shapes_of
 
 Array = np.ndarray[Any, Any]
 Sizes = Mapping[str, int]
@@ -223,9 +224,9 @@ def by_name(shapes: Shapes) -> Found:
     """The answers by the names of values."""
     dims, values, types = (
         {str(value.name): said for value, said in table.items()}
-        for table in (dict(shapes.dims), dict(shapes.values), dict(shapes.types))
+        for table in (dict(shapes.dims), dict(shapes.values), dict(shapes.kinds))
     )
-    return Found(dims, values, types, shapes.generated)
+    return Found(dims, values, types, shapes.unnamed)
 
 
 def _runs(case: Case, form: Case, only: Sizes | None) -> Iterator[tuple[Sizes, dict[str, Array]]]:

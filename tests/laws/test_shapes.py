@@ -18,7 +18,8 @@ import pytest
 from onereshape.models.inference import exact_rules, walk
 from onereshape.models.inference.asked import Asked
 from onereshape.models.inference.held import HELD
-from onereshape.models.inference.shapes import shapes_of
+import onereshape.models.shaping
+from onereshape.models.facts.facts import facts_of as shapes_of
 from tests.laws.shape_law import Case, judge, model_of, x
 from tests.laws.shape_cases import NEWEST, versions
 from tests.laws.shape_world import CASES

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import onnx_ir as ir
 
+from onereshape.condition import Condition
 from onereshape.dims import Dim, as_name, parse
 from onereshape.errors import FixError, ReshapeError
 from onereshape.models.facts.elements import INTEGERS, Array
@@ -41,7 +42,7 @@ class Facts:
         """The dims of a value; one whose rank is not known is not there."""
         self.kinds: Mapping[ir.Value, ir.DataType] = {} if scope is None else scope.kinds
         """The element types, as far as they are known."""
-        self.conditions: Mapping[ir.Node, tuple[str, ...]] = {} if walk is None else walk.conditions
+        self.conditions: Mapping[ir.Node, tuple[Condition, ...]] = {} if walk is None else walk.conditions
         """What must hold for a Reshape's answer to be right."""
         self.errors: Mapping[ir.Node, ReshapeError] = {} if walk is None else walk.errors
         """The Reshapes that no input can satisfy."""

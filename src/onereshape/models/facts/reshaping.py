@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 import onnx_ir as ir
 
-from onereshape.dims import Dim, parse
+from onereshape.condition import Condition, Written
+from onereshape.dims import Dim, is_ours, parse
 from onereshape.errors import ReshapeError
 from onereshape.inference import infer
 from onereshape.models.facts.asking import Asking, Dims
@@ -29,14 +30,14 @@ from onereshape.target import read_integers
 
 _MOST_UNKNOWN_DIMS = 1024
 """The longest target of unknown values that still gives a rank; onnx's own inference stops there too."""
-_PLACE = re.compile(r"_\.(\d+)")
+_PLACE = re.compile(r"_\.\d+")
 
 
 class Answer(NamedTuple):
     """The output dims, None for each that is not known or for an unknown rank, and the conditions."""
 
     dims: tuple[Size | None, ...] | None
-    conditions: tuple[str, ...] = ()
+    conditions: tuple[Condition, ...] = ()
 
 
 def reshape(asking: Asking) -> Sequence[Dims | None]:
@@ -110,7 +111,7 @@ def _answer(
     """Remembered, because the layers of a model ask the same question again and again."""
     attributes = {} if flag is None else {"allowzero": flag}
     bridge = _Bridge(data or (), words or ())
-    conditions: list[str] = []
+    conditions: list[Condition] = []
     given = None if data is None else [bridge.write(size) for size in data]
     asked = None if words is None else [bridge.write_entry(word, conditions) for word in words]
     used = {name for dim in (*(given or ()), *(asked or ())) if isinstance(dim, str) for name in parse(dim).symbols}
@@ -122,7 +123,7 @@ def _answer(
         error.data, error.target, error.fields = map(bridge.plain, (error.data, error.target, error.fields))
         raise
     dims = None if answer.dims is None else tuple(bridge.read(dim) for dim in answer.dims)
-    return Answer(dims, (*conditions, *(bridge.plain(condition) for condition in answer.conditions)))
+    return Answer(dims, (*conditions, *bridge.plain(answer.conditions)))
 
 
 class _Bridge:
@@ -152,12 +153,12 @@ class _Bridge:
             return self._name(size)
         return "*".join(names if number == 1 else (str(number), *names))
 
-    def write_entry(self, word: Size | None, conditions: list[str]) -> Dim:
+    def write_entry(self, word: Size | None, conditions: list[Condition]) -> Dim:
         """An entry of the target: a size."""
         if word is None:
             return None
         if isinstance(word, Formula) and not is_size(word):
-            conditions.append(f"{word} >= 0")
+            conditions.append(Condition("least", Written(1, (str(word),)), 0))
         return self.write(word)
 
     def read(self, dim: Dim) -> Size | None:
@@ -184,18 +185,25 @@ class _Bridge:
             return {key: self.plain(value) for key, value in said.items()}
         if isinstance(said, tuple):
             return tuple(self.plain(value) for value in said)
+        if isinstance(said, Condition):
+            return said.renamed(lambda name: name if is_ours(name) else self._called(name))
         if not isinstance(said, str):
             return said
-        whole = _PLACE.fullmatch(said)
-        return str(self._factors[int(whole[1])]) if whole else _PLACE.sub(self._called, said)
+        if _PLACE.fullmatch(said):
+            return str(self._factor(said))
+        return _PLACE.sub(lambda name: self._called(name[0]), said)
 
-    def _called(self, name: re.Match[str]) -> str:
-        factor = self._factors[int(name[1])]
+    def _called(self, name: str) -> str:
+        """A factor as it stands in a formula."""
+        factor = self._factor(name)
         called = factor.name
         if called is not None:
             return called if called.isidentifier() else f"({called})"
-        text = str(factor)
-        return text if len(factor.terms) == 1 and text.endswith(")") and "*" not in text else f"({text})"
+        plain = len(factor.terms) == 1 and factor.terms[0][1] == 1 and len(factor.terms[0][0]) == 1
+        return str(factor) if plain else f"({factor})"
+
+    def _factor(self, name: str) -> Formula:
+        return self._factors[int(name[2:])]
 
     def _name(self, factor: Size) -> str:
         assert isinstance(factor, Formula)
@@ -206,7 +214,7 @@ class _Bridge:
 
     def _size(self, text: str) -> Size:
         number, names = parse(text)
-        return product([number, *(self._factors[int(name[2:])] for name in names)])
+        return product([number, *(self._factor(name) for name in names)])
 
 
 def _parts(formula: Formula) -> tuple[Fraction, list[Formula]]:

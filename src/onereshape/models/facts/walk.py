@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
+from onereshape.condition import Condition
 from onereshape.errors import ReshapeError
 from onereshape.models.constants import constant_tensor
 from onereshape.models.facts.asking import Asking, Dims
@@ -121,7 +122,7 @@ class Walk:
     def __init__(self, model: ir.Model, prefix: str) -> None:
         self.model = model
         self.limits = Limits(sum(1 for _ in model.graph.all_nodes()))
-        self.conditions: dict[ir.Node, tuple[str, ...]] = {}
+        self.conditions: dict[ir.Node, tuple[Condition, ...]] = {}
         self.errors: dict[ir.Node, ReshapeError] = {}
         self.calls = 0
         """How many functions are being called."""

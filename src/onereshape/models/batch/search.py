@@ -16,20 +16,14 @@ import onnx_ir as ir
 
 from onereshape.dims import symbols_of
 from onereshape.errors import FixError
-from onereshape.models.batch.rules import RULES, Rule
-from onereshape.models.batch.rules.counting import counted
+from onereshape.models.batch.counting import counted
 from onereshape.models.changes import Change
 from onereshape.models.batch.marks import Mark, mentions
 from onereshape.models.inference.shapes import shapes_of, telling
 from onereshape.models.batch.view import Answer, Edit, State, View
 from onereshape.models.node_view import Refused
+from onereshape.models.operators import operator_of, record_of
 
-_ONNX = frozenset({"", "ai.onnx"})
-_MOVES = frozenset(
-    "Shape Gather Slice Concat Split Squeeze Unsqueeze Reshape Cast Identity Expand Flatten Transpose".split()
-)
-_SIZES = _MOVES | frozenset("Size Add Sub Mul Div Neg Mod Min Max ReduceProd Equal Where ConstantOfShape".split())
-"""Operators through which sizes are followed; those that only move them move too what is not known."""
 _MOST_STEPS_BACK = 20_000
 _MOST_BLAMED = 16
 """How many of the latest choices are remembered for each value."""
@@ -147,8 +141,7 @@ class _Search:
             if mark is not None:
                 self.state.marks[value] = mark
         self._follow_sizes(node)
-        rule = _rule(node)
-        chosen = _latest(step.blamed | {step.place}) if rule is not None and rule.several else step.blamed
+        chosen = _latest(step.blamed | {step.place}) if record_of(node).several else step.blamed
         for value in node.outputs:
             if self._matters(value):
                 self.rests_on[value] = chosen
@@ -178,21 +171,20 @@ class _Search:
         node, refused = self.first or (self.nodes[0], Refused("no rule has an answer"))
         label = View(node, self.state).label
         tensor = next((value.name for value in _used(node) if value in self.state.marks), None)
-        if _rule(node) is None and tensor is not None:
-            return FixError("no-batching-rule", node=label, op=_operator(node), tensor=tensor)
+        if record_of(node).batch is None and tensor is not None:
+            return FixError("no-batching-rule", node=label, op=operator_of(node), tensor=tensor)
         code = "mixes-samples" if refused.mixes else "cannot-free"
         return FixError(code, node=label, op=node.op_type, why=refused.why)
 
     def _answers(self, node: ir.Node) -> Iterator[Answer]:
         """The answers of the rule; inputs that hold sizes are pinned where the rule does not expect them."""
-        view, rule = View(node, self.state), _rule(node)
+        view, rule, slots = View(node, self.state), record_of(node).batch, record_of(node).slots
         batched = any(value in self.state.marks for value in _used(node))
         if not batched and self._sizes(node) is not None:
             yield Answer(())
             return
         if rule is None and (batched or _inside(node) & self.state.sized.keys()):
             raise Refused("a graph inside it reads a size that depends on the batch")
-        slots = frozenset[int]() if rule is None else rule.slots
         if strange := [view.value(index).name for index in slots if view.mark(index) is not None]:
             raise Refused(f"the sizes in {strange[0]} would differ from sample to sample")
         sized = [index for index in range(len(node.inputs)) if view.sized(index)]
@@ -201,7 +193,7 @@ class _Search:
             yield Answer((), pins)
             return
         counts = counted(view)
-        for answer in rule.answers(view):
+        for answer in rule(view):
             if any(mark is not None and 0 in (mark.outer, mark.inner) for mark in answer.marks):
                 raise Refused(f"it would carry {self.state.symbol} on an axis without entries")
             own = counts if answer.counts is None else answer.counts
@@ -213,9 +205,9 @@ class _Search:
         What is not known does not depend on N, or it would have been pinned.  Where nothing may be pinned, since the
         model says what several samples give, sizes go on beside it.
         """
-        if node.op_type not in _SIZES or node.domain not in _ONNX:
+        if not record_of(node).sizes:
             return None
-        beside = self.state.named and node.op_type in _MOVES
+        beside = self.state.named and record_of(node).beside
         found = []
         for output in node.outputs:
             sizes = self.state.live_output(node, output)
@@ -235,14 +227,6 @@ class _Search:
 
 def _latest(places: frozenset[int]) -> frozenset[int]:
     return places if len(places) <= _MOST_BLAMED else frozenset(sorted(places)[-_MOST_BLAMED:])
-
-
-def _rule(node: ir.Node) -> Rule | None:
-    return RULES.get(_operator(node))
-
-
-def _operator(node: ir.Node) -> str:
-    return node.op_type if node.domain in _ONNX else f"{node.domain}::{node.op_type}"
 
 
 def _used(node: ir.Node) -> set[ir.Value]:

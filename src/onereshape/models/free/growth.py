@@ -16,13 +16,13 @@ from onereshape.models.changes import Change, origin_of
 from onereshape.models.free.alignment import Axis, size_of
 from onereshape.models.free.formula import Size
 from onereshape.models.free.grown import Growing, Grown, Wanted
-from onereshape.models.free.growth_rules import RULES, limits_of
 from onereshape.models.free.patterns import Pattern, pattern_of
 from onereshape.models.free.spans import Spans, added_span, span_of
 from onereshape.models.free.state import Dims, Edit, State, shown, sizes
 from onereshape.models.free.view import View
 from onereshape.models.free.writer import Writer
 from onereshape.models.node_view import Refused
+from onereshape.models.record import record_of
 
 _DEEPEST = 40
 
@@ -104,21 +104,22 @@ def _pattern(array: Any, wanted: Wanted) -> tuple[Pattern | None, Wanted]:
 def _copied(state: State, node: ir.Node, wanted: Wanted, label: str, depth: int) -> Grown:
     """The node that makes a tensor, on larger inputs."""
     value = node.outputs[0]
-    rule = RULES.get(node.op_type) if node.domain in {"", "ai.onnx"} else None
+    record = record_of(node)
     dims = state.dims(value) or ()
-    if rule is None or depth > _DEEPEST:
+    if record.grows is None or depth > _DEEPEST:
         axis, size = next(iter(wanted.items()))
         here = sizes(dims)[axis]
         raise Refused(f"{value.name}, made by {node.op_type}, has size {here} at axis {axis}, where {size} is needed")
     growing = Growing(View(node, state), wanted, label, depth, _grow)
-    inputs, more = rule(growing)
+    inputs, more = record.grows(growing)
     whole = {**wanted, **more}
     grown = tuple((whole[place],) if place in whole else own for place, own in enumerate(dims))
     spans = Spans(
         state, {each: inputs[index].span for index, each in enumerate(node.inputs) if index in inputs and each}
     )
     span = inputs[1].span if node.op_type == "Range" else added_span(spans, node)
-    limits = (*(limit for each in inputs.values() for limit in each.limits), *limits_of(growing, inputs))
+    own = () if record.limits is None else record.limits(growing, inputs)
+    limits = (*(limit for each in inputs.values() for limit in each.limits), *own)
     key = ("grown", value, tuple(sorted(whole.items(), key=str)))
 
     def make(writer: Writer, before: ir.Node) -> ir.Value:

@@ -18,10 +18,10 @@ from onereshape.errors import FixError
 from onereshape.models.free.alignment import size_of
 from onereshape.models.free.contents import follow
 from onereshape.models.free.formula import Size, TooLongError
-from onereshape.models.free.rules import RULES
 from onereshape.models.free.state import Answer, Dims, Edit, Rules, State, shown, sizes
 from onereshape.models.free.view import View
 from onereshape.models.node_view import Refused
+from onereshape.models.operators import record_of
 
 _ONNX = frozenset({"", "ai.onnx"})
 _MOST_STEPS_BACK = 5_000
@@ -175,7 +175,7 @@ def _answers(view: View) -> Iterator[Answer]:
     node, state = view.node, view.state
     if any(True for _ in _graphs(node)):
         raise Refused("a free size reaches the graphs inside it, which are not followed")
-    rule = RULES.get(node.op_type) if node.domain in _ONNX else None
+    rule = record_of(node).free
     if rule is None:
         name = next(value.name for value in _used(node) if state.matters(value))
         raise Refused(f"it has no rule for free sizes, and its input {name} has one")

@@ -7,39 +7,22 @@ every operator that is linear, and an indexing operator accepts it where it is j
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.batch.rules.rule import Rule
-from onereshape.models.batch.marks import Mark
-from onereshape.models.batch.view import Answer, Array, State, View
+from onereshape.models.batch.view import Array, State, View
 from onereshape.models.node_view import Refused
-
-_MOVES = frozenset("Reshape Unsqueeze Squeeze Flatten Transpose Expand Tile Slice Identity Cast".split())
-"""Their first input is moved or copied; the others say how."""
-_BY_PLACE = _MOVES - {"Unsqueeze", "Transpose", "Identity", "Cast"} | {"Concat"}
-"""What they do depends on how many elements stand on each axis."""
-_SUMS = frozenset({"Add", "Sub", "Concat", "Neg"})
-_INDEXING = frozenset({"Gather", "GatherND", "ScatterND"})
-
-
-def count(view: View) -> Iterator[Answer]:
-    """A Range over N counts the samples; where that does not help, it is that of one sample."""
-    live, size = view.live(1), view.size
-    if size == 1 and view.integers(0) == [0] and live == [view.batch] and view.integers(2) == [1]:
-        yield Answer((Mark(0),), counts=np.array([1], object))
-    yield Answer((), tuple(view.pin(index) for index in range(3) if view.sized(index)))
+from onereshape.models.record import record_of
 
 
 def counted(view: View) -> Array | None:
     """What each sample adds to the output of a node that reads numbers of samples; None where none does."""
     mine = {index: counts for index in view.batched() if (counts := view.counts(index)) is not None}
-    op = view.node.op_type
-    if not mine or (op in _INDEXING and set(mine) == {1}):
+    op, record = view.node.op_type, record_of(view.node)
+    if not mine or (record.indexes and set(mine) == {1}):
         return None
-    if op not in _MOVES | _SUMS | {"Mul"} or view.size != 1 or (op == "Cast" and not _to_integer(view)):
+    linear = record.sums or op == "Mul" or (record.moves and not record.picks)
+    if not linear or view.size != 1 or (op == "Cast" and not _to_integer(view)):
         raise Refused("it would calculate with the numbers of the samples")
     feeds: list[Array | None] = []
     for index in range(len(view.node.inputs)):
@@ -47,11 +30,11 @@ def counted(view: View) -> Array | None:
             feeds.append(None)
         elif index in mine:
             feeds.append(mine[index])
-        elif op in _SUMS:
+        elif record.sums:
             feeds.append(np.zeros([dim if isinstance(dim, int) else 1 for dim in view.dims(index)], object))
         else:
             feeds.append(view.state.folding.array(view.value(index)))
-    if op in _BY_PLACE and not all(isinstance(dim, int) for index in mine for dim in view.dims(index)):
+    if record.by_place and not all(isinstance(dim, int) for index in mine for dim in view.dims(index)):
         raise Refused("it moves the numbers of the samples by sizes that are not known")
     if op == "Mul" and (len(mine) > 1 or any(feed is None for feed in feeds)):
         raise Refused("it multiplies the numbers of the samples by what differs from sample to sample")
@@ -76,12 +59,11 @@ def from_zero(value: ir.Value, state: State) -> bool:
         return divisor is not None and not maker.attributes.get_int("fmod", 0) and bool((divisor > 0).all())
     if maker.op_type == "Concat":  # of several columns, only those that count the samples
         return all(from_zero(each, state) for each in maker.inputs if each is not None and each in state.counts)
-    moved = maker.inputs[:1] if maker.op_type in _MOVES else maker.inputs if maker.op_type in {"Add", "Mul"} else ()
+    record = record_of(maker)
+    first = record.moves and not record.picks
+    moved = maker.inputs[:1] if first else maker.inputs if maker.op_type in {"Add", "Mul"} else ()
     return bool(moved) and all(each is not None and from_zero(each, state) for each in moved)
 
 
 def _to_integer(view: View) -> bool:
     return ir.DataType(view.attribute("to")) in {ir.DataType.INT64, ir.DataType.INT32}
-
-
-RULES = {"Range": Rule(count, slots=frozenset({0, 1, 2}), several=True)}

@@ -1,4 +1,4 @@
-"""Reshape: N goes to an axis that begins where N stands in row-major order."""
+"""Reshape: where N and the free sizes go is a question of row-major order; the target is rewritten to say so."""
 
 from __future__ import annotations
 
@@ -7,29 +7,31 @@ from dataclasses import replace
 
 import onnx_ir as ir
 
-from onereshape.dims import Size
-from onereshape.models.batch.rules.rule import Rule, each_home
+from onereshape.dims import Size as BatchDim
+from onereshape.models.batch.answers import each_home
 from onereshape.models.batch.builder import Builder, Entry
 from onereshape.models.batch.marks import Mark, homes, marked, times
-from onereshape.models.batch.view import Answer, Edit, View
+from onereshape.models.batch.view import Answer as BatchAnswer, Edit as BatchEdit, View as BatchView
 from onereshape.models.node_view import Refused
+from onereshape.models.operators.reshape_free import free_reshape, grow_reshape
+from onereshape.models.record import Record
 
 
-def reshape(view: View) -> Iterator[Answer]:
+def batch_reshape(view: BatchView) -> Iterator[BatchAnswer]:
     """N goes to an axis that begins where N stands in row-major order; the target is rewritten to say so."""
     mark = view.mark(0)
     if mark is None:
         if view.mark(1) is not None:
             raise Refused("its target differs from sample to sample")
-        yield Answer((), (view.pin(1),))  # the same for all samples, so its dims are those of one
+        yield BatchAnswer((), (view.pin(1),))  # the same for all samples, so its dims are those of one
         return
     found = homes(view.dims(0), mark, view.output_dims(), view.size)
     here = times(*view.dims(0)[: mark.axis], mark.outer)
     none = f"no dim of its output begins where {view.state.symbol} does, after {here} elements"
-    yield from each_home(found, lambda home: Answer((home,), rewritten(view, home)), none)
+    yield from each_home(found, lambda home: BatchAnswer((home,), _rewritten(view, home)), none)
 
 
-def rewritten(view: View, home: Mark) -> tuple[Edit, ...]:
+def _rewritten(view: BatchView, home: Mark) -> tuple[BatchEdit, ...]:
     """The edit that makes a Reshape put N there; none where it does already."""
     wanted = marked(view.output_dims(), home, view.batch)
     flag = bool(view.attribute("allowzero", 0))
@@ -65,7 +67,7 @@ def rewritten(view: View, home: Mark) -> tuple[Edit, ...]:
     return (edit._replace(change=replace(edit.change, code=code)),)
 
 
-def _computed(view: View, wanted: Sequence[Size]) -> Callable[[Builder, ir.Node, ir.Value], list[Entry]]:
+def _computed(view: BatchView, wanted: Sequence[BatchDim]) -> Callable[[Builder, ir.Node, ir.Value], list[Entry]]:
     """How to compute a target: a size that nothing computes yet can be inferred, if it is the only one."""
     view.not_empty(wanted)
     live = _live_target(view) or []
@@ -75,7 +77,7 @@ def _computed(view: View, wanted: Sequence[Size]) -> Callable[[Builder, ir.Node,
     return view.entries(1, wanted)
 
 
-def _diagnosis(view: View, home: Mark, before: Sequence[int] | None) -> tuple[str, str]:
+def _diagnosis(view: BatchView, home: Mark, before: Sequence[int] | None) -> tuple[str, str]:
     """What is wrong with the words that are there."""
     symbol, axis = view.state.symbol, home.axis
     if before is None or axis >= len(before):
@@ -90,11 +92,11 @@ def _diagnosis(view: View, home: Mark, before: Sequence[int] | None) -> tuple[st
     return "baked-dim", f"{symbol} is forced to {view.size} by {view.label}: shape[{axis}] = {before[axis]}"
 
 
-def _live_target(view: View) -> list[Size | None] | None:
+def _live_target(view: BatchView) -> list[BatchDim | None] | None:
     return list(view.attribute("shape", ())) if view.opset < 5 else view.live(1)
 
 
-def _says(view: View, home: Mark, wanted: Sequence[Size], *, literal_zero: bool) -> bool:
+def _says(view: BatchView, home: Mark, wanted: Sequence[BatchDim], *, literal_zero: bool) -> bool:
     """Whether nothing need be rewritten; refuses where nothing may be."""
     live = _live_target(view)
     if live is not None and (_means(view, live, wanted, literal_zero=literal_zero) or _grows_there(view, live, home)):
@@ -104,7 +106,7 @@ def _says(view: View, home: Mark, wanted: Sequence[Size], *, literal_zero: bool)
     return False
 
 
-def _means(view: View, live: Sequence[Size | None], wanted: Sequence[Size], *, literal_zero: bool) -> bool:
+def _means(view: BatchView, live: Sequence[BatchDim | None], wanted: Sequence[BatchDim], *, literal_zero: bool) -> bool:
     """Whether the words that are there put N where it is wanted."""
     mark = view.mark(0)
     data = view.dims(0) if mark is None else marked(view.dims(0), mark, view.batch)
@@ -119,7 +121,7 @@ def _means(view: View, live: Sequence[Size | None], wanted: Sequence[Size], *, l
     return dims == list(wanted)
 
 
-def _grows_there(view: View, live: Sequence[Size | None], home: Mark) -> bool:
+def _grows_there(view: BatchView, live: Sequence[BatchDim | None], home: Mark) -> bool:
     """Whether a computed target is what one sample has, but for N at its place: then it has as many elements as data.
 
     So nothing need be known of its other entries, and of what they are at sizes of 0.
@@ -133,4 +135,19 @@ def _grows_there(view: View, live: Sequence[Size | None], home: Mark) -> bool:
     return all(live[axis] == one[axis] for axis in range(len(one)) if axis != home.axis)
 
 
-RULES = {"Reshape": Rule(reshape, slots=frozenset({1}), several=True)}
+RECORDS = {
+    "Reshape": Record(
+        batch=batch_reshape,
+        slots=frozenset({1}),
+        several=True,
+        free=free_reshape,
+        grows=grow_reshape,
+        moves=True,
+        keeps=True,
+        carries=True,
+        by_place=True,
+        sizes=True,
+        beside=True,
+        folds=True,
+    )
+}

@@ -1,18 +1,18 @@
-"""Operators that keep the dims of their input, or broadcast several."""
+"""Meeting: operands whose dims must agree, and what the rules of several operators share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
 from onereshape.models.free.alignment import Axis, size_of
-from onereshape.models.batch.rules.pointwise import ELEMENTWISE
 from onereshape.models.free.formula import Size
+from onereshape.models.free.growth import grown_input
 from onereshape.models.free.state import Answer, Dims, Edit
 from onereshape.models.free.view import View
-from onereshape.models.free.growth import grown_input
 from onereshape.models.node_view import Refused
 
 ONE: Axis = (1,)
+
 _MOST_ROUNDS = 8
 
 
@@ -69,12 +69,6 @@ class Meeting:
         raise Refused("its operands do not come to the same dims")
 
 
-def elementwise(view: View) -> Iterator[Answer]:
-    """All operands meet at the same axis, counted from the right."""
-    indices = [index for index in range(len(view.node.inputs)) if view.has(index)]
-    yield Meeting(view).result(lambda meeting: broadcast(meeting, {index: view.rank(index) for index in indices}))
-
-
 def broadcast(meeting: Meeting, ranks: dict[int, int]) -> Dims:
     """The dims of a result; of each operand the first axes, as many as given, meet from the right."""
     rank = max(ranks.values())
@@ -90,65 +84,16 @@ def same_dims(view: View) -> Iterator[Answer]:
     yield Answer((view.dims(0),) * len(view.node.outputs))
 
 
-def normalization(view: View) -> Iterator[Answer]:
-    """LayerNormalization and its kin: scale and bias have an entry for each of those that are normalized."""
-    dims = view.dims(0)
-    rank = len(dims)
-    for index in range(1, len(view.node.inputs)):
-        if not view.has(index):
-            continue
-        for place, own in enumerate(view.dims(index)):
-            here = dims[place - view.rank(index) + rank]
-            if own != ONE and here is not None and view.move(size_of(here)):
-                raise Refused(f"{view.value(index).name} has one entry for each of {size_of(here)}")
-    kept = dims[: view.axis(rank, -1)]
-    statistics = (*kept, *[ONE] * (rank - len(kept)))
-    yield Answer((dims, *[statistics] * (len(view.node.outputs) - 1)))
-
-
-def channelwise(view: View) -> Iterator[Answer]:
-    """BatchNormalization and its kin: parameters by the channels of axis 1."""
-    dims = view.dims(0)
-    if len(dims) > 1 and dims[1] is not None and view.move(size_of(dims[1])):
-        raise Refused(f"{view.value(1).name} has one entry for each of the {size_of(dims[1])} channels")
-    yield Answer((dims, *[None] * (len(view.node.outputs) - 1)))
-
-
-def quantize(view: View) -> Iterator[Answer]:
-    """QuantizeLinear, DequantizeLinear: a scale for all, or one per entry of an axis."""
-    dims = view.dims(0)
-    if view.rank(1):
-        here = dims[view.axis(len(dims), 1)]
-        if here is None or view.move(size_of(here)) or view.rank(1) > 1:
-            raise Refused(f"{view.value(1).name} has a scale for each entry along an axis")
-    yield Answer((dims,) * len(view.node.outputs))
-
-
-def one_hot(view: View) -> Iterator[Answer]:
-    """A new axis for the classes."""
-    dims, depth = view.dims(0), view.live(1)
-    axis = view.axis(len(dims) + 1, -1)
-    new = None if depth is None or depth[0] is None else (depth[0],)
-    yield Answer(((*dims[:axis], new, *dims[axis:]),))
-
-
-def shape(view: View) -> Iterator[Answer]:
-    """Shape and Size: what they hold is followed by itself."""
-    whole = range(view.rank(0))[slice(view.attribute("start", 0), view.attribute("end"))]
-    yield Answer((((len(whole),),) if view.node.op_type == "Shape" else (),))
-
-
-RULES = {
-    **dict.fromkeys(ELEMENTWISE, elementwise),
-    **dict.fromkeys(
-        "Softmax LogSoftmax Hardmax LpNormalization CumSum MeanVarianceNormalization Trilu LRN Dropout "
-        "RandomNormalLike RandomUniformLike EyeLike Bernoulli".split(),
-        same_dims,
-    ),
-    **dict.fromkeys("LayerNormalization RMSNormalization SimplifiedLayerNormalization".split(), normalization),
-    **dict.fromkeys("BatchNormalization InstanceNormalization GroupNormalization".split(), channelwise),
-    **dict.fromkeys("QuantizeLinear DequantizeLinear".split(), quantize),
-    "OneHot": one_hot,
-    "Shape": shape,
-    "Size": shape,
-}
+def summed(view: View, one: tuple[int, Axis | None], other: tuple[int, Axis | None]) -> None:
+    """Makes sure that two axes over which a product sums are equal."""
+    (first, left), (second, right) = one, other
+    if left is None or right is None or left == right:
+        return
+    here, there = size_of(left), size_of(right)
+    if (view.move(here) or view.move(there)) and not view.same(here, there):
+        fixed, free = (second, here) if view.move(here) else (first, there)
+        number = there if view.move(here) else here
+        if view.move(here) and view.move(there):
+            raise Refused(f"it sums over {here} and {there}, which are equal at the original size only")
+        name = view.value(fixed).name
+        raise Refused(f"it sums over {free}, and {name} has a fixed size of {number} there")

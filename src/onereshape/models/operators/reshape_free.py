@@ -1,20 +1,20 @@
-"""Reshape and its kin: where the free sizes go is a question of row-major order."""
+"""Reshape of free sizes: all ways to read its target, and how it grows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from onereshape.models.free.alignment import Axis, axis_of, readings, size_of
+from onereshape.models.free.alignment import Axis, readings, size_of
 from onereshape.models.free.formula import Size, exact, product
-from onereshape.models.free.rules.pointwise import ONE
-from onereshape.models.free.state import Answer, Edit, shown, sizes
-from onereshape.models.free.view import View
+from onereshape.models.free.grown import Growing, Inputs
+from onereshape.models.free.state import Answer as FreeAnswer, Edit as FreeEdit, shown, sizes
+from onereshape.models.free.view import View as FreeView
 from onereshape.models.free.writer import Writer
 from onereshape.models.node_view import Refused
 
 
-def reshape(view: View) -> Iterator[Answer]:
+def free_reshape(view: FreeView) -> Iterator[FreeAnswer]:
     """The target is rewritten to say the free sizes, unless it does so already."""
     words = list(view.attribute("shape", ())) if view.opset < 5 else view.live(1)
     if None in view.dims(0) or None in view.output():
@@ -26,7 +26,7 @@ def reshape(view: View) -> Iterator[Answer]:
         raise Refused("it reshapes an empty tensor")
     computed = view.opset >= 5 and view.value(1) in view.state.contents
     if computed and (stands := _meant(view, data, words)) is not None:
-        yield Answer((_with_factors(view, data, stands, output),))  # computed from shapes, and right
+        yield FreeAnswer((_with_factors(view, data, stands, output),))  # computed from shapes, and right
         return
     inferred = words.index(-1) if words is not None and -1 in words else None
     found, rules = False, view.state.rules
@@ -35,18 +35,18 @@ def reshape(view: View) -> Iterator[Answer]:
         if all(view.same(one, other) for one, other in reading.conditions):
             found = True
             wanted = [size_of(axis) for axis in reading.axes]
-            edits = () if _right(view, data, words, wanted) else rewritten(view, data, wanted, words)
-            yield Answer((reading.axes,), edits, reading.alone)
+            edits = () if _right(view, data, words, wanted) else _rewritten(view, data, wanted, words)
+            yield FreeAnswer((reading.axes,), edits, reading.alone)
     if not found:
         view.state.rules = rules
         raise Refused(f"where {shown(sizes(data))} goes in its output {shown(output)} cannot be told")
 
 
-def _as_written(view: View, words: Sequence[Size | None] | None) -> Answer:
+def _as_written(view: FreeView, words: Sequence[Size | None] | None) -> FreeAnswer:
     """Where a dim is not known: the words as they are, if none of them could be a free size."""
     output, dims = view.output(), view.dims(0)
     if words is None:
-        return Answer((tuple([None] * len(output)),))
+        return FreeAnswer((tuple([None] * len(output)),))
     literal = bool(view.attribute("allowzero", 0))
     copied = [dims[axis] if word == 0 and not literal else None for axis, word in enumerate(words)]
     left, tail = _behind(view, dims, words)
@@ -59,10 +59,12 @@ def _as_written(view: View, words: Sequence[Size | None] | None) -> Answer:
     for axis, word in enumerate(words):
         if word is not None and word not in {0, -1}:
             copied[axis] = (word,)
-    return Answer((tuple(copied),))
+    return FreeAnswer((tuple(copied),))
 
 
-def _behind(view: View, dims: Sequence[Axis | None], words: Sequence[Size | None]) -> tuple[int, Sequence[Size | None]]:
+def _behind(
+    view: FreeView, dims: Sequence[Axis | None], words: Sequence[Size | None]
+) -> tuple[int, Sequence[Size | None]]:
     """The longest end of the words that holds as many elements as some last dims of data, all of them numbers."""
     left, best = len(dims), list[Size | None]()
     data: Size = 1
@@ -82,7 +84,7 @@ def _behind(view: View, dims: Sequence[Axis | None], words: Sequence[Size | None
     return left, best
 
 
-def _meant(view: View, data: Sequence[Axis], words: Sequence[Size | None] | None) -> list[Size] | None:
+def _meant(view: FreeView, data: Sequence[Axis], words: Sequence[Size | None] | None) -> list[Size] | None:
     """The sizes that the words give as they are, if they give as many elements as data has."""
     if words is None or None in words:
         return None
@@ -101,7 +103,7 @@ def _meant(view: View, data: Sequence[Axis], words: Sequence[Size | None] | None
     return found if view.state.same(product(found), total) else None
 
 
-def _right(view: View, data: Sequence[Axis], words: Sequence[Size | None] | None, wanted: Sequence[Size]) -> bool:
+def _right(view: FreeView, data: Sequence[Axis], words: Sequence[Size | None] | None, wanted: Sequence[Size]) -> bool:
     """Whether the words give these sizes; a -1 does if all others do."""
     if words is None or len(words) != len(wanted):
         return False
@@ -113,7 +115,9 @@ def _right(view: View, data: Sequence[Axis], words: Sequence[Size | None] | None
     return True
 
 
-def _with_factors(view: View, data: Sequence[Axis], stands: Sequence[Size], output: Sequence[Size]) -> tuple[Axis, ...]:
+def _with_factors(
+    view: FreeView, data: Sequence[Axis], stands: Sequence[Size], output: Sequence[Size]
+) -> tuple[Axis, ...]:
     """The dims with their factors, as far as these can be read."""
     for reading in readings(data, output, view.state.then):
         if all(view.state.same(size_of(axis), size) for axis, size in zip(reading.axes, stands, strict=True)):
@@ -121,9 +125,9 @@ def _with_factors(view: View, data: Sequence[Axis], stands: Sequence[Size], outp
     return tuple((size,) for size in stands)
 
 
-def rewritten(
-    view: View, data: Sequence[Axis], wanted: Sequence[Size], before: Sequence[Size | None] | None
-) -> tuple[Edit, ...]:
+def _rewritten(
+    view: FreeView, data: Sequence[Axis], wanted: Sequence[Size], before: Sequence[Size | None] | None
+) -> tuple[FreeEdit, ...]:
     """The edit that makes a Reshape give these dims."""
     words = [_word(view, data, axis, size, before) for axis, size in enumerate(wanted)]
     missing = [axis for axis, word in enumerate(words) if word is None]
@@ -145,7 +149,7 @@ def rewritten(
 
 
 def _takes_empty(
-    view: View, data: Sequence[Axis], words: Sequence[int | None], before: Sequence[Size | None] | None
+    view: FreeView, data: Sequence[Axis], words: Sequence[int | None], before: Sequence[Size | None] | None
 ) -> bool:
     """Whether a -1 would stand beside a copied dim that may be 0, and did not before: then it cannot be inferred."""
     if view.opset < 5 or (before is not None and -1 in before and _copies_empty(view, data, before)):
@@ -153,13 +157,15 @@ def _takes_empty(
     return _copies_empty(view, data, words)
 
 
-def _copies_empty(view: View, data: Sequence[Axis], words: Sequence[Size | None]) -> bool:
+def _copies_empty(view: FreeView, data: Sequence[Axis], words: Sequence[Size | None]) -> bool:
     """Whether a dim is copied that has a name in the original, which so takes any size of it."""
     copied = [size_of(data[axis]) for axis, word in enumerate(words) if word == 0 and axis < len(data)]
     return any(not isinstance(view.state.then(size), int) for size in copied)
 
 
-def _word(view: View, data: Sequence[Axis], axis: int, size: Size, before: Sequence[Size | None] | None) -> int | None:
+def _word(
+    view: FreeView, data: Sequence[Axis], axis: int, size: Size, before: Sequence[Size | None] | None
+) -> int | None:
     """The word for one dim other than -1, if there is one."""
     copied = axis < len(data) and view.state.same(size_of(data[axis]), size)
     if isinstance(size, int):
@@ -167,7 +173,9 @@ def _word(view: View, data: Sequence[Axis], axis: int, size: Size, before: Seque
     return 0 if copied else None
 
 
-def _edit(view: View, entries: list[Size], wanted: Sequence[Size], before: Sequence[Size | None] | None) -> Edit:
+def _edit(
+    view: FreeView, entries: list[Size], wanted: Sequence[Size], before: Sequence[Size | None] | None
+) -> FreeEdit:
     node, flag = view.node, bool(view.attribute("allowzero", 0))
     code, message = _diagnosis(view, wanted, before)
     if view.opset < 5:
@@ -180,10 +188,10 @@ def _edit(view: View, entries: list[Size], wanted: Sequence[Size], before: Seque
             node.attributes.pop("allowzero")
 
     change = replace(view.change(view.value(1), message, shown(before), shown(entries)), code=code)
-    return Edit((change,), apply, node, 1, entries=tuple(entries))
+    return FreeEdit((change,), apply, node, 1, entries=tuple(entries))
 
 
-def _diagnosis(view: View, wanted: Sequence[Size], before: Sequence[Size | None] | None) -> tuple[str, str]:
+def _diagnosis(view: FreeView, wanted: Sequence[Size], before: Sequence[Size | None] | None) -> tuple[str, str]:
     """What is wrong with the words that are there."""
     moving = [axis for axis, size in enumerate(wanted) if view.move(size)]
     axis = next((each for each in moving if before is not None and before[each] not in (0, -1, wanted[each])), None)
@@ -196,52 +204,38 @@ def _diagnosis(view: View, wanted: Sequence[Size], before: Sequence[Size | None]
     return "baked-dim", view.forced(wanted[axis], f"shape[{axis}]", before[axis])
 
 
-def flatten(view: View) -> Iterator[Answer]:
-    """Two dims: all before an axis, and all from it on."""
-    dims = view.dims(0)
-    axis = view.axis(len(dims), 1, end=True)
-    yield Answer((tuple(_merged(part) for part in (dims[:axis], dims[axis:])),))
+def grow_reshape(growing: Growing) -> Inputs:
+    """A dim that is a dim of data too: both begin and end at the same place in row-major order."""
+    view = growing.view
+    target = view.integers(1) if view.opset >= 5 else None
+    output, data = view.output(), sizes(view.dims(0))
+    if target is None or None in output or None in data or len(target) != len(output):
+        raise Refused(f"the target of {view.label} is not a constant")
+    own: dict[int, Size] = {}
+    entries: list[Size] = list(target)
+    for axis, size in growing.wanted.items():
+        place = _counterpart(data, output, axis)
+        if place is None:
+            raise Refused(f"{view.label} makes the {output[axis]} at axis {axis} of other dims, where {size} is needed")
+        own[place] = size
+        if target[axis] > 0:
+            entries[axis] = size
+    found = {0: growing.exactly(0, own)}
+    if entries != target:
+        found[1] = growing.vector(1, entries, "shape")
+    return found, {}
 
 
-def _merged(part: Sequence[Axis | None]) -> Axis | None:
-    factors = [factor for axis in part if axis is not None for factor in axis]
-    return None if None in part else axis_of(*factors)
+def _counterpart(data: Sequence[Size | None], output: Sequence[Size | None], axis: int) -> int | None:
+    before = _product(output[:axis])
+    for place, size in enumerate(data):
+        if size == output[axis] and size != 1 and _product(data[:place]) == before:
+            return place
+    return None
 
 
-def squeeze(view: View) -> Iterator[Answer]:
-    """Dims of size 1 go."""
-    dims = view.dims(0)
-    axes = view.axes(1, len(dims))
-    if axes is None:
-        then = [None if axis is None else view.state.then(size_of(axis)) for axis in dims]
-        axes = [axis for axis, size in enumerate(then) if size == 1]
-    for axis in axes:
-        own = dims[axis]
-        if own is not None and view.move(size_of(own)):
-            raise Refused(f"it removes axis {axis}, which is {size_of(own)}")
-    yield Answer((tuple(own for axis, own in enumerate(dims) if axis not in axes),))
-
-
-def unsqueeze(view: View) -> Iterator[Answer]:
-    """New dims of size 1."""
-    dims = list(view.dims(0))
-    rank = len(view.output())
-    axes = view.axes(1, rank) or []
-    yield Answer((tuple(ONE if axis in axes else dims.pop(0) for axis in range(rank)),))
-
-
-def transpose(view: View) -> Iterator[Answer]:
-    """The axes in another order."""
-    dims = view.dims(0)
-    order = list(view.attribute("perm", ())) or list(range(len(dims)))[::-1]
-    yield Answer((tuple(dims[axis] for axis in order),))
-
-
-RULES = {
-    "Reshape": reshape,
-    "Flatten": flatten,
-    "Squeeze": squeeze,
-    "Unsqueeze": unsqueeze,
-    "Transpose": transpose,
-    "Identity": lambda view: iter([Answer((view.dims(0),))]),
-}
+def _product(parts: Sequence[Size | None]) -> Size:
+    total: Size = 1
+    for part in parts:
+        total = total * (part or 0)
+    return total

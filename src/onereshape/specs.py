@@ -1,6 +1,7 @@
 """The table of specifications: every Reshape that exists, one row each.
 
-A row holds what the specifications disagree on; nothing else in onereshape asks for a dialect by name.
+A row holds what the specifications disagree on; but for its types, its files and its engines nothing else in onereshape
+asks for a dialect by name.
 The ONNX rows are held against `onnx.defs` by a test, docs/dialects.md is written from this table.
 """
 

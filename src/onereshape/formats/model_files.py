@@ -1,6 +1,6 @@
 """Model files, whatever their format: the suffix chooses who reads and who writes.
 
-The modules of the formats are imported when they are needed: `import onereshape` loads none of them.
+The formats are rows of `model_formats`; their modules are imported when they are needed.
 """
 
 from __future__ import annotations

@@ -1,16 +1,21 @@
-"""A plan as an OpenVINO IR of version 11: the content of the .xml and of the .bin."""
+"""Reshapes alone as an OpenVINO IR of version 11: the .xml and the .bin."""
 
 from __future__ import annotations
 
+import io
+import re
+from collections.abc import Hashable
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
 
-from onereshape.convert.plan import Dims, Plan, Step, Tensor
 from onereshape.dims import Dim
 from onereshape.dtypes import named
+from onereshape.formats.model import Model
+from onereshape.formats.openvino_pair import write_pair
 from onereshape.formats.openvino_xml import encoded
+from onereshape.formats.plan import Dims, Link, Plan, Step, Tensor, Wiring, not_whole
 
 _PRECISIONS = {"f64": "FP64", "f32": "FP32", "f16": "FP16", "boolean": "BOOL"}
 """What ports call types, where it is not the name in capitals."""
@@ -43,7 +48,13 @@ class _Net:
         return encoded(self.root, path)
 
 
-def openvino_bytes(plan: Plan, path: str) -> tuple[bytes, bytes]:
+def write(plan: Plan, path: str) -> None:
+    """Writes the .xml of a plan and the .bin beside it; what they are made of is known before a file is opened."""
+    xml, weights = _content(plan, path)
+    write_pair(path, xml, io.BytesIO(weights))
+
+
+def _content(plan: Plan, path: str) -> tuple[bytes, bytes]:
     """Parameter, Const, Reshape and Result, in this order, each with the tensor names of the plan."""
     net = _Net("reshape")
     made: dict[str, Port] = {}
@@ -112,3 +123,33 @@ def _dim(dim: Dim) -> str:
         low, high = dim
         return "?" if (low, high) == (0, None) else f"{low}..{'' if high is None else high}"
     return str(dim) if isinstance(dim, int) else "?"
+
+
+def wiring(model: Model) -> Wiring:
+    """The values of a file of nothing but Reshapes and their constants."""
+    by_layer = {node.node.get("id"): node for node in model.reshapes}
+    layers = model.ir.findall("layers/layer")
+    names: dict[Hashable, str] = {}
+    feeds = {
+        (edge.get("to-layer"), edge.get("to-port")): (edge.get("from-layer"), edge.get("from-port"))
+        for edge in model.ir.iterfind("edges/edge")
+    }
+    inputs, outputs, links = [], [], []
+    for layer in layers:
+        number, kind = layer.get("id"), layer.get("type")
+        if kind not in {"Parameter", "Const", "Result"} and number not in by_layer:
+            raise not_whole(model, f"{kind} {layer.get('name')} is no Reshape")
+        for port in layer.iterfind("output/port"):
+            tensor = re.split(r"(?<!\\),", port.get("names", ""))[0].replace("\\,", ",")
+            names[number, port.get("id")] = (tensor if kind != "Const" else "") or layer.get("name", "")
+        fed = [feeds.get((number, port.get("id"))) for port in layer.iterfind("input/port")]
+        made: list[Any] = [(number, port.get("id")) for port in layer.iterfind("output/port")]
+        if kind == "Parameter":
+            inputs += made[:1]
+        elif kind == "Result":
+            outputs += fed[:1]
+        elif kind == "Reshape":
+            if len(fed) < 2 or None in fed[:2] or not made:
+                raise not_whole(model, f"{by_layer[number].name} lacks an input or an output")
+            links.append(Link(by_layer[number], fed[0], fed[1], made[0]))
+    return Wiring(tuple(inputs), tuple(outputs), tuple(links), names)

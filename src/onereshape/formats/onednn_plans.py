@@ -1,4 +1,4 @@
-"""A plan as a oneDNN graph: the JSON that the library dumps and benchdnn reads."""
+"""Reshapes alone as a oneDNN graph: the JSON that the library dumps and benchdnn reads."""
 
 from __future__ import annotations
 
@@ -7,15 +7,24 @@ from itertools import count
 from math import prod
 from typing import Any
 
-from onereshape.convert.plan import Plan, Step, Tensor
 from onereshape.errors import TranslateError
+from onereshape.formats.atomic import replacing
+from onereshape.formats.model import Model
+from onereshape.formats.plan import Link, Plan, Step, Tensor, Wiring, not_whole
 
 _VERSION = "3.3.0"
 _UNKNOWN = -(2**63)
 """DNNL_GRAPH_UNKNOWN_DIM."""
 
 
-def onednn_bytes(plan: Plan) -> bytes:
+def write(plan: Plan, path: str) -> None:
+    """Writes the graph of a plan; what it is made of is known before the file is opened."""
+    content = _content(plan)
+    with replacing(path) as file:
+        file.write(content)
+
+
+def _content(plan: Plan) -> bytes:
     """The graph; a target known only at run time is a second input."""
     numbers: dict[str, int] = {}
     operators = []
@@ -76,3 +85,24 @@ def _tensor(tensor: Tensor, numbers: dict[str, int]) -> dict[str, Any]:
         "layout_type": "strided" if whole else "undef",
         "property_type": "undef",
     }
+
+
+def wiring(model: Model) -> Wiring:
+    """The values of a file of nothing but Reshapes and their constants."""
+    by_node = {id(node.node): node for node in model.reshapes}
+    links = []
+    for operator in model.ir["graph"]:
+        found = by_node.get(id(operator))
+        if found is None:
+            raise not_whole(model, f"{operator['kind']} {operator.get('name', '')} is no Reshape")
+        inputs, outputs = operator.get("inputs", []), operator.get("outputs", [])
+        if len(inputs) < (2 if found.spec.target_in == "input" else 1) or not outputs:
+            raise not_whole(model, f"{found.name} lacks an input or an output")
+        target = inputs[1]["id"] if found.spec.target_in == "input" else None
+        links.append(Link(found, inputs[0]["id"], target, outputs[0]["id"]))
+    made = {link.output for link in links}
+    used = [key for link in links for key in (link.data, link.target) if key is not None]
+    fed = [key for key in dict.fromkeys(used) if key not in made]
+    ends = [key for key in model.ir.get("output_ports", []) if key in made]
+    outputs = ends or [link.output for link in links if link.output not in used]
+    return Wiring(tuple(fed), tuple(outputs), tuple(links), {})

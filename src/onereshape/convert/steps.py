@@ -1,72 +1,15 @@
-"""Plan: what is to be written, in no format: tensors, and one step per Reshape.
-
-A step holds the operator that a file has and the one that says the same under the specification that was asked for;
-`translate` has proven them equal for the dims of data.
-"""
+"""The steps of a plan: a Reshape of a file, and what `translate` has proven equal to it for the dims of its data."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
-from onereshape.dims import Dim
 from onereshape.dtypes import ElementType, named
 from onereshape.errors import ReshapeError
 from onereshape.formats.model import ReshapeNode
+from onereshape.formats.plan import Dims, Step, Tensor
 from onereshape.inference import infer
 from onereshape.operator import Reshape
-from onereshape.specs import Spec, spec as find_spec
+from onereshape.specs import Spec
 from onereshape.translation import translate
-
-Dims = tuple[Dim, ...] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Tensor:
-    """A value of a model; dims of None are of unknown rank."""
-
-    name: str
-    dims: Dims
-    type: ElementType
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One Reshape: what it was, what it becomes, and what flows through it."""
-
-    name: str
-    before: Reshape
-    after: Reshape
-    data: Tensor
-    target: Tensor | None
-    """The second input, where it is known only at run time."""
-    output: Tensor
-    assumed: bool
-    """Whether the element type is not in the file."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A model of Reshapes; each step comes after those that it needs."""
-
-    spec: Spec
-    opset: int | None
-    """The ONNX opset, None in the other dialects."""
-    inputs: tuple[Tensor, ...]
-    steps: tuple[Step, ...]
-    outputs: tuple[Tensor, ...]
-
-
-def opset_of(name: str) -> int | None:
-    """The opset that the name of a specification asks for: the number itself, not the version that is in force there.
-
-    >>> opset_of("onnx-17"), opset_of("onnx"), opset_of("openvino")
-    (17, 25, None)
-    """
-    row = find_spec(name)
-    if row.dialect != "onnx":
-        return None
-    return int(name.removeprefix("onnx-")) if name != "onnx" else row.version
 
 
 def operator_of(node: ReshapeNode) -> Reshape:
@@ -143,12 +86,3 @@ def _named(name: str) -> ElementType:
     if found is None:
         raise ReshapeError("unsupported-model", why=f"{name!r} is not an element type that is known here")
     return found
-
-
-def attributes_of(op: Reshape) -> dict[str, Any]:
-    """The attributes that say what the operator means, without the target; a truth value as one."""
-    flag = op.spec.flag
-    if flag is None or flag.name not in op.attributes:
-        return {}
-    value = op.zero_copies == flag.copies
-    return {flag.name: value if flag.default is None else int(value)}

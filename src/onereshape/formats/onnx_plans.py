@@ -1,18 +1,21 @@
-"""A plan as an ONNX model: the message of an `.onnx` file."""
+"""Reshapes alone as an ONNX model."""
 
 from __future__ import annotations
 
 import gzip
+from collections.abc import Hashable
 
 import onnx
+import onnx_ir as ir
 from onnx import helper, parser, printer
 
-from onereshape.convert.plan import Plan, Step, Tensor, attributes_of
 from onereshape.dims import parse
-from onereshape.formats.model import unwritable
+from onereshape.formats.atomic import replacing
+from onereshape.formats.model import Model, unwritable
 from onereshape.formats.onnx_merge import to_ir
 from onereshape.formats.onnx_native import refused_by_checker
 from onereshape.formats.onnx_reshapes import reshapes
+from onereshape.formats.plan import Link, Plan, Step, Tensor, Wiring, attributes_of, not_whole
 
 _INITIALIZERS_ALONE = 4
 """The IR version since which an initializer need not be listed as an input."""
@@ -24,7 +27,14 @@ def ir_version(opset: int) -> int:
     return max(int(version) for (domain, number), version in versions if domain == "ai.onnx" and number <= opset)
 
 
-def onnx_model(plan: Plan, opset: int) -> onnx.ModelProto:
+def write(plan: Plan, path: str) -> None:
+    """Writes the model of a plan; what it is made of is known before the file is opened."""
+    content = _content(plan, path)
+    with replacing(path) as file:
+        file.write(content)
+
+
+def _model(plan: Plan, opset: int) -> onnx.ModelProto:
     """The model, as `onnx.checker` accepts it in full."""
     version = ir_version(opset)
     taken = {tensor.name for tensor in plan.inputs} | {step.output.name for step in plan.steps}
@@ -50,20 +60,20 @@ def onnx_model(plan: Plan, opset: int) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=imports, ir_version=version, producer_name="onereshape")
 
 
-def onnx_bytes(plan: Plan, path: str, suffix: str) -> bytes:
-    """The content of a file of that suffix; nothing that the checker refuses is written."""
+def _content(plan: Plan, path: str) -> bytes:
+    """The content of the file; nothing that the checker refuses is written."""
     try:
-        proto = onnx_model(plan, plan.opset or plan.spec.version)
+        proto = _model(plan, plan.opset or plan.spec.version)
     except UnicodeEncodeError as error:  # JSON can hold half of a surrogate pair
         raise unwritable(path, f"ONNX names are UTF-8, which {error.object[:80]!a} cannot be written in") from None
     if all(tensor.dims is not None for tensor in (*plan.inputs, *plan.outputs)):  # the checker asks for a rank
         said = refused_by_checker(proto.SerializeToString())
         if said is not None:
             raise unwritable(path, f"onnx.checker refuses the model: {said}")
-    if suffix == ".onnxtxt":
+    if path.lower().endswith(".onnxtxt"):
         return _text(proto, path).encode()
     content = proto.SerializeToString()
-    return gzip.compress(content, mtime=0) if suffix == ".onnx.gz" else content
+    return gzip.compress(content, mtime=0) if path.lower().endswith(".onnx.gz") else content
 
 
 def fresh(name: str, taken: set[str]) -> str:
@@ -111,3 +121,24 @@ def _text(proto: onnx.ModelProto, path: str) -> str:
     if not same:
         raise unwritable(path, "the textual form has no words for some of this model; write it as .onnx")
     return text
+
+
+def wiring(model: Model) -> Wiring:
+    """The values of a file of nothing but Reshapes and their constants."""
+    graph = model.ir.graph
+    by_node = {id(node.node): node for node in model.reshapes}
+    links = []
+    for node in graph:
+        if (found := by_node.get(id(node))) is None:
+            if node.op_type == "Constant" and node.domain in {"", "ai.onnx"}:
+                continue
+            raise not_whole(model, f"{node.op_type} {node.name or node.outputs[0].name} is no Reshape")
+        if not node.inputs or node.inputs[0] is None:
+            raise not_whole(model, f"{found.name} has no data")
+        target = node.inputs[1] if len(node.inputs) > 1 and found.spec.target_in == "input" else None
+        links.append(Link(found, node.inputs[0], target, node.outputs[0]))
+    constant = [value for value in graph.inputs if value.is_initializer() and model.ir.ir_version < 4]
+    inputs = [value for value in graph.inputs if not any(value is other for other in constant)]
+    values: list[ir.Value] = [*inputs, *(value for link in links for value in link[1:] if isinstance(value, ir.Value))]
+    names: dict[Hashable, str] = {value: value.name or "" for value in values}
+    return Wiring(tuple(inputs), tuple(graph.outputs), tuple(links), names)

@@ -17,7 +17,7 @@ from onereshape.formats.model import Model, cause
 from onereshape.formats.model_files import load, refreshed
 from onereshape.formats.onnx_graphs import MOST_UNFOLDED, unfolded
 from onereshape.formats.onnx_sound import blamed
-from onereshape.models.changes import Change
+from onereshape.models.edit import Change
 from onereshape.models.batch.marks import Mark
 from onereshape.models.request import (
     Batch,

@@ -18,10 +18,10 @@ from onereshape.dims import symbols_of
 from onereshape.errors import FixError
 from onereshape.models.batch.rules import RULES, Rule
 from onereshape.models.batch.rules.counting import counted
-from onereshape.models.changes import Change
+from onereshape.models.edit import Change, Edit
 from onereshape.models.batch.marks import Mark, mentions
 from onereshape.models.inference.shapes import shapes_of, telling
-from onereshape.models.batch.view import Answer, Edit, State, View
+from onereshape.models.batch.view import Answer, State, View
 from onereshape.models.node_view import Refused
 
 _ONNX = frozenset({"", "ai.onnx"})
@@ -36,7 +36,7 @@ _MOST_BLAMED = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BatchPlan:
     """The decided graph: where each tensor carries N, and what must be rewritten."""
 
     marks: Mapping[ir.Value, Mark]
@@ -46,10 +46,10 @@ class Plan:
     @property
     def changes(self) -> tuple[Change, ...]:
         """What must be rewritten, as it is reported."""
-        return tuple(edit.change for edit in self.edits)
+        return tuple(change for edit in self.edits for change in edit.changes)
 
 
-def batch_plan(model: ir.Model, freed: Mapping[str, int], symbol: str, size: int) -> Plan:
+def batch_plan(model: ir.Model, freed: Mapping[str, int], symbol: str, size: int) -> BatchPlan:
     """Decides how the batch of size `size`, on these axes of these inputs, goes through the graph; changes nothing."""
     opset = model.graph.opset_imports.get("", model.graph.opset_imports.get("ai.onnx", 1))
     shapes = shapes_of(model, {name: {axis: size} for name, axis in freed.items()})
@@ -111,7 +111,7 @@ class _Search:
         """The first refusal: the one that the most natural answers met."""
         self.back = 0
 
-    def run(self) -> Plan:
+    def run(self) -> BatchPlan:
         place = 0
         while place < len(self.nodes):
             touched = [value for value in _used(self.nodes[place]) if self._matters(value)]
@@ -121,7 +121,7 @@ class _Search:
                 place = self._decide(step)
             place += 1
         edits = [edit for step in self.steps for edit in step.edits]
-        return Plan(dict(self.state.marks), tuple(edits), self.state.symbol)
+        return BatchPlan(dict(self.state.marks), tuple(edits), self.state.symbol)
 
     def _matters(self, value: ir.Value) -> bool:
         return value in self.state.marks or value in self.state.sized

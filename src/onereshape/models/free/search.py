@@ -19,7 +19,8 @@ from onereshape.models.free.alignment import size_of
 from onereshape.models.free.contents import follow
 from onereshape.models.free.formula import Size, TooLongError
 from onereshape.models.free.rules import RULES
-from onereshape.models.free.state import Answer, Dims, Edit, Rules, State, shown, sizes
+from onereshape.models.free.state import Answer, Dims, Rules, State, shown, sizes
+from onereshape.models.edit import Edit
 from onereshape.models.free.view import View
 from onereshape.models.node_view import Refused
 

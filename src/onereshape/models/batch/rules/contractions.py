@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from onereshape.models.batch.rules.pointwise import common_mark, only_first, shared
 from onereshape.models.batch.rules.rule import Rule
 from onereshape.models.batch.marks import Mark
-from onereshape.models.batch.view import Answer, Edit, View
+from onereshape.models.batch.view import Answer, View
+from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused
 
 REDUCTIONS = (

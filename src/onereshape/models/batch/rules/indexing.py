@@ -7,7 +7,6 @@ the sample's place: a Range over N, times the elements that one sample has on th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import onnx_ir as ir
@@ -16,9 +15,10 @@ from onereshape.dims import Size
 from onereshape.models.batch.rules.counting import from_zero
 from onereshape.models.batch.rules.pointwise import common_mark, reshaped_around
 from onereshape.models.batch.rules.rule import Rule, each_home
-from onereshape.models.batch.builder import Builder, Shift
+from onereshape.models.rewrite import Rewriter, Shift
 from onereshape.models.batch.marks import Mark, homes, marked
-from onereshape.models.batch.view import Answer, Edit, View
+from onereshape.models.batch.view import Answer, View
+from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused
 
 
@@ -64,13 +64,13 @@ def _gathered_apart(view: View, axis: int, apart: tuple[Size, ...], output: tupl
     edit = reshaped_around(view, [(0, list(apart))], (between, output), f"{view.batch} apart at axis {axis}")
     node = view.node
 
-    def apply(build: Builder) -> None:
+    def apply(build: Rewriter) -> None:
         edit.apply(build)
         node.attributes["axis"] = ir.AttrInt64("axis", axis + 1)
 
     count = apart[axis + 1]
     message = f"{view.label} picks from axis {axis}, {count} entries of each sample, as if there were 1 sample"
-    return Edit(replace(edit.change, message=message), apply)
+    return edit.reported(message=message)._replace(apply=apply)
 
 
 def _gather_each(view: View, data: Mark, indices: Mark, axis: int) -> Answer:
@@ -81,7 +81,7 @@ def _gather_each(view: View, data: Mark, indices: Mark, axis: int) -> Answer:
     picked = (view.batch, *view.dims(1)[1:], *view.dims(0)[2:])
     target = view.sayable(picked, (view.batch, *output[1:]))
 
-    def apply(build: Builder) -> None:
+    def apply(build: Rewriter) -> None:
         wide = build.insert(node, "Cast", [view.value(1)], {"to": int(ir.DataType.INT64)})
         column = build.insert(node, "Reshape", [wide, build.integers([0] * view.rank(1) + [1])])
         found = build.insert(node, "GatherND", [view.value(0), column], {"batch_dims": 1})
@@ -119,7 +119,7 @@ def _offset(view: View, index: int, shift: Shift) -> tuple[Edit, ...]:
     node, value = view.node, view.value(index)
     shift = shift._replace(short=view.state.dtype(value) == ir.DataType.INT32)
 
-    def apply(build: Builder) -> None:
+    def apply(build: Rewriter) -> None:
         indices = node.inputs[index]
         if indices is not None:
             node.replace_input_with(index, build.shifted(node, indices, shift))

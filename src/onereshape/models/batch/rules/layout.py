@@ -9,9 +9,10 @@ import onnx_ir as ir
 from onereshape.dims import Size
 from onereshape.models.batch.rules.pointwise import any_place, common_mark, only_first, reshaped_around, sized_mark
 from onereshape.models.batch.rules.rule import Rule, each_home
-from onereshape.models.batch.builder import LAST, Builder
+from onereshape.models.rewrite import LAST, Rewriter
 from onereshape.models.batch.marks import Mark, homes, marked, over, times
-from onereshape.models.batch.view import Answer, Edit, View
+from onereshape.models.batch.view import Answer, View
+from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused
 
 _PARTS = ("starts", "ends")
@@ -58,7 +59,7 @@ def as_reshape(view: View, output: Sequence[Size]) -> Iterator[Answer]:
     def answer(home: Mark) -> Answer:
         target = view.sayable(marked(dims, mark, view.batch), marked(output, home, view.batch))
 
-        def apply(build: Builder) -> None:
+        def apply(build: Rewriter) -> None:
             build.replace(node, "Reshape", [node.inputs[0], build.vector(target)])
 
         after = f"Reshape [{', '.join(map(str, target))}]"
@@ -134,7 +135,7 @@ def _expand_apart(view: View, mark: Mark, axis: int, copies: int) -> Answer:
     edit = reshaped_around(view, [(0, split)], sides, f"{view.batch} x {copies} at axis {axis}")
     node = view.node
 
-    def apply(build: Builder) -> None:
+    def apply(build: Rewriter) -> None:
         edit.apply(build)
         node.replace_input_with(1, build.vector(wide))
 
@@ -208,7 +209,7 @@ def split(view: View) -> Iterator[Answer]:
 def _even_split(view: View) -> Edit:
     node, sizes = view.node, list(view.attribute("split"))
 
-    def drop(_: Builder) -> None:
+    def drop(_: Rewriter) -> None:
         node.attributes.pop("split")
 
     message = f"{view.state.symbol} is forced to {view.size} by {view.label}: split = {sizes}"
@@ -262,7 +263,7 @@ def _part(view: View, name: str, index: int, own: Mapping[str, Mapping[int, Size
     if wanted == before:
         return ()
 
-    def set_attribute(_: Builder) -> None:
+    def set_attribute(_: Rewriter) -> None:
         node.attributes[name] = ir.AttrInt64s(name, wanted)
 
     message = f"{view.state.symbol} is forced to {view.size} by {view.label}: {name} = {before}"

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 import onnx_ir as ir
 
 from onereshape.dims import Size
 from onereshape.models.batch.rules.rule import Rule, each_home
-from onereshape.models.batch.builder import Builder, Entry
+from onereshape.models.rewrite import Entry, Rewriter
 from onereshape.models.batch.marks import Mark, homes, marked, times
-from onereshape.models.batch.view import Answer, Edit, View
+from onereshape.models.batch.view import Answer, View
+from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused
 
 
@@ -46,7 +46,7 @@ def rewritten(view: View, home: Mark) -> tuple[Edit, ...]:
     entries = None if words is not None else _computed(view, wanted)
     node = view.node
 
-    def apply(build: Builder) -> None:
+    def apply(build: Rewriter) -> None:
         if words is not None and view.opset < 5:
             node.attributes["shape"] = ir.AttrInt64s("shape", words)
             return
@@ -62,10 +62,10 @@ def rewritten(view: View, home: Mark) -> tuple[Edit, ...]:
     edit = view.edit(
         1 if view.opset >= 5 else None, message, "computed" if before is None else str(before), after, apply
     )
-    return (edit._replace(change=replace(edit.change, code=code)),)
+    return (edit.reported(code=code),)
 
 
-def _computed(view: View, wanted: Sequence[Size]) -> Callable[[Builder, ir.Node, ir.Value], list[Entry]]:
+def _computed(view: View, wanted: Sequence[Size]) -> Callable[[Rewriter, ir.Node, ir.Value], list[Entry]]:
     """How to compute a target: a size that nothing computes yet can be inferred, if it is the only one."""
     view.not_empty(wanted)
     live = _live_target(view) or []

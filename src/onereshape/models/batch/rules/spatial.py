@@ -11,9 +11,10 @@ from onereshape.dims import Size
 from onereshape.models.batch.rules.layout import node_words
 from onereshape.models.batch.rules.pointwise import common_mark, only_first
 from onereshape.models.batch.rules.rule import Rule
-from onereshape.models.batch.builder import Builder
+from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.marks import Mark, marked
-from onereshape.models.batch.view import Answer, Edit, View
+from onereshape.models.batch.view import Answer, View
+from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused, paired
 
 
@@ -49,7 +50,7 @@ def _scan(view: View, apart: dict[int, tuple[Size, ...]], output: tuple[Size, ..
         raise Refused("its weights differ from sample to sample, and its dims are computed at run time")
     view.not_empty(output, *apart.values())
 
-    def apply(build: Builder) -> None:
+    def apply(build: Rewriter) -> None:
         outer = {index: view.value(index) for index in apart}
         inner = {index: _body_value(view, outer[index], build.unused(f"{node.name}/sample")) for index in apart}
         inputs = [inner.get(index, value) for index, value in enumerate(node.inputs)]

@@ -7,10 +7,11 @@ from itertools import product as combinations
 from typing import NamedTuple
 
 from onereshape.models.free.alignment import Axis, axis_of, size_of
-from onereshape.models.batch.builder import LAST
+from onereshape.models.rewrite import LAST
 from onereshape.models.free.formula import Size, cut
 from onereshape.models.free.rules.pointwise import ONE, Meeting
-from onereshape.models.free.state import Answer, Dims, Edit, shown
+from onereshape.models.free.state import Answer, Dims, shown
+from onereshape.models.edit import Edit
 from onereshape.models.free.view import View
 from onereshape.models.free.growth import grown_input
 from onereshape.models.node_view import Refused, paired

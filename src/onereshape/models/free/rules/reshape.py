@@ -8,9 +8,10 @@ from dataclasses import replace
 from onereshape.models.free.alignment import Axis, axis_of, readings, size_of
 from onereshape.models.free.formula import Size, exact, product
 from onereshape.models.free.rules.pointwise import ONE
-from onereshape.models.free.state import Answer, Edit, shown, sizes
+from onereshape.models.free.state import Answer, shown, sizes
+from onereshape.models.edit import Edit
 from onereshape.models.free.view import View
-from onereshape.models.free.writer import Writer
+from onereshape.models.rewrite import Rewriter
 from onereshape.models.node_view import Refused
 
 
@@ -172,9 +173,9 @@ def _edit(view: View, entries: list[Size], wanted: Sequence[Size], before: Seque
     code, message = _diagnosis(view, wanted, before)
     if view.opset < 5:
         numbers = [entry for entry in entries if isinstance(entry, int)]
-        return view.with_change(view.set_attribute("shape", message, before or (), numbers), code=code)
+        return view.set_attribute("shape", message, before or (), numbers).reported(code=code)
 
-    def apply(writer: Writer) -> None:
+    def apply(writer: Rewriter) -> None:
         node.replace_input_with(1, writer.vector(entries))
         if flag and 0 in entries:
             node.attributes.pop("allowzero")

@@ -12,7 +12,8 @@ from onereshape.models.free.alignment import Axis, size_of
 from onereshape.models.free.formula import Size, cut, exact
 from onereshape.models.free.rules.contractions import summed
 from onereshape.models.free.rules.pointwise import ONE
-from onereshape.models.free.state import Answer, Dims, Edit
+from onereshape.models.free.state import Answer, Dims
+from onereshape.models.edit import Edit
 from onereshape.models.free.view import View
 from onereshape.models.node_view import Refused
 

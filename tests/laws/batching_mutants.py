@@ -16,6 +16,7 @@ from onereshape.models.batch.marks import Mark, homes, times
 from onereshape.models.batch.view import Answer, State, View
 from onereshape.models.edit import Edit
 from onereshape.models.inference.integer_values import integer_values
+from onereshape.models.search import Search
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 
@@ -221,7 +222,7 @@ def common_mark_without_factors(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("Range Expand ConstantOfShape")
 def undoing_without_clearing(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(search._Search, "_undo", lambda self: self.steps.pop())
+    patch.setattr(Search, "_undo", lambda self: self.steps.pop())
 
 
 @mutant("Add Mul Einsum")
@@ -331,14 +332,14 @@ def weights_of_channels_not_repeated(patch: pytest.MonkeyPatch) -> None:
 @mutant("MaxPool Size Shape")
 def sizes_given_away_as_outputs(patch: pytest.MonkeyPatch) -> None:
     """Whatever else it takes, an output that grows with N must be marked."""
-    plan = search._Search.run
+    decided = Search.run
 
     def wrong(self: Any) -> Any:
-        found = plan(self)
-        self.state.sized.clear()
+        found = decided(self)
+        self.walk.state.sized.clear()
         return found
 
-    patch.setattr(search._Search, "run", wrong)
+    patch.setattr(Search, "run", wrong)
 
 
 @mutant("Reshape")

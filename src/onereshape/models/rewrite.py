@@ -7,6 +7,7 @@ batch is spread right after it was made, for all who need it so; copies of nodes
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,12 +69,12 @@ class Rewriter:
             self._made[key] = make()
         return self._made[key]
 
-    def unused(self, name: str) -> str:
-        """A name that no other value or node has."""
+    def unused(self, name: str, *, numbered: bool = False) -> str:
+        """A name that no other value or node has; `numbered`: the first one has a number too."""
         if self._names is None:
             self._names = names_of(self._model)
         count = self._counts.get(name, 0)
-        while (found := f"{name}_{count}" if count else name) in self._names:
+        while (found := f"{name}_{count}" if count or numbered else name) in self._names:
             count += 1
         self._counts[name] = count
         self._names.add(found)
@@ -84,7 +85,7 @@ class Rewriter:
     def constant(self, array: np.ndarray[Any, Any]) -> ir.Value:
         """An initializer of its own, shared only with other additions."""
         key = ("constant", array.dtype.str, array.shape, array.tobytes())
-        return self.once(key, lambda: self._initializer(self.graph, "onereshape/constant", array))
+        return self.once(key, lambda: _initializer(self.graph, self.unused("onereshape/constant"), array))
 
     def integers(self, numbers: Sequence[int]) -> ir.Value:
         """A constant vector."""
@@ -93,23 +94,16 @@ class Rewriter:
     def target(self, node: ir.Node, root: ir.Graph | ir.Function, words: Sequence[int]) -> ir.Value:
         """The constant target of a Reshape in any graph: an initializer there; where there can be none, a Constant."""
         graph, array = node.graph, np.array(words, np.int64)
+        name = partial(self.unused, "onereshape/target", numbered=True)
         if isinstance(graph, ir.Graph) and not isinstance(root, ir.Function) and self._model.ir_version >= 4:
             key = ("target", graph, tuple(words))
-            return self.once(key, lambda: self._initializer(graph, "onereshape/target", array))
-        name = self.unused("onereshape/target")
-        tensor = ir.tensor(array, name=name)
-        made = ir.Node(_domain(root), "Constant", [], [ir.AttrTensor("value", tensor)], name=name, num_outputs=1)
+            return self.once(key, lambda: _initializer(graph, name(), array))
+        called = name()
+        tensor = ir.tensor(array, name=called)
+        made = ir.Node(_domain(root), "Constant", [], [ir.AttrTensor("value", tensor)], name=called, num_outputs=1)
         value = made.outputs[0]
-        value.name, value.shape, value.type = name, ir.Shape(array.shape), ir.TensorType(tensor.dtype)
+        value.name, value.shape, value.type = called, ir.Shape(array.shape), ir.TensorType(tensor.dtype)
         graph.insert_before(node, made)  # type: ignore[union-attr]
-        return value
-
-    def _initializer(self, graph: ir.Graph, called: str, array: np.ndarray[Any, Any]) -> ir.Value:
-        name = self.unused(called)
-        tensor = ir.tensor(np.ascontiguousarray(array).reshape(array.shape), name=name)
-        kind = ir.TensorType(tensor.dtype)
-        value = ir.Value(name=name, shape=ir.Shape(array.shape), type=kind, const_value=tensor)
-        graph.register_initializer(value)
         return value
 
     # Sizes
@@ -384,6 +378,14 @@ class Rewriter:
                 if output is old:
                     self.graph.outputs[index] = new
         old.name, new.name = new.name, old.name
+
+
+def _initializer(graph: ir.Graph, name: str, array: np.ndarray[Any, Any]) -> ir.Value:
+    tensor = ir.tensor(np.ascontiguousarray(array).reshape(array.shape), name=name)
+    kind = ir.TensorType(tensor.dtype)
+    value = ir.Value(name=name, shape=ir.Shape(array.shape), type=kind, const_value=tensor)
+    graph.register_initializer(value)
+    return value
 
 
 def _domain(root: ir.Graph | ir.Function) -> str:

@@ -17,7 +17,7 @@ from onereshape.models.edit import apply_edits, declare
 from onereshape.models.batch.folding import Folding
 from onereshape.models.free.formula import symbol
 from onereshape.models.free.plan import FreePlan, FreeSymbol, plan_of
-from onereshape.models.free.search import Search, refuse_suspects
+from onereshape.models.free.search import decide
 from onereshape.models.free.state import State
 from onereshape.models.inference.shapes import shapes_of, telling
 
@@ -47,10 +47,8 @@ def free_plan(model: ir.Model, freed: Freed) -> FreePlan:
             dims[axis] = (symbol(called),)
         if axes:
             state.tensors[inputs[name]] = tuple(dims)
-    search = Search(list(graph), state)
     with telling(shapes):
-        edits = search.run()
-        refuse_suspects(graph, search, edits)
+        edits = decide(graph, state)
     return plan_of(graph, state, edits, sources)
 
 

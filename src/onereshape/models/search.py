@@ -6,7 +6,7 @@ back to the latest of the choices that its inputs rest on, and takes the next an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -19,6 +19,7 @@ from onereshape.models.node_view import Refused
 _MOST_BLAMED = 16
 """How many of the latest choices are remembered for each value."""
 _NOTHING: frozenset[int] = frozenset()
+_GRAPH, _GRAPHS = ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS
 
 Answer = TypeVar("Answer")
 
@@ -77,12 +78,17 @@ class Search(Generic[Answer]):
         place = 0
         while place < len(nodes):
             node = nodes[place]
-            if touched := [value for value in used(node) if value is not None and matters(value)]:
-                rests = [self.rests_on[value] for value in touched if value in self.rests_on]
-                blamed = _NOTHING.union(*rests) if rests else _NOTHING
-                place = self._decide(_Step(place, blamed, self.walk.answers(node)))
+            if _reached(node, matters):
+                place = self._decide(_Step(place, self._rests(node), self.walk.answers(node)))
             place += 1
         return [(nodes[step.place], step.answer) for step in self.steps if step.answer is not None]
+
+    def _rests(self, node: ir.Node) -> frozenset[int]:
+        """The choices that led to the inputs of a node."""
+        if not self.rests_on:
+            return _NOTHING
+        found = [rests for value in used(node) if value is not None and (rests := self.rests_on.get(value))]
+        return found[0] if len(found) == 1 else _NOTHING.union(*found)
 
     def _decide(self, step: _Step[Answer]) -> int:
         """Takes the next answer of a node, or of the latest choice that is to blame; returns the place decided."""
@@ -130,6 +136,14 @@ class Search(Generic[Answer]):
         return self.walk.error(*(self.first or (self.nodes[0], None)))
 
 
+def _reached(node: ir.Node, matters: Callable[[ir.Value], bool]) -> bool:
+    """Whether a node reads anything that matters; in large models most do not, so this is as short as can be."""
+    for value in node.inputs:
+        if value is not None and matters(value):
+            return True
+    return has_graphs(node) and any(map(matters, inside(node)))
+
+
 def used(node: ir.Node) -> Sequence[ir.Value | None]:
     """The values that a node reads, in the graphs inside it too."""
     return [*node.inputs, *inside(node)] if has_graphs(node) else node.inputs
@@ -147,10 +161,11 @@ def inside(node: ir.Node) -> list[ir.Value]:
 
 def has_graphs(node: ir.Node) -> bool:
     """Whether there are graphs inside a node."""
-    attributes = node.attributes.data  # the dict itself: this is asked of every node of a model
-    return bool(attributes) and any(
-        attribute.type in (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS) for attribute in attributes.values()
-    )
+    for attribute in node.attributes.data.values():  # of the dict itself: this is asked of every node
+        kind = attribute.type
+        if kind in (_GRAPH, _GRAPHS):
+            return True
+    return False
 
 
 def _latest(places: frozenset[int]) -> frozenset[int]:

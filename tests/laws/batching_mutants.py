@@ -8,13 +8,15 @@ from typing import Any, NamedTuple
 import onnx_ir as ir
 import pytest
 
-from onereshape.models.batch import answers, counting, folded_operators, indices, search
-from onereshape.models.batch.builder import Builder
+from onereshape.models.batch import answers, counting, folded_operators, indices
+from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.marks import Mark, homes, times
-from onereshape.models.batch.view import Answer, Edit, State, View
+from onereshape.models.batch.view import Answer, State, View
+from onereshape.models.edit import Edit
 from onereshape.models.inference.integer_values import integer_values
 from onereshape.models.operators import FAMILIES, RECORDS, contractions, images, indexing, layout, repeating, reshape
 from onereshape.models.operators import scattering
+from onereshape.models.search import Search
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 
@@ -95,18 +97,18 @@ def homes_that_forget_what_stands_outside(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("Gather GatherND ScatterND")
 def numbers_moved_without_modulo(patch: pytest.MonkeyPatch) -> None:
-    insert = Builder.insert
+    insert = Rewriter.insert
 
-    def wrong(self: Builder, before: Any, op: str, inputs: Any, attributes: Any = {}) -> ir.Value:  # noqa: B006
+    def wrong(self: Rewriter, before: Any, op: str, inputs: Any, attributes: Any = {}) -> ir.Value:  # noqa: B006
         return inputs[0] if op == "Mod" else insert(self, before, op, inputs, attributes)
 
-    patch.setattr(Builder, "insert", wrong)
+    patch.setattr(Rewriter, "insert", wrong)
 
 
 @mutant("Gather GatherND")
 def numbers_moved_by_a_wrong_step(patch: pytest.MonkeyPatch) -> None:
-    offsets = Builder.offsets
-    patch.setattr(Builder, "offsets", lambda self, _step, home, rank: offsets(self, 1, home, rank))
+    offsets = Rewriter.offsets
+    patch.setattr(Rewriter, "offsets", lambda self, _step, home, rank: offsets(self, 1, home, rank))
 
 
 @mutant("Gather GatherND ScatterND")
@@ -164,12 +166,12 @@ def nothing_spread(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("Add Concat")
 def spread_with_outer_and_inner_swapped(patch: pytest.MonkeyPatch) -> None:
-    spread = Builder.spread
+    spread = Rewriter.spread
 
-    def wrong(self: Builder, value: ir.Value, dims: Any, mark: Mark) -> ir.Value:
+    def wrong(self: Rewriter, value: ir.Value, dims: Any, mark: Mark) -> ir.Value:
         return spread(self, value, dims, mark._replace(outer=mark.inner, inner=mark.outer))
 
-    patch.setattr(Builder, "spread", wrong)
+    patch.setattr(Rewriter, "spread", wrong)
 
 
 @mutant("Tile")
@@ -227,7 +229,7 @@ def common_mark_without_factors(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("Range Expand ConstantOfShape")
 def undoing_without_clearing(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(search._Search, "_undo", lambda self: self.steps.pop())
+    patch.setattr(Search, "_undo", lambda self: self.steps.pop())
 
 
 @mutant("Add Mul Einsum")
@@ -322,10 +324,10 @@ def shared_constants_disturbed(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("Concat GatherElements RNN")
 def new_nodes_in_the_wrong_place(patch: pytest.MonkeyPatch) -> None:
-    def wrong(self: Builder, node: ir.Node) -> None:
+    def wrong(self: Rewriter, node: ir.Node) -> None:
         self.graph.append(node)
 
-    patch.setattr(Builder, "_at_front", wrong)
+    patch.setattr(Rewriter, "_at_front", wrong)
 
 
 @mutant("BatchNormalization InstanceNormalization")
@@ -337,14 +339,14 @@ def weights_of_channels_not_repeated(patch: pytest.MonkeyPatch) -> None:
 @mutant("MaxPool Size Shape")
 def sizes_given_away_as_outputs(patch: pytest.MonkeyPatch) -> None:
     """Whatever else it takes, an output that grows with N must be marked."""
-    plan = search._Search.run
+    decided = Search.run
 
     def wrong(self: Any) -> Any:
-        found = plan(self)
-        self.state.sized.clear()
+        found = decided(self)
+        self.walk.state.sized.clear()
         return found
 
-    patch.setattr(search._Search, "run", wrong)
+    patch.setattr(Search, "run", wrong)
 
 
 @mutant("Reshape")

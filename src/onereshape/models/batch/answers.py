@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from onereshape.dims import Product, Size
-from onereshape.models.batch.builder import Builder
+from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.marks import Mark, marked, over, times
-from onereshape.models.batch.view import Answer, Edit, View
+from onereshape.models.batch.view import Answer, View
+from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused
 
 
@@ -64,7 +65,7 @@ def reshaped_around(
     targets = [(index, view.sayable(_live(view, index), dims)) for index, dims in inputs]
     last = view.sayable(*output)
 
-    def apply(build: Builder) -> None:
+    def apply(build: Rewriter) -> None:
         for index, target in targets:
             value = node.inputs[index]
             if value is not None:

@@ -12,10 +12,11 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.dims import Size
-from onereshape.models.batch.builder import Builder, Shift
+from onereshape.models.rewrite import Rewriter, Shift
 from onereshape.models.batch.counting import from_zero
 from onereshape.models.batch.marks import Mark
-from onereshape.models.batch.view import Edit, View
+from onereshape.models.batch.view import View
+from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused
 
 
@@ -47,7 +48,7 @@ def offset(view: View, index: int, shift: Shift) -> tuple[Edit, ...]:
     node, value = view.node, view.value(index)
     shift = shift._replace(short=view.state.dtype(value) == ir.DataType.INT32)
 
-    def apply(build: Builder) -> None:
+    def apply(build: Rewriter) -> None:
         indices = node.inputs[index]
         if indices is not None:
             node.replace_input_with(index, build.shifted(node, indices, shift))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import onnx_ir as ir
 
-from onereshape.models.changes import Change
+from onereshape.models.edit import Change
 from onereshape.models.free.alignment import size_of
 from onereshape.models.free.formula import Size
 from onereshape.models.free.state import Dims, Limit, Make, State, shown, sizes

@@ -12,15 +12,15 @@ from typing import Any
 
 import onnx_ir as ir
 
-from onereshape.models.changes import Change, origin_of
+from onereshape.models.edit import Change, Edit, origin_of
 from onereshape.models.free.alignment import Axis, size_of
 from onereshape.models.free.formula import Size
 from onereshape.models.free.grown import Growing, Grown, Wanted
 from onereshape.models.free.patterns import Pattern, pattern_of
 from onereshape.models.free.spans import Spans, added_span, span_of
-from onereshape.models.free.state import Dims, Edit, State, shown, sizes
+from onereshape.models.free.state import Dims, State, shown, sizes
 from onereshape.models.free.view import View
-from onereshape.models.free.writer import Writer
+from onereshape.models.rewrite import Rewriter
 from onereshape.models.node_view import Refused
 from onereshape.models.record import record_of
 
@@ -34,7 +34,7 @@ def grown_input(view: View, index: int, wanted: Wanted) -> tuple[Edit, Dims]:
     for limit in grown.limits:
         view.state.limit(*limit)
 
-    def apply(writer: Writer) -> None:
+    def apply(writer: Rewriter) -> None:
         node.replace_input_with(index, grown.make(writer, node))
 
     return Edit(grown.changes, apply, node, index, grown.uses, wanted=dict(wanted)), grown.dims
@@ -122,7 +122,7 @@ def _copied(state: State, node: ir.Node, wanted: Wanted, label: str, depth: int)
     limits = (*(limit for each in inputs.values() for limit in each.limits), *own)
     key = ("grown", value, tuple(sorted(whole.items(), key=str)))
 
-    def make(writer: Writer, before: ir.Node) -> ir.Value:
+    def make(writer: Rewriter, before: ir.Node) -> ir.Value:
         def copied() -> ir.Value:
             made = {index: each.make(writer, before) for index, each in inputs.items()}
             return writer.copy(node, [made.get(index, each) for index, each in enumerate(node.inputs)], before)

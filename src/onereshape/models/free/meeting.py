@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from onereshape.models.free.alignment import Axis, size_of
 from onereshape.models.free.formula import Size
 from onereshape.models.free.growth import grown_input
-from onereshape.models.free.state import Answer, Dims, Edit
+from onereshape.models.free.state import Answer, Dims
 from onereshape.models.free.view import View
+from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused
 
 ONE: Axis = (1,)

@@ -11,13 +11,14 @@ from onereshape.models.batch.answers import common_mark, shared
 from onereshape.models.batch.folded_operators import Use
 from onereshape.models.batch.folded_work import STEPS_PER_ELEMENT
 from onereshape.models.batch.marks import Mark
-from onereshape.models.batch.view import Answer as BatchAnswer, Edit as BatchEdit, View as BatchView
+from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
 from onereshape.models.free.alignment import Axis
 from onereshape.models.free.averages import not_divided
 from onereshape.models.free.grown import Grown, Growing, Inputs
 from onereshape.models.free.meeting import ONE, Meeting, broadcast, summed
 from onereshape.models.free.state import Answer as FreeAnswer, Dims
 from onereshape.models.free.view import View as FreeView
+from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused, paired
 from onereshape.models.record import Record
 
@@ -47,7 +48,7 @@ def batch_matmul(view: BatchView) -> Iterator[BatchAnswer]:
     if first is not None and second is not None and home.axis >= rank - 2:
         raise Refused("both inputs carry the batch in their matrices", mixes=True)
     _check_zero_points(view, home, rank)
-    edits: list[BatchEdit] = []
+    edits: list[Edit] = []
     if home.axis < rank - 2:
         for index in (0, 1):
             axis = home.axis - rank + ranks[index]
@@ -120,7 +121,7 @@ def batch_gemm(view: BatchView) -> Iterator[BatchAnswer]:
     home = common_mark(marks, view)
     if len(view.batched()) == 1 and bias is not None:
         raise Refused("its bias differs from sample to sample, and its product does not")
-    edits: tuple[BatchEdit, ...] = ()
+    edits: tuple[Edit, ...] = ()
     if bias is None and view.has(2):
         axis = home.axis - 2 + view.rank(2)
         if axis >= 0 and view.dims(2)[axis] != 1:

@@ -13,8 +13,9 @@ from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchVie
 from onereshape.models.free.alignment import Axis, size_of
 from onereshape.models.free.formula import Size, cut, exact
 from onereshape.models.free.meeting import ONE
-from onereshape.models.free.state import Answer as FreeAnswer, Edit as FreeEdit
+from onereshape.models.free.state import Answer as FreeAnswer
 from onereshape.models.free.view import View as FreeView
+from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused, paired
 from onereshape.models.record import Record
 
@@ -114,7 +115,7 @@ def _to_sizes(view: FreeView, dims: Sequence[Axis], axes: Sequence[int]) -> Free
         if view.move(own) and not view.move(said):
             wanted[place] = _scaled(view, own, said)
         found[axis] = dims[axis] if wanted[place] == own else (wanted[place],)
-    edits: tuple[FreeEdit, ...] = () if wanted == sizes else (view.reword(3, wanted, "sizes"),)
+    edits: tuple[Edit, ...] = () if wanted == sizes else (view.reword(3, wanted, "sizes"),)
     return FreeAnswer((tuple(found),), edits)
 
 

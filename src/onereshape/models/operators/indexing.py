@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from math import prod
 
 import onnx_ir as ir
 
 from onereshape.dims import Size as BatchDim
 from onereshape.models.batch.answers import common_mark, each_home, only_first, reshaped_around
-from onereshape.models.batch.builder import Builder, Shift
+from onereshape.models.rewrite import Rewriter, Shift
 from onereshape.models.batch.folded_operators import Use
 from onereshape.models.batch.indices import check_counts, free_homes, offset, step_of
 from onereshape.models.batch.marks import Mark, homes, marked
-from onereshape.models.batch.view import Answer as BatchAnswer, Edit as BatchEdit, View as BatchView
+from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
 from onereshape.models.free.alignment import Axis, size_of
 from onereshape.models.free.formula import Formula, Size
 from onereshape.models.free.grown import Grown, Growing, Inputs
@@ -24,6 +23,7 @@ from onereshape.models.free.meeting import ONE, Meeting
 from onereshape.models.free.spans import span_of
 from onereshape.models.free.state import Answer as FreeAnswer, Dims, Limit
 from onereshape.models.free.view import View as FreeView
+from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused, paired
 from onereshape.models.record import Record
 
@@ -63,20 +63,20 @@ def _gather_sample(view: BatchView, data: Mark, axis: int) -> Iterator[BatchAnsw
     yield from each_home(homes(whole, Mark(axis), output, 1), answer, none)
 
 
-def _gathered_apart(view: BatchView, axis: int, apart: tuple[BatchDim, ...], output: tuple[BatchDim, ...]) -> BatchEdit:
+def _gathered_apart(view: BatchView, axis: int, apart: tuple[BatchDim, ...], output: tuple[BatchDim, ...]) -> Edit:
     """The same Gather with N on an axis of its own, before the one that is picked from."""
     data = view.dims(0)
     between = (*apart[: axis + 1], *view.dims(1), *data[axis + 1 :])
     edit = reshaped_around(view, [(0, list(apart))], (between, output), f"{view.batch} apart at axis {axis}")
     node = view.node
 
-    def apply(build: Builder) -> None:
+    def apply(build: Rewriter) -> None:
         edit.apply(build)
         node.attributes["axis"] = ir.AttrInt64("axis", axis + 1)
 
     count = apart[axis + 1]
     message = f"{view.label} picks from axis {axis}, {count} entries of each sample, as if there were 1 sample"
-    return BatchEdit(replace(edit.change, message=message), apply)
+    return edit.reported(message=message)._replace(apply=apply)
 
 
 def _gather_each(view: BatchView, data: Mark, indices: Mark, axis: int) -> BatchAnswer:
@@ -87,7 +87,7 @@ def _gather_each(view: BatchView, data: Mark, indices: Mark, axis: int) -> Batch
     picked = (view.batch, *view.dims(1)[1:], *view.dims(0)[2:])
     target = view.sayable(picked, (view.batch, *output[1:]))
 
-    def apply(build: Builder) -> None:
+    def apply(build: Rewriter) -> None:
         wide = build.insert(node, "Cast", [view.value(1)], {"to": int(ir.DataType.INT64)})
         column = build.insert(node, "Reshape", [wide, build.integers([0] * view.rank(1) + [1])])
         found = build.insert(node, "GatherND", [view.value(0), column], {"batch_dims": 1})

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from onereshape.models.batch.answers import common_mark, only_first
-from onereshape.models.batch.builder import Builder
+from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.marks import over, times
-from onereshape.models.batch.view import Answer as BatchAnswer, Edit as BatchEdit, View as BatchView
+from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
 from onereshape.models.free.alignment import Axis, size_of
 from onereshape.models.free.formula import Size, cut
 from onereshape.models.free.grown import Growing, Inputs
 from onereshape.models.free.meeting import ONE, Meeting
 from onereshape.models.free.spans import combined
-from onereshape.models.free.state import Answer as FreeAnswer, Dims, Edit as FreeEdit, shown
+from onereshape.models.free.state import Answer as FreeAnswer, Dims, shown
 from onereshape.models.free.view import View as FreeView
+from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused
 from onereshape.models.record import Record
 
@@ -81,17 +82,17 @@ def batch_split(view: BatchView) -> Iterator[BatchAnswer]:
     inner = over(mark.outer, count)
     if len(sizes) != 1 or inner is None:
         raise Refused(f"it cuts axis {axis}, which is {mark.size(view.batch)}", mixes=True)
-    edits: tuple[BatchEdit, ...] = ()
+    edits: tuple[Edit, ...] = ()
     if view.has(1) or "split" in view.node.attributes:
         whole = times(inner, view.batch, mark.inner)
         edits = view.corrected(1, "split", dict.fromkeys(range(count), whole)) if view.has(1) else (_even_split(view),)
     yield BatchAnswer((mark._replace(outer=inner),) * count, edits)
 
 
-def _even_split(view: BatchView) -> BatchEdit:
+def _even_split(view: BatchView) -> Edit:
     node, sizes = view.node, list(view.attribute("split"))
 
-    def drop(_: Builder) -> None:
+    def drop(_: Rewriter) -> None:
         node.attributes.pop("split")
 
     message = f"{view.state.symbol} is forced to {view.size} by {view.label}: split = {sizes}"
@@ -144,7 +145,7 @@ def _at_seams(view: FreeView, size: Size, numbers: Sequence[int]) -> list[Size] 
     return found
 
 
-def _no_split(view: FreeView) -> FreeEdit:
+def _no_split(view: FreeView) -> Edit:
     raise Refused(f"its parts {list(view.attribute('split'))} are an attribute, which cannot say a free size")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from onereshape.dims import Size as BatchDim
 from onereshape.models.batch.answers import each_home, node_words, only_first
-from onereshape.models.batch.builder import Builder
+from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.marks import Mark, homes, marked, times
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
 from onereshape.models.free.alignment import Axis, axis_of, size_of
@@ -70,7 +70,7 @@ def _as_reshape(view: BatchView, output: Sequence[BatchDim]) -> Iterator[BatchAn
     def answer(home: Mark) -> BatchAnswer:
         target = view.sayable(marked(dims, mark, view.batch), marked(output, home, view.batch))
 
-        def apply(build: Builder) -> None:
+        def apply(build: Rewriter) -> None:
             build.replace(node, "Reshape", [node.inputs[0], build.vector(target)])
 
         after = f"Reshape [{', '.join(map(str, target))}]"

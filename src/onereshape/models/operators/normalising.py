@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from onereshape.models.batch.answers import along, only_first, shared
-from onereshape.models.batch.view import Answer as BatchAnswer, Edit as BatchEdit, View as BatchView
+from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
 from onereshape.models.free.alignment import size_of
 from onereshape.models.free.meeting import ONE, same_dims
 from onereshape.models.free.state import Answer as FreeAnswer
 from onereshape.models.free.view import View as FreeView
+from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused
 from onereshape.models.record import Record
 
@@ -71,7 +72,7 @@ def batch_channelwise(view: BatchView) -> Iterator[BatchAnswer]:
         raise Refused("it normalizes over the batch (training mode)", mixes=True)
     if mark.axis and not view.attribute("spatial", 1):
         raise Refused("it has a scale for each place (spatial=0)")
-    edits: tuple[BatchEdit, ...] = ()
+    edits: tuple[Edit, ...] = ()
     if mark.axis == 1:
         edits = tuple(view.spread(index, mark.at(0)) for index in range(1, 5))
     yield BatchAnswer((mark, *[None] * (len(view.node.outputs) - 1)), edits)

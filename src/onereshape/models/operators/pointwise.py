@@ -10,13 +10,14 @@ from onereshape.dims import Size as BatchDim
 from onereshape.models.batch.answers import along, common_mark, only_first, reshaped_around, shared
 from onereshape.models.batch.folded_work import broadcast as broadcast_work
 from onereshape.models.batch.marks import Mark, marked, times
-from onereshape.models.batch.view import Answer as BatchAnswer, Edit as BatchEdit, View as BatchView
+from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
 from onereshape.models.free.formula import Size
 from onereshape.models.free.grown import Grown, Growing, Inputs, same_axes
 from onereshape.models.free.meeting import Meeting, broadcast, same_dims
 from onereshape.models.free.spans import Spans, combined, span_within
 from onereshape.models.free.state import Answer as FreeAnswer, sizes
 from onereshape.models.free.view import View as FreeView
+from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused
 from onereshape.models.record import Record
 
@@ -28,7 +29,7 @@ def batch_elementwise(view: BatchView) -> Iterator[BatchAnswer]:
     marks = {index: mark.at(mark.axis + rank - view.rank(index)) for index in batched if (mark := view.mark(index))}
     home = common_mark(marks.values(), view)
     others = [index for index in range(len(view.node.inputs)) if view.has(index) and index not in batched]
-    edits: list[BatchEdit] = []
+    edits: list[Edit] = []
     for index in others:
         axis = home.axis - rank + view.rank(index)
         if axis >= 0 and (dim := view.dims(index)[axis]) != 1:

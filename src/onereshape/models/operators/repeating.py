@@ -10,7 +10,7 @@ import onnx_ir as ir
 
 from onereshape.dims import Size as BatchDim
 from onereshape.models.batch.answers import any_place, reshaped_around, sized_mark
-from onereshape.models.batch.builder import Builder
+from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.folded_operators import Use
 from onereshape.models.batch.folded_work import numbers
 from onereshape.models.batch.marks import Mark, marked, times
@@ -69,7 +69,7 @@ def _expand_apart(view: BatchView, mark: Mark, axis: int, copies: int) -> BatchA
     edit = reshaped_around(view, [(0, split)], sides, f"{view.batch} x {copies} at axis {axis}")
     node = view.node
 
-    def apply(build: Builder) -> None:
+    def apply(build: Rewriter) -> None:
         edit.apply(build)
         node.replace_input_with(1, build.vector(wide))
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 import onnx_ir as ir
 
 from onereshape.dims import Size as BatchDim
 from onereshape.models.batch.answers import each_home
-from onereshape.models.batch.builder import Builder, Entry
+from onereshape.models.rewrite import Rewriter, Entry
 from onereshape.models.batch.marks import Mark, homes, marked, times
-from onereshape.models.batch.view import Answer as BatchAnswer, Edit as BatchEdit, View as BatchView
+from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused
 from onereshape.models.operators.reshape_free import free_reshape, grow_reshape
 from onereshape.models.record import Record
@@ -31,7 +31,7 @@ def batch_reshape(view: BatchView) -> Iterator[BatchAnswer]:
     yield from each_home(found, lambda home: BatchAnswer((home,), _rewritten(view, home)), none)
 
 
-def _rewritten(view: BatchView, home: Mark) -> tuple[BatchEdit, ...]:
+def _rewritten(view: BatchView, home: Mark) -> tuple[Edit, ...]:
     """The edit that makes a Reshape put N there; none where it does already."""
     wanted = marked(view.output_dims(), home, view.batch)
     flag = bool(view.attribute("allowzero", 0))
@@ -48,7 +48,7 @@ def _rewritten(view: BatchView, home: Mark) -> tuple[BatchEdit, ...]:
     entries = None if words is not None else _computed(view, wanted)
     node = view.node
 
-    def apply(build: Builder) -> None:
+    def apply(build: Rewriter) -> None:
         if words is not None and view.opset < 5:
             node.attributes["shape"] = ir.AttrInt64s("shape", words)
             return
@@ -64,10 +64,10 @@ def _rewritten(view: BatchView, home: Mark) -> tuple[BatchEdit, ...]:
     edit = view.edit(
         1 if view.opset >= 5 else None, message, "computed" if before is None else str(before), after, apply
     )
-    return (edit._replace(change=replace(edit.change, code=code)),)
+    return (edit.reported(code=code),)
 
 
-def _computed(view: BatchView, wanted: Sequence[BatchDim]) -> Callable[[Builder, ir.Node, ir.Value], list[Entry]]:
+def _computed(view: BatchView, wanted: Sequence[BatchDim]) -> Callable[[Rewriter, ir.Node, ir.Value], list[Entry]]:
     """How to compute a target: a size that nothing computes yet can be inferred, if it is the only one."""
     view.not_empty(wanted)
     live = _live_target(view) or []

@@ -8,9 +8,10 @@ from dataclasses import replace
 from onereshape.models.free.alignment import Axis, readings, size_of
 from onereshape.models.free.formula import Size, exact, product
 from onereshape.models.free.grown import Growing, Inputs
-from onereshape.models.free.state import Answer as FreeAnswer, Edit as FreeEdit, shown, sizes
+from onereshape.models.free.state import Answer as FreeAnswer, shown, sizes
 from onereshape.models.free.view import View as FreeView
-from onereshape.models.free.writer import Writer
+from onereshape.models.rewrite import Rewriter
+from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused
 
 
@@ -127,7 +128,7 @@ def _with_factors(
 
 def _rewritten(
     view: FreeView, data: Sequence[Axis], wanted: Sequence[Size], before: Sequence[Size | None] | None
-) -> tuple[FreeEdit, ...]:
+) -> tuple[Edit, ...]:
     """The edit that makes a Reshape give these dims."""
     words = [_word(view, data, axis, size, before) for axis, size in enumerate(wanted)]
     missing = [axis for axis, word in enumerate(words) if word is None]
@@ -173,22 +174,20 @@ def _word(
     return 0 if copied else None
 
 
-def _edit(
-    view: FreeView, entries: list[Size], wanted: Sequence[Size], before: Sequence[Size | None] | None
-) -> FreeEdit:
+def _edit(view: FreeView, entries: list[Size], wanted: Sequence[Size], before: Sequence[Size | None] | None) -> Edit:
     node, flag = view.node, bool(view.attribute("allowzero", 0))
     code, message = _diagnosis(view, wanted, before)
     if view.opset < 5:
         numbers = [entry for entry in entries if isinstance(entry, int)]
-        return view.with_change(view.set_attribute("shape", message, before or (), numbers), code=code)
+        return view.set_attribute("shape", message, before or (), numbers).reported(code=code)
 
-    def apply(writer: Writer) -> None:
+    def apply(writer: Rewriter) -> None:
         node.replace_input_with(1, writer.vector(entries))
         if flag and 0 in entries:
             node.attributes.pop("allowzero")
 
     change = replace(view.change(view.value(1), message, shown(before), shown(entries)), code=code)
-    return FreeEdit((change,), apply, node, 1, entries=tuple(entries))
+    return Edit((change,), apply, node, 1, entries=tuple(entries))
 
 
 def _diagnosis(view: FreeView, wanted: Sequence[Size], before: Sequence[Size | None] | None) -> tuple[str, str]:

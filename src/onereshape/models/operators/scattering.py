@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onereshape.models.batch.answers import common_mark
-from onereshape.models.batch.builder import Shift
+from onereshape.models.rewrite import Shift
 from onereshape.models.batch.indices import check_counts, free_homes, offset, step_of
 from onereshape.models.batch.marks import Mark
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView

@@ -11,15 +11,16 @@ import onnx_ir as ir
 
 from onereshape.dims import Size as BatchDim
 from onereshape.models.batch.answers import only_first
-from onereshape.models.batch.builder import LAST, Builder
+from onereshape.models.rewrite import LAST, Rewriter
 from onereshape.models.batch.folded_operators import Use
 from onereshape.models.batch.marks import Mark
-from onereshape.models.batch.view import Answer as BatchAnswer, Edit as BatchEdit, View as BatchView
+from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
 from onereshape.models.free.alignment import Axis, size_of
 from onereshape.models.free.formula import Formula, Size, cut
 from onereshape.models.free.grown import Grown, Growing, Inputs
-from onereshape.models.free.state import Answer as FreeAnswer, Edit as FreeEdit, Limit
+from onereshape.models.free.state import Answer as FreeAnswer, Limit
 from onereshape.models.free.view import View as FreeView
+from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused, paired
 from onereshape.models.record import Record
 
@@ -65,7 +66,7 @@ def _whole_end(view: BatchView, mark: Mark, place: int, end: BatchDim | None) ->
     return end if isinstance(end, int) and end >= _ALL else LAST if wide else _ALL
 
 
-def _part(view: BatchView, name: str, index: int, own: Mapping[str, Mapping[int, BatchDim]]) -> tuple[BatchEdit, ...]:
+def _part(view: BatchView, name: str, index: int, own: Mapping[str, Mapping[int, BatchDim]]) -> tuple[Edit, ...]:
     """The edit of one of a Slice's vectors."""
     if view.opset >= 10:
         return view.corrected(index, name, own[name]) if view.has(index) else ()
@@ -76,7 +77,7 @@ def _part(view: BatchView, name: str, index: int, own: Mapping[str, Mapping[int,
     if wanted == before:
         return ()
 
-    def set_attribute(_: Builder) -> None:
+    def set_attribute(_: Rewriter) -> None:
         node.attributes[name] = ir.AttrInt64s(name, wanted)
 
     message = f"{view.state.symbol} is forced to {view.size} by {view.label}: {name} = {before}"
@@ -129,7 +130,7 @@ def _bounds(view: FreeView, name: str, index: int) -> list[Size | None] | None:
 
 def _new_bounds(
     view: FreeView, chosen: Sequence[_Cut], starts: Sequence[Size | None], ends: Sequence[Size | None]
-) -> tuple[FreeEdit, ...]:
+) -> tuple[Edit, ...]:
     edits = []
     for name, index, before, new in (
         ("starts", 1, starts, [way.start for way in chosen]),

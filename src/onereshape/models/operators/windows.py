@@ -9,14 +9,15 @@ import onnx_ir as ir
 
 from onereshape.dims import Size as BatchDim
 from onereshape.models.batch.answers import common_mark, images, node_words, only_first
-from onereshape.models.batch.builder import Builder
+from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.marks import Mark, marked
-from onereshape.models.batch.view import Answer as BatchAnswer, Edit as BatchEdit, View as BatchView
+from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
 from onereshape.models.free.alignment import Axis, size_of
 from onereshape.models.free.formula import Size, cut
 from onereshape.models.free.meeting import ONE, summed
 from onereshape.models.free.state import Answer as FreeAnswer, Dims
 from onereshape.models.free.view import View as FreeView
+from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused
 from onereshape.models.record import Record
 
@@ -50,13 +51,13 @@ def _scanned(view: BatchView) -> Iterator[BatchAnswer]:
         yield BatchAnswer((home,), (_scan(view, apart, marked(view.output_dims(), home, view.batch)),))
 
 
-def _scan(view: BatchView, apart: dict[int, tuple[BatchDim, ...]], output: tuple[BatchDim, ...]) -> BatchEdit:
+def _scan(view: BatchView, apart: dict[int, tuple[BatchDim, ...]], output: tuple[BatchDim, ...]) -> Edit:
     node = view.node
     if not all(view.ours(size) for dims in (output, *apart.values()) for size in dims):
         raise Refused("its weights differ from sample to sample, and its dims are computed at run time")
     view.not_empty(output, *apart.values())
 
-    def apply(build: Builder) -> None:
+    def apply(build: Rewriter) -> None:
         outer = {index: view.value(index) for index in apart}
         inner = {index: _body_value(view, outer[index], build.unused(f"{node.name}/sample")) for index in apart}
         inputs = [inner.get(index, value) for index, value in enumerate(node.inputs)]

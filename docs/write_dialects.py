@@ -32,12 +32,11 @@ def dialects() -> str:
     """The whole page."""
     rows = "".join(_row(row) for row in SPECS)
     types = ""
-    known: set[str] = set()
+    known: dict[tuple[str, str], set[str]] = {}
     for row in SPECS:
-        if row.dialect != "onnx":
-            known = set()
-        added = [name for name in row.data_types if name not in known]
-        known |= set(row.data_types)
+        before = known.setdefault((row.dialect, row.operator), set())
+        added = [name for name in row.data_types if name not in before]
+        before |= set(row.data_types)
         types += f"| {row} | {' '.join(added) or '(the same)'} |\n"
     return HEAD + rows + MIDDLE + types
 

@@ -11,6 +11,7 @@ from onnx import numpy_helper
 from onereshape.models.certificates.certificate import Certificate
 from onereshape.models.certificates.certify import certify
 from onereshape.models.certificates.compare import Carried
+from onereshape.models.certificates.comparison import Comparison
 from onereshape.models.certificates.drawn_runs import run_drawn
 from tests.models import model
 
@@ -25,16 +26,17 @@ def built(body: str, **weights: np.ndarray[Any, Any]) -> ir.Model:
     return ir.from_proto(proto)
 
 
-def batch(original: ir.Model, repaired: ir.Model, **asked: Any) -> Certificate:
+def batch(original: ir.Model, repaired: ir.Model, *, base_dir: str = ".", **asked: Any) -> Certificate:
     """What onnxruntime alone says of a batch on axis 0 of x and y, if nothing else is asked."""
-    usual: dict[str, Any] = {"kind": "batch", "size": 1, "outputs": FIRST, "base_dir": "."}
-    return run_drawn(original, repaired, asked.pop("freed", BATCH), **usual | asked).certificate
+    usual: dict[str, Any] = {"kind": "batch", "size": 1, "outputs": FIRST}
+    freed = asked.pop("freed", BATCH)
+    return run_drawn(original, repaired, freed, Comparison(**usual | asked), base_dir=base_dir).certificate
 
 
 def both(original: ir.Model, repaired: ir.Model, **asked: Any) -> Certificate:
     """What onnxruntime and the terms say of it."""
-    usual: dict[str, Any] = {"kind": "batch", "size": 1, "outputs": FIRST, "base_dir": "."}
-    return certify(original, repaired, asked.pop("freed", BATCH), **usual | asked)
+    usual: dict[str, Any] = {"kind": "batch", "size": 1, "outputs": FIRST}
+    return certify(original, repaired, asked.pop("freed", BATCH), Comparison(**usual | asked), base_dir=".")
 
 
 FLAT = "(float[{n}, 3, 4] x) => (float[{n}, 12] y) <int64[2] k = {{{k}, 12}}> {{ y = Reshape(x, k) }}"
@@ -46,11 +48,12 @@ def flat(n: str, k: int) -> ir.Model:
 
 def other(original: ir.Model, repaired: ir.Model, **asked: Any) -> Certificate:
     """What onnxruntime alone says of a dim that is no batch."""
-    usual: dict[str, Any] = {"kind": "other", "size": 1, "outputs": {}, "base_dir": "."}
-    return run_drawn(original, repaired, asked.pop("freed", {"x": {1: "S"}}), **usual | asked).certificate
+    usual: dict[str, Any] = {"kind": "other", "size": 1, "outputs": {}}
+    freed = asked.pop("freed", {"x": {1: "S"}})
+    return run_drawn(original, repaired, freed, Comparison(**usual | asked), base_dir=".").certificate
 
 
 def same(original: ir.Model, repaired: ir.Model, **asked: Any) -> Certificate:
     """What onnxruntime alone says of a model in which nothing was freed."""
-    usual: dict[str, Any] = {"kind": "same", "size": 1, "outputs": {}, "base_dir": "."}
-    return run_drawn(original, repaired, {}, **usual | asked).certificate
+    usual: dict[str, Any] = {"kind": "same", "size": 1, "outputs": {}}
+    return run_drawn(original, repaired, {}, Comparison(**usual | asked), base_dir=".").certificate

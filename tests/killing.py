@@ -37,7 +37,7 @@ from onereshape.formats.model_files import load
 from onereshape.formats.temporary import temporary
 from tests.models import external, model
 
-SLOW = ("convert.opset", "convert.whole", "convert.write_openvino", "models.fix", "conformance.page")
+SLOW = ("convert.opset", "convert.whole", "formats.openvino_plans", "models.fix", "conformance.page")
 """What takes long to import, once for all children."""
 CALLS = {"write", "fsync", "replace", "rename", "flock", "fchmod", "open", "unlink", "close", "flush", "seek", "mkdir"}
 """The names of the calls that are counted."""

@@ -11,6 +11,7 @@ from onereshape.apart.limits import Limits, limited
 from onereshape.models.certificates import term_runs
 from onereshape.models.certificates.certificate import Status
 from onereshape.models.certificates.certify import certify
+from onereshape.models.certificates.comparison import Comparison
 from onereshape.models.certificates.combining import merged, status_of
 from onereshape.models.certificates.term_sizes import other_sizes, usual_sizes
 from onereshape.terms.proof import OutputTerms, Proof, Verdict
@@ -95,7 +96,7 @@ def test_a_gate_in_a_model_in_which_nothing_was_freed() -> None:
     right, wrong = (built(GATE.format(n="1").replace("Neg", op)) for op in ("Neg", "Abs"))
 
     assert same(right, wrong).status == "certified"
-    found = certify(right, wrong, {}, kind="same", size=1, outputs={}, base_dir=".")
+    found = certify(right, wrong, {}, Comparison(), base_dir=".")
     assert (found.status, found.holds) == ("differs", False)
     assert found.reason.startswith("output 'y' is another expression")
 
@@ -222,7 +223,7 @@ def test_sizes_for_models_that_take_no_small_ones() -> None:
 def test_a_model_is_the_same_at_no_samples_too() -> None:
     body = "(float[a, 4] x) => (float[a, 2, 2] y) <int64[3] k = {K, 2, 2}> { y = Reshape(x, k) }"
     copied, inferred = (built(body.replace("K", each)) for each in ("0", "-1"))
-    found = certify(copied, inferred, {}, kind="same", size=1, outputs={}, base_dir=".")
+    found = certify(copied, inferred, {}, Comparison(), base_dir=".")
 
     assert found.status == "proven"
     assert found.proof is not None
@@ -245,7 +246,7 @@ def test_a_witness_that_folded_other_constants(witness: str) -> None:
     body = "(float[1, {s}] x) => (float[1, {s}] y) <float c = {{{c}}}> {{ y = Mul(x, c) }}"
     four, free = (built(body.format(s=s, c="0.1")) for s in (4, "S"))
     nine = built(body.format(s=9, c="0.1" if witness == "right" else "0.10000001"))
-    found = certify(four, free, {"x": {1: "S"}}, kind="other", size=1, outputs={}, base_dir=".", witness=nine)
+    found = certify(four, free, {"x": {1: "S"}}, Comparison("other", witness=nine), base_dir=".")
 
     if witness == "right":
         assert found.status == "proven"
@@ -261,6 +262,6 @@ def test_a_witness_that_folded_other_constants(witness: str) -> None:
 def test_another_expression_at_the_exported_size_is_refused() -> None:
     body = "(float[1, {s}] x) => (float[1, {s}] y) <float c = {{{c}}}> {{ y = Mul(x, c) }}"
     four, free = built(body.format(s=4, c="0.1")), built(body.format(s="S", c="0.10000001"))
-    found = certify(four, free, {"x": {1: "S"}}, kind="other", size=1, outputs={}, base_dir=".")
+    found = certify(four, free, {"x": {1: "S"}}, Comparison("other"), base_dir=".")
 
     assert found.status == "differs"

@@ -12,7 +12,7 @@ import pytest
 import onereshape as orx
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model_files import refreshed
-from onereshape.models.changes import Change
+from onereshape.models.edit import Change
 from onereshape.models.fix import Fixed, plan
 from tests.checking import proto, written
 

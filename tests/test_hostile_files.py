@@ -16,7 +16,8 @@ import pytest
 from onnx import TensorProto, helper
 
 from onereshape.errors import FormatError
-from onereshape.formats.model_files import SUFFIXES, load
+from onereshape.formats.model_files import load
+from onereshape.formats.model_formats import SUFFIXES
 from tests.models import PEAK, external, model, small, write
 from tests.test_onednn_graph import graph, operator
 from tests.test_openvino_ir import by_hand

@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,26 @@ FLOORS = [
     {"convert"},
     {"cli"},
     {"__init__", "__main__"},
+]
+
+MODELS = SOURCE / "models"
+
+# The same inside models/, whose rooms are folders; a file that stands higher than its room is named by itself.
+MODEL_FLOORS = [
+    {"constants", "free.formula", "node_view", "record", "request", "summary", "unneeded", "words"},
+    {"batch.marks", "inference", "search"},
+    {"rewrite"},
+    {"edit"},
+    {"batch"},
+    {"free"},
+    {"operators"},
+    {"batch.search", "free.search"},
+    {"batch.apply", "free.freeing"},
+    {"certificates", "findings", "simpler"},
+    {"pairing"},
+    {"certify", "fix"},
+    {"check", "proof_fields"},
+    {"proof_file"},
 ]
 
 
@@ -67,6 +88,64 @@ def test_imports_point_down(path: Path) -> None:
     assert here in height, f"{here} has no floor"
 
     assert [name for name in imported(path) if name != here and height[name] >= height[here]] == []
+
+
+MODEL_HEIGHT = {name: floor for floor, names in enumerate(MODEL_FLOORS) for name in names}
+
+
+def module(path: Path) -> str:
+    """What a file of models/ is called inside it."""
+    return ".".join(path.relative_to(MODELS).with_suffix("").parts).removesuffix(".__init__")
+
+
+def model_room(name: str) -> str:
+    """The file of models/ that has a floor of its own, or else the room that it is in."""
+    return name if name in MODEL_HEIGHT else name.split(".", maxsplit=1)[0]
+
+
+def run(tree: ast.AST) -> Iterator[ast.AST]:
+    """What is in a tree but for what only a type checker reads."""
+    for node in ast.iter_child_nodes(tree):
+        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+            yield node
+            yield from run(node)
+
+
+def imported_in_models(path: Path) -> set[str]:
+    """The rooms of models/ that a file of it imports, wherever in it."""
+    home = "onereshape.models."
+    names: set[str] = set()
+    for node in run(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith(home):
+            within = f"{node.module}.".removeprefix(home)
+            names |= {f"{within}{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name.removeprefix(home) for alias in node.names if alias.name.startswith(home)}
+    here = {module(each) for each in MODEL_FILES}
+    return {model_room(name if name in here else name.rpartition(".")[0]) for name in names}
+
+
+MODEL_FILES = [path for path in FILES if path.is_relative_to(MODELS) and path != MODELS / "__init__.py"]
+
+
+@pytest.mark.parametrize("path", MODEL_FILES, ids=module)
+def test_imports_point_down_inside_models(path: Path) -> None:
+    here = model_room(module(path))
+    assert here in MODEL_HEIGHT, f"{here} has no floor"
+    others = imported_in_models(path) - {here}
+
+    assert [name for name in others if MODEL_HEIGHT[name] >= MODEL_HEIGHT[here]] == []
+
+
+def test_every_floor_of_models_has_a_room() -> None:
+    assert {model_room(module(path)) for path in MODEL_FILES} == set().union(*MODEL_FLOORS)
+
+
+def test_the_floors_of_models_are_seen() -> None:
+    """A search reads the records, and so stands above them: the floors are no empty list."""
+    assert imported_in_models(MODELS / "batch" / "search.py") >= {"batch", "inference", "node_view", "operators"}
+    assert imported_in_models(MODELS / "fix.py") >= {"batch.search", "batch.apply", "free.freeing", "request"}
+    assert imported_in_models(MODELS / "record.py") == set()
 
 
 def test_the_term_run_stands_alone() -> None:

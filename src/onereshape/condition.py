@@ -141,14 +141,14 @@ def at_least(name: str, least: int) -> Condition:
     return Condition("least", Product(1, (name,)), least)
 
 
-def never_empty(conditions: Iterable[str]) -> set[str]:
+def never_empty(conditions: Iterable[str]) -> frozenset[str]:
     """The names that conditions say to be at least 1; of a user's sentence, all that stands before.
 
     >>> sorted(never_empty([at_least("N", 1), at_least("S", 2), "past + 1 >= 1", "M = 1"]))
     ['N', 'past + 1']
     """
     found = (each.never_empty if isinstance(each, Condition) else _stated(each) for each in conditions)
-    return {name for name in found if name is not None}
+    return frozenset(name for name in found if name is not None)
 
 
 def _stated(sentence: str) -> str | None:

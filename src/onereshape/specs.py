@@ -1,22 +1,27 @@
 """The table of specifications: every Reshape that exists, one row each.
 
-A row holds what the specifications disagree on; nothing else in onereshape asks for a dialect by name.
+A row holds what the specifications disagree on; but for its types, its files and its engines nothing else in onereshape
+asks for a dialect by name.
 The ONNX rows are held against `onnx.defs` by a test, docs/dialects.md is written from this table.
 """
 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from onereshape.errors import ReshapeError
 
 NEWEST_OPSET = 28
 """The newest ONNX opset whose operators were compared with this table."""
 
+Dialect = Literal["onnx", "openvino", "onednn"]
+DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Flag:
     """The attribute that says what a 0 in the target means."""
 
@@ -25,13 +30,21 @@ class Flag:
     """The value under which a 0 copies the dim of data at its index; under the other one it is literal."""
     default: bool | None
     """None: the attribute is required."""
+    values: Mapping[str, int]
+    """Its two values, as people write them."""
+    about: str
+    """Whose it is and what it says, for people."""
+
+    def value(self, *, copies: bool) -> int:
+        """The value under which a 0 copies, or does not."""
+        return next(value for value in self.values.values() if value == (self.copies == copies))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spec:
     """One version of one dialect's Reshape; a row of the table, equal only to itself."""
 
-    dialect: Literal["onnx", "openvino", "onednn"]
+    dialect: Dialect
     operator: str
     version: int
     name: str
@@ -66,8 +79,20 @@ _ONNX_TYPES = {  # what each version adds
     24: "float8e8m0",
     25: "uint2 int2",
 }
-_ALLOWZERO = Flag("allowzero", copies=False, default=False)
-_SPECIAL_ZERO = Flag("special_zero", copies=True, default=None)
+_ALLOWZERO = Flag(
+    "allowzero",
+    copies=False,
+    default=False,
+    values={"0": 0, "1": 1},
+    about="ONNX since 14: with 1 a 0 in the target is a 0, not a copy",
+)
+_SPECIAL_ZERO = Flag(
+    "special_zero",
+    copies=True,
+    default=None,
+    values={"true": True, "false": False},
+    about="OpenVINO and oneDNN, required: with true a 0 in the target copies",
+)
 
 
 def _onnx(version: int) -> Spec:
@@ -122,11 +147,17 @@ SPECS: tuple[Spec, ...] = (
 )
 """Oldest first within a dialect."""
 
+FLAGS = {row.flag.name: row.flag for row in SPECS if row.flag is not None}
+DEFAULT = "onnx"
+"""What is meant where no specification is named: the newest of ONNX."""
+
 _BY_NAME: dict[str, Spec] = {row.name: row for row in SPECS}
 _ONNX = [row for row in SPECS if row.dialect == "onnx"]
 for _opset in range(1, NEWEST_OPSET + 1):
     _BY_NAME[f"onnx-{_opset}"] = next(row for row in reversed(_ONNX) if row.version <= _opset)
-_BY_NAME["onnx"] = _ONNX[-1]
+_BY_NAME[DEFAULT] = _ONNX[-1]
+NAMES = (DEFAULT, f"onnx-1 to onnx-{NEWEST_OPSET}", *(row.name for row in SPECS if row.dialect != "onnx"))
+"""The names of specifications, for people."""
 
 
 def spec(name: str | Spec) -> Spec:
@@ -146,6 +177,18 @@ def spec(name: str | Spec) -> Spec:
             "unknown-spec",
             name=name,
             nearest=f" (did you mean {near[0]!r}?)" if near else "",
-            names=f"onnx, onnx-1 to onnx-{NEWEST_OPSET}, openvino, onednn-reshape, onednn-static, onednn-dynamic",
+            names=", ".join(NAMES),
         )
     return row
+
+
+def opset_of(name: str) -> int | None:
+    """The opset that the name of a specification asks for: the number itself, not the version that is in force there.
+
+    >>> opset_of("onnx-17"), opset_of("onnx"), opset_of("openvino")
+    (17, 25, None)
+    """
+    row = spec(name)
+    if row.dialect != "onnx":
+        return None
+    return int(name.removeprefix("onnx-")) if name != DEFAULT else row.version

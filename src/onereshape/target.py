@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from onereshape.errors import INT64_MAX, ReshapeError
-from onereshape.specs import Spec
+from onereshape.specs import FLAGS, SPECS, Spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +144,7 @@ def read_flag(spec: Spec, attributes: Mapping[str, Any]) -> bool:
     except TypeError:
         number = -1
     if number not in {0, 1}:
-        allowed = "0 or 1" if spec.dialect == "onnx" else "true or false"
-        raise ReshapeError("bad-attribute", attribute=flag.name, value=repr(value), allowed=allowed)
+        raise ReshapeError("bad-attribute", attribute=flag.name, value=repr(value), allowed=" or ".join(flag.values))
     return (number == 1) == flag.copies
 
 
@@ -158,9 +157,11 @@ def _check_names(spec: Spec, attributes: Mapping[str, Any]) -> None:
 
 
 def _hint(spec: Spec, name: str) -> str:
-    if name == "allowzero" and spec.dialect == "onnx":
-        return " (since onnx Reshape-14)"
-    if name in {"allowzero", "special_zero"} and spec.flag is not None:
+    if name in FLAGS:
+        flagged = (row for row in SPECS if row.dialect == spec.dialect and row.flag is FLAGS[name])
+        if (since := next(flagged, None)) is not None:
+            return f" (since {since})"
+    if name in FLAGS and spec.flag is not None:
         return f"; what a 0 means is said by {spec.flag.name!r}, with the opposite value"
     if name == "shape" and spec.target_in == "input":
         return "; its target is an input"

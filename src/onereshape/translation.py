@@ -17,7 +17,7 @@ from onereshape.errors import ReshapeError, TranslateError
 from onereshape.inference import infer, read_list
 from onereshape.operator import Reshape
 from onereshape.shape import Shape
-from onereshape.specs import SPECS, Spec, spec as find_spec
+from onereshape.specs import DEFAULT, SPECS, Spec, spec as find_spec
 from onereshape.target import Copied, read_target
 
 Words = tuple[int, ...]
@@ -182,7 +182,7 @@ class Dims(NamedTuple):
         ('__0', '_0', '__2')
         """
         given = read_list(data, "data")
-        infer(given, None, "onnx")  # refuses what is no dim
+        infer(given, None, DEFAULT)  # refuses what is no dim
         sizes = [read_dim(dim, "data", axis, 0) for axis, dim in enumerate(given)]
         taken = {name for size in sizes if isinstance(size, Product) for name in size.symbols}
         prefix = "_"
@@ -231,8 +231,7 @@ def _flag(row: Spec, *, copies: bool) -> dict[str, Any]:
     """The attribute that says what a 0 means; left out where it is the default."""
     if row.flag is None or (row.flag.default is not None and (row.flag.default == row.flag.copies) == copies):
         return {}
-    value = row.flag.copies == copies
-    return {row.flag.name: value if row.flag.default is None else int(value)}
+    return {row.flag.name: row.flag.value(copies=copies)}
 
 
 def _worded(row: Spec, words: Words, *, copies: bool) -> Reshape:

@@ -8,13 +8,15 @@ from typing import Any, NamedTuple
 import onnx_ir as ir
 import pytest
 
-from onereshape.models.batch import folded_operators, rules as batch_rules, search
-from onereshape.models.batch.rules import contractions, counting, indexing, layout, pointwise, reshape, spatial
-from onereshape.models.batch.rules.rule import Rule
-from onereshape.models.batch.builder import Builder
+from onereshape.models.batch import answers, counting, folded_operators, indices
+from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.marks import Mark, homes, times
-from onereshape.models.batch.view import Answer, Edit, State, View
+from onereshape.models.batch.view import Answer, State, View
+from onereshape.models.edit import Edit
 from onereshape.models.inference.integer_values import integer_values
+from onereshape.models.operators import FAMILIES, RECORDS, contractions, images, indexing, layout, repeating, reshape
+from onereshape.models.operators import scattering
+from onereshape.models.search import Search
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 
@@ -38,15 +40,21 @@ def mutant(ops: str) -> Callable[[Patch], Patch]:
     return add
 
 
+def _record(patch: pytest.MonkeyPatch, op: str, **fields: Any) -> None:
+    """Changes the record of an operator."""
+    patch.setitem(RECORDS, op, RECORDS[op]._replace(**fields))
+
+
 def _answers(patch: pytest.MonkeyPatch, op: str, change: Callable[[View, Answer], Answer]) -> None:
     """Changes all answers of an operator's rule."""
-    rule = batch_rules.RULES[op]
+    rule = RECORDS[op].batch
+    assert rule is not None
 
     def changed(view: View) -> Iterator[Answer]:
-        for answer in rule.answers(view):
+        for answer in rule(view):
             yield change(view, answer)
 
-    patch.setitem(batch_rules.RULES, op, Rule(changed, rule.slots, rule.several))
+    _record(patch, op, batch=changed)
 
 
 def _marks(patch: pytest.MonkeyPatch, op: str, change: Callable[[View, Mark], Mark]) -> None:
@@ -89,24 +97,24 @@ def homes_that_forget_what_stands_outside(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("Gather GatherND ScatterND")
 def numbers_moved_without_modulo(patch: pytest.MonkeyPatch) -> None:
-    insert = Builder.insert
+    insert = Rewriter.insert
 
-    def wrong(self: Builder, before: Any, op: str, inputs: Any, attributes: Any = {}) -> ir.Value:  # noqa: B006
+    def wrong(self: Rewriter, before: Any, op: str, inputs: Any, attributes: Any = {}) -> ir.Value:  # noqa: B006
         return inputs[0] if op == "Mod" else insert(self, before, op, inputs, attributes)
 
-    patch.setattr(Builder, "insert", wrong)
+    patch.setattr(Rewriter, "insert", wrong)
 
 
 @mutant("Gather GatherND")
 def numbers_moved_by_a_wrong_step(patch: pytest.MonkeyPatch) -> None:
-    offsets = Builder.offsets
-    patch.setattr(Builder, "offsets", lambda self, _step, home, rank: offsets(self, 1, home, rank))
+    offsets = Rewriter.offsets
+    patch.setattr(Rewriter, "offsets", lambda self, _step, home, rank: offsets(self, 1, home, rank))
 
 
 @mutant("Gather GatherND ScatterND")
 def numbers_not_moved(patch: pytest.MonkeyPatch) -> None:
-    offset = indexing._offset
-    patch.setattr(indexing, "_offset", lambda *given: tuple(map(_nothing, offset(*given))))
+    for module in (indexing, scattering):
+        patch.setattr(module, "offset", lambda *given: tuple(map(_nothing, indices.offset(*given))))
 
 
 @mutant("Where Concat ScatterND GatherElements GatherND MatMul RNN")
@@ -127,27 +135,27 @@ def sizes_as_they_would_be_without_pins(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("Expand")
 def a_vector_of_sizes_counted_from_the_left(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(layout, "_grown", pointwise.sized_mark)
+    patch.setattr(repeating, "_grown", answers.sized_mark)
 
 
 @mutant("Resize")
 def a_roi_that_is_not_looked_at(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(spatial, "_check_crop", lambda *_: None)
+    patch.setattr(images, "_check_crop", lambda *_: None)
 
 
 @mutant("Resize")
 def proportions_that_are_not_looked_at(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(spatial, "_one_factor", lambda *_: 1)
+    patch.setattr(images, "_one_factor", lambda *_: 1)
 
 
 @mutant("Gather")
 def numbers_of_samples_by_any_step(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(indexing, "_count_already", lambda view, index, _: counting.from_zero(view.value(index), view.state))
+    patch.setattr(indices, "_count_already", lambda view, index, _: counting.from_zero(view.value(index), view.state))
 
 
 @mutant("Gather")
 def numbers_of_samples_from_below_zero(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(indexing, "from_zero", lambda *_: True)
+    patch.setattr(indices, "from_zero", lambda *_: True)
 
 
 @mutant("Concat GatherElements LSTM GridSample")
@@ -158,12 +166,12 @@ def nothing_spread(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("Add Concat")
 def spread_with_outer_and_inner_swapped(patch: pytest.MonkeyPatch) -> None:
-    spread = Builder.spread
+    spread = Rewriter.spread
 
-    def wrong(self: Builder, value: ir.Value, dims: Any, mark: Mark) -> ir.Value:
+    def wrong(self: Rewriter, value: ir.Value, dims: Any, mark: Mark) -> ir.Value:
         return spread(self, value, dims, mark._replace(outer=mark.inner, inner=mark.outer))
 
-    patch.setattr(Builder, "spread", wrong)
+    patch.setattr(Rewriter, "spread", wrong)
 
 
 @mutant("Tile")
@@ -208,19 +216,20 @@ def nothing_pinned(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("Add Mul")
 def common_mark_without_factors(patch: pytest.MonkeyPatch) -> None:
-    common = pointwise.common_mark
+    common = answers.common_mark
 
     def wrong(marks: Any, view: View) -> Mark:
         found = list(marks)
         return found[0] if len({mark.axis for mark in found}) == 1 else common(found, view)
 
-    for module in (pointwise, contractions, layout, indexing, spatial):
-        patch.setattr(module, "common_mark", wrong)
+    for module in FAMILIES:
+        if hasattr(module, "common_mark"):
+            patch.setattr(module, "common_mark", wrong)
 
 
 @mutant("Range Expand ConstantOfShape")
 def undoing_without_clearing(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(search._Search, "_undo", lambda self: self.steps.pop())
+    patch.setattr(Search, "_undo", lambda self: self.steps.pop())
 
 
 @mutant("Add Mul Einsum")
@@ -252,9 +261,9 @@ def reduction_that_keeps_all_axes(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("Softmax LogSoftmax Hardmax")
 def softmax_of_old_opsets_along_one_axis(patch: pytest.MonkeyPatch) -> None:
-    axes = pointwise.along(lambda view, rank: {view.axis(rank, -1)}, "sum")
+    axes = answers.along(lambda view, rank: {view.axis(rank, -1)}, "sum")
     for op in ("Softmax", "LogSoftmax", "Hardmax"):
-        patch.setitem(batch_rules.RULES, op, Rule(axes))
+        _record(patch, op, batch=axes)
 
 
 @mutant("Expand")
@@ -269,7 +278,7 @@ def flatten_that_forgets_what_stands_outside(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("MatMul Gemm")
 def operands_never_shared(patch: pytest.MonkeyPatch) -> None:
-    wrong = lambda view, index, mark: _nothing(pointwise.shared(view, index, mark))  # noqa: E731
+    wrong = lambda view, index, mark: _nothing(answers.shared(view, index, mark))  # noqa: E731
     patch.setattr(contractions, "shared", wrong)
 
 
@@ -315,10 +324,10 @@ def shared_constants_disturbed(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("Concat GatherElements RNN")
 def new_nodes_in_the_wrong_place(patch: pytest.MonkeyPatch) -> None:
-    def wrong(self: Builder, node: ir.Node) -> None:
+    def wrong(self: Rewriter, node: ir.Node) -> None:
         self.graph.append(node)
 
-    patch.setattr(Builder, "_at_front", wrong)
+    patch.setattr(Rewriter, "_at_front", wrong)
 
 
 @mutant("BatchNormalization InstanceNormalization")
@@ -330,14 +339,14 @@ def weights_of_channels_not_repeated(patch: pytest.MonkeyPatch) -> None:
 @mutant("MaxPool Size Shape")
 def sizes_given_away_as_outputs(patch: pytest.MonkeyPatch) -> None:
     """Whatever else it takes, an output that grows with N must be marked."""
-    plan = search._Search.run
+    decided = Search.run
 
     def wrong(self: Any) -> Any:
-        found = plan(self)
-        self.state.sized.clear()
+        found = decided(self)
+        self.walk.state.sized.clear()
         return found
 
-    patch.setattr(search._Search, "run", wrong)
+    patch.setattr(Search, "run", wrong)
 
 
 @mutant("Reshape")
@@ -347,7 +356,7 @@ def computed_targets_rewritten_though_they_are_right(patch: pytest.MonkeyPatch) 
 
 @mutant("Split")
 def parts_of_sizes_not_followed(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(search, "_SIZES", search._SIZES - {"Split"})
+    _record(patch, "Split", sizes=False)
 
 
 @mutant("MatMulInteger")

@@ -13,15 +13,17 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from onereshape.errors import FixError
 from onereshape.models.batch.apply import apply_batch
-from onereshape.models.batch.rules import RULES, indexing, layout, reshape
 from onereshape.models.batch.search import batch_plan
 from onereshape.models.batch.marks import homes
+from onereshape.models.operators import RECORDS, indexing, layout, reshape
 from tests.laws.batching_compositions import composition
 from tests.laws.batching_law import TIMES, Engine, Unfit, Verdict, difference, judge
 from tests.laws.batching_mutants import MUTANTS, Mutant
 from tests.laws.batching_sketch import Sketch
 from tests.laws.batching_wild import wild
 from tests.laws.batching_world import WORLD
+
+RULES = {op for op, record in RECORDS.items() if record.batch is not None}
 
 
 def told(case: Sketch, verdict: Verdict) -> str:

@@ -16,8 +16,8 @@ from onnx import helper
 from onnx.numpy_helper import from_array
 
 from onereshape.models.batch import folded_operators
-from onereshape.models.batch.folded_operators import FOLDED
 from onereshape.models.batch.folding import Folding
+from onereshape.models.operators import RECORDS
 from tests.laws import folding_layout, folding_sums, folding_world
 from tests.laws.folding_world import Array, Case
 
@@ -29,6 +29,7 @@ FAMILIES = (
     *(folding_sums.reductions, folding_sums.running, folding_sums.normalized, folding_sums.products),
     *(folding_sums.quantized, folding_sums.places),
 )
+FOLDED = {op for op, record in RECORDS.items() if record.folds}
 MOST = 48
 """Cases of each operator, spread over all that there are; `whole_world` has them all."""
 

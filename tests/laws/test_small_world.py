@@ -85,8 +85,8 @@ MUTANTS = [
     ("semantics", "    if remainder:", "    if remainder > 1:"),
     ("semantics", "divmod(volume, others)", "divmod(volume + others - 1, others)"),
     ("specs", "empty_copy_beside_inferred=True", "empty_copy_beside_inferred=False"),
-    ("specs", 'Flag("special_zero", copies=True', 'Flag("special_zero", copies=False'),
-    ("specs", 'Flag("allowzero", copies=False, default=False)', 'Flag("allowzero", copies=False, default=True)'),
+    ("specs", '"special_zero",\n    copies=True', '"special_zero",\n    copies=False'),
+    ("specs", "default=False,\n    values", "default=True,\n    values"),
     ("specs", "_ALLOWZERO if version >= 14", "_ALLOWZERO if version > 14"),
 ]
 

@@ -194,7 +194,7 @@ def test_all_pairs_of_the_thirteen() -> None:
 MUTANTS = [
     ("if not _rules_differ(op.spec, other.spec) or not copied or one.inferred is None:", "if True:"),
     ("    if one.entries == two.entries:", "    if True:"),
-    ("value = row.flag.copies == copies", "value = row.flag.copies != copies"),
+    ("row.flag.value(copies=copies)", "row.flag.value(copies=not copies)"),
     ("if row.flag is None and not op.zero_copies:", "if False:"),
     ("all(low >= 1 for low, _ in dims.ranges())", "all(low >= 0 for low, _ in dims.ranges())"),
     ("for inferred in (None, *range(len(output))):", "for inferred in (None,):"),

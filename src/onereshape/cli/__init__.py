@@ -20,8 +20,9 @@ from onereshape.arrays import cpu_copy
 from onereshape.cli import certify, check, conform, convert, fix, infer, run
 from onereshape.cli.quiet import quiet
 from onereshape.cli.signals import Stopped, stopping
-from onereshape.cli.typed import join_negative_shapes
+from onereshape.cli.typed import flag_hint, join_negative_shapes
 from onereshape.errors import ReshapeError
+from onereshape.specs import FLAGS
 from onereshape.text import exact_json, page
 
 _COMMANDS = {
@@ -35,12 +36,8 @@ _COMMANDS = {
 }
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141
-_HINTS = {
-    "missing-attribute": "--special-zero true (a 0 in the target copies) or --special-zero false (a 0 is a 0)",
-}
-"""How to say on the command line what a message asks for in the specifications' words."""
 _ASKING = {"infer", "run"}
-"""The commands that have those options."""
+"""The commands that have the options of a flag."""
 _TRACEBACK = "ONERESHAPE_TRACEBACK"
 """The variable that asks for the traceback of what nobody foresaw."""
 
@@ -113,8 +110,8 @@ def _report(error: ReshapeError, command: str | None, *, as_json: bool) -> None:
         _print(exact_json({"error": error.to_json()}), sys.stdout)
         return
     more = list(getattr(error, "__notes__", ()))
-    if command in _ASKING and error.code in _HINTS:
-        more.append(f"hint    {_HINTS[error.code]}")
+    if command in _ASKING and error.code == "missing-attribute":
+        more.append(f"hint    {flag_hint(FLAGS[error.fields['attribute']])}")
     _print([*f"onereshape: {error}".split("\n"), *(f"  {line}" for line in more)], sys.stderr)
 
 

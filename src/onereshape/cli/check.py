@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import onereshape
 from onereshape.cli.typed import asked_dims
 from onereshape.errors import ReshapeError
+from onereshape.formats.model_formats import typed_formats
 from onereshape.text import Ready
 
 if TYPE_CHECKING:
@@ -35,9 +36,7 @@ _STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan", "place": "b
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser.add_argument(
-        "models", metavar="MODEL", nargs="*", help="an ONNX .onnx, an OpenVINO .xml or a oneDNN graph .json"
-    )
+    parser.add_argument("models", metavar="MODEL", nargs="*", help=typed_formats())
     add_dims(parser)
     parser.add_argument(
         "--format",

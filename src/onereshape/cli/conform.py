@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from onereshape.cli.limits import add_limits, limited_by
 from onereshape.errors import FormatError, ReshapeError
 from onereshape.formats.atomic import replacing_in_turn
+from onereshape.specs import DEFAULT
 from onereshape.text import shown
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--case", metavar="NAME", action="append", default=[], help="put only this case; may be repeated"
     )
     parser.add_argument(
-        "--spec", metavar="NAME", help="what a MODULE:FUNCTION is held against (default: onnx, the newest)"
+        "--spec", metavar="NAME", help=f"what a MODULE:FUNCTION is held against (default: {DEFAULT}, the newest)"
     )
     add_limits(parser)
     parser.add_argument(
@@ -73,7 +74,7 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any], int]:
     from onereshape.conformance.report import as_text  # noqa: PLC0415
     from onereshape.conformance.result import run  # noqa: PLC0415
 
-    engines = find_engines(args.engine, args.spec or "onnx") if args.engine else ENGINES
+    engines = find_engines(args.engine, args.spec or DEFAULT) if args.engine else ENGINES
     cases = find_cases(args.case, CASES) if args.case else CASES
     _check(args, engines)
     shows = sys.stderr is not None and sys.stderr.isatty()

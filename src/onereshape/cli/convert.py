@@ -6,14 +6,17 @@ import argparse
 from typing import Any, NamedTuple
 
 from onereshape.cli.limits import add_limits, limited_by
+from onereshape.cli.typed import spec_names
 from onereshape.convert.extract import extract
 from onereshape.convert.files import check_output, check_weights, write
-from onereshape.convert.plan import attributes_of, opset_of
+from onereshape.convert.whole import whole
 from onereshape.formats.model import Model
 from onereshape.formats.model_files import load
+from onereshape.formats.model_formats import FORMATS, typed_formats
 from onereshape.formats.onnx_sound import blamed
+from onereshape.formats.plan import attributes_of
 from onereshape.operator import Reshape
-from onereshape.specs import NEWEST_OPSET, Spec, spec
+from onereshape.specs import Spec, opset_of, spec
 from onereshape.terms.proof import Proof
 from onereshape.text import shown
 
@@ -36,7 +39,7 @@ refused, and the answer says whether it is proven to be the same.
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser.add_argument("model", metavar="MODEL", help="an ONNX .onnx, an OpenVINO .xml or a oneDNN graph .json")
+    parser.add_argument("model", metavar="MODEL", help=typed_formats())
     parser.add_argument(
         "--node",
         metavar="NAME",
@@ -46,12 +49,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--to",
         metavar="SPEC",
         required=True,
-        help=f"onnx (the newest), onnx-1 to onnx-{NEWEST_OPSET} (the opset that is written), openvino, "
-        "onednn-reshape, onednn-static or onednn-dynamic",
+        help=spec_names("the newest", " (the opset that is written)"),
     )
-    parser.add_argument(
-        "-o", "--output", metavar="OUT", required=True, help=".onnx or .onnxtxt, .xml (with its .bin), or .json"
-    )
+    *others, last = (row.written for row in FORMATS)
+    parser.add_argument("-o", "--output", metavar="OUT", required=True, help=f"{', '.join(others)}, or {last}")
     add_limits(parser)
     parser.add_argument("--json", action="store_true", help="answer, and report errors, as one JSON object on stdout")
 
@@ -103,17 +104,13 @@ def said_of(proof: Proof) -> str:
 
 def _converted(args: argparse.Namespace, model: Model, row: Spec) -> _Converted:
     """Writes the file."""
-    if args.node is None and model.format == row.dialect == "onnx":
+    opset = opset_of(args.to)
+    if args.node is None and model.format == row.dialect and opset is not None:
         from onereshape.convert.opset import change_opset  # noqa: PLC0415 - onnx takes long
 
-        made = change_opset(model, opset_of(args.to) or row.version, args.output)
+        made = change_opset(model, opset, args.output)
         return _Converted([(node.name, node.before, node.after, False) for node in made.changed], made.proof)
-    if args.node is not None:
-        plan = extract(model, args.node, args.to)
-    else:
-        from onereshape.convert.whole import whole  # noqa: PLC0415 - onnx takes long
-
-        plan = whole(model, args.to)
+    plan = whole(model, args.to) if args.node is None else extract(model, args.node, args.to)
     write(plan, args.output)
     return _Converted([(step.name, step.before, step.after, step.assumed) for step in plan.steps])
 

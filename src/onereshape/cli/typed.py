@@ -12,7 +12,7 @@ from typing import Any
 from onereshape.dims import Dim
 from onereshape.dtypes import ELEMENT_TYPES, ElementType, named
 from onereshape.errors import ReshapeError
-from onereshape.specs import NEWEST_OPSET
+from onereshape.specs import DEFAULT, FLAGS, NAMES, Flag
 
 _SHAPE_OPTIONS = {"--data", "--target", "--chunks"}
 _INTEGER = re.compile(r"[+-]?[0-9]+")
@@ -121,6 +121,22 @@ def read_element_type(name: str | None) -> ElementType | None:
     return found
 
 
+def spec_names(newest: str, numbered: str = "") -> str:
+    """The names of specifications in one line, with what is said of the first two."""
+    first, opsets, *others, last = NAMES
+    return f"{first} ({newest}), {opsets}{numbered}, {', '.join(others)} or {last}"
+
+
+def flag_hint(flag: Flag) -> str:
+    """How to say on the command line what a message asks for in the specifications' words."""
+    said = {value == flag.copies: f"{_option(flag)} {word}" for word, value in flag.values.items()}
+    return f"{said[True]} (a 0 in the target copies) or {said[False]} (a 0 is a 0)"
+
+
+def _option(flag: Flag) -> str:
+    return f"--{flag.name.replace('_', '-')}"
+
+
 def add_spec_options(parser: argparse.ArgumentParser) -> None:
     """The options that say which Reshape is meant."""
     parser.add_argument(
@@ -128,34 +144,27 @@ def add_spec_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--spec",
-        default="onnx",
+        default=DEFAULT,
         metavar="NAME",
-        help=f"onnx (the newest, and the default), onnx-1 to onnx-{NEWEST_OPSET}, openvino, "
-        "onednn-reshape, onednn-static or onednn-dynamic",
+        help=spec_names("the newest, and the default"),
     )
-    parser.add_argument("--allowzero", metavar="0|1", help="ONNX since 14: with 1 a 0 in the target is a 0, not a copy")
-    parser.add_argument(
-        "--special-zero", metavar="true|false", help="OpenVINO and oneDNN, required: with true a 0 in the target copies"
-    )
+    for flag in FLAGS.values():
+        parser.add_argument(_option(flag), metavar="|".join(flag.values), help=flag.about)
     parser.add_argument("--json", action="store_true", help="answer, and report errors, as one JSON object on stdout")
 
 
 def read_attributes(args: argparse.Namespace) -> dict[str, Any]:
     """The attributes that were given, by the specifications' names."""
-    attributes: dict[str, Any] = {}
-    if args.allowzero is not None:
-        attributes["allowzero"] = _read_flag("allowzero", args.allowzero, {"0": 0, "1": 1})
-    if args.special_zero is not None:
-        attributes["special_zero"] = _read_flag("special_zero", args.special_zero, {"true": True, "false": False})
-    return attributes
+    typed = {name: getattr(args, name) for name in FLAGS}
+    return {name: _read_flag(FLAGS[name], text) for name, text in typed.items() if text is not None}
 
 
-def _read_flag(attribute: str, text: str, values: dict[str, Any]) -> Any:
+def _read_flag(flag: Flag, text: str) -> int:
     try:
-        return values[text.strip().lower()]
+        return flag.values[text.strip().lower()]
     except KeyError:
-        allowed = " or ".join(values)
-        raise ReshapeError("bad-attribute", attribute=attribute, value=repr(text), allowed=allowed) from None
+        allowed = " or ".join(flag.values)
+        raise ReshapeError("bad-attribute", attribute=flag.name, value=repr(text), allowed=allowed) from None
 
 
 def asked_dims(

@@ -16,10 +16,11 @@ from onereshape.conformance.questions import Answer, Dims, Question, show_dims
 from onereshape.errors import INT64_MAX, ReshapeError
 from onereshape.operator import Reshape
 from onereshape.semantics import resolve
-from onereshape.specs import Spec, spec as find_spec
+from onereshape.specs import SPECS, Spec, spec as find_spec
 
-SPECIFICATIONS = ("onnx-1", "onnx-13", "onnx-24", "openvino", "onednn-reshape", "onednn-static", "onednn-dynamic")
-"""One of each kind; onnx-1 and onnx-13 always copy a 0, and the versions between them differ only in types."""
+_KINDS = ("onnx-1", "onnx-13", "onnx-24")
+"""Of ONNX one of each kind; onnx-1 and onnx-13 always copy a 0, and the versions between them differ only in types."""
+SPECIFICATIONS = tuple(row.name for row in SPECS if row.dialect != "onnx" or row.name in _KINDS)
 
 _MOST_ELEMENTS = 10**6
 """Data with more is put only to engines that infer without any."""
@@ -83,8 +84,7 @@ def question(case: Case, zero: str, spec: str | Spec) -> Question | None:
             return None
         attributes = {}
     else:
-        value = row.flag.copies == (zero == "copied")
-        attributes = {row.flag.name: int(value) if row.dialect == "onnx" else value}
+        attributes = {row.flag.name: row.flag.value(copies=zero == "copied")}
     tensors = (case.data_type, case.shape_type, case.shape_rank)
     return Question(case.data, case.target, row.name, attributes, *tensors)
 

@@ -14,6 +14,7 @@ from onereshape.apart.kept import KEPT, keep
 from onereshape.apart.messages import Arrays, Plain
 from onereshape.conformance.engines import Engine, find_engines
 from onereshape.conformance.questions import Answer, Output, Question, Refused
+from onereshape.specs import DEFAULT
 
 Ask = Callable[[Question], Output]
 _LONGEST = 200
@@ -69,7 +70,7 @@ def _load(engine: Engine) -> Ask:
 def load(told: Plain, _arrays: Arrays) -> tuple[Plain, Arrays]:
     """Imports an engine; an answer says why it cannot be."""
     try:
-        (engine,) = find_engines([told["engine"]], "onnx")
+        (engine,) = find_engines([told["engine"]], DEFAULT)
         return {"number": keep(_load(engine))}, {}
     except Exception as error:  # noqa: BLE001 - whatever an import can raise
         return {"broken": _first_line(f"{type(error).__name__}: {error}")}, {}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 
-from onereshape.convert.plan import Plan, opset_of, planned
+from onereshape.convert.steps import planned
 from onereshape.errors import ReshapeError
 from onereshape.formats.model import Model, ReshapeNode
-from onereshape.specs import spec as find_spec
+from onereshape.formats.plan import Plan
+from onereshape.specs import opset_of, spec as find_spec
 
 _SHOWN = 8
 """Places that a message shows."""

@@ -12,17 +12,18 @@ import onnx
 import onnx_ir as ir
 
 from onereshape.convert.converter import Converter, input_names
-from onereshape.convert.plan import attributes_of, operator_of
+from onereshape.convert.steps import operator_of
 from onereshape.convert.trial import CannotConvertError
 from onereshape.convert.unchanged import schema, spread_types, unchanged
-from onereshape.convert.write_onnx import fresh, ir_version
 from onereshape.dims import Dim
 from onereshape.errors import ReshapeError
 from onereshape.formats.model import Model, ReshapeNode
 from onereshape.formats.model_files import save
 from onereshape.formats.onnx_graphs import nodes, roots
+from onereshape.formats.onnx_plans import fresh, ir_version
 from onereshape.formats.onnx_sound import complaint
 from onereshape.formats.onnx_reshapes import reshapes as find_reshapes
+from onereshape.formats.plan import attributes_of
 from onereshape.models.certificates.term_runs import fresh_seed, same_terms
 from onereshape.models.inference.shapes import shapes_of
 from onereshape.operator import Reshape

@@ -7,11 +7,11 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from onereshape.dims import Dim
 from onereshape.errors import FormatError
-from onereshape.specs import Spec
+from onereshape.specs import Dialect, Spec
 
 LONGEST_TARGET = 65_536
 """More entries than any tensor has dims; a target that claims more is not read."""
@@ -55,7 +55,7 @@ class Model:
     `ir` may be changed in place; `refreshed` of model_files then gives the view of what it has become.
     """
 
-    format: Literal["onnx", "openvino", "onednn"]
+    format: Dialect
     path: str
     reshapes: tuple[ReshapeNode, ...]
     ir: Any = field(repr=False, compare=False)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+
+import onnx_ir as ir
 
 from onereshape.apart.limits import SECONDS, Limits, checked, limited
 from onereshape.condition import never_empty
@@ -14,6 +15,8 @@ from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model import Model
 from onereshape.formats.onnx_sound import blamed
 from onereshape.models.certificates.certificate import Certificate
+from onereshape.models.certificates.compare import Carried
+from onereshape.models.certificates.comparison import Comparison
 from onereshape.models.request import (
     Batch,
     Free,
@@ -78,7 +81,7 @@ class Question:
     batch: Batch = None
     free: Free = None
     conditions: tuple[str, ...] = ()
-    outputs: Mapping[str, Any] | None = None
+    outputs: Mapping[str, Carried | None] | None = None
     """Where each output is said to carry the batch; None: that is found out."""
 
 
@@ -106,13 +109,15 @@ def certified(  # noqa: PLR0913 - see certify
             first.ir,
             twin,
             asked,
+            replace(
+                _comparison(first, twin, asked, question),
+                witness=None if other is None else other.ir,
+                never_empty=never_empty(question.conditions),
+                seed=seed,
+                term_seed=term_seed,
+                progress=progress,
+            ),
             base_dir=str(Path(first.path).parent),
-            witness=None if other is None else other.ir,
-            never_empty=never_empty(question.conditions),
-            seed=seed,
-            term_seed=term_seed,
-            progress=progress,
-            **_kind(first, twin, asked, question),
         )
 
 
@@ -123,16 +128,16 @@ def _onnx(given: Given) -> Model:
     return model
 
 
-def _kind(original: Model, repaired: Any, asked: Asked, question: Question) -> Mapping[str, Any]:
+def _comparison(original: Model, repaired: ir.Model, asked: Asked, question: Question) -> Comparison:
     """What kind of repair it is, and what must be known of it."""
     from onereshape.models.pairing import carried  # noqa: PLC0415 - onnx takes long
 
     if not asked:
-        return {"kind": "same", "size": 1, "outputs": {}}
+        return Comparison()
     if question.free is not None:
-        return {"kind": "other", "size": 1, "outputs": {}}
+        return Comparison("other")
     size = batch_size(original.ir, {name: axis for name, dims in asked.items() for axis in dims})
     places = question.outputs
     if places is None:
         places = carried(original.ir, repaired, asked, size)
-    return {"kind": "batch", "size": size, "outputs": places}
+    return Comparison("batch", size, places)

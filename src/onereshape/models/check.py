@@ -19,7 +19,7 @@ from onereshape.formats.model import Model, ReshapeNode
 from onereshape.formats.model_files import load
 from onereshape.formats.onnx_graphs import nodes as walk, roots
 from onereshape.formats.onnx_sound import blamed
-from onereshape.models.changes import Change, origin_of
+from onereshape.models.edit import Change, origin_of
 from onereshape.models.findings.finding import CODES, SEVERITIES, Finding, Severity
 from onereshape.models.findings.forced import absorbed, forced
 from onereshape.models.request import Batch, Free, requested

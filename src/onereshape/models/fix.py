@@ -18,7 +18,10 @@ from onereshape.formats.model import Model, cause
 from onereshape.formats.model_files import load, refreshed
 from onereshape.formats.onnx_graphs import MOST_UNFOLDED, unfolded
 from onereshape.formats.onnx_sound import blamed
-from onereshape.models.changes import Change
+from onereshape.models.certificates.certificate import Certificate
+from onereshape.models.certificates.compare import Carried
+from onereshape.models.certificates.comparison import Comparison
+from onereshape.models.edit import Change
 from onereshape.models.batch.marks import Mark
 from onereshape.models.request import (
     Batch,
@@ -62,7 +65,7 @@ class _Work:
     changes: tuple[Change, ...]
     apply: Callable[[], None]
     """Rewrites the copy of the model."""
-    certify: Mapping[str, Any]
+    comparison: Comparison
     """What the certificate must know of it."""
     needed: bool
     """Whether anything changes, declared dims included."""
@@ -116,12 +119,12 @@ def fix(  # noqa: PLR0913 - the options of the command
     _prepare(certify and bool(asked))
     fixed = _copy(given, inline=bool(asked))
     changes: list[Change] = []
-    settings: Mapping[str, Any] = {"kind": "same", "size": 1, "outputs": {}}
+    comparison = Comparison()
     conditions: tuple[str, ...] = ()
     needed = False
     if asked:
         work = _decide(fixed, asked, batch=free is None)
-        needed, settings, conditions = work.needed, work.certify, work.conditions
+        needed, comparison, conditions = work.needed, work.comparison, work.conditions
         changes += work.changes
         if needed:
             with blamed(given):
@@ -139,10 +142,11 @@ def fix(  # noqa: PLR0913 - the options of the command
     certificate = None
     if certify:
         other = None if witness is None else load(witness).ir
-        settings = {**settings, "witness": other, "seed": drawn_from, "progress": progress}
-        settings["never_empty"] = never_empty(conditions)
+        asking = replace(
+            comparison, witness=other, never_empty=never_empty(conditions), seed=drawn_from, progress=progress
+        )
         with limited(limit):
-            certificate = _certificate(given, fixed, asked, settings)
+            certificate = _certificate(given, fixed, asked, asking)
         if not certificate.holds and not (unwitnessed and certificate.status == "unwitnessed"):
             code = "unwitnessed" if certificate.status == "unwitnessed" else "not-certified"
             error = FixError(code, why=certificate.reason)
@@ -196,17 +200,15 @@ def _batch(model: Model, asked: Mapping[str, Mapping[int, str]]) -> _Work:
     return _Work(
         found.changes,
         lambda: apply_batch(model.ir, found, axes),
-        {"kind": "batch", "size": size, "outputs": outputs},
+        Comparison("batch", size, outputs),
         bool(found.edits) or any(static_declarations(found)),
         # A model that named its batch may have taken no samples; what is rewritten need not.
         (at_least(symbol, 1),) if found.edits and not all(isinstance(dim, int) for dim in sizes) else (),
     )
 
 
-def _carried(output: str, mark: Mark) -> Any:
+def _carried(output: str, mark: Mark) -> Carried:
     """Where an output carries N, for the certificate."""
-    from onereshape.models.certificates.certify import Carried  # noqa: PLC0415
-
     if not isinstance(mark.outer, int):
         raise FixError("cannot-free", node=output, op="output", why=f"it would carry the batch inside {mark.outer}")
     return Carried(mark.axis, mark.outer, mark.inner if isinstance(mark.inner, int) else None)
@@ -219,7 +221,7 @@ def _free(model: Model, asked: Mapping[str, Mapping[int, str]]) -> _Work:
     return _Work(
         found.changes,
         lambda: apply_free(model.ir, found, asked),
-        {"kind": "other", "size": 1, "outputs": {}, "promised": found.promised},
+        Comparison("other", promised=found.promised),
         needed=bool(found.edits) or bool(found.dims),
         conditions=tuple(dict.fromkeys([*found.conditions, *_not_empty(model, found.changes)])),
     )
@@ -235,9 +237,9 @@ def _not_empty(model: Model, changes: Iterable[Change]) -> list[str]:
 
 
 def _certificate(
-    given: Model, fixed: Model, asked: Mapping[str, Mapping[int, str]], settings: Mapping[str, Any]
-) -> Any:
+    given: Model, fixed: Model, asked: Mapping[str, Mapping[int, str]], comparison: Comparison
+) -> Certificate:
     from onereshape.models.certificates.certify import certify  # noqa: PLC0415 - onnxruntime takes long
 
     with blamed(given):
-        return certify(given.ir, fixed.ir, asked, base_dir=str(Path(given.path).parent), **settings)
+        return certify(given.ir, fixed.ir, asked, comparison, base_dir=str(Path(given.path).parent))

@@ -1,24 +1,128 @@
-"""Record: all that is known of one operator."""
+"""Record: all that is known of one operator, in one place.
+
+The families in `models/operators` write the records; the searches, the growth of tensors and the folding read them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-if TYPE_CHECKING:
+import onnx_ir as ir
+
+if TYPE_CHECKING:  # what the fields hold stands above this floor
+    from onereshape.models.batch.folded_operators import Use
+    from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
     from onereshape.models.facts.asking import Asking, Dims
     from onereshape.models.facts.elements import Array, Holding
+    from onereshape.models.free.grown import Grown, Growing, Inputs
+    from onereshape.models.free.spans import Spans
+    from onereshape.models.free.state import Answer as FreeAnswer, Limit
+    from onereshape.models.free.view import View as FreeView
+    from onereshape.sizes import Size
+
+_ONNX = frozenset({"", "ai.onnx"})
 
 
 class Record(NamedTuple):
-    """All that is known of one operator."""
+    """One operator: its rules, and what it does to the elements that it is given.  What is left out is not known.
+
+    A Transpose moves every element of its input just once, so sizes go through it, and it may be folded::
+
+        "Transpose": Record(
+            batch=batch_transpose,
+            free=free_transpose,
+            grows=grow_transpose,
+            moves=True,
+            keeps=True,
+            carries=True,
+            sizes=True,
+            beside=True,
+            folds=True,
+        )
+
+    A flag that is left off is safe: then nothing is followed through the operator.
+    """
 
     shape: Callable[[Asking], Sequence[Dims | None]] | None = None
-    """The dims of the outputs."""
+    """The dims of the outputs, None for one of which not even the rank is known; what it says holds in every run."""
     elements: Callable[[Holding], Sequence[Array | None]] | None = None
-    """What the outputs hold, where they are small tensors."""
+    """What the outputs hold, where they are small tensors of integers, truth values or floating-point numbers."""
     from_dims: bool = False
     """Whether what it gives follows from the dims of its input alone."""
 
+    # The batch
+
+    batch: Callable[[BatchView], Iterator[BatchAnswer]] | None = None
+    """Where N goes: the answers, the best first; none of them mixes samples."""
+    slots: frozenset[int] = frozenset()
+    """The inputs that hold sizes, which the batch rule reads itself."""
+    several: bool = False
+    """Whether the batch rule can have more than one answer."""
+
+    # Dims other than the batch
+
+    free: Callable[[FreeView], Iterator[FreeAnswer]] | None = None
+    """How the dims of the outputs follow from those of the inputs when some of them are free."""
+    grows: Callable[[Growing], Inputs] | None = None
+    """Which of the inputs must be larger for an axis of the output to be so."""
+    limits: Callable[[Growing, Mapping[int, Grown]], tuple[Limit, ...]] | None = None
+    """How far a copy may grow: its indices, or its slice, must stay within a table."""
+    span: Callable[[Spans, ir.Node, int], Size | None] | None = None
+    """The largest entry of its output, of integers or truth values; one that `moves` has that of its first input."""
+
+    # What it does to elements
+
+    moves: bool = False
+    """Its output holds elements of its first input and no others: moved, copied, left out; the other inputs say how."""
+    picks: bool = False
+    """It moves, and takes the elements by numbers that another input holds."""
+    keeps: bool = False
+    """It moves every element, and each of them just once."""
+    carries: bool = False
+    """Its outputs hold elements of its inputs whatever these are, numbers or formulas.
+
+    Unlike in `moves` they may come from several inputs, and go to several outputs.  A Cast is not among them: it
+    changes what it is given unless that is an integer.
+    """
+    by_place: bool = False
+    """What it does with the numbers of samples depends on how many elements stand on each axis."""
+    sums: bool = False
+    """It adds its inputs, or lays them side by side: beside numbers of samples, any other input adds 0 to them."""
+    indexes: bool = False
+    """Its input 1 may be numbers of samples, by which it looks up."""
+    sizes: bool = False
+    """Sizes are followed through it, as functions of N."""
+    beside: bool = False
+    """It moves sizes, and so too what is not known, so that sizes go on beside it."""
+
+    # Folding
+
+    folds: bool = False
+    """Whether it may be calculated before the model runs: it is held against onnxruntime in all its versions."""
+    work: Callable[[Use], int] | None = None
+    """How much it would make of its inputs, or calculate; None: no more elements than it is given."""
+
+
+NOTHING = Record()
+"""Of an operator that nobody wrote a record for."""
 
 RECORDS: dict[str, Record] = {}
+"""By operator; those of other domains than ONNX's are written `domain::operator`.  `models/operators` fills it."""
+
+
+def record_named(operator: str) -> Record:
+    """The record of an operator."""
+    if not RECORDS:
+        raise RuntimeError("onereshape.models.operators must be imported before a record is asked for")
+    return RECORDS.get(operator, NOTHING)
+
+
+def record_of(node: ir.Node) -> Record:
+    """The record of a node's operator."""
+    return record_named(operator_of(node))
+
+
+def operator_of(node: ir.Node) -> str:
+    """The operator of a node, as it is written in `RECORDS`."""
+    return node.op_type if node.domain in _ONNX else f"{node.domain}::{node.op_type}"

@@ -15,12 +15,12 @@ from onereshape.dims import symbols_of
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model import Model
 from onereshape.formats.model_files import load
+from onereshape.formats.model_formats import format_of
 
 Progress = Callable[[int, int, str], None]
 Batch = bool | Mapping[str, int] | None
 Free = Mapping[str, Mapping[int, str]] | None
 
-_FORMATS = {"openvino": "an OpenVINO IR", "onednn": "a oneDNN graph"}
 _SHOWN = 8
 """Names that a message shows."""
 
@@ -37,7 +37,7 @@ def requested(model: Model, batch: Batch = None, free: Free = None) -> dict[str,
     elif free is not None:
         raise ReshapeError("bad-usage", why="a batch and other dims are freed one after the other, not at once")
     if model.format != "onnx":
-        why = f"dims are freed in ONNX models only, and {model.path} is {_FORMATS[model.format]}"
+        why = f"dims are freed in ONNX models only, and {model.path} is {format_of(model.format).words}"
         raise ReshapeError("unsupported-model", why=why)
     inputs = {value.name or "": value for value in model.ir.graph.inputs if not value.is_initializer()}
     if free is not None:

@@ -1,8 +1,8 @@
-"""The operators that may be folded: calculated on constants before a model runs.
+"""What the operators give that may be folded: calculated on constants before a model runs.
 
-What they give is onnx.reference's answer, or our own where that differs from the specification.  Each of them is held
-against onnxruntime, in all its versions; what is not in the table here is not folded, and where the specification
-leaves an answer open (an integer divided by 0, a number that its type cannot hold) there is none.
+It is onnx.reference's answer, or our own where that differs from the specification.  Each of them is held against
+onnxruntime, in all its versions; what has not `folds` in its record is not folded, and where the specification leaves
+an answer open (an integer divided by 0, a number that its type cannot hold) there is none.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import onnx
 
+from onereshape.models.record import record_named
+
 OLDEST, NEWEST = 7, 25
 """The opsets between which the operators are held against onnxruntime."""
 TYPES = frozenset({"float16", "float32", "float64", "int8", "int32", "int64", "uint8", "uint32", "uint64", "bool"})
@@ -22,20 +24,6 @@ TYPES = frozenset({"float16", "float32", "float64", "int8", "int32", "int64", "u
 
 Array = np.ndarray[Any, Any]
 
-FOLDED = frozenset(
-    (
-        "Abs Acos Acosh Add And ArgMax ArgMin Asin Asinh Atan Atanh BitShift BitwiseAnd BitwiseNot BitwiseOr "
-        "BitwiseXor Cast CastLike Ceil Celu Clip Concat ConstantOfShape Cos Cosh CumSum DepthToSpace "
-        "DequantizeLinear Div Einsum Elu Equal Erf Exp Expand EyeLike Flatten Floor Gather GatherElements "
-        "GatherND Gelu Gemm Greater GreaterOrEqual HardSigmoid HardSwish Hardmax Identity IsInf IsNaN "
-        "LayerNormalization LeakyRelu Less LessOrEqual Log LogSoftmax LpNormalization MatMul Max Mean Min Mish "
-        "Mod Mul Neg NonZero Not OneHot Or PRelu Pad Pow Range Reciprocal ReduceL1 ReduceL2 ReduceLogSum "
-        "ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape Round "
-        "ScatterElements ScatterND Selu Shape Shrink Sigmoid Sign Sin Sinh Size Slice Softmax Softplus Softsign "
-        "SpaceToDepth Split Sqrt Squeeze Sub Sum Tan Tanh ThresholdedRelu Tile TopK Transpose Trilu Unsqueeze "
-        "Where Xor"
-    ).split()
-)
 _BROKEN = (ValueError, TypeError, IndexError, ArithmeticError, RuntimeError)
 """How NumPy and onnx.reference say that a node breaks the rules of its operator, or that they cannot do it."""
 FARTHEST = frozenset({2**31 - 1, 2**63 - 1})
@@ -79,7 +67,7 @@ class Use(NamedTuple):
 def folded(use: Use) -> list[Array]:
     """The outputs of an operator on these arrays; raises Unknown where they are not known."""
     op = use.node.op_type
-    if op not in FOLDED or not _held(op, use.opset):
+    if not record_named(op).folds or not _held(op, use.opset):
         raise Unknown
     if any(array is not None and array.dtype.name not in TYPES for array in use.inputs):
         raise Unknown

@@ -10,9 +10,10 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.dims import Size
-from onereshape.models.batch.folded_operators import FOLDED, Unknown, Use, folded
+from onereshape.models.batch.folded_operators import Unknown, Use, folded
 from onereshape.models.batch.folded_work import work
 from onereshape.models.constants import constant_tensor
+from onereshape.models.record import record_of
 
 MOST_ELEMENTS = 1 << 24
 """Of an array that is folded; nothing that is tiled over a batch is larger."""
@@ -72,7 +73,7 @@ class Folding:
                 if self._found[current] is None:
                     return []
                 continue
-            if node is None or node.domain not in {"", "ai.onnx"} or node.op_type not in FOLDED:
+            if node is None or not record_of(node).folds:
                 return []
             if node in seen:
                 continue

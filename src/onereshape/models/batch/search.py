@@ -16,27 +16,19 @@ import onnx_ir as ir
 
 from onereshape.dims import symbols_of
 from onereshape.errors import FixError
-from onereshape.models.batch.rules import RULES, Rule
-from onereshape.models.batch.rules.counting import counted
-from onereshape.models.changes import Change
+from onereshape.models.batch.counting import counted
+from onereshape.models.edit import Change, Edit
 from onereshape.models.batch.marks import Mark, mentions
 from onereshape.models.inference.shapes import shapes_of, telling
-from onereshape.models.batch.view import Answer, Edit, State, View
+from onereshape.models.batch.view import Answer, State, View
 from onereshape.models.node_view import Refused
-
-_ONNX = frozenset({"", "ai.onnx"})
-_MOVES = frozenset(
-    "Shape Gather Slice Concat Split Squeeze Unsqueeze Reshape Cast Identity Expand Flatten Transpose".split()
-)
-_SIZES = _MOVES | frozenset("Size Add Sub Mul Div Neg Mod Min Max ReduceProd Equal Where ConstantOfShape".split())
-"""Operators through which sizes are followed; those that only move them move too what is not known."""
-_MOST_STEPS_BACK = 20_000
-_MOST_BLAMED = 16
-"""How many of the latest choices are remembered for each value."""
+from onereshape.models.operators import record_of
+from onereshape.models.record import operator_of
+from onereshape.models.search import Search, inside, used
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BatchPlan:
     """The decided graph: where each tensor carries N, and what must be rewritten."""
 
     marks: Mapping[ir.Value, Mark]
@@ -46,10 +38,10 @@ class Plan:
     @property
     def changes(self) -> tuple[Change, ...]:
         """What must be rewritten, as it is reported."""
-        return tuple(edit.change for edit in self.edits)
+        return tuple(change for edit in self.edits for change in edit.changes)
 
 
-def batch_plan(model: ir.Model, freed: Mapping[str, int], symbol: str, size: int) -> Plan:
+def batch_plan(model: ir.Model, freed: Mapping[str, int], symbol: str, size: int) -> BatchPlan:
     """Decides how the batch of size `size`, on these axes of these inputs, goes through the graph; changes nothing."""
     opset = model.graph.opset_imports.get("", model.graph.opset_imports.get("ai.onnx", 1))
     shapes = shapes_of(model, {name: {axis: size} for name, axis in freed.items()})
@@ -64,12 +56,13 @@ def batch_plan(model: ir.Model, freed: Mapping[str, int], symbol: str, size: int
     for name, axis in freed.items():
         state.marks[inputs[name]] = Mark(axis)
     with telling(shapes):
-        plan = _Search(list(model.graph), state).run()
+        decided = Search(list(model.graph), _Walk(state)).run()
     for value in model.graph.outputs:
         if (value in state.sized or value in state.counts) and (maker := value.producer()) is not None:
             why = f"the output {value.name} would give the size of the whole batch"
             raise FixError("cannot-free", node=View(maker, state).label, op=maker.op_type, why=why)
-    return plan
+    edits = [edit for _, answer in decided for edit in answer.edits]
+    return BatchPlan(dict(state.marks), tuple(edits), symbol)
 
 
 def _check_names(graph: ir.Graph, freed: Mapping[str, int], symbol: str) -> None:
@@ -81,127 +74,73 @@ def _check_names(graph: ir.Graph, freed: Mapping[str, int], symbol: str) -> None
         if isinstance(dim, ir.SymbolicDim) and dim.value
     }
     ours = {symbol}.union(*(names.get(place, ()) for place in freed.items()))
-    for (name, axis), used in names.items():
-        if used & ours and freed.get(name or "") != axis:
-            why = f"its axis {axis} is {min(used & ours)} as well, and is not among the axes of the batch"
+    for (name, axis), theirs in names.items():
+        if theirs & ours and freed.get(name or "") != axis:
+            why = f"its axis {axis} is {min(theirs & ours)} as well, and is not among the axes of the batch"
             raise FixError("cannot-free", node=name, op="input", why=why)
 
 
-@dataclass(slots=True)
-class _Step:
-    """A node that is decided, and what is left of its rule's answers."""
+class _Walk:
+    """The marks and the sizes, as they go through a graph."""
 
-    place: int
-    answers: Iterator[Answer]
-    blamed: frozenset[int]
-    """The places of the choices that led to its inputs, and of those that were to blame when later nodes failed."""
-    edits: tuple[Edit, ...] = ()
-    """Those of the answer that was taken."""
+    most_steps_back = 20_000
 
-
-class _Search:
-    """The walk through the graph, with its way back."""
-
-    def __init__(self, nodes: list[ir.Node], state: State) -> None:
-        self.nodes = nodes
+    def __init__(self, state: State) -> None:
         self.state = state
-        self.steps: list[_Step] = []
-        self.rests_on: dict[ir.Value, frozenset[int]] = {}
-        self.first: tuple[ir.Node, Refused] | None = None
-        """The first refusal: the one that the most natural answers met."""
-        self.back = 0
 
-    def run(self) -> Plan:
-        place = 0
-        while place < len(self.nodes):
-            touched = [value for value in _used(self.nodes[place]) if self._matters(value)]
-            if touched:
-                blamed = frozenset[int]().union(*(self.rests_on.get(value, frozenset()) for value in touched))
-                step = _Step(place, self._answers(self.nodes[place]), blamed)
-                place = self._decide(step)
-            place += 1
-        edits = [edit for step in self.steps for edit in step.edits]
-        return Plan(dict(self.state.marks), tuple(edits), self.state.symbol)
-
-    def _matters(self, value: ir.Value) -> bool:
+    def matters(self, value: ir.Value) -> bool:
+        """Whether a value carries N, or holds sizes that depend on it."""
         return value in self.state.marks or value in self.state.sized
 
-    def _decide(self, step: _Step) -> int:
-        """Takes the next answer of a node, or of the latest choice that is to blame; returns the place decided."""
-        while (answer := self._next(step)) is None:
-            self.back += 1
-            earlier = [each for each in step.blamed if each < step.place]
-            if not earlier or self.back > _MOST_STEPS_BACK:
-                raise self._error()
-            culprit = max(earlier)
-            blamed = step.blamed
-            while (step := self._undo()).place != culprit:
-                pass
-            step.blamed = _latest(step.blamed | blamed - {culprit})
-        step.edits = answer.edits
-        self.steps.append(step)
-        node = self.nodes[step.place]
+    def settle(self, node: ir.Node, answer: Answer) -> None:
+        """Notes the marks and the sizes of the outputs."""
         if answer.counts is not None:
             self.state.counts[node.outputs[0]] = answer.counts
         for value, mark in zip(node.outputs, answer.marks, strict=False):
             if mark is not None:
                 self.state.marks[value] = mark
         self._follow_sizes(node)
-        rule = _rule(node)
-        chosen = _latest(step.blamed | {step.place}) if rule is not None and rule.several else step.blamed
+
+    def forget(self, node: ir.Node) -> None:
+        """Forgets them."""
         for value in node.outputs:
-            if self._matters(value):
-                self.rests_on[value] = chosen
-        return step.place
-
-    def _next(self, step: _Step) -> Answer | None:
-        try:
-            return next(step.answers, None)
-        except Refused as refused:
-            if self.first is None or refused.final:
-                self.first = (self.nodes[step.place], refused)
-            if refused.final:
-                raise self._error() from None
-            return None
-
-    def _undo(self) -> _Step:
-        """Forgets the latest decision."""
-        step = self.steps.pop()
-        for value in self.nodes[step.place].outputs:
             self.state.marks.pop(value, None)
             self.state.sized.pop(value, None)
             self.state.counts.pop(value, None)
-            self.rests_on.pop(value, None)
-        return step
 
-    def _error(self) -> FixError:
-        node, refused = self.first or (self.nodes[0], Refused("no rule has an answer"))
+    def chooses(self, node: ir.Node, _answer: Answer) -> bool:
+        """Whether the rule of the node has several answers."""
+        return record_of(node).several
+
+    def error(self, node: ir.Node, refused: Refused | None) -> FixError:
+        """The refusal of a node, in the words of its operator."""
         label = View(node, self.state).label
-        tensor = next((value.name for value in _used(node) if value in self.state.marks), None)
-        if _rule(node) is None and tensor is not None:
-            return FixError("no-batching-rule", node=label, op=_operator(node), tensor=tensor)
-        code = "mixes-samples" if refused.mixes else "cannot-free"
-        return FixError(code, node=label, op=node.op_type, why=refused.why)
+        tensor = next((value.name for value in used(node) if value in self.state.marks), None)
+        if record_of(node).batch is None and tensor is not None:
+            return FixError("no-batching-rule", node=label, op=operator_of(node), tensor=tensor)
+        why = "no rule has an answer" if refused is None else refused.why
+        code = "mixes-samples" if refused is not None and refused.mixes else "cannot-free"
+        return FixError(code, node=label, op=node.op_type, why=why)
 
-    def _answers(self, node: ir.Node) -> Iterator[Answer]:
+    def answers(self, node: ir.Node) -> Iterator[Answer]:
         """The answers of the rule; inputs that hold sizes are pinned where the rule does not expect them."""
-        view, rule = View(node, self.state), _rule(node)
-        batched = any(value in self.state.marks for value in _used(node))
+        view, record = View(node, self.state), record_of(node)
+        batched = any(value in self.state.marks for value in used(node))
         if not batched and self._sizes(node) is not None:
             yield Answer(())
             return
-        if rule is None and (batched or _inside(node) & self.state.sized.keys()):
+        if record.batch is None and (batched or not self.state.sized.keys().isdisjoint(inside(node))):
             raise Refused("a graph inside it reads a size that depends on the batch")
-        slots = frozenset[int]() if rule is None else rule.slots
+        slots = record.slots
         if strange := [view.value(index).name for index in slots if view.mark(index) is not None]:
             raise Refused(f"the sizes in {strange[0]} would differ from sample to sample")
         sized = [index for index in range(len(node.inputs)) if view.sized(index)]
         pins = tuple(view.pin(index) for index in sized if index not in slots)
-        if rule is None or not (batched or slots & set(sized)):
+        if record.batch is None or not (batched or slots & set(sized)):
             yield Answer((), pins)
             return
         counts = counted(view)
-        for answer in rule.answers(view):
+        for answer in record.batch(view):
             if any(mark is not None and 0 in (mark.outer, mark.inner) for mark in answer.marks):
                 raise Refused(f"it would carry {self.state.symbol} on an axis without entries")
             own = counts if answer.counts is None else answer.counts
@@ -213,9 +152,10 @@ class _Search:
         What is not known does not depend on N, or it would have been pinned.  Where nothing may be pinned, since the
         model says what several samples give, sizes go on beside it.
         """
-        if node.op_type not in _SIZES or node.domain not in _ONNX:
+        record = record_of(node)
+        if not record.sizes:
             return None
-        beside = self.state.named and node.op_type in _MOVES
+        beside = self.state.named and record.beside
         found = []
         for output in node.outputs:
             sizes = self.state.live_output(node, output)
@@ -231,33 +171,3 @@ class _Search:
         for output, sizes in zip(node.outputs, self._sizes(node) or (), strict=False):
             if any(mentions(size, self.state.symbol) for size in sizes.flat):
                 self.state.sized[output] = sizes
-
-
-def _latest(places: frozenset[int]) -> frozenset[int]:
-    return places if len(places) <= _MOST_BLAMED else frozenset(sorted(places)[-_MOST_BLAMED:])
-
-
-def _rule(node: ir.Node) -> Rule | None:
-    return RULES.get(_operator(node))
-
-
-def _operator(node: ir.Node) -> str:
-    return node.op_type if node.domain in _ONNX else f"{node.domain}::{node.op_type}"
-
-
-def _used(node: ir.Node) -> set[ir.Value]:
-    """The values that a node reads, in the graphs inside it too."""
-    return {value for value in node.inputs if value is not None} | _inside(node)
-
-
-def _inside(node: ir.Node) -> set[ir.Value]:
-    """The values that the graphs inside a node read."""
-    found: set[ir.Value] = set()
-    for attribute in node.attributes.values():
-        if attribute.type in {ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS}:
-            graphs = [attribute.value] if attribute.type == ir.AttributeType.GRAPH else attribute.value
-            for graph in graphs:
-                for inner in graph.all_nodes():
-                    found.update(value for value in inner.inputs if value is not None)
-                found.update(graph.outputs)
-    return found

@@ -14,8 +14,8 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.dims import Product, Size, parse
-from onereshape.models.batch.builder import Builder, Entry
-from onereshape.models.changes import Change, origin_of
+from onereshape.models.rewrite import Entry, Rewriter
+from onereshape.models.edit import Change, Edit, origin_of
 from onereshape.models.batch.folding import Folding
 from onereshape.models.inference.integer_values import integer_values
 from onereshape.models.batch.marks import Mark, marked, mentions, times
@@ -27,13 +27,6 @@ from onereshape.models.words import constant_words
 Array = np.ndarray[Any, Any]
 _NO_WORD = -2
 """In place of a word that need not be kept."""
-
-
-class Edit(NamedTuple):
-    """One rewriting: what is reported, and what is done."""
-
-    change: Change
-    apply: Callable[[Builder], None]
 
 
 class Answer(NamedTuple):
@@ -172,15 +165,15 @@ class View(NodeView):
 
     # Edits
 
-    def edit(self, index: int | None, message: str, before: str, after: str, apply: Callable[[Builder], None]) -> Edit:
+    def edit(self, index: int | None, message: str, before: str, after: str, apply: Callable[[Rewriter], None]) -> Edit:
         """An edit of one input, or of the node itself."""
         value = self.node.outputs[0] if index is None else self.value(index)
         origin = f"attribute of {self.label}" if index is None else origin_of(value)
         change = Change("baked-dim", self.label, self.node.op_type, value.name or "", origin, message, before, after)
-        return Edit(change, apply)
+        return Edit((change,), apply, self.node, index)
 
     def replace_input(
-        self, index: int, message: str, before: str, after: str, make: Callable[[Builder, ir.Value], ir.Value]
+        self, index: int, message: str, before: str, after: str, make: Callable[[Rewriter, ir.Value], ir.Value]
     ) -> Edit:
         """An edit that puts what is made of an input in its place.
 
@@ -188,7 +181,7 @@ class View(NodeView):
         another: that of planning time may have been pinned since, or reshaped where it was made.
         """
 
-        def apply(build: Builder) -> None:
+        def apply(build: Rewriter) -> None:
             self.node.replace_input_with(index, make(build, self.value(index)))
 
         return self.edit(index, message, before, after, apply)
@@ -295,19 +288,19 @@ class View(NodeView):
         entries = self.entries(index, wanted)
         kind = self.state.dtype(self.value(index))
 
-        def make(build: Builder, now: ir.Value) -> ir.Value:
+        def make(build: Rewriter, now: ir.Value) -> ir.Value:
             return build.typed(build.vector(entries(build, node, now), node), kind, node)
 
         return self.replace_input(index, message, _shown(live), _shown(wanted), make)
 
-    def entries(self, index: int, wanted: Sequence[Size]) -> Callable[[Builder, ir.Node, ir.Value], list[Entry]]:
+    def entries(self, index: int, wanted: Sequence[Size]) -> Callable[[Rewriter, ir.Node, ir.Value], list[Entry]]:
         """How to make a vector of sizes; those that are neither numbers nor multiples of N come from the old one."""
         old = self.live(index)
         for axis, size in enumerate(wanted):
             if not self.ours(size) and (old is None or axis >= len(old) or old[axis] != size):
                 raise Refused(f"the size {size} would have to be computed, and nothing computes it yet")
 
-        def make(build: Builder, node: ir.Node, value: ir.Value) -> list[Entry]:
+        def make(build: Rewriter, node: ir.Node, value: ir.Value) -> list[Entry]:
             found: list[Entry] = []
             for axis, size in enumerate(wanted):
                 if self.ours(size):

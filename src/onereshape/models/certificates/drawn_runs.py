@@ -6,20 +6,18 @@ whatever it is fed get a certificate that says so, and that does not hold.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import onnx_ir as ir
 
 from onereshape.models.certificates.batch_runs import run_batch
 from onereshape.models.certificates.certificate import Certificate
-from onereshape.models.certificates.compare import Carried
+from onereshape.models.certificates.comparison import Comparison
 from onereshape.models.certificates.draw import Undrawable
-from onereshape.models.certificates.other_runs import Promised, run_other
+from onereshape.models.certificates.other_runs import run_other
 from onereshape.models.certificates.suits import fed
 from onereshape.models.certificates.same_runs import run_same
-from onereshape.models.certificates.trial import Freed, Progress, Stop, Trial, certificate, check_interface
+from onereshape.models.certificates.trial import Freed, Stop, Trial, certificate, check_interface
 from onereshape.models.certificates.verdict import verdict
 
 
@@ -31,36 +29,21 @@ class Drawn:
     trial: Trial
 
 
-def run_drawn(  # noqa: PLR0913 - what is asked of a certificate
-    original: ir.Model,
-    repaired: ir.Model,
-    freed: Freed,
-    *,
-    kind: Literal["batch", "other", "same"],
-    size: int,
-    outputs: Mapping[str, Carried | None],
-    base_dir: str,
-    promised: Promised | None = None,
-    witness: ir.Model | None = None,
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> Drawn:
+def run_drawn(original: ir.Model, repaired: ir.Model, freed: Freed, comparison: Comparison, *, base_dir: str) -> Drawn:
     """Runs both models on values drawn to suit the original; a FixError where the engine refuses the original.
 
-    `freed` names the dims as the repaired model declares them, `size` is the original's batch, `outputs` says where
-    each output carries it (None: nowhere), `promised` gives the dims of the outputs at given sizes, `base_dir` is the
-    folder of the external data.
+    `freed` names the dims as the repaired model declares them, `base_dir` is the folder of the external data.
     """
-    batch = kind == "batch"
-    known = outputs if batch else {}
-    trial = Trial(original, repaired, kind, size if batch else 1, known, base_dir, seed, progress)
+    batch = comparison.kind == "batch"
+    size, known = (comparison.size, comparison.outputs) if batch else (1, {})
+    trial = Trial(original, repaired, comparison.kind, size, known, base_dir, comparison.seed, comparison.progress)
     try:
         check_interface(original, repaired, "repaired model")
         _check_free(repaired, freed)
         if batch:
             run_batch(trial, freed)
         elif freed:
-            run_other(trial, freed, promised, witness)
+            run_other(trial, freed, comparison.promised, comparison.witness)
         else:
             run_same(trial)
         status, reason = verdict(trial)

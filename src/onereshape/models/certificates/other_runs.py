@@ -17,6 +17,7 @@ import onnx_ir as ir
 from onereshape.models.certificates.asking import Asked, Question, consult
 from onereshape.models.certificates.certificate import RefusedSize
 from onereshape.models.certificates.compare import CLEARLY
+from onereshape.models.certificates.comparison import Promised
 from onereshape.models.certificates.draw import Manner, draw
 from onereshape.models.certificates.engine import Array, Refusal, Session, folder_of
 from onereshape.models.certificates.extremes import judge, stand_out
@@ -37,8 +38,6 @@ from onereshape.models.certificates.trial import (
     said,
 )
 
-Promised = Callable[[dict[str, int]], dict[str, tuple[int | None, ...]]]
-"""The dims of each output at given sizes, None for one that is not known."""
 
 _DRAWS: Final = 3
 """Values on which the original size is compared."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
-from typing import Literal
 
 import numpy as np
 import onnx_ir as ir
 
 from onereshape.models.certificates.certificate import Certificate, OutputAnswer, RefusedSize, Status
 from onereshape.models.certificates.compare import CLEARLY, FLOATS, Carried, Distance, Meter, comparable, samples
+from onereshape.models.certificates.comparison import Kind, Progress
 from onereshape.models.certificates.engine import Array, Refusal, Session, engine_name, folder_of
 from onereshape.models.certificates.suits import fed
 
@@ -20,7 +20,6 @@ Answers = Mapping[str, Array]
 Sizes = Mapping[str, int]
 Freed = Mapping[str, Mapping[int, str]]
 """Input -> axis -> the name of the dim."""
-Progress = Callable[[int, int, str], None]
 
 
 class Stop(Exception):  # noqa: N818 - an end, good or bad
@@ -38,7 +37,7 @@ class Trial:
 
     original: ir.Model
     repaired: ir.Model
-    kind: Literal["batch", "other", "same"]
+    kind: Kind
     size: int
     outputs: Mapping[str, Carried | None]
     base_dir: str

@@ -13,11 +13,8 @@ from onereshape.errors import INT64_MAX
 from onereshape.models.free.formula import Formula, Size, cut, exact, product
 from onereshape.models.free.state import State, sizes
 from onereshape.models.inference.integer_rules import MOST, Array, Call, array_of, rule_of
+from onereshape.models.record import record_of
 
-_MOVED = frozenset(
-    "Gather Slice Concat Split Squeeze Unsqueeze Reshape Identity Expand Flatten Transpose ConstantOfShape".split()
-)
-"""Operators that only move elements, whatever these are."""
 _INTEGERS = frozenset({ir.DataType.INT64, ir.DataType.INT32})
 
 
@@ -37,7 +34,7 @@ def _found(state: State, node: ir.Node, index: int) -> Array | None:
     arrays = [None if value is None else state.live(value) for value in node.inputs]
     if any(array is None and value is not None for array, value in zip(arrays, node.inputs, strict=True)):
         return None
-    if node.op_type in _MOVED:
+    if record_of(node).carries:
         rule = rule_of(node)
         return None if rule is None else rule(Call(node, arrays, index))
     return _calculated(node, [array for array in arrays if array is not None])

@@ -13,13 +13,12 @@ from collections.abc import Mapping
 import onnx_ir as ir
 
 from onereshape.errors import FixError
-from onereshape.models.additions import needed, remove_unused
+from onereshape.models.edit import apply_edits, declare
 from onereshape.models.batch.folding import Folding
-from onereshape.models.free.formula import Size, symbol
+from onereshape.models.free.formula import symbol
 from onereshape.models.free.plan import FreePlan, FreeSymbol, plan_of
-from onereshape.models.free.search import Search, refuse_suspects
+from onereshape.models.free.search import decide
 from onereshape.models.free.state import State
-from onereshape.models.free.writer import Writer
 from onereshape.models.inference.shapes import shapes_of, telling
 
 Freed = Mapping[str, Mapping[int, str]]
@@ -48,10 +47,8 @@ def free_plan(model: ir.Model, freed: Freed) -> FreePlan:
             dims[axis] = (symbol(called),)
         if axes:
             state.tensors[inputs[name]] = tuple(dims)
-    search = Search(list(graph), state)
     with telling(shapes):
-        edits = search.run()
-        refuse_suspects(graph, search, edits)
+        edits = decide(graph, state)
     return plan_of(graph, state, edits, sources)
 
 
@@ -83,22 +80,10 @@ def _sources(inputs: Mapping[str, ir.Value], freed: Freed) -> dict[str, tuple[st
 
 def apply_free(model: ir.Model, plan: FreePlan, freed: Freed) -> None:
     """Rewrites the model, of which the plan was made, in place."""
-    used = set(needed(model.graph))
     for value, dims in plan.dims.items():
         if value.shape is not None and len(value.shape) == len(dims):
-            value.shape = ir.Shape([_declared(size) for size in dims])
+            declare(value, dict(enumerate(dims)))
+    inputs = {value.name: value for value in model.graph.inputs}
     for name, axes in freed.items():
-        value = next(value for value in model.graph.inputs if value.name == name)
-        if value.shape is not None:
-            shape = list(value.shape)
-            for axis, called in axes.items():
-                shape[axis] = ir.SymbolicDim(called)
-            value.shape = ir.Shape(shape)
-    writer = Writer(model, plan.sources)
-    for edit in plan.edits:
-        edit.apply(writer)
-    remove_unused(model.graph, used | set(writer.added))
-
-
-def _declared(size: Size | None) -> int | ir.SymbolicDim:
-    return size if isinstance(size, int) else ir.SymbolicDim(None if size is None else str(size))
+        declare(inputs[name], axes)
+    apply_edits(model, plan.edits, plan.sources)

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import onnx_ir as ir
 
-from onereshape.models.changes import Change
+from onereshape.models.edit import Change
 from onereshape.models.free.alignment import size_of
 from onereshape.models.free.formula import Size
-from onereshape.models.free.state import Dims, Limit, Make, State, shown
+from onereshape.models.free.state import Dims, Limit, Make, State, shown, sizes
 from onereshape.models.free.view import View
 from onereshape.models.node_view import Refused
 
@@ -72,3 +72,21 @@ class Growing(NamedTuple):
 
 Inputs = tuple[dict[int, Grown], Wanted]
 """The inputs that are others, and the axes of the output that grew though nobody asked."""
+
+
+def moved_axes(growing: Growing, origins: Sequence[int | None]) -> Inputs:
+    """For operators that only move axes: each axis of the output is one of data, or new."""
+    own: dict[int, Size] = {}
+    for axis, size in growing.wanted.items():
+        origin = origins[axis]
+        if origin is None:
+            raise Refused(f"{growing.view.label} makes axis {axis}, which has size 1, where {size} is needed")
+        own[origin] = size
+    grown = growing.input(0, own)
+    own = {place: size for place, size in enumerate(sizes(grown.dims)) if size is not None}
+    further = {place: size for place, size in own.items() if growing.view.move(size)}
+    return {0: grown}, {axis: further[origin] for axis, origin in enumerate(origins) if origin in further}
+
+
+def same_axes(growing: Growing) -> Inputs:
+    return moved_axes(growing, range(growing.view.rank(0)))

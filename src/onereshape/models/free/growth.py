@@ -12,17 +12,17 @@ from typing import Any
 
 import onnx_ir as ir
 
-from onereshape.models.changes import Change, origin_of
+from onereshape.models.edit import Change, Edit, origin_of
 from onereshape.models.free.alignment import Axis, size_of
 from onereshape.models.free.formula import Size
 from onereshape.models.free.grown import Growing, Grown, Wanted
-from onereshape.models.free.growth_rules import RULES, limits_of
 from onereshape.models.free.patterns import Pattern, pattern_of
 from onereshape.models.free.spans import Spans, added_span, span_of
-from onereshape.models.free.state import Dims, Edit, State, shown, sizes
+from onereshape.models.free.state import Dims, State, shown, sizes
 from onereshape.models.free.view import View
-from onereshape.models.free.writer import Writer
+from onereshape.models.rewrite import Rewriter
 from onereshape.models.node_view import Refused
+from onereshape.models.record import record_of
 
 _DEEPEST = 40
 
@@ -34,7 +34,7 @@ def grown_input(view: View, index: int, wanted: Wanted) -> tuple[Edit, Dims]:
     for limit in grown.limits:
         view.state.limit(*limit)
 
-    def apply(writer: Writer) -> None:
+    def apply(writer: Rewriter) -> None:
         node.replace_input_with(index, grown.make(writer, node))
 
     return Edit(grown.changes, apply, node, index, grown.uses, wanted=dict(wanted)), grown.dims
@@ -104,24 +104,25 @@ def _pattern(array: Any, wanted: Wanted) -> tuple[Pattern | None, Wanted]:
 def _copied(state: State, node: ir.Node, wanted: Wanted, label: str, depth: int) -> Grown:
     """The node that makes a tensor, on larger inputs."""
     value = node.outputs[0]
-    rule = RULES.get(node.op_type) if node.domain in {"", "ai.onnx"} else None
+    record = record_of(node)
     dims = state.dims(value) or ()
-    if rule is None or depth > _DEEPEST:
+    if record.grows is None or depth > _DEEPEST:
         axis, size = next(iter(wanted.items()))
         here = sizes(dims)[axis]
         raise Refused(f"{value.name}, made by {node.op_type}, has size {here} at axis {axis}, where {size} is needed")
     growing = Growing(View(node, state), wanted, label, depth, _grow)
-    inputs, more = rule(growing)
+    inputs, more = record.grows(growing)
     whole = {**wanted, **more}
     grown = tuple((whole[place],) if place in whole else own for place, own in enumerate(dims))
     spans = Spans(
         state, {each: inputs[index].span for index, each in enumerate(node.inputs) if index in inputs and each}
     )
     span = inputs[1].span if node.op_type == "Range" else added_span(spans, node)
-    limits = (*(limit for each in inputs.values() for limit in each.limits), *limits_of(growing, inputs))
+    own = () if record.limits is None else record.limits(growing, inputs)
+    limits = (*(limit for each in inputs.values() for limit in each.limits), *own)
     key = ("grown", value, tuple(sorted(whole.items(), key=str)))
 
-    def make(writer: Writer, before: ir.Node) -> ir.Value:
+    def make(writer: Rewriter, before: ir.Node) -> ir.Value:
         def copied() -> ir.Value:
             made = {index: each.make(writer, before) for index, each in inputs.items()}
             return writer.copy(node, [made.get(index, each) for index, each in enumerate(node.inputs)], before)

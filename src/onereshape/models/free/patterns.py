@@ -14,7 +14,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.models.free.formula import Size
-from onereshape.models.free.writer import Writer
+from onereshape.models.rewrite import Rewriter
 
 Array = np.ndarray[Any, Any]
 
@@ -26,7 +26,7 @@ class Pattern(NamedTuple):
     """How a constant goes on."""
 
     words: str
-    make: Callable[[Writer], ir.Value]
+    make: Callable[[Rewriter], ir.Value]
     largest: Size | None
     """Its largest entry, of integers."""
 
@@ -101,7 +101,7 @@ def _largest(array: Array, wanted: Mapping[int, Size], steps: Mapping[int, Array
 
 
 def _counted(
-    writer: Writer, array: Array, wanted: Mapping[int, Size], base: Array, steps: Mapping[int, Array]
+    writer: Rewriter, array: Array, wanted: Mapping[int, Size], base: Array, steps: Mapping[int, Array]
 ) -> ir.Value:
 
     def make() -> ir.Value:
@@ -127,11 +127,11 @@ def _no_others(array: Array, wanted: Mapping[int, Size]) -> bool:
     return all(size == 1 or axis in wanted for axis, size in enumerate(array.shape))
 
 
-def _dims(writer: Writer, array: Array, wanted: Mapping[int, Size]) -> ir.Value:
+def _dims(writer: Rewriter, array: Array, wanted: Mapping[int, Size]) -> ir.Value:
     return writer.vector([wanted.get(axis, size) for axis, size in enumerate(array.shape)])
 
 
-def _numbers(writer: Writer, array: Array, size: Size, axis: int) -> ir.Value:
+def _numbers(writer: Rewriter, array: Array, size: Size, axis: int) -> ir.Value:
     """The numbers from 0 on, along one axis, in the type of the constant."""
     kind, rank = ir.DataType.from_numpy(array.dtype), array.ndim
 
@@ -178,7 +178,7 @@ def _is_triangle(matrix: Array, below: Any, above: Any, *, strict: bool) -> bool
     return np.array_equal(np.where(places, below, above), matrix)
 
 
-def _drawn(writer: Writer, array: Array, wanted: Mapping[int, Size], *, strict: bool) -> ir.Value:
+def _drawn(writer: Rewriter, array: Array, wanted: Mapping[int, Size], *, strict: bool) -> ir.Value:
     below, above = _corners(array, wanted)
 
     def make() -> ir.Value:

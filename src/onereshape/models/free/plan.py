@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import onnx_ir as ir
 
-from onereshape.models.changes import Change
+from onereshape.models.edit import Change, Edit
 from onereshape.models.free.formula import Formula, Size
-from onereshape.models.free.state import GROWN, Edit, Limit, State, sizes
+from onereshape.models.free.state import GROWN, Limit, State, sizes
 
 
 @dataclass(frozen=True, slots=True)

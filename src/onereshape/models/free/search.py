@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any
 
@@ -18,117 +17,82 @@ from onereshape.errors import FixError
 from onereshape.models.free.alignment import size_of
 from onereshape.models.free.contents import follow
 from onereshape.models.free.formula import Size, TooLongError
-from onereshape.models.free.rules import RULES
-from onereshape.models.free.state import Answer, Dims, Edit, Rules, State, shown, sizes
+from onereshape.models.free.state import Answer, Dims, State, shown, sizes
+from onereshape.models.edit import Edit
 from onereshape.models.free.view import View
 from onereshape.models.node_view import Refused
+from onereshape.models.operators import record_of
+from onereshape.models.search import Search, has_graphs, used
 
 _ONNX = frozenset({"", "ai.onnx"})
-_MOST_STEPS_BACK = 5_000
-_MOST_BLAMED = 16
 _MOST_EXPLORED = 1_000
 """Nodes that are looked at to see whether another reading fails."""
 
 
-@dataclass(slots=True)
-class _Step:
-    """A node that is decided, and what is left of its rule's answers."""
+class _Walk:
+    """The dims and the sizes that depend on the symbols, as they go through a graph."""
 
-    place: int
-    answers: Iterator[Answer]
-    blamed: frozenset[int]
-    rules: Rules
-    """The conditions before it."""
-    answer: Answer | None = None
+    most_steps_back = 5_000
 
-
-class Search:
-    """The walk through the graph, with its way back."""
-
-    def __init__(self, nodes: list[ir.Node], state: State) -> None:
-        self.nodes = nodes
+    def __init__(self, state: State) -> None:
         self.state = state
-        self.steps: list[_Step] = []
-        self.rests_on: dict[ir.Value, frozenset[int]] = {}
-        self.first: tuple[ir.Node, Refused] | None = None
-        """The first refusal: the one that the most natural readings met."""
-        self.back = 0
-        self.places = {node: place for place, node in enumerate(nodes)}
+        self.matters = state.matters
 
-    def run(self) -> list[Edit]:
-        place = 0
-        while place < len(self.nodes):
-            touched = [value for value in _used(self.nodes[place]) if self.state.matters(value)]
-            if touched:
-                blamed = frozenset[int]().union(*(self.rests_on.get(value, frozenset()) for value in touched))
-                answers = _answers(View(self.nodes[place], self.state))
-                place = self._decide(_Step(place, answers, blamed, self.state.rules))
-            place += 1
-        for step in self.steps:
-            if step.answer is not None and not step.answer.alone:
-                self._refuse_doubt(step)
-        return [edit for step in self.steps if step.answer is not None for edit in step.answer.edits]
+    def answers(self, node: ir.Node) -> Iterator[Answer]:
+        """The readings of a node, each under the conditions that were there before it."""
+        before = self.state.rules
+        for answer in _answers(View(node, self.state)):
+            yield answer
+            self.state.rules = before
 
-    def _decide(self, step: _Step) -> int:
-        while (answer := self._next(step)) is None:
-            self.back += 1
-            earlier = [each for each in step.blamed if each < step.place]
-            if not earlier or self.back > _MOST_STEPS_BACK:
-                raise self._error()
-            culprit, blamed = max(earlier), step.blamed
-            while (step := self._undo()).place != culprit:
-                pass
-            step.blamed = _latest(step.blamed | blamed - {culprit})
-        step.answer = answer
-        self.steps.append(step)
-        node = self.nodes[step.place]
+    def settle(self, node: ir.Node, answer: Answer) -> None:
+        """Notes the dims of the outputs, and what is in them."""
         settle(self.state, node, answer)
-        chosen = step.blamed if answer.alone else _latest(step.blamed | {step.place})
-        for value in node.outputs:
-            if self.state.matters(value):
-                self.rests_on[value] = chosen
-        return step.place
 
-    def _next(self, step: _Step) -> Answer | None:
-        self.state.rules = step.rules
-        node = self.nodes[step.place]
-        try:
-            answer = next(step.answers, None)
-        except Refused as refused:
-            if self.first is None:
-                self.first = (node, refused)
-            return None
-        return answer
-
-    def _undo(self) -> _Step:
-        """Forgets the latest decision."""
-        step = self.steps.pop()
-        node = self.nodes[step.place]
+    def forget(self, node: ir.Node) -> None:
+        """Forgets them."""
         _forget_edits(self.state, node)
         for value in node.outputs:
             self.state.tensors.pop(value, None)
             self.state.contents.pop(value, None)
-            self.rests_on.pop(value, None)
-        self.state.rules = step.rules
-        return step
 
-    def _error(self) -> FixError:
-        node, refused = self.first or (self.nodes[0], Refused("no reading fits"))
-        return _refusal(View(node, self.state), refused.why)
+    def chooses(self, _node: ir.Node, answer: Answer) -> bool:
+        """Whether the node can be read in other ways."""
+        return not answer.alone
 
-    def _refuse_doubt(self, step: _Step) -> None:
-        """Refuses a node that could be read in another way too, with nothing after it that tells which is right."""
-        node, chosen = self.nodes[step.place], step.answer or Answer(())
-        view = View(node, _fork(self.state))
-        for answer in _answers(view):
-            if _meaning(answer) == _meaning(chosen):
-                continue
-            other = _fork(self.state)
-            settle(other, node, answer)
-            explorer = _Explorer(self.nodes, self.places)
-            if explorer.survives(other, _users(node, self.places)):
-                one, two = _told(chosen), _told(answer)
-                raise _refusal(view, f"it can be read as {one} or as {two}, and nothing tells which is right")
+    def error(self, node: ir.Node, refused: Refused | None) -> FixError:
+        """The refusal of a node."""
+        return _refusal(View(node, self.state), "no reading fits" if refused is None else refused.why)
+
+
+Decided = list[tuple[ir.Node, Answer]]
+"""The nodes that the free sizes reach, and how each is read."""
+
+
+def decide(graph: ir.Graph, state: State) -> list[Edit]:
+    """Reads the graph, and says what must be rewritten; refuses what can be read in two ways."""
+    nodes = list(graph)
+    decided = Search(nodes, _Walk(state)).run()
+    places = {node: place for place, node in enumerate(nodes)}
+    for node, answer in decided:
+        if not answer.alone:
+            _refuse_doubt(state, node, answer, _Explorer(nodes, places))
+    edits = [edit for _, answer in decided for edit in answer.edits]
+    _refuse_suspects(graph, state, decided, edits)
+    return edits
+
+
+def _refuse_doubt(state: State, node: ir.Node, chosen: Answer, explorer: _Explorer) -> None:
+    """Refuses a node that could be read in another way too, with nothing after it that tells which is right."""
+    view = View(node, _fork(state))
+    for answer in _answers(view):
+        if _meaning(answer) == _meaning(chosen):
+            continue
+        other = _fork(state)
+        settle(other, node, answer)
+        if explorer.bears(other, node):
+            one, two = _told(chosen), _told(answer)
+            raise _refusal(view, f"it can be read as {one} or as {two}, and nothing tells which is right")
 
 
 def _meaning(answer: Answer) -> tuple[Any, ...]:
@@ -173,11 +137,11 @@ def settle(state: State, node: ir.Node, answer: Answer) -> None:
 def _answers(view: View) -> Iterator[Answer]:
     """The answers of a rule that agree with the original at its size."""
     node, state = view.node, view.state
-    if any(True for _ in _graphs(node)):
+    if has_graphs(node):
         raise Refused("a free size reaches the graphs inside it, which are not followed")
-    rule = RULES.get(node.op_type) if node.domain in _ONNX else None
+    rule = record_of(node).free
     if rule is None:
-        name = next(value.name for value in _used(node) if state.matters(value))
+        name = next(value.name for value in used(node) if value is not None and state.matters(value))
         raise Refused(f"it has no rule for free sizes, and its input {name} has one")
     refused: Refused | None = None
     found = False
@@ -216,9 +180,14 @@ class _Explorer:
     def __init__(self, nodes: list[ir.Node], places: Mapping[ir.Node, int]) -> None:
         self.nodes = nodes
         self.places = places
-        self.left = _MOST_EXPLORED
+        self.left = 0
 
-    def survives(self, state: State, pending: list[int]) -> bool:
+    def bears(self, state: State, node: ir.Node) -> bool:
+        """Whether the nodes after one can live with how it is read."""
+        self.left = _MOST_EXPLORED
+        return self._survives(state, _users(node, self.places))
+
+    def _survives(self, state: State, pending: list[int]) -> bool:
         """Whether no node refuses it, or too many had to be looked at."""
         queue = list(pending)
         while queue:
@@ -231,7 +200,7 @@ class _Explorer:
             node = self.nodes[place]
             view = View(node, state)
             before = [(state.tensors.get(value), value in state.contents) for value in node.outputs]
-            if not any(state.matters(value) for value in _used(node)):
+            if not any(value is not None and state.matters(value) for value in used(node)):
                 settle(state, node, Answer(()))
             else:
                 try:
@@ -249,7 +218,7 @@ class _Explorer:
     def _branch(self, state: State, node: ir.Node, answer: Answer, queue: list[int]) -> bool:
         other = _fork(state)
         settle(other, node, answer)
-        return self.survives(other, sorted({*queue, *_users(node, self.places)}))
+        return self._survives(other, sorted({*queue, *_users(node, self.places)}))
 
 
 def _fork(state: State) -> State:
@@ -263,11 +232,9 @@ def _fork(state: State) -> State:
     return other
 
 
-def refuse_suspects(graph: ir.Graph, search: Search, edits: list[Edit]) -> None:
+def _refuse_suspects(graph: ir.Graph, state: State, decided: Decided, edits: list[Edit]) -> None:
     """Refuses a node that is still used as it is written, though it should not be."""
-    suspects = {
-        search.nodes[step.place]: step.answer.suspect for step in search.steps if step.answer and step.answer.suspect
-    }
+    suspects = {node: answer.suspect for node, answer in decided if answer.suspect}
     if not suspects:
         return
     replaced = {(edit.node, edit.slot): edit.uses for edit in edits}
@@ -279,7 +246,7 @@ def refuse_suspects(graph: ir.Graph, search: Search, edits: list[Edit]) -> None:
             continue
         seen.add(node)
         if node in suspects:
-            raise _refusal(View(node, search.state), suspects[node])
+            raise _refusal(View(node, state), suspects[node])
         for index, value in enumerate(node.inputs):
             if (node, index) in replaced:
                 pending.extend(replaced[node, index])
@@ -291,31 +258,8 @@ def _refusal(view: View, why: str) -> FixError:
     return FixError("cannot-free", node=view.label, op=view.node.op_type, why=why)
 
 
-def _latest(places: frozenset[int]) -> frozenset[int]:
-    return places if len(places) <= _MOST_BLAMED else frozenset(sorted(places)[-_MOST_BLAMED:])
-
-
 def _users(node: ir.Node, places: Mapping[ir.Node, int]) -> list[int]:
     return sorted({places[user] for value in node.outputs for user, _ in value.uses() if user in places})
-
-
-def _used(node: ir.Node) -> set[ir.Value]:
-    """The values that a node reads, in the graphs inside it too."""
-    found = {value for value in node.inputs if value is not None}
-    for graph in _graphs(node):
-        for inner in graph.all_nodes():
-            found.update(value for value in inner.inputs if value is not None)
-        found.update(graph.outputs)
-    return found
-
-
-def _graphs(node: ir.Node) -> Iterator[ir.Graph]:
-    """The graphs inside a node."""
-    for attribute in node.attributes.values():
-        if attribute.type == ir.AttributeType.GRAPH:
-            yield attribute.as_graph()
-        elif attribute.type == ir.AttributeType.GRAPHS:
-            yield from attribute.as_graphs()
 
 
 def _shown(dims: Dims | None) -> str:

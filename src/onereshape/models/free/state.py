@@ -11,17 +11,17 @@ import onnx_ir as ir
 
 from onereshape.dims import parse
 from onereshape.models.free.alignment import Axis, size_of
-from onereshape.models.changes import Change
+from onereshape.models.edit import Edit
 from onereshape.models.batch.folding import Folding
 from onereshape.models.free.formula import Formula, Size, depends, of_product, symbol
-from onereshape.models.free.writer import Writer
+from onereshape.models.rewrite import Rewriter
 from onereshape.models.inference.integer_rules import Array, array_of
 from onereshape.models.inference.integer_values import integer_values
 from onereshape.models.inference.shapes import Shapes
 
 Dims = tuple[Axis | None, ...]
 """The dims of a tensor; None for one that is not known."""
-Make = Callable[[Writer, ir.Node], ir.Value]
+Make = Callable[[Rewriter, ir.Node], ir.Value]
 
 _LARGEST_STEP = 256
 _ALL_STEPS = lcm(*range(1, _LARGEST_STEP + 1))
@@ -31,21 +31,6 @@ _MOST_READ = 4096
 
 GROWN = frozenset({"initializer", "Constant"})
 """What a change names in place of an operator where it is a constant itself that grows."""
-
-
-class Edit(NamedTuple):
-    """One rewriting: what is reported, what is done, and which input of which node is another one then."""
-
-    changes: tuple[Change, ...]
-    apply: Callable[[Writer], None]
-    node: ir.Node
-    slot: int | None
-    uses: tuple[ir.Value, ...] = ()
-    """The values of the original that the new input is made of."""
-    entries: tuple[Size, ...] | None = None
-    """The sizes that the new input holds, where it is a vector of sizes."""
-    wanted: Mapping[int, Size] | None = None
-    """The sizes to which the axes of the input have grown, where it is a larger one."""
 
 
 class Answer(NamedTuple):

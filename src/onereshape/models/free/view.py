@@ -7,17 +7,21 @@ changes nothing but what is known of the sizes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+<<<<<<< HEAD
 from dataclasses import replace
+=======
+from dataclasses import dataclass
+>>>>>>> main
 from typing import Any
 
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.changes import Change, origin_of
+from onereshape.models.edit import Change, Edit, origin_of
 from onereshape.models.free.alignment import Axis
 from onereshape.models.free.formula import Formula, Size
-from onereshape.models.free.state import Dims, Edit, Make, State, shown
-from onereshape.models.free.writer import Writer
+from onereshape.models.free.state import Dims, Make, State, shown
+from onereshape.models.rewrite import Rewriter
 from onereshape.models.node_view import NodeView, Ranked, Refused
 
 
@@ -95,7 +99,7 @@ class View(NodeView):
         """An edit that puts another value in the place of an input."""
         node = self.node
 
-        def apply(writer: Writer) -> None:
+        def apply(writer: Rewriter) -> None:
             node.replace_input_with(index, make(writer, node))
 
         return Edit((self.change(self.value(index), message, before, after),), apply, node, index)
@@ -104,7 +108,7 @@ class View(NodeView):
         """An edit of an attribute that is a list of integers."""
         node = self.node
 
-        def apply(_: Writer) -> None:
+        def apply(_: Rewriter) -> None:
             node.attributes[name] = ir.AttrInt64s(name, list(after))
 
         return Edit((self.change(None, message, str(list(before)), str(list(after))),), apply, node, None)
@@ -140,10 +144,6 @@ class View(NodeView):
     def forced(self, size: Size, what: str, said: Any) -> str:
         """The message for a number that should be a size."""
         return f"{size} is forced to {self.state.then(size)} by {self.label}: {what} = {said}"
-
-    def with_change(self, edit: Edit, **fields: Any) -> Edit:
-        """The same edit, reported otherwise."""
-        return edit._replace(changes=(replace(edit.changes[0], **fields), *edit.changes[1:]))
 
 
 def _known(dims: Dims, value: ir.Value) -> tuple[Axis, ...]:

@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-import numpy as np
 import onnx_ir as ir
 
 from onereshape.dims import Product, Size, show
 from onereshape.formats.model import Model
-from onereshape.formats.onnx_graphs import nodes, roots, subgraphs
-from onereshape.models.changes import Change, origin_of
+from onereshape.formats.onnx_graphs import nodes, roots
+from onereshape.models.edit import Change, origin_of
+from onereshape.models.rewrite import Rewriter
 from onereshape.models.simpler.agreement import Agreement, Step, agreement
 from onereshape.models.simpler.reading import Reader, Reading
+from onereshape.models.unneeded import bury
 from onereshape.models.words import constant_words
 
 _MOST_MOVES = 60_000_000
@@ -62,12 +63,8 @@ class _Work:
     def __init__(self, model: ir.Model) -> None:
         self._model = model
         self._reader = Reader(model)
-        self._names: set[str] | None = None
-        self._count = 0
-        self._targets: dict[tuple[object, tuple[int, ...]], ir.Value] = {}
+        self._rewriter = Rewriter(model)
         self._moves = _MOST_MOVES
-        self._left: list[ir.Value] = []
-        """Values that lost a user."""
         self.stale = False
         """Whether a Reshape is gone that not all sizes allow: the dims after it may tell more now."""
 
@@ -131,7 +128,7 @@ class _Work:
             return None
         before = f"{_entries(inner)}, then {_entries(read)}"
         read.node.replace_input_with(0, inner.data)
-        self._left.append(read.data)
+        self._rewriter.left.append(read.data)
         self.stale = self.stale or self._reader.is_conditional(inner.node)
         if said is not None:
             self._write(read, root, *said)
@@ -191,98 +188,21 @@ class _Work:
         if read.target is None:
             node.attributes["shape"] = ir.AttrInt64s("shape", words)
             return
-        node.replace_input_with(1, self._target(node, root, words))
-        self._left.append(read.target)
+        node.replace_input_with(1, self._rewriter.target(node, root, words))
+        self._rewriter.left.append(read.target)
         if copies or 0 not in words:
             node.attributes.pop("allowzero", None)
         else:
             node.attributes["allowzero"] = ir.AttrInt64("allowzero", 1)
 
-    def _target(self, node: ir.Node, root: ir.Graph | ir.Function, words: Sequence[int]) -> ir.Value:
-        """An initializer; where there can be none, a Constant node."""
-        graph, key = node.graph, (node.graph, tuple(words))
-        inside = isinstance(root, ir.Function) or self._model.ir_version < 4 or not isinstance(graph, ir.Graph)
-        if not inside and key in self._targets:
-            return self._targets[key]
-        name = self._unused()
-        tensor = ir.tensor(np.array(words, np.int64), name=name)
-        if inside:
-            domain = "" if "" in root.opset_imports else "ai.onnx"
-            made = ir.Node(domain, "Constant", [], [ir.AttrTensor("value", tensor)], name=name, num_outputs=1)
-            value = made.outputs[0]
-            node.graph.insert_before(node, made)  # type: ignore[union-attr]
-        else:
-            value = self._targets[key] = ir.Value(const_value=tensor)
-        value.name, value.shape, value.type = name, ir.Shape([len(words)]), ir.TensorType(tensor.dtype)
-        if not inside:
-            graph.register_initializer(value)  # type: ignore[union-attr]
-        return value
-
-    def _unused(self) -> str:
-        """A name that nothing in the model has."""
-        if self._names is None:
-            self._names = _all_names(self._model)
-        while (name := f"onereshape/target_{self._count}") in self._names:
-            self._count += 1
-        self._names.add(name)
-        return name
-
     def _reroute(self, node: ir.Node, source: ir.Value) -> bool:
-        """Puts `source` in the place of a node's output and removes the node; an output of a graph keeps its name."""
-        output, graph = node.outputs[0], node.graph
-        self._moves -= sum(len(user.inputs) for user, _ in output.uses())
-        if graph is None or self._moves < 0:
-            return False
-        if output.is_graph_output():
-            maker = source.producer()
-            if maker is None or maker.graph is not graph or source.is_graph_output() or _twice(output, graph):
-                return False
-            output.name, source.name = None, output.name
-            output.replace_all_uses_with(source, replace_graph_outputs=True)
-            source.type, source.shape = output.type or source.type, output.shape or source.shape
-        else:
-            output.replace_all_uses_with(source)
-        self._left += [value for value in node.inputs if value is not None]
-        graph.remove(node, safe=True)
-        return True
+        """Puts `source` in the place of a node's output, while there are not too many uses to write again."""
+        self._moves -= sum(len(user.inputs) for user, _ in node.outputs[0].uses())
+        return self._moves >= 0 and self._rewriter.reroute(node, source)
 
     def bury(self) -> None:
-        """Removes what nobody needs any more of all that lost a user."""
-        while self._left:
-            value = self._left.pop()
-            if value.uses() or value.is_graph_output():
-                continue
-            maker = value.producer()
-            if maker is None:
-                if value.is_initializer() and not value.is_graph_input() and value.graph is not None:
-                    value.graph.initializers.pop(value.name or "")
-                continue
-            if maker.graph is not None and _removable(maker, self._model):
-                self._left += [each for each in maker.inputs if each is not None]
-                maker.graph.remove(maker, safe=True)
-
-
-def _removable(node: ir.Node, model: ir.Model) -> bool:
-    """Whether a node does nothing but make outputs that nobody needs."""
-    plain = node.domain in _ONNX and node.op_identifier() not in model.functions and not any(subgraphs(node))
-    return plain and not any(value.uses() or value.is_graph_output() for value in node.outputs)
-
-
-def _twice(value: ir.Value, graph: ir.Graph | ir.Function) -> bool:
-    return sum(output is value for output in graph.outputs) > 1
-
-
-def _all_names(model: ir.Model) -> set[str]:
-    names: set[str] = set()
-    for root, start in roots(model):
-        names.update(value.name or "" for value in root.inputs)
-        names.update(getattr(root, "initializers", {}))
-        for node, _ in nodes(root, start):
-            names.update([node.name or "", *(value.name or "" for value in node.outputs)])
-            for _, graph in subgraphs(node):
-                names.update(value.name or "" for value in graph.inputs)
-                names.update(graph.initializers)
-    return names
+        """Removes what nobody needs any more."""
+        bury(self._model, self._rewriter.left)
 
 
 def _step(read: Reading) -> Step | None:

@@ -1,0 +1,108 @@
+"""The table of model formats: a row for each dialect that has files, and nothing of theirs imported.
+
+Who asks for a format takes its row; nobody else asks which one it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Protocol, cast
+
+from onereshape.formats.model import Model, ReshapeNode
+from onereshape.formats.plan import Plan, Wiring
+from onereshape.specs import Dialect
+
+
+class Files(Protocol):
+    """What the module of a format has: its files as models, and back."""
+
+    def load(self, path: str) -> Model: ...
+    def save(self, model: Model, path: str) -> None: ...
+    def reshapes(self, model: Model) -> tuple[ReshapeNode, ...]: ...
+    def data_files(self, model: Model) -> list[str]: ...
+
+
+class Plans(Protocol):
+    """What the module of its Reshapes alone has: a plan written as a file, and the wiring of a file read."""
+
+    def write(self, plan: Plan, path: str) -> None: ...
+    def wiring(self, model: Model) -> Wiring: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One format of model files."""
+
+    dialect: Dialect
+    words: str
+    """What such a file is called in a message."""
+    typed: str
+    """What may be typed where one is read."""
+    written: str
+    """What may be typed where one is written."""
+    suffixes: tuple[str, ...]
+    beside: tuple[str, ...]
+    """The suffixes of what is written beside a file of Reshapes."""
+    first: bytes
+    """How a file begins that is named otherwise."""
+    module: str
+    """A module of `formats` with the functions of `Files`; the one called DIALECT_plans has those of `Plans`."""
+
+    @property
+    def files(self) -> Files:
+        """The module, imported when it is asked for."""
+        return cast("Files", import_module(f"onereshape.formats.{self.module}"))
+
+    @property
+    def plans(self) -> Plans:
+        """The module, imported when it is asked for."""
+        return cast("Plans", import_module(f"onereshape.formats.{self.dialect}_plans"))
+
+
+FORMATS: tuple[Format, ...] = (
+    Format(
+        dialect="onnx",
+        words="an ONNX model",
+        typed="an ONNX .onnx",
+        written=".onnx or .onnxtxt",
+        suffixes=(".onnx", ".onnx.gz", ".onnxtxt"),
+        beside=(),
+        first=b"\x08",  # the field of its IR version
+        module="onnx_model",
+    ),
+    Format(
+        dialect="openvino",
+        words="an OpenVINO IR",
+        typed="an OpenVINO .xml",
+        written=".xml (with its .bin)",
+        suffixes=(".xml",),
+        beside=(".bin",),
+        first=b"<",
+        module="openvino_ir",
+    ),
+    Format(
+        dialect="onednn",
+        words="a oneDNN graph",
+        typed="a oneDNN graph .json",
+        written=".json",
+        suffixes=(".json",),
+        beside=(),
+        first=b"{",
+        module="onednn_graph",
+    ),
+)
+
+SUFFIXES = tuple(suffix for row in FORMATS for suffix in row.suffixes)
+_BY_DIALECT = {row.dialect: row for row in FORMATS}
+
+
+def format_of(dialect: Dialect) -> Format:
+    """The format of a dialect's files."""
+    return _BY_DIALECT[dialect]
+
+
+def typed_formats() -> str:
+    """What may be typed where a model is read, in one line."""
+    *others, last = (row.typed for row in FORMATS)
+    return f"{', '.join(others)} or {last}"

@@ -1,0 +1,134 @@
+"""What the batch rules of several operators share: the mark of all operands, the edits of one, all homes in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from onereshape.dims import Product, Size
+from onereshape.models.rewrite import Rewriter
+from onereshape.models.batch.marks import Mark, marked, over, times
+from onereshape.models.batch.view import Answer, View
+from onereshape.models.edit import Edit
+from onereshape.models.node_view import Refused
+
+
+def each_home(homes: Iterable[Mark], answer: Callable[[Mark], Answer], none: str) -> Iterator[Answer]:
+    """The answers for all homes that have one; else the refusal of the first, or `none` if there is no home."""
+    refusal, found = Refused(none), False
+    for place, home in enumerate(homes):
+        try:
+            possible = answer(home)
+        except Refused as refused:
+            refusal = refused if place == 0 else refusal
+            continue
+        found = True
+        yield possible
+    if not found:
+        raise refusal
+
+
+def common_mark(marks: Iterable[Mark], view: View) -> Mark:
+    """The one mark of all operands."""
+    found = set(marks)
+    if len(found) == 1:
+        return found.pop()
+    places = " and ".join(
+        sorted(f"axis {mark.axis}" + ("" if mark.bare else f" ({mark.size(view.batch)})") for mark in found)
+    )
+    symbol = view.state.symbol
+    raise Refused(
+        f"its inputs carry {symbol} at different places, {places}, so each sample would meet all others", mixes=True
+    )
+
+
+def only_first(view: View) -> Mark:
+    """The mark of input 0, where no other input may have one."""
+    mark = view.mark(0)
+    strangers = [view.value(index).name for index in view.batched() if index != 0]
+    if mark is None or strangers:
+        raise Refused(f"its input {strangers[0] if strangers else 1} differs from sample to sample")
+    return mark
+
+
+def shared(view: View, index: int, mark: Mark) -> Edit:
+    """An operand that is the same for all samples, where a size of 1 there is enough."""
+    if view.size > 1 and mark.bare and view.dims(index)[mark.axis] == view.size:
+        return view.one_sample(index, mark)
+    return view.spread(index, mark)
+
+
+def reshaped_around(
+    view: View, inputs: list[tuple[int, list[Size]]], output: tuple[Sequence[Size], Sequence[Size]], after: str
+) -> Edit:
+    """The same node between Reshapes: of some inputs to new dims, and of the output from the first dims to the last."""
+    node = view.node
+    targets = [(index, view.sayable(_live(view, index), dims)) for index, dims in inputs]
+    last = view.sayable(*output)
+
+    def apply(build: Rewriter) -> None:
+        for index, target in targets:
+            value = node.inputs[index]
+            if value is not None:
+                node.replace_input_with(index, build.insert(node, "Reshape", [value, build.vector(target)]))
+        build.reshape_output(node, last)
+
+    message = f"{view.label} would meet {view.state.symbol} and another size on one axis"
+    return view.edit(None, message, "one axis", after, apply)
+
+
+def _live(view: View, index: int) -> tuple[Size, ...]:
+    mark, dims = view.mark(index), view.dims(index)
+    return dims if mark is None else marked(dims, mark, view.batch)
+
+
+def along(index_of_axes: Callable[[View, int], set[int]], what: str) -> Callable[[View], Iterator[Answer]]:
+    """A rule for operators that work along some axes of input 0 and keep the shape: N must be on none of them."""
+
+    def answers(view: View) -> Iterator[Answer]:
+        mark = only_first(view)
+        if mark.axis in index_of_axes(view, view.rank(0)):
+            raise Refused(f"its {what} runs along axis {mark.axis}, which is {mark.size(view.batch)}", mixes=True)
+        yield Answer((mark,) * len(view.node.outputs))
+
+    return answers
+
+
+def images(*places: int) -> Callable[[View], Iterator[Answer]]:
+    """A rule for operators that keep these axes of input 0 apart, and have no other tensor per sample."""
+
+    def answers(view: View) -> Iterator[Answer]:
+        mark = only_first(view)
+        if mark.axis not in places:
+            raise Refused(f"it works along axis {mark.axis}, which is {mark.size(view.batch)}", mixes=True)
+        yield Answer((mark,))
+
+    return answers
+
+
+def any_place(home: Mark) -> Iterator[Mark]:
+    """All places that N can have on an axis along which nothing differs."""
+    yield home
+    if isinstance(home.inner, int):
+        for outer in range(2, home.inner + 1):
+            if home.inner % outer == 0:
+                yield Mark(home.axis, outer, home.inner // outer)
+
+
+def sized_mark(view: View, index: int) -> Mark:
+    """The mark of a tensor whose dims an input gives, which depends on N."""
+    live = view.live(index)
+    homes = [
+        axis for axis, size in enumerate(live or ()) if isinstance(size, Product) and view.state.symbol in size.symbols
+    ]
+    if live is None or None in live or len(homes) != 1:
+        raise Refused(f"{view.state.symbol} is in {len(homes)} of its dims")
+    size, one = live[homes[0]], (view.original(index) or live)[homes[0]]
+    inner = None if one is None else over(one, view.size)
+    if inner is None or times(view.batch, inner) != size:
+        raise Refused(f"it makes a dim of {size}, which is no multiple of {view.state.symbol}")
+    return Mark(homes[0], 1, inner)
+
+
+def node_words(view: View) -> str:
+    """The node in a word or two."""
+    return f"{view.node.op_type} of {[str(dim) for dim in view.dims(0)]}".replace("'", "")

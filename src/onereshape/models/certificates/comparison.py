@@ -1,0 +1,39 @@
+"""Comparison: what a certificate is asked of two models, and how they are to be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import onnx_ir as ir
+
+from onereshape.models.certificates.compare import Carried
+
+Kind = Literal["batch", "other", "same"]
+"""What was freed: the batch, other dims, or nothing."""
+Promised = Callable[[dict[str, int]], dict[str, tuple[int | None, ...]]]
+"""The dims of each output at given sizes, None for one that is not known."""
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What is compared with what, and from which seeds."""
+
+    kind: Kind = "same"
+    size: int = 1
+    """The original's batch."""
+    outputs: Mapping[str, Carried | None] = field(default_factory=dict)
+    """Where each output carries the batch; None: nowhere."""
+    promised: Promised | None = None
+    """The dims of the outputs at given sizes."""
+    witness: ir.Model | None = None
+    """A second export, at another size."""
+    never_empty: frozenset[str] = frozenset()
+    """The dims that are stated to be 1 at least."""
+    seed: int = 0
+    """Of the values that onnxruntime is given."""
+    term_seed: int | None = None
+    """Of the terms; None: one that nobody knows beforehand."""
+    progress: Progress | None = None

@@ -1,0 +1,237 @@
+"""Products of matrices, which sum over an axis.  That axis is never N, and a fixed size there forbids a free one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+import numpy as np
+
+from onereshape.models.batch.answers import common_mark, shared
+from onereshape.models.batch.folded_operators import Use
+from onereshape.models.batch.folded_work import STEPS_PER_ELEMENT
+from onereshape.models.batch.marks import Mark
+from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.free.alignment import Axis
+from onereshape.models.free.averages import not_divided
+from onereshape.models.free.grown import Grown, Growing, Inputs
+from onereshape.models.free.meeting import ONE, Meeting, broadcast, summed
+from onereshape.models.free.state import Answer as FreeAnswer, Dims
+from onereshape.models.free.view import View as FreeView
+from onereshape.models.edit import Edit
+from onereshape.models.node_view import Refused, paired
+from onereshape.models.record import Record
+
+
+def _summed(view: BatchView, mark: Mark, axis: int | str) -> Refused:
+    return Refused(f"it sums over axis {axis}, which is {mark.size(view.batch)}", mixes=True)
+
+
+def batch_matmul(view: BatchView) -> Iterator[BatchAnswer]:
+    """Products of the last two axes; those before them broadcast."""
+    first, second = view.mark(0), view.mark(1)
+    if [index for index in view.batched() if index > 1]:
+        raise Refused("its zero points or scales differ from sample to sample")
+    ranks = view.rank(0), view.rank(1)
+    rank = max(*ranks, 2)
+    output = len(view.output_dims())
+    if first is not None and first.axis == ranks[0] - 1:
+        raise _summed(view, first, first.axis)
+    if second is not None and second.axis == max(ranks[1] - 2, 0):
+        raise _summed(view, second, second.axis)
+    # Places counted as if both had the larger rank: row at rank - 2, column at rank - 1.
+    places = [
+        None if mark is None else mark.at(mark.axis + rank - own)
+        for mark, own in zip((first, second), ranks, strict=True)
+    ]
+    home = common_mark([mark for mark in places if mark is not None], view)
+    if first is not None and second is not None and home.axis >= rank - 2:
+        raise Refused("both inputs carry the batch in their matrices", mixes=True)
+    _check_zero_points(view, home, rank)
+    edits: list[Edit] = []
+    if home.axis < rank - 2:
+        for index in (0, 1):
+            axis = home.axis - rank + ranks[index]
+            if view.mark(index) is None and axis >= 0 and ranks[index] > 2 and view.dims(index)[axis] != 1:
+                edits.append(shared(view, index, home.at(axis)))
+    axis = home.axis if output == rank else home.axis - (home.axis == rank - 1)
+    yield BatchAnswer((home.at(axis),), tuple(edits))
+
+
+def _check_zero_points(view: BatchView, home: Mark, rank: int) -> None:
+    """Refuses zero points that would have to be as many as the samples."""
+    for index, place in ((2, rank - 2), (3, rank - 1)):  # zero points, by row and by column
+        if view.has(index) and home.axis == place and any(dim != 1 for dim in view.dims(index)):
+            raise Refused(f"it has a zero point for each entry of axis {home.axis}, which is {home.size(view.batch)}")
+    if home.axis < rank - 2 and any(view.has(index) and view.rank(index) > 1 for index in (2, 3)):
+        raise Refused(f"it has zero points for each matrix, and {home.size(view.batch)} of them")
+
+
+def free_matmul(view: FreeView) -> Iterator[FreeAnswer]:
+    """Products of the last two axes; those before them broadcast."""
+    left, right = view.dims(0), view.dims(1)
+    summed(view, (0, left[-1]), (1, right[-2] if len(right) > 1 else right[0]))
+    not_divided(view, left[-1])
+    rows = left[-2:-1] if len(left) > 1 else ()
+    columns = right[-1:] if len(right) > 1 else ()
+    ranks = {index: len(dims) - 2 for index, dims in enumerate((left, right)) if len(dims) > 2}
+
+    def compute(meeting: Meeting) -> Dims:
+        return (*(broadcast(meeting, ranks) if ranks else ()), *rows, *columns)
+
+    yield Meeting(view).result(compute)
+
+
+def grow_matmul(growing: Growing) -> Inputs:
+    """The rows of the first, and the columns of the second."""
+    view = growing.view
+    rank = len(view.output())
+    found: dict[int, Grown] = {}
+    for axis, size in growing.wanted.items():
+        index = {rank - 2: 0, rank - 1: 1}.get(axis)
+        if index is None or view.rank(0) < 2 or view.rank(1) < 2:
+            raise Refused(f"{view.label} has {view.output()[axis]} matrices at axis {axis}, where {size} is needed")
+        found[index] = growing.exactly(index, {axis - rank + view.rank(index): size})
+    return found, {}
+
+
+def work_matmul(use: Use) -> int:
+    """Matrices, and as many of them as both sides have together."""
+    left, right = (use.given(index).shape for index in range(2))
+    several = prod(np.broadcast_shapes(left[:-2], right[:-2]))
+    steps = several * prod(left[-2:]) * max((1, *right[-2:]))
+    return int(max(prod(left), prod(right), steps // STEPS_PER_ELEMENT))
+
+
+def batch_gemm(view: BatchView) -> Iterator[BatchAnswer]:
+    """A matrix times a matrix, plus a bias that broadcasts."""
+    marks = []
+    for index, (name, free) in enumerate((("transA", 0), ("transB", 1))):
+        mark = view.mark(index)
+        if mark is not None:
+            axis = 1 - free if view.attribute(name, 0) else free
+            if mark.axis != axis:
+                raise _summed(view, mark, mark.axis)
+            marks.append(mark.at(free))
+    if len(marks) == 2:
+        raise Refused("both matrices carry the batch, so each sample would meet all others", mixes=True)
+    bias = view.mark(2)
+    if bias is not None:
+        marks.append(bias.at(bias.axis + 2 - view.rank(2)))
+    home = common_mark(marks, view)
+    if len(view.batched()) == 1 and bias is not None:
+        raise Refused("its bias differs from sample to sample, and its product does not")
+    edits: tuple[Edit, ...] = ()
+    if bias is None and view.has(2):
+        axis = home.axis - 2 + view.rank(2)
+        if axis >= 0 and view.dims(2)[axis] != 1:
+            edits = (shared(view, 2, home.at(axis)),)
+    yield BatchAnswer((home,), edits)
+
+
+def free_gemm(view: FreeView) -> Iterator[FreeAnswer]:
+    """A matrix times a matrix, plus a bias that broadcasts."""
+    left, right = view.dims(0), view.dims(1)
+    rows, inner = left[::-1] if view.attribute("transA", 0) else left
+    other, columns = right[::-1] if view.attribute("transB", 0) else right
+    summed(view, (0, inner), (1, other))
+    axes = {0: (0, int(bool(view.attribute("transA", 0)))), 1: (1, int(not view.attribute("transB", 0)))}
+
+    def compute(meeting: Meeting) -> Dims:
+        own = view.rank(2) if view.has(2) else 0
+        for place in range(own):
+            meeting.meet([axes[place - own + 2], (2, place)])
+        return (rows, columns)
+
+    yield Meeting(view).result(compute)
+
+
+def batch_einsum(view: BatchView) -> Iterator[BatchAnswer]:
+    """By the letters of the equation: N has one letter, and it is in the result."""
+    terms, result = _equation(view)
+    if any(len(terms[index]) != view.rank(index) for index in view.batched()):
+        raise Refused("its equation does not name the dims of its inputs")
+    letters = {terms[index][mark.axis] for index in view.batched() if (mark := view.mark(index))}
+    marks = {mark.at(0) for index in view.batched() if (mark := view.mark(index))}
+    if len(letters) != 1 or len(marks) != 1:
+        raise Refused(
+            "its inputs carry the batch under different letters, so each sample would meet all others", mixes=True
+        )
+    (letter,), (mark,) = letters, marks
+    if letter not in result:
+        raise Refused(f"it sums over {letter}, which is {mark.size(view.batch)}", mixes=True)
+    if any(term.count(letter) > 1 for term in terms) or result.count(letter) > 1:
+        raise Refused(f"it takes a diagonal of {letter}, which is {mark.size(view.batch)}", mixes=True)
+    edits = [
+        shared(view, index, mark.at(term.index(letter)))
+        for index, term in enumerate(terms)
+        if view.mark(index) is None and letter in term
+    ]
+    yield BatchAnswer((mark.at(result.index(letter)),), tuple(edits))
+
+
+def _equation(view: BatchView) -> tuple[list[str], str]:
+    """The letters of each input and of the result; an ellipsis becomes capital Greek letters."""
+    text = str(view.attribute("equation", "")).replace(" ", "")
+    left, arrow, result = text.partition("->")
+    terms = left.split(",")
+    if len(terms) != len(view.node.inputs):
+        raise Refused("its equation does not fit its inputs")
+    hidden = max((view.rank(index) - len(term) + 3 for index, term in enumerate(terms) if "..." in term), default=0)
+    names = [chr(0x391 + place) for place in range(hidden)]
+    for index, term in enumerate(terms):
+        if "..." in term:
+            own = view.rank(index) - len(term) + 3
+            terms[index] = term.replace("...", "".join(names[hidden - own :]))
+    if arrow:
+        return terms, result.replace("...", "".join(names))
+    once = sorted(letter for letter in set(left) - set(",.") if left.count(letter) == 1)
+    return terms, "".join(names) + "".join(once)
+
+
+def free_einsum(view: FreeView) -> Iterator[FreeAnswer]:
+    """By the letters of the equation; a letter has one size."""
+    equation = str(view.attribute("equation")).replace(" ", "")
+    if "." in equation:
+        raise Refused(f"its equation {equation} leaves letters out")
+    terms, arrow, result = equation.partition("->")
+    letters = terms.split(",")
+    if [len(term) for term in letters] != [view.rank(index) for index in range(len(view.node.inputs))]:
+        raise Refused(f"its equation {equation} does not name the dims of its inputs")
+    if set(result) - set(terms):
+        raise Refused(f"its equation {equation} asks for letters that no input has")
+    if not arrow:
+        every = "".join(letters)
+        result = "".join(sorted(letter for letter in set(every) if every.count(letter) == 1))
+    found: dict[str, tuple[int, Axis | None]] = {}
+    for index, term in enumerate(letters):
+        for letter, axis in paired(term, view.dims(index)):
+            if letter in found and found[letter][1] != ONE and axis != ONE:
+                summed(view, found[letter], (index, axis))
+            if letter not in found or found[letter][1] == ONE:
+                found[letter] = (index, axis)
+    for letter in set(found) - set(result):
+        not_divided(view, found[letter][1])
+    yield FreeAnswer((tuple(found[letter][1] for letter in result),))
+
+
+def work_einsum(use: Use) -> int:
+    """All labels with each other; each dim counts once, an ellipsis as what it stands for."""
+    sizes: dict[str, int] = {}
+    terms = use.attribute("equation", b"").decode().partition("->")[0].split(",")
+    for index, term in enumerate(terms):
+        shape, labels = use.given(index).shape, "".join(term.split())
+        before, _, after = labels.partition("...")
+        middle = shape[len(before) : len(shape) - len(after)]
+        named = [*zip(before, shape, strict=False), *zip(after[::-1], shape[::-1], strict=False)]
+        for label, size in [*named, *((f".{place}", size) for place, size in enumerate(middle[::-1]))]:
+            sizes[label] = max(sizes.get(label, 1), size)
+    return prod(sizes.values()) // STEPS_PER_ELEMENT
+
+
+RECORDS = {
+    "MatMul": Record(batch=batch_matmul, free=free_matmul, grows=grow_matmul, folds=True, work=work_matmul),
+    "MatMulInteger": Record(batch=batch_matmul, free=free_matmul),
+    "Gemm": Record(batch=batch_gemm, free=free_gemm, folds=True, work=work_matmul),
+    "Einsum": Record(batch=batch_einsum, free=free_einsum, folds=True, work=work_einsum),
+}

@@ -1,0 +1,341 @@
+"""Operators that pick elements by number, or say which numbers there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import prod
+
+import onnx_ir as ir
+
+from onereshape.dims import Size as BatchDim
+from onereshape.models.batch.answers import common_mark, each_home, only_first, reshaped_around
+from onereshape.models.rewrite import Rewriter, Shift
+from onereshape.models.batch.folded_operators import Use
+from onereshape.models.batch.indices import check_counts, free_homes, offset, step_of
+from onereshape.models.batch.marks import Mark, homes, marked
+from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.free.alignment import Axis, size_of
+from onereshape.models.free.formula import Formula, Size
+from onereshape.models.free.grown import Grown, Growing, Inputs
+from onereshape.models.free.growth import grown_input
+from onereshape.models.free.indices import column_of, doubt_of, tuple_length
+from onereshape.models.free.meeting import ONE, Meeting
+from onereshape.models.free.spans import span_of
+from onereshape.models.free.state import Answer as FreeAnswer, Dims, Limit
+from onereshape.models.free.view import View as FreeView
+from onereshape.models.edit import Edit
+from onereshape.models.node_view import Refused, paired
+from onereshape.models.record import Record
+
+
+def batch_gather(view: BatchView) -> Iterator[BatchAnswer]:
+    """Slices of data along one axis."""
+    data, indices = view.mark(0), view.mark(1)
+    axis = view.axis(view.rank(0), 0)
+    check_counts(view, along_batch=data is not None and data.axis == axis)
+    if data is None and indices is not None:
+        yield BatchAnswer((indices.at(indices.axis + axis),))
+    elif indices is None and data is not None and data.axis != axis:
+        yield BatchAnswer((data.at(data.axis + (view.rank(1) - 1 if data.axis > axis else 0)),))
+    elif indices is None and data is not None:
+        yield from _gather_sample(view, data, axis)
+    elif data is not None and indices is not None and data.axis == axis:
+        step = step_of(view, data)
+        yield BatchAnswer((indices.at(indices.axis + axis),), offset(view, 1, Shift(step, indices, view.rank(1))))
+    elif data is not None and indices is not None:
+        yield _gather_each(view, data, indices, axis)
+
+
+def _gather_sample(view: BatchView, data: Mark, axis: int) -> Iterator[BatchAnswer]:
+    """The same indices for all samples, along the axis that carries N: each sample picks from its own entries."""
+    dims, picked, output = view.dims(0), view.dims(1), view.output_dims()
+    step = step_of(view, data)
+    numbers = view.state.folding.array(view.value(1)) if view.state.named else None
+    if numbers is not None and (numbers < 0).any():
+        raise Refused("it picks from the last sample back, which is another one for each number of samples", mixes=True)
+    apart = (*dims[:axis], view.batch, step, *dims[axis + 1 :])
+    whole = (*dims[:axis], 1, *picked, *dims[axis + 1 :])  # the result, with N on an axis of its own
+
+    def answer(home: Mark) -> BatchAnswer:
+        return BatchAnswer((home,), (_gathered_apart(view, axis, apart, marked(output, home, view.batch)),))
+
+    none = f"it picks single entries from axis {axis}, which is {data.size(view.batch)}, and leaves no axis for it"
+    yield from each_home(homes(whole, Mark(axis), output, 1), answer, none)
+
+
+def _gathered_apart(view: BatchView, axis: int, apart: tuple[BatchDim, ...], output: tuple[BatchDim, ...]) -> Edit:
+    """The same Gather with N on an axis of its own, before the one that is picked from."""
+    data = view.dims(0)
+    between = (*apart[: axis + 1], *view.dims(1), *data[axis + 1 :])
+    edit = reshaped_around(view, [(0, list(apart))], (between, output), f"{view.batch} apart at axis {axis}")
+    node = view.node
+
+    def apply(build: Rewriter) -> None:
+        edit.apply(build)
+        node.attributes["axis"] = ir.AttrInt64("axis", axis + 1)
+
+    count = apart[axis + 1]
+    message = f"{view.label} picks from axis {axis}, {count} entries of each sample, as if there were 1 sample"
+    return edit.reported(message=message)._replace(apply=apply)
+
+
+def _gather_each(view: BatchView, data: Mark, indices: Mark, axis: int) -> BatchAnswer:
+    """Each sample by its own indices, along an axis that is not N: a GatherND with batch_dims."""
+    if data != Mark(0) or indices != Mark(0) or axis != 1 or view.opset < 12 or view.size != 1:
+        raise Refused("data and indices both carry the batch, and the axis that is picked from is not next to it")
+    node, output = view.node, view.output_dims()
+    picked = (view.batch, *view.dims(1)[1:], *view.dims(0)[2:])
+    target = view.sayable(picked, (view.batch, *output[1:]))
+
+    def apply(build: Rewriter) -> None:
+        wide = build.insert(node, "Cast", [view.value(1)], {"to": int(ir.DataType.INT64)})
+        column = build.insert(node, "Reshape", [wide, build.integers([0] * view.rank(1) + [1])])
+        found = build.insert(node, "GatherND", [view.value(0), column], {"batch_dims": 1})
+        build.replace(node, "Reshape", [found, build.vector(target)])
+
+    message = f"{view.label} would pick from all samples by the indices of each"
+    return BatchAnswer((Mark(0),), (view.edit(1, message, "Gather", "GatherND batch_dims=1", apply),))
+
+
+def free_gather(view: FreeView) -> Iterator[FreeAnswer]:
+    """Entries along one axis."""
+    dims, places = view.dims(0), view.dims(1)
+    axis = view.axis(len(dims), 0)
+    own = dims[axis]
+    doubt = doubt_of(view, 1, own)
+    if doubt and not any(place != ONE for place in places):
+        raise Refused(doubt)
+    rows = None if own is None else size_of(own)
+    span = span_of(view.state, view.value(1)) if isinstance(rows, int) else None
+    if isinstance(span, Formula) and isinstance(rows, int):
+        if view.state.then(span + 1) == rows:
+            raise Refused(f"the table {view.value(0).name} has {rows} rows, one for each of {span + 1}")
+        view.state.limit(span + 1, rows, f"{view.value(0).name} has {rows} rows")
+    yield FreeAnswer(((*dims[:axis], *places, *dims[axis + 1 :]),), suspect=doubt)
+
+
+def grow_gather(growing: Growing) -> Inputs:
+    view = growing.view
+    axis, places = view.axis(view.rank(0), 0), view.rank(1)
+    data: dict[int, Size] = {}
+    indices: dict[int, Size] = {}
+    for each, size in growing.wanted.items():
+        if axis <= each < axis + places:
+            indices[each - axis] = size
+        else:
+            data[each if each < axis else each - places + 1] = size
+    found: dict[int, Grown] = {}
+    if data:
+        found[0] = growing.exactly(0, data)
+    if indices:
+        found[1] = growing.exactly(1, indices)
+    return found, {}
+
+
+def limit_gather(growing: Growing, inputs: Mapping[int, Grown]) -> tuple[Limit, ...]:
+    """How far indices that grew may go."""
+    return _reach(growing.view, inputs[1].span) if 1 in inputs else ()
+
+
+def _reach(view: FreeView, span: Size | None) -> tuple[Limit, ...]:
+    """How far the indices of a Gather may go."""
+    axis = view.dims(0)[view.axis(view.rank(0), 0)]
+    rows = None if axis is None else size_of(axis)
+    if rows is None or span is None:
+        return ()  # the operator itself refuses an index that is too large
+    if isinstance(span, int) or view.state.same(rows, span + 1):
+        return ()
+    if rows == view.state.then(span + 1):
+        raise Refused(f"the table {view.value(0).name} has {rows} rows, one for each of {span + 1}")
+    if not isinstance(rows, int):
+        raise Refused(f"the indices of {view.label} go up to {span}, and {view.value(0).name} has {rows} rows")
+    return (Limit(span + 1, rows, f"{view.value(0).name} has {rows} rows"),)  # type: ignore[arg-type]
+
+
+def work_gather(use: Use) -> int:
+    data, axis = use.given(0).shape, int(use.attribute("axis", 0))
+    return int(use.given(1).size * prod(data[:axis]) * prod(data[axis:][1:]))
+
+
+def batch_gather_elements(view: BatchView) -> Iterator[BatchAnswer]:
+    """One element per index, along one axis; GatherElements and ScatterElements."""
+    axis = view.axis(view.rank(0), 0)
+    home = common_mark([mark for index in view.batched() if (mark := view.mark(index))], view)
+    rows = {view.dims(index)[home.axis] for index in range(len(view.node.inputs))}
+    if rows != {home.size(view.size)}:
+        raise Refused(f"its inputs have {sorted(map(str, rows))} entries at axis {home.axis}, where the batch is")
+    edits = [view.spread(index, home) for index in range(len(view.node.inputs)) if view.mark(index) is None]
+    if home.axis == axis:
+        raise Refused(f"it picks from axis {axis}, which is {home.size(view.batch)}", mixes=True)
+    yield BatchAnswer((home,), tuple(edits))
+
+
+def free_gather_elements(view: FreeView) -> Iterator[FreeAnswer]:
+    """One entry of data for each index, beside it along all other axes."""
+    dims, places = view.dims(0), view.dims(1)
+    axis = view.axis(len(dims), 0)
+    found: list[Axis | None] = list(places)
+    wanted: dict[int, Size] = {}
+    for place, (own, index) in enumerate(paired(dims, places)):
+        if place == axis or own is None or index is None or own == index:
+            continue
+        size, here = size_of(own), size_of(index)
+        if view.move(size) and not view.move(here) and here == view.state.then(size):
+            wanted[place] = size
+            found[place] = own
+    edits = (grown_input(view, 1, wanted)[0],) if wanted else ()
+    suspect = "" if wanted else doubt_of(view, 1, dims[axis])
+    yield FreeAnswer((tuple(found),), edits, suspect=suspect)
+
+
+def grow_gather_elements(growing: Growing) -> Inputs:
+    """As many places as there are indices; data must be as large but for the axis along which it is looked up."""
+    view = growing.view
+    axis = view.axis(view.rank(0), 0)
+    found = {1: growing.exactly(1, growing.wanted)}
+    beside = {each: size for each, size in growing.wanted.items() if each != axis}
+    if beside:
+        found[0] = growing.exactly(0, beside)
+    return found, {}
+
+
+def batch_gather_nd(view: BatchView) -> Iterator[BatchAnswer]:
+    """Slices of data, each by a row of numbers for its first axes."""
+    data, indices = view.mark(0), view.mark(1)
+    lead, rank = view.attribute("batch_dims", 0), view.rank(1)
+    if not rank or not 0 <= lead < min(view.rank(0), rank):
+        raise Refused(f"it has {lead} batch_dims for data of rank {view.rank(0)} and indices of rank {rank}")
+    width = view.dims(1)[-1]
+    if indices is not None and indices.axis == rank - 1:
+        raise Refused("its indices carry the batch among their numbers", mixes=True)
+    if not isinstance(width, int):
+        raise Refused("how many numbers pick a slice is not known")
+    check_counts(view, along_batch=data is not None and lead <= data.axis < lead + width)
+    if data is None and indices is not None:
+        if indices.axis < lead:
+            yield BatchAnswer((indices,), (view.spread(0, indices),))
+        else:
+            yield BatchAnswer((indices,))
+    elif data is not None and data.axis < lead:
+        home = common_mark([data, indices or data], view)
+        yield BatchAnswer((home,), () if indices is not None else (view.spread(1, home),))
+    elif data is not None and data.axis >= lead + width:
+        if indices is not None:
+            raise Refused("data and indices carry the batch at different places", mixes=True)
+        yield BatchAnswer((data.at(rank - 1 + data.axis - lead - width),))
+    elif data is not None:
+        yield from _picked(view, data, indices, lead)
+
+
+def _picked(view: BatchView, data: Mark, indices: Mark | None, lead: int) -> Iterator[BatchAnswer]:
+    """N is one of the axes that the numbers pick from: the sample's own, by its place."""
+    if indices is not None and indices.axis < lead:
+        raise Refused("its indices carry the batch where data does not", mixes=True)
+    step, rank, width = step_of(view, data), view.rank(1), view.dims(1)[-1]
+    for home in [indices] if indices is not None else free_homes(view.dims(1)[:-1], lead):
+        spread = () if indices is not None else (view.spread(1, home),)
+        shift = Shift(step, home, rank, data.axis - lead, width if isinstance(width, int) else 0)
+        yield BatchAnswer((home,), (*spread, *offset(view, 1, shift)))
+
+
+def free_gather_nd(view: FreeView) -> Iterator[FreeAnswer]:
+    """A slice of data for each tuple of indices."""
+    dims, places = view.dims(0), view.dims(1)
+    batch = view.attribute("batch_dims", 0)
+    count = tuple_length(view, places)
+    doubts = [doubt_of(view, 1, dims[batch + column], column_of(column)) for column in range(count)]
+
+    def compute(meeting: Meeting) -> Dims:
+        before = [meeting.meet([(0, axis), (1, axis)]) for axis in range(batch)]
+        return (*before, *meeting.dims(1)[batch:-1], *dims[batch + count :])
+
+    yield Meeting(view).result(compute)._replace(suspect=next(filter(None, doubts), ""))
+
+
+def grow_gather_nd(growing: Growing) -> Inputs:
+    """The places that are looked up, one tuple of indices each."""
+    view = growing.view
+    last = view.rank(1) - 1
+    if any(axis >= last for axis in growing.wanted) or view.attribute("batch_dims", 0):
+        raise Refused(f"{view.label} takes whole slices")
+    return {1: growing.exactly(1, growing.wanted)}, {}
+
+
+def work_gather_nd(use: Use) -> int:
+    data, indices = use.given(0), use.given(1)
+    depth = indices.shape[-1] + int(use.attribute("batch_dims", 0))
+    return int(indices.size * prod(data.shape[depth:]))
+
+
+def batch_one_hot(view: BatchView) -> Iterator[BatchAnswer]:
+    """A new axis for the classes."""
+    mark = only_first(view)
+    rank = view.rank(0) + 1
+    axis = view.axis(rank, -1)
+    yield BatchAnswer((mark.at(mark.axis + (mark.axis >= axis)),))
+
+
+def free_one_hot(view: FreeView) -> Iterator[FreeAnswer]:
+    """A new axis for the classes."""
+    dims, depth = view.dims(0), view.live(1)
+    axis = view.axis(len(dims) + 1, -1)
+    new = None if depth is None or depth[0] is None else (depth[0],)
+    yield FreeAnswer(((*dims[:axis], new, *dims[axis:]),))
+
+
+def work_one_hot(use: Use) -> int:
+    """An entry for each class of each number."""
+    return use.given(0).size * int(use.given(1).reshape(()).item())
+
+
+def free_non_zero(view: FreeView) -> Iterator[FreeAnswer]:
+    """As many places as there are entries other than 0."""
+    yield FreeAnswer((((view.rank(0),), None),))
+
+
+def free_at_run_time(view: FreeView) -> Iterator[FreeAnswer]:
+    """Outputs whose sizes depend on what is in data."""
+    ranks = [view.output(index) for index in range(len(view.node.outputs))]
+    yield FreeAnswer(tuple(tuple([None] * len(rank)) for rank in ranks))
+
+
+RECORDS = {
+    "Gather": Record(
+        batch=batch_gather,
+        several=True,
+        free=free_gather,
+        grows=grow_gather,
+        limits=limit_gather,
+        moves=True,
+        picks=True,
+        carries=True,
+        indexes=True,
+        sizes=True,
+        beside=True,
+        folds=True,
+        work=work_gather,
+    ),
+    "GatherElements": Record(
+        batch=batch_gather_elements,
+        free=free_gather_elements,
+        grows=grow_gather_elements,
+        limits=limit_gather,
+        moves=True,
+        picks=True,
+        folds=True,
+    ),
+    "GatherND": Record(
+        batch=batch_gather_nd,
+        several=True,
+        free=free_gather_nd,
+        grows=grow_gather_nd,
+        moves=True,
+        picks=True,
+        indexes=True,
+        folds=True,
+        work=work_gather_nd,
+    ),
+    "OneHot": Record(batch=batch_one_hot, free=free_one_hot, folds=True, work=work_one_hot),
+    "NonZero": Record(free=free_non_zero, folds=True),
+    **dict.fromkeys(("Compress", "Unique", "NonMaxSuppression"), Record(free=free_at_run_time)),
+}

@@ -1,0 +1,172 @@
+"""Operators that join along an axis and take apart again: Concat and Split."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from onereshape.models.batch.answers import common_mark, only_first
+from onereshape.models.rewrite import Rewriter
+from onereshape.models.batch.marks import over, times
+from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.free.alignment import Axis, size_of
+from onereshape.models.free.formula import Size, cut
+from onereshape.models.free.grown import Growing, Inputs
+from onereshape.models.free.meeting import ONE, Meeting
+from onereshape.models.free.spans import combined
+from onereshape.models.free.state import Answer as FreeAnswer, Dims, shown
+from onereshape.models.free.view import View as FreeView
+from onereshape.models.edit import Edit
+from onereshape.models.node_view import Refused
+from onereshape.models.record import Record
+
+
+def batch_concat(view: BatchView) -> Iterator[BatchAnswer]:
+    """Side by side along an axis; what all samples share is repeated for each."""
+    batched = view.batched()
+    mark = common_mark([mark for index in batched if (mark := view.mark(index))], view)
+    axis = view.axis(view.rank(0), 1)
+    if axis != mark.axis:
+        edits = [view.spread(index, mark) for index in range(len(view.node.inputs)) if index not in batched]
+        yield BatchAnswer((mark,), tuple(edits))
+        return
+    if len(batched) < len(view.node.inputs) or mark.outer != 1:
+        raise Refused(f"it joins along axis {axis}, which is {mark.size(view.batch)}", mixes=True)
+    yield BatchAnswer((mark._replace(outer=len(batched)),))
+
+
+def free_concat(view: FreeView) -> Iterator[FreeAnswer]:
+    """Side by side along an axis; all others must agree."""
+    dims = [view.dims(index) for index in range(len(view.node.inputs))]
+    axis = view.axis(len(dims[0]), 1)
+    total: Size = 0
+    for own in dims:
+        part = own[axis]
+        total = (0 if part is None else size_of(part)) + total
+    known = all(own[axis] is not None for own in dims)
+    if known and view.move(total):
+        view.state.join(total, tuple(size_of(own[axis] or ONE) for own in dims))
+
+    def compute(meeting: Meeting) -> Dims:
+        places = range(len(dims[0]))
+        return tuple(((total,) if known else None) if place == axis else _joint(meeting, place) for place in places)
+
+    yield Meeting(view).result(compute)
+
+
+def _joint(meeting: Meeting, place: int) -> Axis | None:
+    """Dims that must be equal: unlike in broadcasting, 1 is a size like any other."""
+    indices = range(len(meeting.view.node.inputs))
+    sizes = {size_of(axis) for index in indices if (axis := meeting.dims(index)[place]) is not None}
+    if 1 in sizes and any(meeting.view.move(size) for size in sizes):
+        raise Refused(f"it joins sizes {shown(sorted(sizes, key=str))}, of which one is always 1")
+    return meeting.meet([(index, place) for index in indices])
+
+
+def grow_concat(growing: Growing) -> Inputs:
+    view = growing.view
+    axis = view.axis(view.rank(0), 1)
+    if axis in growing.wanted:
+        why = f"which of the parts that {view.label} joins along axis {axis} is to grow is not known"
+        raise Refused(f"{why}, where {growing.wanted[axis]} is needed")
+    return {index: growing.exactly(index, growing.wanted) for index in range(len(view.node.inputs))}, {}
+
+
+def batch_split(view: BatchView) -> Iterator[BatchAnswer]:
+    """Apart along an axis that is not N, or along what stands outside N on its axis."""
+    mark = only_first(view)
+    axis, count = view.axis(view.rank(0), 0), len(view.node.outputs)
+    if axis != mark.axis:
+        yield BatchAnswer((mark,) * count, view.corrected(1, "split", {}) if view.has(1) else ())
+        return
+    sizes = {view.output_dims(index)[axis] for index in range(count)}
+    inner = over(mark.outer, count)
+    if len(sizes) != 1 or inner is None:
+        raise Refused(f"it cuts axis {axis}, which is {mark.size(view.batch)}", mixes=True)
+    edits: tuple[Edit, ...] = ()
+    if view.has(1) or "split" in view.node.attributes:
+        whole = times(inner, view.batch, mark.inner)
+        edits = view.corrected(1, "split", dict.fromkeys(range(count), whole)) if view.has(1) else (_even_split(view),)
+    yield BatchAnswer((mark._replace(outer=inner),) * count, edits)
+
+
+def _even_split(view: BatchView) -> Edit:
+    node, sizes = view.node, list(view.attribute("split"))
+
+    def drop(_: Rewriter) -> None:
+        node.attributes.pop("split")
+
+    message = f"{view.state.symbol} is forced to {view.size} by {view.label}: split = {sizes}"
+    return view.edit(None, message, str(sizes), "even", drop)
+
+
+def free_split(view: FreeView) -> Iterator[FreeAnswer]:
+    """Apart along an axis: evenly, or into parts of which one takes what the others leave."""
+    dims = view.dims(0)
+    axis, count = view.axis(len(dims), 0), len(view.node.outputs)
+    own = dims[axis]
+    if own is None or not view.move(size_of(own)):
+        parts = [view.output(index)[axis] for index in range(count)]
+        yield FreeAnswer(tuple(_at(dims, axis, part) for part in parts))
+        return
+    size = size_of(own)
+    given = view.live(1) if view.has(1) else view.attribute("split")
+    if given is None and not view.has(1):
+        part = cut(size, count)
+        if not view.same(part * count, size):
+            raise Refused(f"{size} does not divide by {count}")
+        yield FreeAnswer(tuple(_at(dims, axis, part) for _ in range(count)))
+        return
+    numbers = [each for each in given or () if isinstance(each, int)]
+    if len(numbers) != count:
+        raise Refused("the sizes of its parts are computed at run time")
+    if (apart := _at_seams(view, size, numbers)) is not None:
+        edits = () if apart == numbers else ((view.reword(1, apart, "split") if view.has(1) else _no_split(view)),)
+        yield FreeAnswer(tuple(_at(dims, axis, part) for part in apart), edits)
+        return
+    order = sorted(range(count), key=lambda index: -numbers[index])
+    for free in order:
+        sizes: list[Size] = list(numbers)
+        sizes[free] = size - (sum(numbers) - numbers[free])
+        edit = view.reword(1, sizes, "split") if view.has(1) else _no_split(view)
+        yield FreeAnswer(tuple(_at(dims, axis, part) for part in sizes), (edit,), alone=count == 1)
+
+
+def _at_seams(view: FreeView, size: Size, numbers: Sequence[int]) -> list[Size] | None:
+    """The sizes of the parts, where a dim that was joined comes apart again."""
+    seams, place = view.state.seams(size), 0
+    found: list[Size] = []
+    done: Size = 0
+    for number in numbers:
+        place += number
+        if place not in seams:
+            return None
+        found.append(seams[place] - done)
+        done = seams[place]
+    return found
+
+
+def _no_split(view: FreeView) -> Edit:
+    raise Refused(f"its parts {list(view.attribute('split'))} are an attribute, which cannot say a free size")
+
+
+def _at(dims: Dims, axis: int, size: Size | None) -> Dims:
+    return (*dims[:axis], None if size is None else (size,), *dims[axis + 1 :])
+
+
+RECORDS = {
+    "Concat": Record(
+        batch=batch_concat,
+        free=free_concat,
+        grows=grow_concat,
+        span=combined,
+        carries=True,
+        by_place=True,
+        sums=True,
+        sizes=True,
+        beside=True,
+        folds=True,
+    ),
+    "Split": Record(
+        batch=batch_split, slots=frozenset({1}), free=free_split, carries=True, sizes=True, beside=True, folds=True
+    ),
+}

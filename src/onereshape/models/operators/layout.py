@@ -1,0 +1,164 @@
+"""Operators that move every element, and each just once: where N goes is a question of row-major order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from onereshape.dims import Size as BatchDim
+from onereshape.models.batch.answers import each_home, node_words, only_first
+from onereshape.models.rewrite import Rewriter
+from onereshape.models.batch.marks import Mark, homes, marked, times
+from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.free.alignment import Axis, axis_of, size_of
+from onereshape.models.free.grown import Growing, Inputs, moved_axes
+from onereshape.models.free.meeting import ONE
+from onereshape.models.free.state import Answer as FreeAnswer
+from onereshape.models.free.view import View as FreeView
+from onereshape.models.node_view import Refused
+from onereshape.models.operators.pointwise import batch_elementwise, grow_elementwise
+from onereshape.models.record import Record
+
+
+def batch_flatten(view: BatchView) -> Iterator[BatchAnswer]:
+    """Two dims: all before an axis, and all from it on."""
+    mark, dims = only_first(view), view.dims(0)
+    axis = view.axis(len(dims), 1, end=True)
+    start, end = (0, axis) if mark.axis < axis else (axis, len(dims))
+    outer = times(*dims[start : mark.axis], mark.outer)
+    inner = times(mark.inner, *dims[mark.axis + 1 : end])
+    yield BatchAnswer((Mark(int(mark.axis >= axis), outer, inner),))
+
+
+def free_flatten(view: FreeView) -> Iterator[FreeAnswer]:
+    """Two dims: all before an axis, and all from it on."""
+    dims = view.dims(0)
+    axis = view.axis(len(dims), 1, end=True)
+    yield FreeAnswer((tuple(_merged(part) for part in (dims[:axis], dims[axis:])),))
+
+
+def _merged(part: Sequence[Axis | None]) -> Axis | None:
+    factors = [factor for axis in part if axis is not None for factor in axis]
+    return None if None in part else axis_of(*factors)
+
+
+def batch_squeeze(view: BatchView) -> Iterator[BatchAnswer]:
+    """Dims of size 1 go; where N would be one of them, a Reshape keeps it in another."""
+    mark, dims = only_first(view), view.dims(0)
+    given = view.axes(1, len(dims))
+    if given is None:
+        _same_rank(view, mark)
+    axes = [axis for axis, dim in enumerate(dims) if dim == 1] if given is None else given
+    if given is not None and mark.axis not in axes:
+        yield BatchAnswer((mark.at(mark.axis - sum(axis < mark.axis for axis in axes)),))
+        return
+    yield from _as_reshape(view, [dim for axis, dim in enumerate(dims) if axis not in axes])
+
+
+def _same_rank(view: BatchView, mark: Mark) -> None:
+    """Makes sure that a Squeeze without axes removes the same ones at all sizes."""
+    named = [dim for axis, dim in enumerate(view.dims(0)) if axis != mark.axis and not isinstance(dim, int)]
+    if named:
+        raise Refused(f"it removes whatever has size 1, and only the run says whether {named[0]} has")
+    if view.state.named and view.size == 1:
+        raise Refused(f"it removes the axis that is {view.state.symbol} where that is 1, and keeps it elsewhere")
+
+
+def _as_reshape(view: BatchView, output: Sequence[BatchDim]) -> Iterator[BatchAnswer]:
+    """The same as a Reshape of input 0, which can keep N."""
+    mark, dims, node = only_first(view), view.dims(0), view.node
+
+    def answer(home: Mark) -> BatchAnswer:
+        target = view.sayable(marked(dims, mark, view.batch), marked(output, home, view.batch))
+
+        def apply(build: Rewriter) -> None:
+            build.replace(node, "Reshape", [node.inputs[0], build.vector(target)])
+
+        after = f"Reshape [{', '.join(map(str, target))}]"
+        message = f"{view.label} removes the axis that is {view.state.symbol}"
+        return BatchAnswer((home,), (view.edit(None, message, node_words(view), after, apply),))
+
+    none = f"it removes the axis that is {view.state.symbol}, and no other can take it"
+    yield from each_home(homes(dims, mark, output, view.size), answer, none)
+
+
+def free_squeeze(view: FreeView) -> Iterator[FreeAnswer]:
+    """Dims of size 1 go."""
+    dims = view.dims(0)
+    axes = view.axes(1, len(dims))
+    if axes is None:
+        then = [None if axis is None else view.state.then(size_of(axis)) for axis in dims]
+        axes = [axis for axis, size in enumerate(then) if size == 1]
+    for axis in axes:
+        own = dims[axis]
+        if own is not None and view.move(size_of(own)):
+            raise Refused(f"it removes axis {axis}, which is {size_of(own)}")
+    yield FreeAnswer((tuple(own for axis, own in enumerate(dims) if axis not in axes),))
+
+
+def grow_squeeze(growing: Growing) -> Inputs:
+    view = growing.view
+    axes = view.axes(1, view.rank(0))
+    gone = [axis for axis, each in enumerate(view.dims(0)) if each == (1,)] if axes is None else axes
+    return moved_axes(growing, [axis for axis in range(view.rank(0)) if axis not in gone])
+
+
+def batch_unsqueeze(view: BatchView) -> Iterator[BatchAnswer]:
+    """New dims of size 1."""
+    mark = only_first(view)
+    rank = len(view.output_dims())
+    axes = view.axes(1, rank) or []
+    old = [axis for axis in range(rank) if axis not in axes]
+    yield BatchAnswer((mark.at(old[mark.axis]),))
+
+
+def free_unsqueeze(view: FreeView) -> Iterator[FreeAnswer]:
+    """New dims of size 1."""
+    dims = list(view.dims(0))
+    rank = len(view.output())
+    axes = view.axes(1, rank) or []
+    yield FreeAnswer((tuple(ONE if axis in axes else dims.pop(0) for axis in range(rank)),))
+
+
+def grow_unsqueeze(growing: Growing) -> Inputs:
+    view = growing.view
+    rank = len(view.output())
+    new = view.axes(1, rank) or []
+    old = iter(range(rank))
+    return moved_axes(growing, [None if axis in new else next(old) for axis in range(rank)])
+
+
+def batch_transpose(view: BatchView) -> Iterator[BatchAnswer]:
+    """The axes in another order."""
+    mark = only_first(view)
+    order = list(view.attribute("perm", ())) or list(range(view.rank(0)))[::-1]
+    if sorted(order) != list(range(view.rank(0))):
+        raise Refused(f"its perm {order} is no order of {view.rank(0)} axes")
+    yield BatchAnswer((mark.at(order.index(mark.axis)),))
+
+
+def free_transpose(view: FreeView) -> Iterator[FreeAnswer]:
+    """The axes in another order."""
+    dims = view.dims(0)
+    order = list(view.attribute("perm", ())) or list(range(len(dims)))[::-1]
+    yield FreeAnswer((tuple(dims[axis] for axis in order),))
+
+
+def grow_transpose(growing: Growing) -> Inputs:
+    view = growing.view
+    return moved_axes(growing, list(view.attribute("perm", ())) or list(range(view.rank(0)))[::-1])
+
+
+def free_identity(view: FreeView) -> Iterator[FreeAnswer]:
+    """The dims that it is given."""
+    yield FreeAnswer((view.dims(0),))
+
+
+_MOVES = Record(moves=True, keeps=True, carries=True, sizes=True, beside=True, folds=True)
+
+RECORDS = {
+    "Flatten": _MOVES._replace(batch=batch_flatten, free=free_flatten, by_place=True),
+    "Squeeze": _MOVES._replace(batch=batch_squeeze, several=True, free=free_squeeze, grows=grow_squeeze, by_place=True),
+    "Unsqueeze": _MOVES._replace(batch=batch_unsqueeze, free=free_unsqueeze, grows=grow_unsqueeze),
+    "Transpose": _MOVES._replace(batch=batch_transpose, free=free_transpose, grows=grow_transpose),
+    "Identity": _MOVES._replace(batch=batch_elementwise, free=free_identity, grows=grow_elementwise),
+}

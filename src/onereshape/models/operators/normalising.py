@@ -1,0 +1,120 @@
+"""Operators that work along some axes of their input and keep its dims: N must be on none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from onereshape.models.batch.answers import along, only_first, shared
+from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.free.alignment import size_of
+from onereshape.models.free.meeting import ONE, same_dims
+from onereshape.models.free.state import Answer as FreeAnswer
+from onereshape.models.free.view import View as FreeView
+from onereshape.models.edit import Edit
+from onereshape.models.node_view import Refused
+from onereshape.models.record import Record
+
+
+def _softmax_axes(view: BatchView, rank: int) -> set[int]:
+    if view.opset >= 13:
+        return {view.axis(rank, -1)}
+    return set(range(view.axis(rank, 1), rank))  # older versions flatten all that follows
+
+
+def _one_axis(default: int) -> Callable[[BatchView, int], set[int]]:
+    return lambda view, rank: {view.axis(rank, default)}
+
+
+def _mvn_axes(view: BatchView, rank: int) -> set[int]:
+    return {axis % rank for axis in view.attribute("axes", (0, 2, 3))}
+
+
+def _channels(_view: BatchView, _rank: int) -> set[int]:
+    return {1}
+
+
+def batch_normalization(view: BatchView) -> Iterator[BatchAnswer]:
+    """LayerNormalization and its kin: over the last axes; scale and bias may broadcast."""
+    mark, rank = only_first(view), view.rank(0)
+    axis = view.axis(rank, -1)
+    if mark.axis >= axis:
+        raise Refused(f"it normalizes over axis {mark.axis}, which is {mark.size(view.batch)}", mixes=True)
+    edits = []
+    for index in range(1, len(view.node.inputs)):
+        here = mark.axis - rank + view.rank(index) if view.has(index) else -1
+        if here >= 0 and view.dims(index)[here] != 1:
+            edits.append(shared(view, index, mark.at(here)))
+    yield BatchAnswer((mark,) * len(view.node.outputs), tuple(edits))
+
+
+def free_normalization(view: FreeView) -> Iterator[FreeAnswer]:
+    """LayerNormalization and its kin: scale and bias have an entry for each of those that are normalized."""
+    dims = view.dims(0)
+    rank = len(dims)
+    for index in range(1, len(view.node.inputs)):
+        if not view.has(index):
+            continue
+        for place, own in enumerate(view.dims(index)):
+            here = dims[place - view.rank(index) + rank]
+            if own != ONE and here is not None and view.move(size_of(here)):
+                raise Refused(f"{view.value(index).name} has one entry for each of {size_of(here)}")
+    kept = dims[: view.axis(rank, -1)]
+    statistics = (*kept, *[ONE] * (rank - len(kept)))
+    yield FreeAnswer((dims, *[statistics] * (len(view.node.outputs) - 1)))
+
+
+def batch_channelwise(view: BatchView) -> Iterator[BatchAnswer]:
+    """BatchNormalization: by the channels of axis 1, all else pointwise."""
+    mark = only_first(view)
+    outputs = [value for value in view.node.outputs if value.name]
+    trains = len(outputs) > 1 if 7 <= view.opset < 14 else not view.attribute("is_test", 0) and view.opset < 7
+    if view.attribute("training_mode", 0) or trains:  # between, the number of its outputs says so
+        raise Refused("it normalizes over the batch (training mode)", mixes=True)
+    if mark.axis and not view.attribute("spatial", 1):
+        raise Refused("it has a scale for each place (spatial=0)")
+    edits: tuple[Edit, ...] = ()
+    if mark.axis == 1:
+        edits = tuple(view.spread(index, mark.at(0)) for index in range(1, 5))
+    yield BatchAnswer((mark, *[None] * (len(view.node.outputs) - 1)), edits)
+
+
+def batch_instance(view: BatchView) -> Iterator[BatchAnswer]:
+    """InstanceNormalization: over all axes from 2 on, each channel of each sample by itself."""
+    mark = only_first(view)
+    if mark.axis >= 2:
+        raise Refused(f"it normalizes over axis {mark.axis}, which is {mark.size(view.batch)}", mixes=True)
+    edits = tuple(view.spread(index, mark.at(0)) for index in (1, 2)) if mark.axis == 1 else ()
+    yield BatchAnswer((mark,), edits)
+
+
+def batch_grouped(view: BatchView) -> Iterator[BatchAnswer]:
+    """GroupNormalization: over the channels and what follows; N must be at axis 0."""
+    mark = only_first(view)
+    if mark.axis != 0:
+        raise Refused(f"it normalizes over axis {mark.axis}, which is {mark.size(view.batch)}", mixes=True)
+    yield BatchAnswer((mark,))
+
+
+def free_channelwise(view: FreeView) -> Iterator[FreeAnswer]:
+    """BatchNormalization and its kin: parameters by the channels of axis 1."""
+    dims = view.dims(0)
+    if len(dims) > 1 and dims[1] is not None and view.move(size_of(dims[1])):
+        raise Refused(f"{view.value(1).name} has one entry for each of the {size_of(dims[1])} channels")
+    yield FreeAnswer((dims, *[None] * (len(view.node.outputs) - 1)))
+
+
+_SOFTMAX = Record(batch=along(_softmax_axes, "sum"), free=same_dims, folds=True)
+_LAYERS = Record(batch=batch_normalization, free=free_normalization)
+
+RECORDS = {
+    **dict.fromkeys(("Softmax", "LogSoftmax", "Hardmax"), _SOFTMAX),
+    "LpNormalization": Record(batch=along(_one_axis(-1), "norm"), free=same_dims, folds=True),
+    "MeanVarianceNormalization": Record(batch=along(_mvn_axes, "mean"), free=same_dims),
+    "LRN": Record(batch=along(_channels, "sum"), free=same_dims),
+    "LayerNormalization": _LAYERS._replace(folds=True),
+    "RMSNormalization": _LAYERS,
+    "SimplifiedLayerNormalization": _LAYERS,
+    "BatchNormalization": Record(batch=batch_channelwise, free=free_channelwise),
+    "InstanceNormalization": Record(batch=batch_instance, free=free_channelwise),
+    "GroupNormalization": Record(batch=batch_grouped, free=free_channelwise),
+}

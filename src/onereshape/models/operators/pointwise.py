@@ -1,0 +1,179 @@
+"""Operators that treat every element by itself; those with several operands broadcast them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import onnx_ir as ir
+
+from onereshape.dims import Size as BatchDim
+from onereshape.models.batch.answers import along, common_mark, only_first, reshaped_around, shared
+from onereshape.models.batch.folded_work import broadcast as broadcast_work
+from onereshape.models.batch.marks import Mark, marked, times
+from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.free.formula import Size
+from onereshape.models.free.grown import Grown, Growing, Inputs, same_axes
+from onereshape.models.free.meeting import Meeting, broadcast, same_dims
+from onereshape.models.free.spans import Spans, combined, span_within
+from onereshape.models.free.state import Answer as FreeAnswer, sizes
+from onereshape.models.free.view import View as FreeView
+from onereshape.models.edit import Edit
+from onereshape.models.node_view import Refused
+from onereshape.models.record import Record
+
+
+def batch_elementwise(view: BatchView) -> Iterator[BatchAnswer]:
+    """All operands meet at the same axis, counted from the right."""
+    rank = len(view.output_dims())
+    batched = view.batched()
+    marks = {index: mark.at(mark.axis + rank - view.rank(index)) for index in batched if (mark := view.mark(index))}
+    home = common_mark(marks.values(), view)
+    others = [index for index in range(len(view.node.inputs)) if view.has(index) and index not in batched]
+    edits: list[Edit] = []
+    for index in others:
+        axis = home.axis - rank + view.rank(index)
+        if axis >= 0 and (dim := view.dims(index)[axis]) != 1:
+            if dim != home.size(view.size) and dim != times(home.outer, home.inner):
+                yield _apart(view, home, rank)
+                return
+            edits += [shared(view, index, home.at(axis))]
+    yield BatchAnswer((home,), tuple(edits))
+
+
+def _apart(view: BatchView, home: Mark, rank: int) -> BatchAnswer:
+    """Where a constant has several entries on the axis that N has for itself: N and those entries, side by side."""
+    if not home.bare or view.size != 1:
+        raise Refused(f"an operand has another size at axis {home.axis}, where the batch is")
+    entries = view.output_dims()[home.axis]
+    splits: list[tuple[int, list[BatchDim]]] = []
+    for index in range(len(view.node.inputs)):
+        if not view.has(index):
+            continue
+        axis = home.axis - rank + view.rank(index)
+        dims = view.dims(index)
+        if axis >= 0:
+            here: list[BatchDim] = [1, dims[axis]] if view.mark(index) is None else [view.batch, 1]
+            splits.append((index, [*dims[:axis], *here, *dims[axis + 1 :]]))
+    mark = Mark(home.axis, 1, entries)
+    output = view.output_dims()
+    joined = marked(output, mark, view.batch)
+    between = (*output[: home.axis], view.batch, entries, *output[home.axis + 1 :])
+    return BatchAnswer(
+        (mark,), (reshaped_around(view, splits, (between, joined), f"{view.batch} x {entries} at axis {home.axis}"),)
+    )
+
+
+def free_elementwise(view: FreeView) -> Iterator[FreeAnswer]:
+    """All operands meet at the same axis, counted from the right."""
+    indices = [index for index in range(len(view.node.inputs)) if view.has(index)]
+    yield Meeting(view).result(lambda meeting: broadcast(meeting, {index: view.rank(index) for index in indices}))
+
+
+def grow_elementwise(growing: Growing) -> Inputs:
+    """Every operand that has more than one entry there."""
+    view = growing.view
+    rank = len(view.output())
+    indices = range(len(view.node.inputs))
+    for axis, size in growing.wanted.items():
+        if not any(_spans(view, index, axis, rank) for index in indices):
+            raise Refused(f"no operand of {view.label} has more than one entry at axis {axis}, where {size} is needed")
+    wanted = dict(growing.wanted)
+    found: dict[int, Grown] = {}
+    for _ in range(rank + 1):  # an operand that grew further than asked takes the others with it
+        before = dict(wanted)
+        for index in indices:
+            own = {axis - rank + view.rank(index): wanted[axis] for axis in wanted if _spans(view, index, axis, rank)}
+            if own:
+                found[index] = growing.input(index, own)
+                wanted |= _grown_axes(view, found[index], rank)
+        if wanted == before:
+            break
+    return found, wanted
+
+
+def _grown_axes(view: FreeView, grown: Grown, rank: int) -> dict[int, Size]:
+    """The axes of the output at which a grown operand has a free size."""
+    found = {axis + rank - len(grown.dims): size for axis, size in enumerate(sizes(grown.dims))}
+    return {axis: size for axis, size in found.items() if size is not None and view.move(size)}
+
+
+def _spans(view: FreeView, index: int, axis: int, rank: int) -> bool:
+    """Whether an operand has more than one entry at an axis of the output."""
+    if not view.has(index):
+        return False
+    place = axis - rank + view.rank(index)
+    return place >= 0 and view.dims(index)[place] != (1,)
+
+
+def span_min(spans: Spans, node: ir.Node, depth: int) -> Size | None:
+    """Of a Min: any operand that is known bounds it."""
+    bounds = [bound for value in node.inputs if isinstance(bound := span_within(spans, value, depth + 1), int)]
+    return min(bounds, default=None)
+
+
+def span_truth(_: Spans, __: ir.Node, ___: int) -> Size | None:
+    """Of truth values."""
+    return 1
+
+
+def batch_clip(view: BatchView) -> Iterator[BatchAnswer]:
+    """The limits of a Clip are scalars, the same for all elements."""
+    only_first(view)
+    yield from batch_elementwise(view)
+
+
+def batch_cast_like(view: BatchView) -> Iterator[BatchAnswer]:
+    """Of the second input only the type matters."""
+    yield BatchAnswer((view.mark(0),))
+
+
+def batch_dropout(view: BatchView) -> Iterator[BatchAnswer]:
+    """Dropout at inference passes all through."""
+    mark = only_first(view)
+    yield BatchAnswer((mark,) * len(view.node.outputs))
+
+
+def batch_random_like(view: BatchView) -> Iterator[BatchAnswer]:
+    """Random numbers in the shape of a tensor."""
+    yield BatchAnswer((only_first(view),))
+
+
+def _last_two(_view: BatchView, rank: int) -> set[int]:
+    return {rank - 2, rank - 1}
+
+
+_ONE = Record(batch=batch_elementwise, free=free_elementwise, grows=grow_elementwise, folds=True)
+_SEVERAL = _ONE._replace(work=broadcast_work)
+"""Multidirectional broadcasting, one output; a PRelu's slope broadcasts as well."""
+_TRUTH = _SEVERAL._replace(span=span_truth)
+_LIKE = Record(batch=batch_random_like, free=same_dims)
+
+RECORDS = {
+    **dict.fromkeys(
+        "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Celu Cos Cosh Elu Erf Exp Floor Gelu HardSigmoid "
+        "HardSwish LeakyRelu Log Mish Reciprocal Relu Round Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Sqrt "
+        "Tan Tanh ThresholdedRelu".split(),
+        _ONE,
+    ),
+    "Swish": _ONE._replace(folds=False),
+    "Neg": _ONE._replace(sums=True, sizes=True),
+    "Cast": _ONE._replace(moves=True, keeps=True, sizes=True, beside=True),
+    "Clip": _ONE._replace(batch=batch_clip),
+    **dict.fromkeys(("IsInf", "IsNaN", "Not"), _ONE._replace(span=span_truth)),
+    **dict.fromkeys("BitShift BitwiseAnd BitwiseOr BitwiseXor Mean PRelu Pow Sum".split(), _SEVERAL),
+    "Add": _SEVERAL._replace(span=combined, sums=True, sizes=True),
+    "Sub": _SEVERAL._replace(sums=True, sizes=True),
+    "Mul": _SEVERAL._replace(span=combined, sizes=True),
+    **dict.fromkeys(("Div", "Mod"), _SEVERAL._replace(sizes=True)),
+    "Max": _SEVERAL._replace(span=combined, sizes=True),
+    "Min": _SEVERAL._replace(span=span_min, sizes=True),
+    "Where": _SEVERAL._replace(span=combined, sizes=True),
+    **dict.fromkeys("And Greater GreaterOrEqual Less LessOrEqual Or Xor".split(), _TRUTH),
+    "Equal": _TRUTH._replace(sizes=True),
+    "CastLike": Record(batch=batch_cast_like, folds=True),
+    "Dropout": Record(batch=batch_dropout, free=same_dims),
+    **dict.fromkeys(("RandomNormalLike", "RandomUniformLike"), _LIKE),
+    "Bernoulli": Record(free=same_dims),
+    "EyeLike": Record(free=same_dims, folds=True),
+    "Trilu": Record(batch=along(_last_two, "triangle"), free=same_dims, grows=same_axes, folds=True),
+}

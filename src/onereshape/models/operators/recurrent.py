@@ -1,0 +1,59 @@
+"""Recurrences: RNN, GRU and LSTM run along the steps of many sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onereshape.models.batch.answers import common_mark
+from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.free.alignment import Axis, size_of
+from onereshape.models.free.meeting import ONE, Meeting, summed
+from onereshape.models.free.state import Answer as FreeAnswer
+from onereshape.models.free.view import View as FreeView
+from onereshape.models.node_view import Refused
+from onereshape.models.record import Record
+
+
+def batch_recurrence(view: BatchView) -> Iterator[BatchAnswer]:
+    """RNN, GRU, LSTM: N is at the batch axis of the sequence and of the states."""
+    first = view.attribute("layout", 0) == 1
+    axis = 0 if first else 1
+    slots = {0: axis, 4: 0, 5: axis, 6: axis}
+    found = {index: mark for index in view.batched() if (mark := view.mark(index))}
+    for index, mark in found.items():
+        if index not in slots:
+            raise Refused(f"its weights {view.value(index).name} differ from sample to sample")
+        if mark.axis != slots[index]:
+            what = "steps" if index == 0 and mark.axis == 1 - axis else "features"
+            raise Refused(f"it runs along axis {mark.axis}, its {what}, which is {mark.size(view.batch)}", mixes=True)
+    home = common_mark([mark.at(0) for mark in found.values()], view)
+    edits = [
+        view.spread(index, home.at(place)) for index, place in slots.items() if view.has(index) and index not in found
+    ]
+    outputs = (home.at(0 if first else 2), home.at(axis), home.at(axis))
+    yield BatchAnswer(outputs[: len(view.node.outputs)], tuple(edits))
+
+
+def free_recurrence(view: FreeView) -> Iterator[FreeAnswer]:
+    """LSTM, GRU, RNN: any number of steps and of sequences; one state for each sequence to begin with."""
+    dims = view.dims(0)
+    if not len(dims) == len(view.dims(1)) == len(view.known(2)) == 3:
+        raise Refused("its data or its weights have not three dims")
+    layout = view.attribute("layout", 0)
+    steps, sequences = (dims[1], dims[0]) if layout else (dims[0], dims[1])
+    summed(view, (0, dims[2]), (1, view.dims(1)[2]))
+    batch = 0 if layout else 1
+    lengths = view.constant(4) if view.has(4) else None
+    then = None if steps is None or not view.move(size_of(steps)) else view.state.then(size_of(steps))
+    if lengths is not None and isinstance(then, int) and (lengths == then).any():
+        raise Refused(f"its sequences have {then} steps each, which is fixed, of {size_of(steps or ONE)}")
+    states = [(index, 0 if index == 4 else batch) for index in (4, 5, 6) if view.has(index)]
+    edits = Meeting(view).result(lambda meeting: tuple(meeting.meet([(0, batch), state]) for state in states)).edits
+    directions: Axis = (2,) if view.attribute("direction", "forward") == "bidirectional" else ONE
+    hidden: Axis = (size_of(view.known(2)[2]),)
+    whole = (sequences, steps, directions, hidden) if layout else (steps, directions, sequences, hidden)
+    last = (sequences, directions, hidden) if layout else (directions, sequences, hidden)
+    yield FreeAnswer((whole, *[last] * (len(view.node.outputs) - 1)), edits)
+
+
+RECORDS = dict.fromkeys(("RNN", "GRU", "LSTM"), Record(batch=batch_recurrence, free=free_recurrence))

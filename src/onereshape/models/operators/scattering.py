@@ -1,0 +1,119 @@
+"""Operators that put other elements at places that are chosen by number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onereshape.models.batch.answers import common_mark
+from onereshape.models.rewrite import Shift
+from onereshape.models.batch.indices import check_counts, free_homes, offset, step_of
+from onereshape.models.batch.marks import Mark
+from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.free.alignment import size_of
+from onereshape.models.free.grown import Growing, Inputs
+from onereshape.models.free.indices import column_of, doubt_of, tuple_length
+from onereshape.models.free.meeting import Meeting
+from onereshape.models.free.state import Answer as FreeAnswer, Dims
+from onereshape.models.free.view import View as FreeView
+from onereshape.models.node_view import Refused
+from onereshape.models.operators.indexing import batch_gather_elements
+from onereshape.models.record import Record
+
+
+def free_scatter_elements(view: FreeView) -> Iterator[FreeAnswer]:
+    """Data with other entries."""
+    dims = view.dims(0)
+    axis = view.axis(len(dims), 0)
+
+    def compute(meeting: Meeting) -> Dims:
+        for place in range(len(dims)):
+            meeting.meet([(1, place), (2, place)])
+        return dims
+
+    yield Meeting(view).result(compute)._replace(suspect=doubt_of(view, 1, dims[axis]))
+
+
+def batch_scatter_nd(view: BatchView) -> Iterator[BatchAnswer]:
+    """Data with some slices replaced, each chosen by a row of numbers."""
+    data, indices, updates = (view.mark(index) for index in range(3))
+    rank, width = view.rank(1), view.dims(1)[-1]
+    if indices is not None and indices.axis == rank - 1:
+        raise Refused("its indices carry the batch among their numbers", mixes=True)
+    if not isinstance(width, int):
+        raise Refused("how many numbers choose a slice is not known")
+    home = data
+    check_counts(view, along_batch=home is not None and home.axis < width)
+    if home is None and updates is not None and updates.axis >= rank - 1 and indices is None:
+        home = updates.at(updates.axis - (rank - 1) + width)
+    if home is not None and home.axis >= width:
+        if indices is not None:
+            raise Refused("data and indices carry the batch at different places", mixes=True)
+        place = home.at(home.axis - width + rank - 1)
+        if updates is not None and updates != place:
+            raise Refused("data and updates carry the batch at different places", mixes=True)
+        edits = ([] if data is not None else [view.spread(0, home)]) + (
+            [] if updates is not None else [view.spread(2, place)]
+        )
+        yield BatchAnswer((home,), tuple(edits))
+        return
+    yield from _scatter_along(view, home, (indices, updates), width)
+
+
+def _scatter_along(
+    view: BatchView, home: Mark | None, marks: tuple[Mark | None, Mark | None], width: int
+) -> Iterator[BatchAnswer]:
+    """N is one of the axes that the numbers choose, or data is not yet batched at all."""
+    rank, dims = view.rank(1), view.dims(0)
+    indices, updates = marks
+    rows = [mark for mark in marks if mark is not None]
+    if any(mark.axis >= rank - 1 for mark in rows):
+        raise Refused("indices and updates carry the batch at different places", mixes=True)
+    places = [common_mark(rows, view)] if rows else list(free_homes(view.dims(1)[:-1]))
+    datas = [home] if home is not None else [Mark(axis, 1, dim) for axis, dim in enumerate(dims[:width])]
+    for target in sorted(datas, key=lambda mark: not mark.bare):
+        step = step_of(view, target)
+        for place in places:
+            edits = [] if home is not None else [view.spread(0, target)]
+            edits += [] if indices is not None else [view.spread(1, place)]
+            edits += offset(view, 1, Shift(step, place, rank, target.axis, width))
+            edits += [] if updates is not None else [view.spread(2, place)]
+            yield BatchAnswer((target,), tuple(edits))
+
+
+def free_scatter_nd(view: FreeView) -> Iterator[FreeAnswer]:
+    """Data with other slices at the places of the indices."""
+    dims, places = view.dims(0), view.dims(1)
+    count = tuple_length(view, places)
+
+    def compute(meeting: Meeting) -> Dims:
+        first = len(places) - 1
+        for axis in range(first):
+            meeting.meet([(1, axis), (2, axis)])
+        for axis in range(count, len(dims)):
+            meeting.meet([(0, axis), (2, axis - count + first)])
+        return meeting.dims(0)
+
+    doubts = [doubt_of(view, 1, dims[column], column_of(column)) for column in range(count)]
+    answer = Meeting(view).result(compute)
+    grown = any(edit.slot == 1 for edit in answer.edits)
+    yield answer._replace(suspect="" if grown else next(filter(None, doubts), ""))
+
+
+def grow_scatter_nd(growing: Growing) -> Inputs:
+    """Axes that are taken as a whole: of data, and of what replaces a part of it."""
+    view = growing.view
+    last = size_of(view.known(1)[-1])
+    places = view.rank(1) - 1
+    if not isinstance(last, int) or any(axis < last for axis in growing.wanted):
+        raise Refused(f"{view.label} writes at places that are counted along the axis that must grow")
+    updates = {axis - last + places: size for axis, size in growing.wanted.items()}
+    return {0: growing.exactly(0, growing.wanted), 2: growing.exactly(2, updates)}, {}
+
+
+RECORDS = {
+    "Scatter": Record(batch=batch_gather_elements),
+    "ScatterElements": Record(batch=batch_gather_elements, free=free_scatter_elements, folds=True),
+    "ScatterND": Record(
+        batch=batch_scatter_nd, several=True, free=free_scatter_nd, grows=grow_scatter_nd, indexes=True, folds=True
+    ),
+}

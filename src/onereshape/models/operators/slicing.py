@@ -1,0 +1,331 @@
+"""Operators that take a part of some axes, or put more around them: Slice and Pad."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product as combinations
+from math import prod
+from typing import NamedTuple
+
+import onnx_ir as ir
+
+from onereshape.dims import Size as BatchDim
+from onereshape.models.batch.answers import only_first
+from onereshape.models.rewrite import LAST, Rewriter
+from onereshape.models.batch.folded_operators import Use
+from onereshape.models.batch.marks import Mark
+from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.free.alignment import Axis, size_of
+from onereshape.models.free.formula import Formula, Size, cut
+from onereshape.models.free.grown import Grown, Growing, Inputs
+from onereshape.models.free.state import Answer as FreeAnswer, Limit
+from onereshape.models.free.view import View as FreeView
+from onereshape.models.edit import Edit
+from onereshape.models.node_view import Refused, paired
+from onereshape.models.record import Record
+
+_PARTS = ("starts", "ends")
+
+_ALL = 2**31 - 1
+"""An end of a slice that no size reaches; exporters write it, or the largest int64, for "to the end"."""
+
+
+def batch_slice(view: BatchView) -> Iterator[BatchAnswer]:
+    """A part of some axes; of N's own axis, only the whole."""
+    mark, dims = only_first(view), view.dims(0)
+    rank = len(dims)
+    old = view.opset < 10
+    starts, ends = (
+        list(view.attribute(name, ())) if old else view.original(index) for index, name in enumerate(_PARTS, 1)
+    )
+    axes = view.axes(3, rank) if view.opset < 10 or view.has(3) else None
+    if axes is None:
+        axes = list(range(rank if starts is None else len(starts)))
+    place = axes.index(mark.axis) if mark.axis in axes else None
+    own: dict[str, dict[int, BatchDim]] = {"starts": {}, "ends": {}, "steps": {}}
+    if place is not None:
+        steps = view.original(4) if view.has(4) else [1] * len(axes)
+        if starts is None or ends is None or steps is None:
+            raise Refused("what it takes is computed at run time")
+        from_end = view.state.named and isinstance(starts[place], int) and starts[place] < 0  # type: ignore[operator]
+        if from_end or not _takes_all(starts[place], ends[place], steps[place], dims[mark.axis]):
+            raise Refused(f"it takes a part of axis {mark.axis}, which is {mark.size(view.batch)}", mixes=view.size > 1)
+        own = {"starts": {place: 0}, "ends": {place: _whole_end(view, mark, place, ends[place])}, "steps": {place: 1}}
+    edits = [
+        edit for name, index in (("starts", 1), ("ends", 2), ("steps", 4)) for edit in _part(view, name, index, own)
+    ]
+    yield BatchAnswer((mark,), tuple(edits))
+
+
+def _whole_end(view: BatchView, mark: Mark, place: int, end: BatchDim | None) -> BatchDim:
+    """The end of a slice that takes all of N: the one that is there, if it does."""
+    live = view.live(2) if view.opset >= 10 else None
+    if live is not None and live[place] == mark.size(view.batch):
+        return mark.size(view.batch)
+    wide = view.opset < 10 or view.state.dtype(view.value(2)) == ir.DataType.INT64
+    return end if isinstance(end, int) and end >= _ALL else LAST if wide else _ALL
+
+
+def _part(view: BatchView, name: str, index: int, own: Mapping[str, Mapping[int, BatchDim]]) -> tuple[Edit, ...]:
+    """The edit of one of a Slice's vectors."""
+    if view.opset >= 10:
+        return view.corrected(index, name, own[name]) if view.has(index) else ()
+    if name == "steps":
+        return ()
+    node, before = view.node, list(view.attribute(name, ()))
+    wanted = [own[name].get(place, number) for place, number in enumerate(before)]
+    if wanted == before:
+        return ()
+
+    def set_attribute(_: Rewriter) -> None:
+        node.attributes[name] = ir.AttrInt64s(name, wanted)
+
+    message = f"{view.state.symbol} is forced to {view.size} by {view.label}: {name} = {before}"
+    return (view.edit(None, message, str(before), str(wanted), set_attribute),)
+
+
+def _takes_all(start: BatchDim | None, end: BatchDim | None, step: BatchDim | None, here: BatchDim) -> bool:
+    """Whether a slice takes all of an axis of the original, in its order."""
+    if not (isinstance(start, int) and isinstance(end, int) and isinstance(step, int)):
+        return False
+    if not isinstance(here, int):
+        return start == 0 and step == 1 and end >= _ALL
+    return step > 0 and list(range(here)[start:end:step]) == list(range(here))
+
+
+class _Cut(NamedTuple):
+    """One way to read the bounds of a slice along one axis."""
+
+    size: Axis | None
+    whole: Size | None = None
+    """All of the axis."""
+    start: Size | None = None
+    """A start to write, None to keep what is there."""
+    end: Size | None = None
+
+
+def free_slice(view: FreeView) -> Iterator[FreeAnswer]:
+    """A part of some axes; a bound that was the old size is the free one."""
+    dims = view.dims(0)
+    starts, ends = _bounds(view, "starts", 1), _bounds(view, "ends", 2)
+    axes = view.axes(3, len(dims)) if view.has(3) or "axes" in view.node.attributes else None
+    if starts is None or ends is None:
+        cut_axes = range(len(dims)) if axes is None else axes
+        yield FreeAnswer((tuple(None if axis in cut_axes else own for axis, own in enumerate(dims)),))
+        return
+    axes = list(range(len(starts))) if axes is None else axes
+    steps = (view.live(4) or [None] * len(axes)) if view.has(4) else [1] * len(axes)
+    ways = [_cuts(view, dims[axis], axis, bounds) for axis, *bounds in paired(axes, starts, ends, steps)]
+    for chosen in combinations(*ways):
+        found = list(dims)
+        for axis, way in zip(axes, chosen, strict=True):
+            found[axis] = way.size
+        edits = _new_bounds(view, chosen, starts, ends)
+        yield FreeAnswer((tuple(found),), edits, alone=all(len(way) == 1 for way in ways))
+
+
+def _bounds(view: FreeView, name: str, index: int) -> list[Size | None] | None:
+    return list(view.attribute(name, ())) if view.opset < 10 else view.live(index)
+
+
+def _new_bounds(
+    view: FreeView, chosen: Sequence[_Cut], starts: Sequence[Size | None], ends: Sequence[Size | None]
+) -> tuple[Edit, ...]:
+    edits = []
+    for name, index, before, new in (
+        ("starts", 1, starts, [way.start for way in chosen]),
+        ("ends", 2, ends, [way.end for way in chosen]),
+    ):
+        wanted = [old if size is None else size for old, size in zip(before, new, strict=True)]
+        if wanted == list(before):
+            continue
+        numbers = [size for size in wanted if size is not None]
+        if len(numbers) < len(wanted):
+            raise Refused(f"its {name} are computed from what is not known, and would have to be rewritten")
+        if view.opset >= 10:
+            first = next(place for place, old in enumerate(before) if wanted[place] != old)
+            edits.append(view.reword(index, numbers, name, chosen[first].whole))
+        else:
+            plain = [size for size in numbers if isinstance(size, int)]
+            edits.append(view.set_attribute(name, f"{view.label} has a fixed bound: {name}", before, plain))
+    return tuple(edits)
+
+
+def _cuts(view: FreeView, own: Axis | None, axis: int, bounds: Sequence[Size | None]) -> list[_Cut]:
+    """The ways to read the bounds along one axis."""
+    start, end, step = bounds
+    if own is None or start is None or end is None or not isinstance(step, int):
+        return [_Cut(None)]
+    whole = size_of(own)
+    if not view.move(whole):
+        return [_fixed(view, whole, axis, (start, end, step))]
+    then = view.state.then(whole)
+    if not isinstance(then, int):
+        raise Refused(f"it cuts axis {axis}, which is {whole}")
+    if step < 0:
+        return [_backwards(own, start, end, step, axis)]
+    found = []
+    for first, last in combinations(_places(view, start, whole, then), _places(view, end, whole, then)):
+        size = cut(last.place - first.place + (step - 1), step)
+        if not isinstance(size, int) or size > 0:
+            found.append(_Cut(own if size == whole else (size,), whole, first.word, last.word))
+    return found
+
+
+class _Place(NamedTuple):
+    """What a bound can mean, and the word to write for it, None to keep what is there."""
+
+    place: Size
+    word: Size | None = None
+
+
+def _places(view: FreeView, bound: Size, whole: Size, then: int) -> list[_Place]:
+    """What a bound can mean: a number near the old end may have been counted from it, or be the half of it."""
+    if not isinstance(bound, int) or 0 <= 2 * bound < then:
+        return [_Place(bound)]
+    if bound < 0:
+        return [_Place(whole + bound if bound + then > 0 else 0)]
+    if bound >= then:
+        return [_Place(whole, None if bound >= _ALL else LAST)]
+    if (seam := view.state.seams(whole).get(bound)) is not None:
+        return [_Place(seam, None if isinstance(seam, int) else seam)]
+    half = cut(whole, 2)
+    halves = [_Place(half, half)] if 2 * bound == then and view.computes([half]) else []
+    return [_Place(bound), _Place(whole - (then - bound), bound - then), *halves]
+
+
+def _fixed(view: FreeView, whole: Size, axis: int, bounds: tuple[Size, Size, int]) -> _Cut:
+    """A part of a fixed axis, which may be as long as a free size."""
+    start, end, step = bounds
+    if not view.move(start) and not view.move(end):
+        size = view.output()[axis]
+        return _Cut(None if size is None else (size,))
+    if not isinstance(whole, int) or step != 1 or (isinstance(end, int) and end < 0):
+        return _Cut(None)
+    stop: Size = whole if isinstance(end, int) and end >= whole else end
+    view.state.limit(stop, whole, f"{view.value(0).name} has {whole} entries along axis {axis}")
+    return _Cut((stop - start,))
+
+
+def _backwards(own: Axis, start: Size, end: Size, step: int, axis: int) -> _Cut:
+    """All of an axis, from the last entry to the first."""
+    if step == -1 and start == -1 and isinstance(end, int) and end < -_ALL:
+        return _Cut(own)
+    raise Refused(f"it goes backwards along axis {axis}, which is {size_of(own)}, from {start} to {end}")
+
+
+def grow_slice(growing: Growing) -> Inputs:
+    """The end of a slice from a table that is long enough."""
+    view = growing.view
+    starts, ends, axes = _plain(view)
+    entries: list[Size] = list(ends)
+    own: dict[int, Size] = {}
+    for axis, size in growing.wanted.items():
+        whole = view.dims(0)[axis]
+        if axis not in axes:
+            own[axis] = size
+            continue
+        place = axes.index(axis)
+        if starts[place] < 0 or whole is None:
+            raise Refused(f"{view.label} counts from the end of axis {axis}")
+        if starts[place] == 0 and view.state.original(view.node.outputs[0]) and size_of(whole) == view.output()[axis]:
+            own[axis] = size
+            if ends[place] < 2**31 - 1:
+                entries[place] = size
+        else:
+            entries[place] = size + starts[place]
+    found = {0: growing.exactly(0, own)} if own else {}
+    if entries != ends:
+        found[2] = growing.vector(2, entries, "ends")
+    return found, {}
+
+
+def _plain(view: FreeView) -> tuple[list[int], list[int], list[int]]:
+    """The starts, ends and axes of a Slice that takes every entry of a part."""
+    starts, ends = (None, None) if view.opset < 10 else (view.integers(1), view.integers(2))
+    steps = [1] if starts is None or not view.has(4) else view.integers(4)
+    if starts is None or ends is None or steps is None or any(step != 1 for step in steps):
+        raise Refused(f"the bounds of {view.label} are not constants with a step of 1")
+    axes = view.axes(3, view.rank(0))
+    return starts, ends, list(range(len(starts))) if axes is None else axes
+
+
+def limit_slice(growing: Growing, _: Mapping[int, Grown]) -> tuple[Limit, ...]:
+    """How far the end of a slice may go."""
+    view, found = growing.view, list[Limit]()
+    starts, __, axes = _plain(view)
+    for axis, size in growing.wanted.items():
+        whole = view.dims(0)[axis]
+        rows = None if whole is None else size_of(whole)
+        if axis not in axes or rows == view.output()[axis]:
+            continue
+        end = size + starts[axes.index(axis)]
+        if not isinstance(rows, int) or not isinstance(end, Formula):
+            raise Refused(f"it is not known whether {view.value(0).name} is as long as {end}")
+        if rows == view.state.then(end):
+            raise Refused(f"the table {view.value(0).name} has {rows} entries along axis {axis}, one for each of {end}")
+        found.append(Limit(end, rows, f"{view.value(0).name} has {rows} entries along axis {axis}"))
+    return tuple(found)
+
+
+def batch_pad(view: BatchView) -> Iterator[BatchAnswer]:
+    """More entries around some axes; around N, none."""
+    mark, rank = only_first(view), view.rank(0)
+    name = "pads" if view.opset > 1 else "paddings"
+    pads = list(view.attribute(name, ())) if view.opset < 11 else view.integers(1)
+    if pads is None:
+        raise Refused("its pads are computed at run time")
+    axes = (view.axes(3, rank) or []) if view.has(3) else list(range(rank))
+    if len(pads) != 2 * len(axes):
+        raise Refused(f"it has {len(pads)} pads for {len(axes)} axes")
+    if mark.axis in axes:
+        place = axes.index(mark.axis)
+        if pads[place] or pads[place + len(axes)]:
+            raise Refused(f"it pads axis {mark.axis}, which is {mark.size(view.batch)}", mixes=True)
+    yield BatchAnswer((mark,), () if view.opset < 11 else view.corrected(1, "pads", {}))
+
+
+def free_pad(view: FreeView) -> Iterator[FreeAnswer]:
+    """More at both ends of an axis."""
+    dims = view.dims(0)
+    pads = view.live(1) if view.opset >= 11 else list(view.attribute("pads" if view.opset > 1 else "paddings", ()))
+    axes = view.axes(3, len(dims)) if view.has(3) else list(range(len(dims)))
+    if pads is not None and len(pads) != 2 * len(axes or ()):
+        raise Refused(f"it has {len(pads)} pads for {len(axes or ())} axes")
+    found: list[Axis | None] = list(dims)
+    for place, axis in enumerate(axes or ()):
+        own = dims[axis]
+        around = None if pads is None else (pads[place], pads[place + len(axes or ())])
+        if own is None or around is None or around[0] is None or around[1] is None:
+            found[axis] = None
+        elif around != (0, 0):
+            found[axis] = (size_of(own) + around[0] + around[1],)
+    yield FreeAnswer((tuple(found),))
+
+
+def work_pad(use: Use) -> int:
+    shape, by = use.given(0).shape, use.list("pads", 1) or []
+    given = use.optional(3)
+    axes = range(len(shape)) if given is None else [int(axis) for axis in given]
+    grown = list(shape)
+    for place, axis in enumerate(axes):
+        grown[axis] += max(0, int(by[place])) + max(0, int(by[place + len(axes)]))
+    return int(prod(grown))
+
+
+RECORDS = {
+    "Slice": Record(
+        batch=batch_slice,
+        slots=frozenset({1, 2, 4}),
+        free=free_slice,
+        grows=grow_slice,
+        limits=limit_slice,
+        moves=True,
+        carries=True,
+        by_place=True,
+        sizes=True,
+        beside=True,
+        folds=True,
+    ),
+    "Pad": Record(batch=batch_pad, slots=frozenset({1}), free=free_pad, folds=True, work=work_pad),
+}

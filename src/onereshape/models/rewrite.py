@@ -1,0 +1,406 @@
+"""Rewriter: the nodes, constants and targets that a repair adds to a model, each made once.
+
+What depends on nothing but the sizes of the inputs stands at the front of the graph; a tensor that is spread over the
+batch is spread right after it was made, for all who need it so; copies of nodes stand before those that need them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.dims import Product
+from onereshape.models.batch.marks import Mark
+from onereshape.models.free.formula import Atom, Formula, Size, of_product, product, symbol
+from onereshape.models.unneeded import names_of
+
+Entry = Size | Product | ir.Value
+"""An element of a vector of sizes: a size, or a vector of one element."""
+Sources = Mapping[str, tuple[str, int]]
+"""Symbol -> the input and the axis where it is a dim."""
+
+LAST = 2**63 - 1
+"""The end of a slice that takes all there is."""
+
+_BARE: Mapping[str, Any] = {}
+_NO_SOURCES: Sources = {}
+
+
+class Shift(NamedTuple):
+    """How far indices that count along the batch move from sample to sample."""
+
+    step: int
+    """The entries that one sample has there."""
+    home: Mark
+    """Where the indices carry N."""
+    rank: int
+    column: int | None = None
+    """Which column of the last axis counts along the batch; None: there are no columns."""
+    width: int = 0
+    short: bool = False
+    """Whether the indices are int32."""
+
+
+class Rewriter:
+    """Adds to the main graph of a model; what is added without a place stands before all other nodes."""
+
+    def __init__(self, model: ir.Model, sources: Sources = _NO_SOURCES) -> None:
+        self.graph = model.graph
+        self.opset = model.graph.opset_imports.get("", model.graph.opset_imports.get("ai.onnx", 1))
+        self.added: list[ir.Node] = []
+        self.left: list[ir.Value] = []
+        """Values that lost a user."""
+        self._model = model
+        self._sources = sources
+        self._inputs = {value.name: value for value in model.graph.inputs}
+        self._front = next(iter(self.graph), None)
+        self._fronted: set[ir.Node] = set()
+        self._made: dict[Hashable, ir.Value] = {}
+        self._names: set[str] | None = None
+        self._counts: dict[str, int] = {}
+
+    def once(self, key: Hashable, make: Callable[[], ir.Value]) -> ir.Value:
+        """What was made for a key, or is made now."""
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
+    def unused(self, name: str, *, numbered: bool = False) -> str:
+        """A name that no other value or node has; `numbered`: the first one has a number too."""
+        if self._names is None:
+            self._names = names_of(self._model)
+        count = self._counts.get(name, 0)
+        while (found := f"{name}_{count}" if count or numbered else name) in self._names:
+            count += 1
+        self._counts[name] = count
+        self._names.add(found)
+        return found
+
+    # Constants
+
+    def constant(self, array: np.ndarray[Any, Any]) -> ir.Value:
+        """An initializer of its own, shared only with other additions."""
+        key = ("constant", array.dtype.str, array.shape, array.tobytes())
+        return self.once(key, lambda: _initializer(self.graph, self.unused("onereshape/constant"), array))
+
+    def integers(self, numbers: Sequence[int]) -> ir.Value:
+        """A constant vector."""
+        return self.constant(np.array(numbers, np.int64))
+
+    def target(self, node: ir.Node, root: ir.Graph | ir.Function, words: Sequence[int]) -> ir.Value:
+        """The constant target of a Reshape in any graph: an initializer there; where there can be none, a Constant."""
+        graph, array = node.graph, np.array(words, np.int64)
+        name = partial(self.unused, "onereshape/target", numbered=True)
+        if isinstance(graph, ir.Graph) and not isinstance(root, ir.Function) and self._model.ir_version >= 4:
+            key = ("target", graph, tuple(words))
+            return self.once(key, lambda: _initializer(graph, name(), array))
+        called = name()
+        tensor = ir.tensor(array, name=called)
+        made = ir.Node(_domain(root), "Constant", [], [ir.AttrTensor("value", tensor)], name=called, num_outputs=1)
+        value = made.outputs[0]
+        value.name, value.shape, value.type = called, ir.Shape(array.shape), ir.TensorType(tensor.dtype)
+        graph.insert_before(node, made)  # type: ignore[union-attr]
+        return value
+
+    # Sizes
+
+    def size(self, size: Size) -> ir.Value:
+        """A size, as a vector of one element."""
+        if isinstance(size, int):
+            return self.integers([size])
+        return self.once(("size", size), lambda: self._sum(size))
+
+    def vector(self, entries: Sequence[Entry], before: ir.Node | None = None) -> ir.Value:
+        """A vector of sizes; a constant where all are numbers."""
+        sizes = [of_product(entry) if isinstance(entry, Product) else entry for entry in entries]
+        parts = self._pieces(sizes)
+        if len(parts) == 1:
+            return parts[0]
+        if any(isinstance(entry, ir.Value) for entry in sizes):
+            return self.insert(before, "Concat", parts, {"axis": 0})
+        return self.once(("vector", *sizes), lambda: self.front("Concat", parts, {"axis": 0}))
+
+    def scalar(self, size: Size) -> ir.Value:
+        """A size, as a tensor without dims."""
+        if isinstance(size, int):
+            return self.constant(np.array(size, np.int64))
+        # A Reshape, since every opset says it alike.
+        return self.once(("scalar", size), lambda: self.front("Reshape", [self.size(size), self.integers([])]))
+
+    def count(self, size: Size) -> ir.Value:
+        """0, 1, 2 ... as many as the size."""
+        bounds = [0, size, 1]
+        return self.once(("count", size), lambda: self.front("Range", [self.scalar(each) for each in bounds]))
+
+    def typed(self, integers: ir.Value, kind: ir.DataType | None, before: ir.Node) -> ir.Value:
+        """A vector in the type that its place asks for."""
+        if kind != ir.DataType.INT32:
+            return integers
+        return self.insert(before, "Cast", [integers], {"to": int(ir.DataType.INT32)})
+
+    def _pieces(self, entries: Sequence[Size | ir.Value]) -> list[ir.Value]:
+        """Vectors that make up a list of sizes; numbers side by side are one constant."""
+        parts: list[ir.Value] = []
+        numbers: list[int] = []
+        for entry in entries:
+            if isinstance(entry, int):
+                numbers.append(entry)
+                continue
+            if numbers:
+                parts.append(self.integers(numbers))
+                numbers = []
+            parts.append(entry if isinstance(entry, ir.Value) else self.size(entry))
+        return [*parts, self.integers(numbers)] if numbers or not parts else parts
+
+    def _sum(self, size: Formula) -> ir.Value:
+        total: ir.Value | None = None
+        for monomial, coefficient in size.terms:
+            if not monomial:
+                continue
+            term = self._product(monomial)
+            if coefficient != 1:
+                term = self.front("Mul", [term, self.integers([coefficient])])
+            total = term if total is None else self.front("Add", [total, term])
+        number = dict(size.terms).get((), 0)
+        if total is None:
+            return self.integers([number])
+        return total if not number else self.front("Add", [total, self.integers([number])])
+
+    def _product(self, monomial: tuple[Atom, ...]) -> ir.Value:
+        *rest, last = monomial
+        if not rest:
+            return self.once(("atom", last), lambda: self._atom(last))
+        factors = (tuple(rest), (last,))
+        return self.once(("product", monomial), lambda: self.front("Mul", [self._product(each) for each in factors]))
+
+    def _atom(self, atom: Atom) -> ir.Value:
+        if isinstance(atom, str):
+            source, axis = self._sources[atom]
+            return self._dim(self._inputs[source], axis, atom)
+        # Sizes are not negative, so a quotient that is cut towards 0 is rounded down.
+        return self.front("Div", [self.size(atom.top), self.integers([atom.bottom])])
+
+    def _dim(self, source: ir.Value, axis: int, name: str) -> ir.Value:
+        """A dim of a value at run time, as a vector of one element."""
+        if self.opset >= 15:
+            return self.front("Shape", [source], {"start": axis, "end": axis + 1}, name)
+        whole = self.once(("shape", source), lambda: self.front("Shape", [source]))
+        return self.front("Gather", [whole, self.integers([axis])], {"axis": 0}, name)
+
+    # The batch
+
+    @property
+    def batch(self) -> Formula:
+        """N, where it is the only symbol."""
+        (name,) = self._sources
+        return symbol(name)
+
+    def offsets(self, step: int, home: Mark, rank: int) -> ir.Value:
+        """`step` times the number of the sample, laid along an axis."""
+
+        def make() -> ir.Value:
+            numbers = self.count(self.batch)
+            if step != 1:
+                numbers = self.front("Mul", [numbers, self.integers([step])])
+            if home.inner != 1:  # each number as often as a sample has entries there
+                column = self.front("Reshape", [numbers, self.integers([-1, 1])])
+                numbers = self.front("Expand", [column, self.vector([1, home.inner])])
+            dims = [-1 if each == home.axis else 1 for each in range(rank)]
+            return numbers if rank == 1 and home.inner == 1 else self.front("Reshape", [numbers, self.integers(dims)])
+
+        return self.once(("offsets", step, home, rank), make)
+
+    def spread(self, value: ir.Value, dims: Sequence[Size | Product], mark: Mark) -> ir.Value:
+        """The tensor, which is the same for all samples, with N of it at the place of the mark."""
+
+        def make() -> ir.Value:
+            ones: list[Entry] = [1] * len(dims)
+            if mark.outer == 1:
+                ones[mark.axis] = self.batch
+                op = "Expand" if mark.inner == 1 and self.opset >= 8 else "Tile"
+                return self.after(value, op, [value, self.vector(ones)])
+            split: list[Entry] = [*dims[: mark.axis], mark.outer, 1, mark.inner, *dims[mark.axis + 1 :]]
+            apart = self.after(value, "Reshape", [value, self.vector(split)])
+            wide: list[Entry] = [1] * len(split)
+            wide[mark.axis + 1] = self.batch
+            many = self.after(apart, "Expand" if self.opset >= 8 else "Tile", [apart, self.vector(wide)])
+            joined: list[Entry] = [*dims]
+            joined[mark.axis] = product([of_product(mark.outer), self.batch, of_product(mark.inner)])
+            return self.after(many, "Reshape", [many, self.vector(joined)])
+
+        return self.once(("spread", value, mark), make)
+
+    def first(self, value: ir.Value, axis: int, count: int) -> ir.Value:
+        """The first `count` entries along an axis."""
+
+        def make() -> ir.Value:
+            if self.opset < 10:
+                bounds = {"starts": [0], "ends": [count], "axes": [axis]}
+                return self.after(value, "Slice", [value], bounds)
+            return self.after(value, "Slice", [value, *(self.integers([each]) for each in (0, count, axis))])
+
+        return self.once(("first", value, axis, count), make)
+
+    def shifted(self, node: ir.Node, indices: ir.Value, shift: Shift) -> ir.Value:
+        """Indices within one sample, as indices within all: `step` entries further for each sample."""
+        kind: Any = np.int32 if shift.short else np.int64
+        offsets = self.offsets(shift.step, shift.home, shift.rank)
+        if kind is np.int32:
+            offsets = self._short(offsets)
+        if shift.column is None:
+            within = self.insert(node, "Mod", [indices, self.constant(np.array([shift.step], kind))])
+            return self.insert(node, "Add", [within, offsets])
+        # The other columns stay: of those, nothing is taken modulo 1 and moved, and all is kept.
+        chosen = np.zeros(shift.width, kind)
+        chosen[shift.column] = 1
+        cycle = self.constant(np.where(chosen == 1, shift.step, 1).astype(kind))
+        within = self.insert(node, "Mod", [indices, cycle])
+        kept = self.insert(node, "Mul", [indices, self.constant((1 - chosen).astype(kind))])
+        column = self.once(
+            ("column", offsets, shift.width, shift.column),
+            lambda: self.front("Mul", [offsets, self.constant(chosen)]),
+        )
+        return self.insert(node, "Add", [self.insert(node, "Add", [kept, within]), column])
+
+    def _short(self, integers: ir.Value) -> ir.Value:
+        to = {"to": int(ir.DataType.INT32)}
+        return self.once(("short", integers), lambda: self.front("Cast", [integers], to))
+
+    # Nodes
+
+    def front(
+        self, op: str, inputs: Sequence[ir.Value], attributes: Mapping[str, Any] = _BARE, name: str = ""
+    ) -> ir.Value:
+        """A new node before all others."""
+        node = self._node(op, inputs, attributes, name)
+        self._fronted.add(node)
+        self._at_front(node)
+        return node.outputs[0]
+
+    def after(
+        self, value: ir.Value, op: str, inputs: Sequence[ir.Value], attributes: Mapping[str, Any] = _BARE
+    ) -> ir.Value:
+        """A new node right after the one that makes `value`."""
+        maker = value.producer()
+        if maker is None or maker in self._fronted:
+            return self.front(op, inputs, attributes)
+        node = self._node(op, inputs, attributes)
+        self.graph.insert_after(maker, node)
+        return node.outputs[0]
+
+    def insert(
+        self, before: ir.Node | None, op: str, inputs: Sequence[ir.Value], attributes: Mapping[str, Any] = _BARE
+    ) -> ir.Value:
+        """A new node right before another."""
+        if before is None:
+            return self.front(op, inputs, attributes)
+        node = self._node(op, inputs, attributes)
+        self.graph.insert_before(before, node)
+        return node.outputs[0]
+
+    def copy(self, node: ir.Node, inputs: Sequence[ir.Value | None], before: ir.Node) -> ir.Value:
+        """The same operator on other inputs, right before another node."""
+        attributes = list(node.attributes.values())
+        copy = ir.Node(node.domain, node.op_type, inputs, attributes, overload=node.overload)
+        copy.name = self.unused(f"{node.name or node.op_type}/free")
+        copy.outputs[0].name = self.unused(f"{node.outputs[0].name}/free")
+        copy.outputs[0].type = node.outputs[0].type
+        self.graph.insert_before(before, copy)
+        self.added.append(copy)
+        return copy.outputs[0]
+
+    def replace(
+        self, node: ir.Node, op: str, inputs: Sequence[ir.Value | None], attributes: Mapping[str, Any] = _BARE
+    ) -> None:
+        """Another node in the place of one with a single output."""
+        value = node.outputs[0]
+        new = self.insert(node, op, [each for each in inputs if each is not None], attributes)
+        self._take_place(node, value, new)
+        if node is self._front:
+            self._front = new.producer()
+        self.graph.remove(node, safe=True)
+
+    def reshape_output(self, node: ir.Node, dims: Sequence[Size | Product]) -> None:
+        """A Reshape after a node, to these dims, for all who use its output."""
+        value = node.outputs[0]
+        target = self.vector(list(dims))
+        last = self._node("Reshape", [value, target], _BARE)
+        self.graph.insert_after(node, last)
+        self._take_place(last, value, last.outputs[0])
+
+    def reroute(self, node: ir.Node, source: ir.Value) -> bool:
+        """Puts `source` in the place of a node's output and removes the node; an output of a graph keeps its name."""
+        output, graph = node.outputs[0], node.graph
+        if graph is None:
+            return False
+        if output.is_graph_output():
+            maker = source.producer()
+            twice = sum(each is output for each in graph.outputs) > 1
+            if maker is None or maker.graph is not graph or source.is_graph_output() or twice:
+                return False
+            output.name, source.name = None, output.name
+            output.replace_all_uses_with(source, replace_graph_outputs=True)
+            source.type, source.shape = output.type or source.type, output.shape or source.shape
+        else:
+            output.replace_all_uses_with(source)
+        self.left += [value for value in node.inputs if value is not None]
+        graph.remove(node, safe=True)
+        return True
+
+    def _at_front(self, node: ir.Node) -> None:
+        if self._front is None:
+            self.graph.append(node)
+        else:
+            self.graph.insert_before(self._front, node)
+
+    def _node(self, op: str, inputs: Sequence[ir.Value], attributes: Mapping[str, Any], name: str = "") -> ir.Node:
+        """A new node that is not in the graph yet."""
+        called = self.unused(name or f"onereshape/{op}")
+        node = ir.node(op, inputs, dict(attributes), domain=_domain(self.graph), name=called)
+        node.outputs[0].name = called
+        node.outputs[0].type = _type(op, inputs, attributes)
+        self.added.append(node)
+        return node
+
+    def _take_place(self, node: ir.Node, old: ir.Value, new: ir.Value) -> None:
+        """Gives the uses, the name and the declaration of a value to another, of which `node` must stay a user."""
+        new.shape, new.type = old.shape, old.type
+        old.shape = None
+        for user, index in tuple(old.uses()):
+            if user is not node and user is not new.producer():
+                user.replace_input_with(index, new)
+        if old.is_graph_output():
+            for index, output in enumerate(self.graph.outputs):
+                if output is old:
+                    self.graph.outputs[index] = new
+        old.name, new.name = new.name, old.name
+
+
+def _initializer(graph: ir.Graph, name: str, array: np.ndarray[Any, Any]) -> ir.Value:
+    tensor = ir.tensor(np.ascontiguousarray(array).reshape(array.shape), name=name)
+    kind = ir.TensorType(tensor.dtype)
+    value = ir.Value(name=name, shape=ir.Shape(array.shape), type=kind, const_value=tensor)
+    graph.register_initializer(value)
+    return value
+
+
+def _domain(root: ir.Graph | ir.Function) -> str:
+    """How a graph calls the operators of ONNX."""
+    return "" if "" in root.opset_imports else "ai.onnx"
+
+
+def _type(op: str, inputs: Sequence[ir.Value], attributes: Mapping[str, Any]) -> ir.TypeProtocol | None:
+    """The type of a new node's output: that of its first input, as for all operators that are added but these."""
+    if op == "Shape":
+        return ir.TensorType(ir.DataType.INT64)
+    if op == "Cast":
+        return ir.TensorType(ir.DataType(attributes["to"]))
+    if op == "Less":
+        return ir.TensorType(ir.DataType.BOOL)
+    if op == "Where":
+        return inputs[1].type
+    return None if op == "Scan" else inputs[0].type

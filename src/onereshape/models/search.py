@@ -1,0 +1,172 @@
+"""Search: the walk through a graph, node by node, with its way back where an answer fails.
+
+Of a node that has several answers the first is taken.  Where a later node can live with none of its own, the walk goes
+back to the latest of the choices that its inputs rest on, and takes the next answer there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+import onnx_ir as ir
+
+from onereshape.errors import FixError
+from onereshape.formats.onnx_graphs import subgraphs
+from onereshape.models.node_view import Refused
+
+_MOST_BLAMED = 16
+"""How many of the latest choices are remembered for each value."""
+_NOTHING: frozenset[int] = frozenset()
+_GRAPH, _GRAPHS = ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS
+
+Answer = TypeVar("Answer")
+
+
+class Walk(Protocol[Answer]):
+    """What is followed through a graph, and how far it has been decided."""
+
+    most_steps_back: int
+
+    def matters(self, value: ir.Value) -> bool:
+        """Whether anything is followed that a value has."""
+
+    def answers(self, node: ir.Node) -> Iterator[Answer]:
+        """What can be said of a node, the most natural first; Refused where nothing can."""
+
+    def settle(self, node: ir.Node, answer: Answer) -> None:
+        """Notes what an answer says of the outputs of a node."""
+
+    def forget(self, node: ir.Node) -> None:
+        """Forgets it."""
+
+    def chooses(self, node: ir.Node, answer: Answer) -> bool:
+        """Whether the node may have other answers."""
+
+    def error(self, node: ir.Node, refused: Refused | None) -> FixError:
+        """What is said where no answer is left: the first node that had none, and why."""
+
+
+@dataclass(slots=True)
+class _Step(Generic[Answer]):
+    """A node that is decided, and what is left of its answers."""
+
+    place: int
+    blamed: frozenset[int]
+    """The places of the choices that led to its inputs, and of those that were to blame when later nodes failed."""
+    answers: Iterator[Answer]
+    answer: Answer | None = None
+
+
+class Search(Generic[Answer]):
+    """A walk under way."""
+
+    def __init__(self, nodes: Sequence[ir.Node], walk: Walk[Answer]) -> None:
+        self.nodes = nodes
+        self.walk = walk
+        self.steps: list[_Step[Answer]] = []
+        self.rests_on: dict[ir.Value, frozenset[int]] = {}
+        """The choices that led to a value, where there are any."""
+        self.first: tuple[ir.Node, Refused] | None = None
+        """The first refusal: the one that the most natural answers met."""
+        self.back = 0
+
+    def run(self) -> list[tuple[ir.Node, Answer]]:
+        """The nodes that what is followed reaches, and the answer that was taken for each."""
+        nodes, matters = self.nodes, self.walk.matters
+        place = 0
+        while place < len(nodes):
+            node = nodes[place]
+            if _reached(node, matters):
+                place = self._decide(_Step(place, self._rests(node), self.walk.answers(node)))
+            place += 1
+        return [(nodes[step.place], step.answer) for step in self.steps if step.answer is not None]
+
+    def _rests(self, node: ir.Node) -> frozenset[int]:
+        """The choices that led to the inputs of a node."""
+        if not self.rests_on:
+            return _NOTHING
+        found = [rests for value in used(node) if value is not None and (rests := self.rests_on.get(value))]
+        return found[0] if len(found) == 1 else _NOTHING.union(*found)
+
+    def _decide(self, step: _Step[Answer]) -> int:
+        """Takes the next answer of a node, or of the latest choice that is to blame; returns the place decided."""
+        while (answer := self._next(step)) is None:
+            self.back += 1
+            earlier = [each for each in step.blamed if each < step.place]
+            if not earlier or self.back > self.walk.most_steps_back:
+                raise self._error()
+            culprit, blamed = max(earlier), step.blamed
+            while (step := self._undo()).place != culprit:
+                pass
+            step.blamed = _latest(step.blamed | blamed - {culprit})
+        step.answer = answer
+        self.steps.append(step)
+        node, rests = self.nodes[step.place], step.blamed
+        self.walk.settle(node, answer)
+        if self.walk.chooses(node, answer):
+            rests = _latest(rests | {step.place})
+        else:
+            step.answers = iter(())  # nobody comes back for another
+        if rests:
+            self.rests_on.update((value, rests) for value in node.outputs if self.walk.matters(value))
+        return step.place
+
+    def _next(self, step: _Step[Answer]) -> Answer | None:
+        try:
+            return next(step.answers, None)
+        except Refused as refused:
+            if self.first is None or refused.final:
+                self.first = (self.nodes[step.place], refused)
+            if refused.final:
+                raise self._error() from None
+            return None
+
+    def _undo(self) -> _Step[Answer]:
+        """Forgets the latest decision."""
+        step = self.steps.pop()
+        node = self.nodes[step.place]
+        self.walk.forget(node)
+        for value in node.outputs:
+            self.rests_on.pop(value, None)
+        return step
+
+    def _error(self) -> FixError:
+        return self.walk.error(*(self.first or (self.nodes[0], None)))
+
+
+def _reached(node: ir.Node, matters: Callable[[ir.Value], bool]) -> bool:
+    """Whether a node reads anything that matters; in large models most do not, so this is as short as can be."""
+    for value in node.inputs:
+        if value is not None and matters(value):
+            return True
+    return has_graphs(node) and any(map(matters, inside(node)))
+
+
+def used(node: ir.Node) -> Sequence[ir.Value | None]:
+    """The values that a node reads, in the graphs inside it too."""
+    return [*node.inputs, *inside(node)] if has_graphs(node) else node.inputs
+
+
+def inside(node: ir.Node) -> list[ir.Value]:
+    """The values that the graphs inside a node read."""
+    found: dict[ir.Value, None] = {}
+    for _, graph in subgraphs(node):
+        for inner in graph.all_nodes():
+            found.update((value, None) for value in inner.inputs if value is not None)
+        found.update(dict.fromkeys(graph.outputs))
+    return list(found)
+
+
+def has_graphs(node: ir.Node) -> bool:
+    """Whether there are graphs inside a node."""
+    for attribute in node.attributes.data.values():  # of the dict itself: this is asked of every node
+        kind = attribute.type
+        if kind in (_GRAPH, _GRAPHS):
+            return True
+    return False
+
+
+def _latest(places: frozenset[int]) -> frozenset[int]:
+    return places if len(places) <= _MOST_BLAMED else frozenset(sorted(places)[-_MOST_BLAMED:])

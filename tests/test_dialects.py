@@ -1,0 +1,156 @@
+"""A dialect is its rows, its column of types, its file format and its engines: no other code asks for it by name."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import onereshape as orx
+from onereshape import specs
+from onereshape.convert.files import check_output
+from onereshape.dtypes import ELEMENT_TYPES, ElementType
+from onereshape.errors import FormatError, ReshapeError
+from onereshape.formats import model_files, model_formats
+from onereshape.formats.model import Model, unreadable
+from onereshape.formats.model_formats import FORMATS, Files, Format, Plans
+from onereshape.specs import DIALECTS, SPECS
+
+SOURCE = Path(__file__).parent.parent / "src" / "onereshape"
+HOMES = ("specs.py", "dtypes.py", "formats/", "conformance/")
+"""Where a dialect lives."""
+
+NAMED = {
+    "cli/__init__.py": "the sentence that says what onereshape is",
+    "cli/conform.py": "examples; and the names of engines, which another test holds to their table",
+    "cli/convert.py": "an example",
+}
+"""Files elsewhere that name a dialect, or a suffix of its files, in a text; ONNX is looked at below."""
+
+ONNX = {
+    "cli/__init__.py": "--version shows the package of that name",
+    "convert/opset.py": "the opset of a whole model is ONNX's",
+    "models/": "the whole models that are looked into, repaired and run are ONNX's",
+    "onnx_backend.py": "ONNX's own interface",
+    "shape_rule.py": "a rule in a library for ONNX models",
+}
+"""Files elsewhere that ask for ONNX by name."""
+
+
+def texts(path: Path) -> Iterator[str]:
+    """The string constants of the code, without its docstrings, and the names of attributes such as `row.onnx`."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+            yield node.value
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+
+
+def naming(pattern: re.Pattern[str]) -> set[str]:
+    """The files outside a dialect's homes with such a text; those of `models` are one."""
+    found = set()
+    for path in SOURCE.rglob("*.py"):
+        place = path.relative_to(SOURCE).as_posix()
+        if not place.startswith(HOMES) and any(pattern.search(text) for text in texts(path)):
+            found.add("models/" if place.startswith("models/") else place)
+    return found
+
+
+def test_no_other_code_asks_for_a_dialect_by_name() -> None:
+    """Suffixes too, but for `.json`, which other files have as well."""
+    others = [row for row in FORMATS if row.dialect != "onnx"]
+    endings = [re.escape(suffix) for row in others for suffix in (*row.suffixes, *row.beside) if suffix != ".json"]
+    names = "|".join([*(row.dialect for row in others), *(rf"{ending}\b" for ending in endings)])
+
+    assert naming(re.compile(names, re.IGNORECASE)) == set(NAMED)
+
+
+def test_onnx_is_asked_for_by_name_only_where_it_alone_is_meant() -> None:
+    suffixes = "|".join(re.escape(suffix) for row in FORMATS if row.dialect == "onnx" for suffix in row.suffixes)
+
+    assert naming(re.compile(rf"^(onnx(-\d*)?|{suffixes})$")) == set(ONNX)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_dialect_has_its_rows(dialect: specs.Dialect) -> None:
+    assert [row for row in SPECS if row.dialect == dialect]
+    assert dialect in {field.name for field in fields(ElementType)}
+    assert any(row.named_in(dialect) for row in ELEMENT_TYPES)
+    (row,) = (row for row in FORMATS if row.dialect == dialect)
+    for module, asked in ((row.files, Files), (row.plans, Plans)):
+        assert [name for name in vars(asked) if not name.startswith("_") and not callable(getattr(module, name))] == []
+
+
+def test_no_two_formats_share_a_suffix_or_a_beginning() -> None:
+    assert len(set(model_formats.SUFFIXES)) == len(model_formats.SUFFIXES)
+    assert len({row.first for row in FORMATS}) == len(FORMATS)
+
+
+# A format that does not exist: a row and a module are all that it takes
+
+
+class Toy(ModuleType):
+    """The module of a format whose files are the word `toy`."""
+
+    def load(self, path: str) -> Model:
+        if Path(path).read_bytes() != b"~toy":
+            raise unreadable(path, "is no toy")
+        return Model("toy", path, (), None, b"~toy")  # type: ignore[arg-type]
+
+    def save(self, model: Model, path: str) -> None:
+        Path(path).write_bytes(model.original)
+
+    def reshapes(self, _: Model) -> tuple[Any, ...]:
+        return ()
+
+    def data_files(self, _: Model) -> list[str]:
+        return []
+
+
+@pytest.fixture
+def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A file of that format, whose row is in the table."""
+    row = Format("toy", "a toy", "a .toy", ".toy", (".toy.gz", ".toy"), (".box",), b"~", "toy_files")  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "onereshape.formats.toy_files", Toy("toy_files"))
+    for module in (model_formats, model_files):
+        monkeypatch.setattr(module, "FORMATS", (*FORMATS, row))
+        monkeypatch.setattr(module, "SUFFIXES", (*model_formats.SUFFIXES, *row.suffixes))
+    monkeypatch.setitem(model_formats.__dict__["_BY_DIALECT"], "toy", row)
+    path = tmp_path / "m.toy"
+    path.write_bytes(b"~toy")
+    return path
+
+
+def test_a_new_format_is_read_and_saved(toy: Path, tmp_path: Path) -> None:
+    for name in ("again.toy", "again.toy.gz"):
+        orx.save(orx.load(toy), tmp_path / name)
+        assert orx.load(tmp_path / name).reshapes == ()
+    assert orx.load(toy.rename(tmp_path / "m.other")).original == b"~toy"
+    assert orx.check(tmp_path / "again.toy") == []
+    (tmp_path / "again.toy").write_bytes(b"~")
+    with pytest.raises(FormatError, match=r"again\.toy: is no toy"):
+        orx.load(tmp_path / "again.toy")
+
+
+def test_a_new_format_is_refused_in_its_own_words(toy: Path, tmp_path: Path) -> None:
+    model = orx.load(toy)
+    row: Any = type("Row", (), {"dialect": "toy", "__str__": lambda _: "toy Reshape-1"})()
+
+    with pytest.raises(FormatError, match=r"a toy is saved under a name that ends in \.toy\.gz or \.toy"):
+        orx.save(model, tmp_path / "m.onnx")
+    with pytest.raises(ReshapeError, match=r"dims are freed in ONNX models only, and .*m\.toy is a toy"):
+        orx.check(model, batch=True)
+    with pytest.raises(ReshapeError, match=r"a model of toy Reshape-1 is written to a name that ends in \.toy\.gz"):
+        check_output("m.onnx", "m.xml", row)
+    with pytest.raises(ReshapeError, match=r"m\.box is the input itself"):
+        check_output(str(tmp_path / "m.box"), str(tmp_path / "m.toy"), row)
+    assert model_formats.typed_formats().endswith(" or a .toy")

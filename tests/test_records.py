@@ -1,0 +1,58 @@
+"""Records: one for each operator, in one family, found by its name and its domain."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import onnx_ir as ir
+import pytest
+
+from onereshape.models import record as records
+from onereshape.models.operators import FAMILIES, RECORDS
+from onereshape.models.record import NOTHING, operator_of, record_named, record_of
+
+
+def node(domain: str, op: str) -> ir.Node:
+    return ir.Node(domain, op, [ir.Value(name="x")])
+
+
+def test_every_operator_is_in_one_family() -> None:
+    counts = Counter(op for family in FAMILIES for op in family.RECORDS)
+
+    assert set(counts) == set(RECORDS)
+    assert [op for op, count in counts.items() if count > 1] == []
+
+
+@pytest.mark.parametrize("domain", ["", "ai.onnx"])
+def test_an_operator_of_onnx_is_found_by_its_name(domain: str) -> None:
+    assert operator_of(node(domain, "Reshape")) == "Reshape"
+    assert record_of(node(domain, "Reshape")) is RECORDS["Reshape"]
+
+
+def test_an_operator_of_another_domain_is_another() -> None:
+    assert operator_of(node("com.acme", "Reshape")) == "com.acme::Reshape"
+    assert record_of(node("com.acme", "Reshape")) is NOTHING
+
+
+def test_what_is_not_known_has_nothing() -> None:
+    assert record_named("Loop") is NOTHING
+    assert not any(NOTHING)
+
+
+def test_records_that_were_never_read_are_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing would be freed, and nobody would know why."""
+    monkeypatch.setattr(records, "RECORDS", {})
+    with pytest.raises(RuntimeError, match="must be imported"):
+        record_named("Reshape")
+
+
+@pytest.mark.parametrize("op", sorted(RECORDS))
+def test_a_record_does_not_contradict_itself(op: str) -> None:
+    record = RECORDS[op]
+
+    assert record.moves or not (record.keeps or record.picks)
+    assert record.sizes or not record.beside
+    assert record.batch is not None or not (record.slots or record.several)
+    assert record.grows is not None or record.limits is None
+    assert record.span is None or not record.moves, "it has the span of its first input"
+    assert record.folds or record.work is None

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from onereshape.models.free.alignment import readings, size_of
-from onereshape.models.free.formula import Formula, Size, cut, exact, product, symbol
+from onereshape.sizes import Formula, Size, cut, exact, product, symbol
 from onereshape.models.free.patterns import pattern_of
 
 H, W, S = symbol("H"), symbol("W"), symbol("S")

@@ -220,10 +220,12 @@ def ceiling(top: Size, bottom: int) -> Size:
 
 def exact(top: Size, bottom: Size) -> Size | None:
     """The quotient where it is exact whatever the symbols are, None where that is not so."""
+    if bottom == 0:
+        return None
     if top == bottom:
         return 1
     if isinstance(bottom, int):
-        if bottom == 0 or any(coefficient % bottom for _, coefficient in _terms(top)):
+        if any(coefficient % bottom for _, coefficient in _terms(top)):
             return None
         return _sum([(monomial, coefficient // bottom) for monomial, coefficient in _terms(top)])
     found = [_without(term, bottom.terms[0]) for term in _terms(top)] if len(bottom.terms) == 1 else [None]

@@ -23,7 +23,7 @@ from onereshape.models.edit import Change, origin_of
 from onereshape.models.findings.finding import CODES, SEVERITIES, Finding, Severity
 from onereshape.models.findings.forced import absorbed, forced
 from onereshape.models.request import Batch, Free, requested
-from onereshape.models.inference.shapes import Shapes, shapes_of
+from onereshape.models.facts.facts import Facts, facts_of
 from onereshape.models.findings.verdicts import contradiction, judged
 
 _VOLUME = frozenset({"volume", "indivisible", "impossible-volume", "empty-copy-with-inferred"})
@@ -74,7 +74,7 @@ def _of_view(model: Model) -> Iterator[Finding]:
 
 def _of_onnx(model: Model, batch: Batch, free: Free) -> Iterator[Finding]:
     graph: ir.Model = model.ir
-    shapes = shapes_of(graph)
+    shapes = facts_of(graph)
     places = {node: place for root, start in roots(graph) for node, place in walk(root, start)}
     for node in model.reshapes:
         known: tuple[Dim, ...] | None = shapes.dims.get(node.node.inputs[0]) if node.node.inputs else None
@@ -91,7 +91,7 @@ def _of_onnx(model: Model, batch: Batch, free: Free) -> Iterator[Finding]:
     yield from _given_up(shapes, places)
 
 
-def _given_up(shapes: Shapes, places: Mapping[ir.Node, str]) -> Iterator[Finding]:
+def _given_up(facts: Facts, places: Mapping[ir.Node, str]) -> Iterator[Finding]:
     """What was too large to follow: nothing is said of what comes after it."""
     for at, why in shapes.given_up[:_MOST_TOLD]:
         node, place, op = (at.name or "", "graph", "input") if isinstance(at, ir.Value) else _called(at, places[at])
@@ -106,7 +106,7 @@ def _called(node: ir.Node, place: str) -> tuple[str, str, str]:
     return node.name or place, place, node.op_type
 
 
-def _declared(model: ir.Model, shapes: Shapes, places: Mapping[ir.Node, str]) -> Iterator[Finding]:
+def _declared(model: ir.Model, facts: Facts, places: Mapping[ir.Node, str]) -> Iterator[Finding]:
     """Declarations of outputs, and of what is between, that contradict what the operators compute."""
     symbols = set(input_symbols(model))
     ends = set(model.graph.outputs)
@@ -146,7 +146,7 @@ def input_symbols(model: ir.Model) -> dict[str, tuple[str, int]]:
     return found
 
 
-def _baked(model: Model, shapes: Shapes, *, repairs: bool) -> Iterator[Finding]:
+def _baked(model: Model, facts: Facts, *, repairs: bool) -> Iterator[Finding]:
     """Dims of inputs that the file says are dynamic, and that a Reshape fixes or swallows."""
     symbols = input_symbols(model.ir)
     if not symbols:

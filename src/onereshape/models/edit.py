@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import onnx_ir as ir
 
-from onereshape.models.free.formula import Size
+from onereshape.sizes import Size
 from onereshape.models.rewrite import Rewriter, Sources
 from onereshape.models.unneeded import needed, remove_unused
 

@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.dims import Product
 from onereshape.models.batch.marks import Mark
-from onereshape.models.free.formula import Atom, Formula, Size, of_product, product, symbol
+from onereshape.sizes import Atom, Formula, Size, product, symbol
 from onereshape.models.unneeded import names_of
 
-Entry = Size | Product | ir.Value
+Entry = Size | ir.Value
 """An element of a vector of sizes: a size, or a vector of one element."""
 Sources = Mapping[str, tuple[str, int]]
 """Symbol -> the input and the axis where it is a dim."""
@@ -116,13 +115,12 @@ class Rewriter:
 
     def vector(self, entries: Sequence[Entry], before: ir.Node | None = None) -> ir.Value:
         """A vector of sizes; a constant where all are numbers."""
-        sizes = [of_product(entry) if isinstance(entry, Product) else entry for entry in entries]
-        parts = self._pieces(sizes)
+        parts = self._pieces(entries)
         if len(parts) == 1:
             return parts[0]
-        if any(isinstance(entry, ir.Value) for entry in sizes):
+        if any(isinstance(entry, ir.Value) for entry in entries):
             return self.insert(before, "Concat", parts, {"axis": 0})
-        return self.once(("vector", *sizes), lambda: self.front("Concat", parts, {"axis": 0}))
+        return self.once(("vector", *entries), lambda: self.front("Concat", parts, {"axis": 0}))
 
     def scalar(self, size: Size) -> ir.Value:
         """A size, as a tensor without dims."""
@@ -182,7 +180,8 @@ class Rewriter:
             source, axis = self._sources[atom]
             return self._dim(self._inputs[source], axis, atom)
         # Sizes are not negative, so a quotient that is cut towards 0 is rounded down.
-        return self.front("Div", [self.size(atom.top), self.integers([atom.bottom])])
+        op = atom.name if atom.name in {"Max", "Min"} else "Div"
+        return self.front(op, [self.size(part) for part in atom.parts])
 
     def _dim(self, source: ir.Value, axis: int, name: str) -> ir.Value:
         """A dim of a value at run time, as a vector of one element."""
@@ -214,7 +213,7 @@ class Rewriter:
 
         return self.once(("offsets", step, home, rank), make)
 
-    def spread(self, value: ir.Value, dims: Sequence[Size | Product], mark: Mark) -> ir.Value:
+    def spread(self, value: ir.Value, dims: Sequence[Size], mark: Mark) -> ir.Value:
         """The tensor, which is the same for all samples, with N of it at the place of the mark."""
 
         def make() -> ir.Value:
@@ -229,7 +228,7 @@ class Rewriter:
             wide[mark.axis + 1] = self.batch
             many = self.after(apart, "Expand" if self.opset >= 8 else "Tile", [apart, self.vector(wide)])
             joined: list[Entry] = [*dims]
-            joined[mark.axis] = product([of_product(mark.outer), self.batch, of_product(mark.inner)])
+            joined[mark.axis] = product([mark.outer, self.batch, mark.inner])
             return self.after(many, "Reshape", [many, self.vector(joined)])
 
         return self.once(("spread", value, mark), make)
@@ -324,7 +323,7 @@ class Rewriter:
             self._front = new.producer()
         self.graph.remove(node, safe=True)
 
-    def reshape_output(self, node: ir.Node, dims: Sequence[Size | Product]) -> None:
+    def reshape_output(self, node: ir.Node, dims: Sequence[Size]) -> None:
         """A Reshape after a node, to these dims, for all who use its output."""
         value = node.outputs[0]
         target = self.vector(list(dims))

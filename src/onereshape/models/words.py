@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from onereshape.dims import Product, Size, multiply
 from onereshape.errors import ReshapeError
 from onereshape.inference import infer
+from onereshape.sizes import Formula, Size, product
 
 
 def constant_words(
@@ -25,9 +25,11 @@ def constant_words(
     an entry must be inferred beside a copied symbol (or `keep` has them so), ONNX refuses an empty copied dim; there is
     no constant that means it for all sizes from 0 on, and these words mean it for all sizes from 1 on.
 
-    >>> constant_words([Product(1, ("N",)), 12, 64], [Product(1, ("N",)), 768], zero_copies=True)
+    >>> from onereshape.sizes import symbol
+    >>> N = symbol("N")
+    >>> constant_words([N, 12, 64], [N, 768], zero_copies=True)
     [0, 768]
-    >>> constant_words([Product(1, ("N",)), 12, 64], [Product(12, ("N",)), 64], zero_copies=True, keep=[12, 64])
+    >>> constant_words([N, 12, 64], [12 * N, 64], zero_copies=True, keep=[12, 64])
     [-1, 64]
     """
     kept = keep if keep is not None and len(keep) == len(output) else [None] * len(output)
@@ -47,19 +49,19 @@ def constant_words(
 def _word(data: Sequence[Size] | None, axis: int, dim: Size, kept: int | None, *, zero_copies: bool) -> int | None:
     """The word for one dim other than -1, if there is one."""
     copied = zero_copies and data is not None and axis < len(data) and data[axis] == dim
-    if isinstance(dim, Product) or (zero_copies and (dim == 0 or (kept == 0 and copied))):
+    if isinstance(dim, Formula) or (zero_copies and (dim == 0 or (kept == 0 and copied))):
         return 0 if copied else None
     return dim
 
 
 def _divides(output: Sequence[Size], axis: int) -> bool:
     """Whether the dim can be found from the others: they are not empty, whatever the symbols are."""
-    return multiply(dim for other, dim in enumerate(output) if other != axis).coefficient != 0
+    return product(dim for other, dim in enumerate(output) if other != axis) != 0
 
 
 def _same(data: Sequence[Size], output: Sequence[Size], target: list[int], *, zero_copies: bool) -> bool:
     """Whether both hold the same number of elements for all sizes; then each word is right on its own."""
-    if multiply(data) == multiply(output):
+    if product(data) == product(output):
         return True
     return -1 in target and _same_quotient(data, output, target, zero_copies=zero_copies)
 

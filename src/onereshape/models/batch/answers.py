@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from onereshape.dims import Product, Size
+from onereshape.sizes import Size, depends
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.marks import Mark, marked, over, times
 from onereshape.models.batch.view import Answer, View
@@ -117,9 +117,7 @@ def any_place(home: Mark) -> Iterator[Mark]:
 def sized_mark(view: View, index: int) -> Mark:
     """The mark of a tensor whose dims an input gives, which depends on N."""
     live = view.live(index)
-    homes = [
-        axis for axis, size in enumerate(live or ()) if isinstance(size, Product) and view.state.symbol in size.symbols
-    ]
+    homes = [axis for axis, size in enumerate(live or ()) if depends(size, (view.state.symbol,))]
     if live is None or None in live or len(homes) != 1:
         raise Refused(f"{view.state.symbol} is in {len(homes)} of its dims")
     size, one = live[homes[0]], (view.original(index) or live)[homes[0]]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.dims import Size
+from onereshape.sizes import Size
 from onereshape.models.batch.folded_operators import Unknown, Use, folded
 from onereshape.models.batch.folded_work import work
 from onereshape.models.constants import constant_tensor

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.dims import Size
+from onereshape.sizes import Size
 from onereshape.models.rewrite import Rewriter, Shift
 from onereshape.models.batch.counting import from_zero
 from onereshape.models.batch.marks import Mark

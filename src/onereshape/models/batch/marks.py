@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from onereshape.dims import ONE, Product, Size, divide, multiply
+from onereshape.sizes import Size, depends, exact, product
 
 
 class Mark(NamedTuple):
@@ -35,20 +35,12 @@ class Mark(NamedTuple):
 
 
 def times(*sizes: Size) -> Size:
-    """The product, an int where it is one."""
-    product = multiply(sizes)
-    return product if product.symbols else product.coefficient
+    """The product."""
+    return product(sizes)
 
 
-def over(top: Size, bottom: Size) -> Size | None:
-    """The quotient, None where it is not a product of sizes."""
-    if isinstance(top, int) and isinstance(bottom, int):
-        return top // bottom if bottom and top % bottom == 0 else None
-    below = multiply([bottom])
-    if not below.coefficient:
-        return None
-    quotient = divide(multiply([top]), below)
-    return None if quotient.bottom != ONE else times(quotient.top)
+over = exact
+"""The quotient, None where it is not exact whatever the sizes are."""
 
 
 def marked(dims: Sequence[Size], mark: Mark, batch: Size) -> tuple[Size, ...]:
@@ -78,6 +70,6 @@ def homes(data: Sequence[Size], mark: Mark, output: Sequence[Size], batch: int) 
     yield from sorted(found, key=lambda home: (not home.bare, home.outer != 1))
 
 
-def mentions(size: Size, symbol: str) -> bool:
+def mentions(size: Size | None, symbol: str) -> bool:
     """Whether a size depends on a symbol."""
-    return isinstance(size, Product) and symbol in size.symbols
+    return depends(size, (symbol,))

@@ -19,7 +19,7 @@ from onereshape.errors import FixError
 from onereshape.models.batch.counting import counted
 from onereshape.models.edit import Change, Edit
 from onereshape.models.batch.marks import Mark, mentions
-from onereshape.models.inference.shapes import shapes_of, telling
+from onereshape.models.facts.facts import Facts, facts_of, telling
 from onereshape.models.batch.view import Answer, State, View
 from onereshape.models.node_view import Refused
 from onereshape.models.operators import record_of
@@ -41,10 +41,14 @@ class BatchPlan:
         return tuple(change for edit in self.edits for change in edit.changes)
 
 
-def batch_plan(model: ir.Model, freed: Mapping[str, int], symbol: str, size: int) -> BatchPlan:
-    """Decides how the batch of size `size`, on these axes of these inputs, goes through the graph; changes nothing."""
+def batch_plan(
+    model: ir.Model, freed: Mapping[str, int], symbol: str, size: int, facts: Facts | None = None
+) -> BatchPlan:
+    """Decides how the batch of size `size`, on these axes of these inputs, goes through the graph; changes nothing.
+
+    `facts` are those of the model as it is, where they are known already.
+    """
     opset = model.graph.opset_imports.get("", model.graph.opset_imports.get("ai.onnx", 1))
-    shapes = shapes_of(model, {name: {axis: size} for name, axis in freed.items()})
     inputs = {value.name: value for value in model.graph.inputs}
     _check_names(model.graph, freed, symbol)
     if not size:
@@ -52,10 +56,12 @@ def batch_plan(model: ir.Model, freed: Mapping[str, int], symbol: str, size: int
         raise FixError("cannot-free", node=next(iter(freed)), op="input", why=why)
     declared = [(inputs[name].shape, axis) for name, axis in freed.items()]
     named = any(dims is not None and not isinstance(dims[axis], int) for dims, axis in declared)
-    state = State(shapes, symbol, size, opset, named)
+    if facts is None or named:
+        facts = facts_of(model, {name: {axis: size} for name, axis in freed.items()})
+    state = State(facts, symbol, size, opset, named)
     for name, axis in freed.items():
         state.marks[inputs[name]] = Mark(axis)
-    with telling(shapes):
+    with telling(facts):
         decided = Search(list(model.graph), _Walk(state)).run()
     for value in model.graph.outputs:
         if (value in state.sized or value in state.counts) and (maker := value.producer()) is not None:
@@ -157,8 +163,7 @@ class _Walk:
             return None
         beside = self.state.named and record.beside
         found = []
-        for output in node.outputs:
-            sizes = self.state.live_output(node, output)
+        for sizes in self.state.live_outputs(node):
             if sizes is None or (not beside and any(each is None for each in sizes.flat)):
                 return None
             found.append(sizes)

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.dims import Product, Size, parse
+from onereshape.sizes import Formula, Size, symbol
 from onereshape.models.rewrite import Entry, Rewriter
 from onereshape.models.edit import Change, Edit, origin_of
 from onereshape.models.batch.folding import Folding
-from onereshape.models.inference.integer_values import integer_values
+from onereshape.models.facts.elements import evaluated
 from onereshape.models.batch.marks import Mark, marked, mentions, times
-from onereshape.models.inference.shapes import Shapes
+from onereshape.models.facts.facts import Facts
 from onereshape.models.node_view import NodeView, Ranked, Refused
 from onereshape.models.words import constant_words
 
@@ -42,7 +42,7 @@ class Answer(NamedTuple):
 class State:
     """What is known of the values of the graph, as far as it has been decided."""
 
-    shapes: Shapes
+    facts: Facts
     symbol: str
     size: int
     """The size of the batch in the original."""
@@ -55,49 +55,41 @@ class State:
     """Values that hold sizes which depend on N: what the repaired model computes there."""
     counts: dict[ir.Value, Array] = field(default_factory=dict)
     """Marked values that count the samples: what sample n has is what it would have alone, plus n times this."""
-    values_then: dict[ir.Value, Any] = field(default_factory=dict)
-    read: dict[ir.Value, tuple[Size | None, ...] | None] = field(default_factory=dict)
+    batch: Formula = field(init=False)
+    """N."""
 
     def __post_init__(self) -> None:
         self.folding = Folding(self.dims, self.opset)
+        self.batch = symbol(self.symbol)
 
-    @property
-    def batch(self) -> Product:
-        """N."""
-        return Product(1, (self.symbol,))
-
-    def dims(self, value: ir.Value) -> tuple[Size | None, ...] | None:
+    def dims(self, value: ir.Value) -> tuple[Size, ...] | None:
         """The dims in the original."""
-        if value not in self.read:
-            found = self.shapes.dims.get(value)
-            self.read[value] = None if found is None else tuple(_size(dim) for dim in found)
-        return self.read[value]
+        return self.facts.dims_of(value)
 
-    def live_dims(self, value: ir.Value) -> tuple[Size | None, ...] | None:
+    def live_dims(self, value: ir.Value) -> tuple[Size, ...] | None:
         """The dims in the repaired model."""
         dims, mark = self.dims(value), self.marks.get(value)
-        return dims if mark is None or dims is None else marked(dims, mark, self.batch)  # type: ignore[arg-type]
+        return dims if mark is None or dims is None else marked(dims, mark, self.batch)
 
     def dtype(self, value: ir.Value) -> ir.DataType | None:
         """The element type, as far as it is known."""
-        return value.dtype or self.shapes.types.get(value)
+        return value.dtype or self.facts.kinds.get(value)
 
     def integers(self, value: ir.Value) -> Array | None:
         """The integers that the original computes."""
-        return integer_values(value, self.dims, self.values_then)
+        return self.facts.held(value)
 
     def live(self, value: ir.Value) -> Array | None:
         """The integers that the repaired model computes when N is free."""
         return self.sized[value] if value in self.sized else self.integers(value)
 
-    def live_output(self, node: ir.Node, output: ir.Value) -> Array | None:
-        """The integers that an output of a node will be, from what its inputs will be.
+    def live_outputs(self, node: ir.Node) -> list[Array | None]:
+        """The integers that the outputs of a node will be, from what its inputs will be.
 
         Those that are pinned stay as they were; of numbers that differ from sample to sample, nothing is known.
         """
-        given = {each for each in node.inputs if each is not None}
-        known = {each: None if each in self.marks else self.live(each) for each in given}
-        return integer_values(output, self.live_dims, known)
+        inputs = [None if each is None or each in self.marks else self.live(each) for each in node.inputs]
+        return evaluated(node, inputs, self.live_dims, self.opset, self.dtype)
 
 
 class View(NodeView):
@@ -120,7 +112,7 @@ class View(NodeView):
         return self.state.size
 
     @property
-    def batch(self) -> Product:
+    def batch(self) -> Formula:
         """N."""
         return self.state.batch
 
@@ -138,7 +130,7 @@ class View(NodeView):
 
     def rank(self, index: int) -> int:
         """The rank of an input."""
-        return len(self._known_rank(self.value(index)))
+        return len(self._known(self.value(index)))
 
     def dims(self, index: int) -> tuple[Size, ...]:
         """The dims of an input in the original."""
@@ -330,7 +322,9 @@ class View(NodeView):
 
     def ours(self, size: Size) -> bool:
         """Whether a size is a number or a multiple of N."""
-        return isinstance(size, int) or size.symbols == (self.state.symbol,)
+        return isinstance(size, int) or (
+            len(size.terms) == 1 and size.terms[0][0] == (self.state.symbol,) and isinstance(size.terms[0][1], int)
+        )
 
     def constant_target(
         self, wanted: Sequence[Size], keep: Sequence[int] | None, *, zero_copies: bool
@@ -348,29 +342,11 @@ class View(NodeView):
                 return words
         return constant_words(data, wanted, zero_copies=zero_copies, keep=keep)
 
-    def _known_rank(self, value: ir.Value) -> tuple[Size | None, ...]:
+    def _known(self, value: ir.Value) -> tuple[Size, ...]:
         dims = self.state.dims(value)
         if dims is None:
             raise Refused(f"the rank of {value.name} is not known")
         return dims
-
-    def _known(self, value: ir.Value) -> tuple[Size, ...]:
-        dims = self._known_rank(value)
-        if None in dims:
-            raise Refused(f"the size of {value.name} at axis {dims.index(None)} is not known")
-        return dims  # type: ignore[return-value]
-
-
-def _size(dim: Any) -> Size | None:
-    if isinstance(dim, int) or dim is None:
-        return dim
-    if isinstance(dim, str):
-        try:
-            found = parse(dim)
-        except OverflowError:  # a number too large to calculate with
-            return None
-        return found if found.symbols else found.coefficient
-    return None
 
 
 def _shown(sizes: Sequence[Size | None]) -> str:

@@ -16,7 +16,8 @@ import onnx_ir as ir
 
 from onereshape.models.facts.limits import LARGEST, MOST_ELEMENTS, MOST_FLOATS, TooLargeError
 from onereshape.models.node_view import NodeView, Refused
-from onereshape.sizes import Formula, Size
+from onereshape.models.record import record_of
+from onereshape.sizes import Formula, Size, is_size
 
 Array = np.ndarray[Any, np.dtype[np.object_]]
 Element = int | bool | Formula | np.floating[Any] | None
@@ -26,6 +27,13 @@ FLOATS = frozenset("FLOAT DOUBLE".split())
 FOLLOWED = INTEGERS | FLOATS | {"BOOL"}
 _LARGE = 2**31
 """A number in a formula of sizes from which on the result may wrap around at run time."""
+
+
+REFUSALS = (Refused, ValueError, IndexError, ArithmeticError)
+"""How a rule says that it cannot read a node, such as one with an axis that its data do not have.
+
+Any other error is a mistake and must not pass for "unknown".
+"""
 
 
 class Unknown(Refused):
@@ -38,7 +46,7 @@ class Unknown(Refused):
 class Holding(NodeView):
     """One node, with what its inputs hold and the dims that they have."""
 
-    __slots__ = ("_attributes", "_dims", "inputs", "opset")
+    __slots__ = ("_attributes", "_dims", "inputs", "opset", "plain")
 
     def __init__(
         self,
@@ -47,8 +55,12 @@ class Holding(NodeView):
         dims: Callable[[ir.Value], Sequence[Size | None] | None],
         opset: int,
         attribute: Callable[[ir.Node, str], Any] | None = None,
+        *,
+        plain: bool = False,
     ) -> None:
         super().__init__(node)
+        self.plain = plain
+        """Whether every formula is taken for a size, and none for a number that may be negative."""
         self.inputs = inputs
         self.opset = opset
         self._dims = dims
@@ -86,12 +98,42 @@ class Holding(NodeView):
         found = self.attribute(name)
         return self.integers(index) if found is None else [int(each) for each in found]
 
+    def is_size(self, element: Size) -> bool:
+        """Whether an element is 0 or more, whatever the symbols are."""
+        return (self.plain and isinstance(element, Formula)) or is_size(element)
+
     def sizes(self) -> list[Size | None]:
         """The dims of the first input."""
         dims = self._dims(self.value(0))
         if dims is None:
             raise Unknown
         return list(dims)
+
+
+def evaluated(  # noqa: PLR0913 - one node, and all that is known around it
+    node: ir.Node,
+    inputs: Sequence[Array | None],
+    dims: Callable[[ir.Value], Sequence[Size | None] | None],
+    opset: int,
+    kind: Callable[[ir.Value], ir.DataType | None],
+    *,
+    plain: bool = False,
+) -> list[Array | None]:
+    """What the outputs of one node hold where its inputs hold these and have these dims; None: not known."""
+    record, nothing = record_of(node), list[Array | None]([None] * len(node.outputs))
+    if record.elements is None:
+        return nothing
+    if record.from_dims:
+        inputs = ()
+    elif any(array is None and value is not None for array, value in zip(inputs, node.inputs, strict=True)):
+        return nothing
+    try:
+        found = list(record.elements(Holding(node, inputs, dims, opset, plain=plain)))
+    except REFUSALS:
+        return nothing
+    small = (array if array is not None and array.size <= MOST_ELEMENTS else None for array in found)
+    pairs = zip(small, node.outputs, strict=False)
+    return [None if array is None else fitting(array, kind(value)) for array, value in pairs]
 
 
 def array_of(elements: Iterable[Any], dims: Sequence[int] | None = None) -> Array:

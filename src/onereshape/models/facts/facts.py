@@ -16,7 +16,7 @@ from onereshape.dims import Dim, as_name, parse
 from onereshape.errors import FixError, ReshapeError
 from onereshape.models.facts.elements import INTEGERS, Array
 from onereshape.models.facts.limits import LONGEST_NAME, MOST_DIMS
-from onereshape.models.facts.walk import CircleError, Dims, Scope, Walk
+from onereshape.models.facts.walk import CircleError, Dims, Scope, Walk, inner_graphs
 from onereshape.sizes import Formula, Size, symbol
 
 Freed = Mapping[str, Mapping[int, str | int]]
@@ -51,8 +51,14 @@ class Facts:
         self.given_up = tuple(given_up)
         """What was not followed, since it is too large."""
         self._walk, self._scope = walk, scope
-        self._texts = _Texts(declared)
+        self._declared = frozenset(declared)
+        self._texts = _Texts(self._declared)
         self._bodies: dict[ir.Function, Scope] = {}
+
+    def entries(self, value: ir.Value) -> tuple[Dim, ...] | None:
+        """The elements of an integer tensor in the notation of `infer`, None for one that is not known."""
+        found = self.held(value)
+        return None if found is None else tuple(map(self._texts.dim, found.reshape(-1).tolist()))
 
     def held(self, value: ir.Value) -> Array | None:
         """What a value holds: constants, and what is computed from them and from dims; None where that is not known."""
@@ -69,6 +75,21 @@ class Facts:
         if function not in self._bodies:
             self._bodies[function] = self._walk.alone(function)
         return self._bodies[function]
+
+    def of_copy(self, copy: ir.Model) -> Facts:
+        """The same of a copy of the model, which has other values and nodes, in the same order."""
+        if self._walk is None or self._scope is None:
+            return self
+        values, nodes = _pairs(self._walk.model, copy)
+        walk, scope = Walk(copy, self._walk.prefix), Scope(self._walk, self._scope.imports)
+        walk.unnamed = self._walk.unnamed
+        walk.conditions = {nodes[node]: said for node, said in self._walk.conditions.items()}
+        walk.errors = {nodes[node]: error for node, error in self._walk.errors.items()}
+        scope.walk = walk
+        scope.dims = {values[value]: dims for value, dims in self._scope.dims.items() if value in values}
+        scope.kinds = {values[value]: kind for value, kind in self._scope.kinds.items() if value in values}
+        scope.elements = {values[value]: held for value, held in self._scope.elements.items() if value in values}
+        return Facts(walk, scope, self._declared, [])
 
     @property
     def dims(self) -> Mapping[ir.Value, tuple[Dim, ...]]:
@@ -120,6 +141,23 @@ class _Texts:
             return size
         text = str(size)
         return f"{text} + 0" if self._taken and size.name is None and parse(text) in self._taken else text
+
+
+def _pairs(model: ir.Model, copy: ir.Model) -> tuple[dict[ir.Value, ir.Value], dict[ir.Node, ir.Node]]:
+    """Which value, and which node, of a copy stands for which of the model."""
+    values: dict[ir.Value, ir.Value] = {}
+    nodes: dict[ir.Node, ir.Node] = {}
+    functions = zip(model.functions.values(), copy.functions.values(), strict=True)
+    pending = [(model.graph, copy.graph), *((one.graph, other.graph) for one, other in functions)]
+    while pending:
+        one, other = pending.pop()
+        values.update(zip(one.inputs, other.inputs, strict=True))
+        values.update(zip(one.initializers.values(), other.initializers.values(), strict=True))
+        for mine, theirs in zip(one, other, strict=True):
+            nodes[mine] = theirs
+            values.update(zip(mine.outputs, theirs.outputs, strict=True))
+            pending += zip(inner_graphs(mine), inner_graphs(theirs), strict=True)
+    return values, nodes
 
 
 def facts_of(model: ir.Model, freed: Freed = {}) -> Facts:  # noqa: B006 - a mapping is not written to

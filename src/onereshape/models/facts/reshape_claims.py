@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from onereshape.models.facts.reshape_runs import run
-from onereshape.models.facts.samples import samples
-from onereshape.sizes import Formula, Size
+from onereshape.models.facts.samples import number_of, samples_of
+from onereshape.sizes import Size
 
 Sizes = tuple[Size, ...]
 
@@ -20,30 +20,18 @@ Sizes = tuple[Size, ...]
 @lru_cache(maxsize=1024)
 def sure_axes(data: Sizes, target: Sizes, output: Sizes, *, copies: bool) -> frozenset[int]:
     """The axes of `output` that are so at all sizes that are tried and at which the Reshape succeeds."""
-    every = [size for size in (*data, *target, *output) if isinstance(size, Formula)]
-    names = sorted(frozenset[str]().union(*(size.symbols for size in every)))
     sure = set(range(len(output)))
-    for chosen in samples(names):
+    for chosen in samples_of((*data, *target, *output)):
         dims, words = (_numbers(sizes, chosen) for sizes in (data, target))
         found = None if dims is None or words is None or min(dims, default=0) < 0 else run(dims, words, copies=copies)
         if found is None:
             continue
-        claimed = [_number(size, chosen) for size in output]
+        claimed = [number_of(size, chosen) for size in output]
         sure &= {axis for axis, (is_, said) in enumerate(zip(found, claimed, strict=True)) if is_ == said}
     return frozenset(sure)
 
 
 def _numbers(sizes: Sizes, chosen: Mapping[str, int]) -> list[int] | None:
-    values = [value for size in sizes if (value := _number(size, chosen)) is not None]
+    values = [value for size in sizes if (value := number_of(size, chosen)) is not None]
     return values if len(values) == len(sizes) else None
 
-
-def _number(size: Size, chosen: Mapping[str, int]) -> int | None:
-    """What a size is; None where it is no integer, or a quotient by 0."""
-    if isinstance(size, int):
-        return size
-    try:
-        found = size.bind(chosen)
-    except ZeroDivisionError:
-        return None
-    return found if isinstance(found, int) else None

@@ -6,14 +6,37 @@ nothing could be said of anything.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
+from math import lcm
+
+from onereshape.sizes import Formula, Size
 
 _SIZES = (2, 3, 1)
 _MOST_TOGETHER = 3
 """Names that take all their sizes with each other."""
 _APART = (2, 3, 5, 7, 11, 13, 17, 19, 23)
 """Sizes of the others while one of many names varies."""
+
+
+def samples_of(sizes: Iterable[Size]) -> Iterator[dict[str, int]]:
+    """Sizes for all names in these sizes: multiples of what some of them are divided by."""
+    formulas = [size for size in sizes if isinstance(size, Formula)]
+    step = lcm(*(coefficient.denominator for size in formulas for _, coefficient in size.terms))
+    names = sorted(frozenset[str]().union(*(size.symbols for size in formulas)))
+    for chosen in samples(names):
+        yield {name: number * step for name, number in chosen.items()}
+
+
+def number_of(size: Size, chosen: Mapping[str, int]) -> int | None:
+    """What a size is; None where it is no integer, or a quotient by 0."""
+    if isinstance(size, int):
+        return size
+    try:
+        found = size.bind(chosen)
+    except ZeroDivisionError:
+        return None
+    return found if isinstance(found, int) else None
 
 
 def samples(names: Sequence[str]) -> Iterator[dict[str, int]]:

@@ -20,9 +20,9 @@ from onereshape.models.constants import constant_tensor
 from onereshape.models.facts.asking import Asking, Dims
 from onereshape.models.facts.elements import (
     FOLLOWED,
+    REFUSALS,
     Array,
     Holding,
-    Unknown,
     array_of,
     constant_array,
     fitting,
@@ -42,11 +42,6 @@ from onereshape.models.node_view import Refused
 from onereshape.models.record import RECORDS, Record
 from onereshape.sizes import Formula, Size, symbol
 
-REFUSALS = (Refused, ValueError, IndexError, ArithmeticError)
-"""How a rule says that it cannot read a node, such as one with an axis that its data do not have.
-
-Any other error is a mistake and must not pass for "unknown".
-"""
 _ONNX = frozenset({"", "ai.onnx"})
 
 
@@ -130,7 +125,7 @@ class Walk:
         """How many loops are being walked."""
         self.unnamed: set[str] = set()
         """The names that stand for something unknown."""
-        self._prefix = prefix
+        self.prefix = prefix
         self._together: dict[frozenset[Size], Size] = {}
         self._fixed = model.ir_version < 4
         """Initializers had to be inputs too, and yet nobody could give them another value."""
@@ -171,7 +166,7 @@ class Walk:
 
     def new(self) -> Size:
         """A size of which nothing is known."""
-        name = f"{self._prefix}{len(self.unnamed)}"
+        name = f"{self.prefix}{len(self.unnamed)}"
         self.unnamed.add(name)
         return symbol(name)
 

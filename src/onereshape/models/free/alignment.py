@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, product as combinations
 from typing import NamedTuple
 
-from onereshape.models.free.formula import Formula, Size, cut, exact, product
+from onereshape.sizes import Formula, Size, cut, exact, product
 
 Axis = tuple[Size, ...]
 """The factors of one dim, the outermost first; a dim of size 1 has the factor 1."""

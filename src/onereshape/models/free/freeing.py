@@ -15,11 +15,11 @@ import onnx_ir as ir
 from onereshape.errors import FixError
 from onereshape.models.edit import apply_edits, declare
 from onereshape.models.batch.folding import Folding
-from onereshape.models.free.formula import symbol
+from onereshape.sizes import symbol
 from onereshape.models.free.plan import FreePlan, FreeSymbol, plan_of
 from onereshape.models.free.search import decide
 from onereshape.models.free.state import State
-from onereshape.models.inference.shapes import shapes_of, telling
+from onereshape.models.facts.facts import facts_of, telling
 
 Freed = Mapping[str, Mapping[int, str]]
 """Input -> axis -> the symbol of its size."""
@@ -36,18 +36,18 @@ def free_plan(model: ir.Model, freed: Freed) -> FreePlan:
         name: {axis: called for axis, called in axes.items() if called in originals} for name, axes in freed.items()
     }
     sized = {name: {axis: originals[called] for axis, called in axes.items()} for name, axes in asked.items()}
-    shapes = shapes_of(model, sized)
+    facts = facts_of(model, sized)
     opset = graph.opset_imports.get("", graph.opset_imports.get("ai.onnx", 1))
-    folding = Folding(shapes.dims.get, opset)  # type: ignore[arg-type]
+    folding = Folding(facts.dims_of, opset)
     sources = _sources(inputs, freed)
-    state = State(shapes, folding, originals, opset, frozenset(sources))
+    state = State(facts, folding, originals, opset, frozenset(sources))
     for name, axes in asked.items():
         dims = list(state.dims(inputs[name]) or ())
         for axis, called in axes.items():
             dims[axis] = (symbol(called),)
         if axes:
             state.tensors[inputs[name]] = tuple(dims)
-    with telling(shapes):
+    with telling(facts):
         edits = decide(graph, state)
     return plan_of(graph, state, edits, sources)
 

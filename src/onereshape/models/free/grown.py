@@ -9,7 +9,7 @@ import onnx_ir as ir
 
 from onereshape.models.edit import Change
 from onereshape.models.free.alignment import size_of
-from onereshape.models.free.formula import Size
+from onereshape.sizes import Size
 from onereshape.models.free.state import Dims, Limit, Make, State, shown, sizes
 from onereshape.models.free.view import View
 from onereshape.models.node_view import Refused

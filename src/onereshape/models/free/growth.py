@@ -14,7 +14,7 @@ import onnx_ir as ir
 
 from onereshape.models.edit import Change, Edit, origin_of
 from onereshape.models.free.alignment import Axis, size_of
-from onereshape.models.free.formula import Size
+from onereshape.sizes import Size
 from onereshape.models.free.grown import Growing, Grown, Wanted
 from onereshape.models.free.patterns import Pattern, pattern_of
 from onereshape.models.free.spans import Spans, added_span, span_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from onereshape.models.free.alignment import Axis, size_of
-from onereshape.models.free.formula import Size
+from onereshape.sizes import Size
 from onereshape.models.free.growth import grown_input
 from onereshape.models.free.state import Answer, Dims
 from onereshape.models.free.view import View

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.free.formula import Size
+from onereshape.sizes import Size
 from onereshape.models.rewrite import Rewriter
 
 Array = np.ndarray[Any, Any]

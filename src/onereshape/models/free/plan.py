@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import onnx_ir as ir
 
 from onereshape.models.edit import Change, Edit
-from onereshape.models.free.formula import Formula, Size
+from onereshape.sizes import Formula, Size
 from onereshape.models.free.state import GROWN, Limit, State, sizes
 
 

@@ -16,7 +16,7 @@ import onnx_ir as ir
 from onereshape.errors import FixError
 from onereshape.models.free.alignment import size_of
 from onereshape.models.free.contents import follow
-from onereshape.models.free.formula import Size, TooLongError
+from onereshape.sizes import Size, TooLongError
 from onereshape.models.free.state import Answer, Dims, State, shown, sizes
 from onereshape.models.edit import Edit
 from onereshape.models.free.view import View
@@ -118,6 +118,7 @@ def settle(state: State, node: ir.Node, answer: Answer) -> None:
     state.planned.update({(edit.node, edit.slot): edit for edit in answer.edits})
     tainted = any(value in state.contents for value in node.inputs if value is not None)
     shape = node.op_type in {"Shape", "Size"} and node.domain in _ONNX
+    held = follow(state, node) if tainted or shape else []
     for index, value in enumerate(node.outputs):
         dims = answer.outputs[index] if index < len(answer.outputs) else None
         moving = dims is not None and any(size is None or state.moves(size) for size in sizes(dims))
@@ -129,7 +130,7 @@ def settle(state: State, node: ir.Node, answer: Answer) -> None:
             state.tensors[value] = dims
             state.remember(dims)
         if tainted or shape:
-            found = follow(state, node, index)
+            found = held[index]
             if found is None or any(each is None or state.moves(each) for each in found.flat):
                 state.contents[value] = found
 
@@ -223,7 +224,7 @@ class _Explorer:
 
 def _fork(state: State) -> State:
     """A state that can be changed without changing the first."""
-    other = State(state.shapes, state.folding, state.sizes, state.opset, state.sources)
+    other = State(state.facts, state.folding, state.sizes, state.opset, state.sources)
     other.tensors = ChainMap({}, state.tensors)
     other.contents = dict(state.contents)
     other.rules = state.rules

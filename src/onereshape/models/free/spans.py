@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import onnx_ir as ir
 
-from onereshape.models.free.formula import Formula, Size
+from onereshape.sizes import Formula, Size
 from onereshape.models.free.state import State
 from onereshape.models.record import record_of
 

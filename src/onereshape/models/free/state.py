@@ -9,15 +9,13 @@ from typing import Any, NamedTuple
 
 import onnx_ir as ir
 
-from onereshape.dims import parse
 from onereshape.models.free.alignment import Axis, size_of
 from onereshape.models.edit import Edit
 from onereshape.models.batch.folding import Folding
-from onereshape.models.free.formula import Formula, Size, depends, of_product, symbol
+from onereshape.sizes import Formula, Size, depends, symbol
 from onereshape.models.rewrite import Rewriter
-from onereshape.models.inference.integer_rules import Array, array_of
-from onereshape.models.inference.integer_values import integer_values
-from onereshape.models.inference.shapes import Shapes
+from onereshape.models.facts.elements import Array, array_of
+from onereshape.models.facts.facts import Facts
 
 Dims = tuple[Axis | None, ...]
 """The dims of a tensor; None for one that is not known."""
@@ -71,7 +69,7 @@ _NO_RULES = Rules({})
 class State:
     """What is known of the values of the graph, as far as it has been decided."""
 
-    shapes: Shapes
+    facts: Facts
     folding: Folding
     sizes: Mapping[str, int]
     """The freed symbols, and their sizes in the original."""
@@ -87,8 +85,6 @@ class State:
     """The edits that are decided, by what they replace."""
     patterns: dict[Any, Any] = field(default_factory=dict)
     """How constants go on, for the next question."""
-    _then: dict[ir.Value, tuple[Size | None, ...] | None] = field(default_factory=dict)
-    _values: dict[ir.Value, Any] = field(default_factory=dict)
     _unequal: set[tuple[Size, Size]] = field(default_factory=set)
 
     def matters(self, value: ir.Value) -> bool:
@@ -103,12 +99,9 @@ class State:
         """Whether a size depends on the symbols."""
         return depends(size, self.sizes)
 
-    def original(self, value: ir.Value) -> tuple[Size | None, ...] | None:
+    def original(self, value: ir.Value) -> tuple[Size, ...] | None:
         """The dims in the original."""
-        if value not in self._then:
-            found = self.shapes.dims.get(value)
-            self._then[value] = None if found is None else tuple(_size(dim) for dim in found)
-        return self._then[value]
+        return self.facts.dims_of(value)
 
     def dims(self, value: ir.Value) -> Dims | None:
         """The dims when the symbols are free."""
@@ -116,7 +109,7 @@ class State:
         if found is not None:
             return found
         then = self.original(value)
-        return None if then is None else tuple(None if size is None else (size,) for size in then)
+        return None if then is None else tuple((size,) for size in then)
 
     def live(self, value: ir.Value) -> Array | None:
         """The integers that the graph, as it is written, computes when the symbols are free."""
@@ -126,16 +119,12 @@ class State:
 
     def integers(self, value: ir.Value) -> Array | None:
         """The integers that the original computes."""
-        found = integer_values(value, self._products, self._values)
-        if found is None:
-            array = self.folding.array(value)
-            small = array is not None and array.dtype.kind in "ib" and array.size <= _MOST_READ
-            return array_of(array.reshape(-1).tolist(), array.shape) if array is not None and small else None
-        return array_of((None if each is None else _element(each) for each in found.flat), found.shape)
-
-    def _products(self, value: ir.Value) -> Any:
-        dims = self.original(value)
-        return None if dims is None else [size if isinstance(size, int) else _product(size) for size in dims]
+        found = self.facts.held(value)
+        if found is not None:
+            return found
+        array = self.folding.array(value)
+        small = array is not None and array.dtype.kind in "ib" and array.size <= _MOST_READ
+        return array_of(array.reshape(-1).tolist(), array.shape) if array is not None and small else None
 
     # What must hold
 
@@ -225,20 +214,3 @@ def shown(entries: Sequence[Any] | None) -> str:
     """A list of sizes in a message."""
     texts = ["?" if each is None else str(each) for each in entries or ()]
     return "computed" if entries is None else f"[{', '.join(texts)}]"
-
-
-def _element(each: Any) -> Any:
-    return each if isinstance(each, int) else of_product(each)
-
-
-def _size(dim: Any) -> Size | None:
-    if isinstance(dim, int) or dim is None:
-        return dim
-    try:
-        return of_product(parse(dim)) if isinstance(dim, str) else None
-    except ArithmeticError:  # too long, or a number too large, to calculate with
-        return None
-
-
-def _product(size: Size | None) -> Any:
-    return None if size is None else parse(str(size))

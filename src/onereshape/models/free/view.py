@@ -7,11 +7,6 @@ changes nothing but what is known of the sizes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-<<<<<<< HEAD
-from dataclasses import replace
-=======
-from dataclasses import dataclass
->>>>>>> main
 from typing import Any
 
 import numpy as np
@@ -19,7 +14,7 @@ import onnx_ir as ir
 
 from onereshape.models.edit import Change, Edit, origin_of
 from onereshape.models.free.alignment import Axis
-from onereshape.models.free.formula import Formula, Size
+from onereshape.sizes import Formula, Size
 from onereshape.models.free.state import Dims, Make, State, shown
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.node_view import NodeView, Ranked, Refused

@@ -32,3 +32,5 @@ FAMILIES = (
 
 for family in FAMILIES:
     RECORDS.update(family.RECORDS)
+
+from onereshape.models import shaping  # noqa: E402

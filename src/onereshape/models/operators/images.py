@@ -11,7 +11,7 @@ from onereshape.models.batch.answers import common_mark, images, only_first
 from onereshape.models.batch.marks import Mark
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
 from onereshape.models.free.alignment import Axis, size_of
-from onereshape.models.free.formula import Size, cut, exact
+from onereshape.sizes import Size, cut, exact
 from onereshape.models.free.meeting import ONE
 from onereshape.models.free.state import Answer as FreeAnswer
 from onereshape.models.free.view import View as FreeView

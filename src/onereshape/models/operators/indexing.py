@@ -7,7 +7,7 @@ from math import prod
 
 import onnx_ir as ir
 
-from onereshape.dims import Size as BatchDim
+from onereshape.sizes import Size
 from onereshape.models.batch.answers import common_mark, each_home, only_first, reshaped_around
 from onereshape.models.rewrite import Rewriter, Shift
 from onereshape.models.batch.folded_operators import Use
@@ -15,7 +15,7 @@ from onereshape.models.batch.indices import check_counts, free_homes, offset, st
 from onereshape.models.batch.marks import Mark, homes, marked
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
 from onereshape.models.free.alignment import Axis, size_of
-from onereshape.models.free.formula import Formula, Size
+from onereshape.sizes import Formula, Size
 from onereshape.models.free.grown import Grown, Growing, Inputs
 from onereshape.models.free.growth import grown_input
 from onereshape.models.free.indices import column_of, doubt_of, tuple_length
@@ -63,7 +63,7 @@ def _gather_sample(view: BatchView, data: Mark, axis: int) -> Iterator[BatchAnsw
     yield from each_home(homes(whole, Mark(axis), output, 1), answer, none)
 
 
-def _gathered_apart(view: BatchView, axis: int, apart: tuple[BatchDim, ...], output: tuple[BatchDim, ...]) -> Edit:
+def _gathered_apart(view: BatchView, axis: int, apart: tuple[Size, ...], output: tuple[Size, ...]) -> Edit:
     """The same Gather with N on an axis of its own, before the one that is picked from."""
     data = view.dims(0)
     between = (*apart[: axis + 1], *view.dims(1), *data[axis + 1 :])

@@ -9,7 +9,7 @@ from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.marks import over, times
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
 from onereshape.models.free.alignment import Axis, size_of
-from onereshape.models.free.formula import Size, cut
+from onereshape.sizes import Size, cut
 from onereshape.models.free.grown import Growing, Inputs
 from onereshape.models.free.meeting import ONE, Meeting
 from onereshape.models.free.spans import combined

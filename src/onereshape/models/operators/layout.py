@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from onereshape.dims import Size as BatchDim
+from onereshape.sizes import Size
 from onereshape.models.batch.answers import each_home, node_words, only_first
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.marks import Mark, homes, marked, times
@@ -63,7 +63,7 @@ def _same_rank(view: BatchView, mark: Mark) -> None:
         raise Refused(f"it removes the axis that is {view.state.symbol} where that is 1, and keeps it elsewhere")
 
 
-def _as_reshape(view: BatchView, output: Sequence[BatchDim]) -> Iterator[BatchAnswer]:
+def _as_reshape(view: BatchView, output: Sequence[Size]) -> Iterator[BatchAnswer]:
     """The same as a Reshape of input 0, which can keep N."""
     mark, dims, node = only_first(view), view.dims(0), view.node
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import onnx_ir as ir
 
-from onereshape.dims import Size as BatchDim
+from onereshape.sizes import Size
 from onereshape.models.batch.answers import along, common_mark, only_first, reshaped_around, shared
 from onereshape.models.batch.folded_work import broadcast as broadcast_work
 from onereshape.models.batch.marks import Mark, marked, times
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
-from onereshape.models.free.formula import Size
+from onereshape.sizes import Size
 from onereshape.models.free.grown import Grown, Growing, Inputs, same_axes
 from onereshape.models.free.meeting import Meeting, broadcast, same_dims
 from onereshape.models.free.spans import Spans, combined, span_within
@@ -45,14 +45,14 @@ def _apart(view: BatchView, home: Mark, rank: int) -> BatchAnswer:
     if not home.bare or view.size != 1:
         raise Refused(f"an operand has another size at axis {home.axis}, where the batch is")
     entries = view.output_dims()[home.axis]
-    splits: list[tuple[int, list[BatchDim]]] = []
+    splits: list[tuple[int, list[Size]]] = []
     for index in range(len(view.node.inputs)):
         if not view.has(index):
             continue
         axis = home.axis - rank + view.rank(index)
         dims = view.dims(index)
         if axis >= 0:
-            here: list[BatchDim] = [1, dims[axis]] if view.mark(index) is None else [view.batch, 1]
+            here: list[Size] = [1, dims[axis]] if view.mark(index) is None else [view.batch, 1]
             splits.append((index, [*dims[:axis], *here, *dims[axis + 1 :]]))
     mark = Mark(home.axis, 1, entries)
     output = view.output_dims()

@@ -10,7 +10,7 @@ from onereshape.models.batch.answers import along, only_first
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
 from onereshape.models.free.alignment import size_of
 from onereshape.models.free.averages import not_divided, single, users_of
-from onereshape.models.free.formula import Size
+from onereshape.sizes import Size
 from onereshape.models.free.grown import same_axes
 from onereshape.models.free.meeting import ONE, same_dims
 from onereshape.models.free.spans import Spans, span_within

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.dims import Size as BatchDim
+from onereshape.sizes import Size
 from onereshape.models.batch.answers import any_place, reshaped_around, sized_mark
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.folded_operators import Use
@@ -16,7 +16,7 @@ from onereshape.models.batch.folded_work import numbers
 from onereshape.models.batch.marks import Mark, marked, times
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
 from onereshape.models.free.alignment import Axis, axis_of, size_of
-from onereshape.models.free.formula import Size, cut
+from onereshape.sizes import Size, cut
 from onereshape.models.free.grown import Grown, Growing, Inputs
 from onereshape.models.free.growth import grown_input
 from onereshape.models.free.meeting import ONE
@@ -62,7 +62,7 @@ def _expand_apart(view: BatchView, mark: Mark, axis: int, copies: int) -> BatchA
     ]
     if not all(isinstance(size, int) for size in grown):
         raise Refused("it grows to sizes that are computed at run time")
-    wide: list[BatchDim] = [*grown[:axis], 1, copies, *grown[axis + 1 :]]
+    wide: list[Size] = [*grown[:axis], 1, copies, *grown[axis + 1 :]]
     home = Mark(axis, 1, copies)
     between = (*output[:axis], view.batch, copies, *output[axis + 1 :])
     sides = (between, marked(output, home, view.batch))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import onnx_ir as ir
 
-from onereshape.dims import Size as BatchDim
+from onereshape.sizes import Size
 from onereshape.models.batch.answers import each_home
 from onereshape.models.rewrite import Rewriter, Entry
 from onereshape.models.batch.marks import Mark, homes, marked, times
@@ -67,7 +67,7 @@ def _rewritten(view: BatchView, home: Mark) -> tuple[Edit, ...]:
     return (edit.reported(code=code),)
 
 
-def _computed(view: BatchView, wanted: Sequence[BatchDim]) -> Callable[[Rewriter, ir.Node, ir.Value], list[Entry]]:
+def _computed(view: BatchView, wanted: Sequence[Size]) -> Callable[[Rewriter, ir.Node, ir.Value], list[Entry]]:
     """How to compute a target: a size that nothing computes yet can be inferred, if it is the only one."""
     view.not_empty(wanted)
     live = _live_target(view) or []
@@ -92,11 +92,11 @@ def _diagnosis(view: BatchView, home: Mark, before: Sequence[int] | None) -> tup
     return "baked-dim", f"{symbol} is forced to {view.size} by {view.label}: shape[{axis}] = {before[axis]}"
 
 
-def _live_target(view: BatchView) -> list[BatchDim | None] | None:
+def _live_target(view: BatchView) -> list[Size | None] | None:
     return list(view.attribute("shape", ())) if view.opset < 5 else view.live(1)
 
 
-def _says(view: BatchView, home: Mark, wanted: Sequence[BatchDim], *, literal_zero: bool) -> bool:
+def _says(view: BatchView, home: Mark, wanted: Sequence[Size], *, literal_zero: bool) -> bool:
     """Whether nothing need be rewritten; refuses where nothing may be."""
     live = _live_target(view)
     if live is not None and (_means(view, live, wanted, literal_zero=literal_zero) or _grows_there(view, live, home)):
@@ -106,7 +106,7 @@ def _says(view: BatchView, home: Mark, wanted: Sequence[BatchDim], *, literal_ze
     return False
 
 
-def _means(view: BatchView, live: Sequence[BatchDim | None], wanted: Sequence[BatchDim], *, literal_zero: bool) -> bool:
+def _means(view: BatchView, live: Sequence[Size | None], wanted: Sequence[Size], *, literal_zero: bool) -> bool:
     """Whether the words that are there put N where it is wanted."""
     mark = view.mark(0)
     data = view.dims(0) if mark is None else marked(view.dims(0), mark, view.batch)
@@ -121,7 +121,7 @@ def _means(view: BatchView, live: Sequence[BatchDim | None], wanted: Sequence[Ba
     return dims == list(wanted)
 
 
-def _grows_there(view: BatchView, live: Sequence[BatchDim | None], home: Mark) -> bool:
+def _grows_there(view: BatchView, live: Sequence[Size | None], home: Mark) -> bool:
     """Whether a computed target is what one sample has, but for N at its place: then it has as many elements as data.
 
     So nothing need be known of its other entries, and of what they are at sizes of 0.

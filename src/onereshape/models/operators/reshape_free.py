@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from onereshape.models.free.alignment import Axis, readings, size_of
-from onereshape.models.free.formula import Size, exact, product
+from onereshape.sizes import Size, exact, product
 from onereshape.models.free.grown import Growing, Inputs
 from onereshape.models.free.state import Answer as FreeAnswer, shown, sizes
 from onereshape.models.free.view import View as FreeView

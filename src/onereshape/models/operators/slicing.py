@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 import onnx_ir as ir
 
-from onereshape.dims import Size as BatchDim
+from onereshape.sizes import Size
 from onereshape.models.batch.answers import only_first
 from onereshape.models.rewrite import LAST, Rewriter
 from onereshape.models.batch.folded_operators import Use
 from onereshape.models.batch.marks import Mark
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
 from onereshape.models.free.alignment import Axis, size_of
-from onereshape.models.free.formula import Formula, Size, cut
+from onereshape.sizes import Formula, Size, cut
 from onereshape.models.free.grown import Grown, Growing, Inputs
 from onereshape.models.free.state import Answer as FreeAnswer, Limit
 from onereshape.models.free.view import View as FreeView
@@ -42,7 +42,7 @@ def batch_slice(view: BatchView) -> Iterator[BatchAnswer]:
     if axes is None:
         axes = list(range(rank if starts is None else len(starts)))
     place = axes.index(mark.axis) if mark.axis in axes else None
-    own: dict[str, dict[int, BatchDim]] = {"starts": {}, "ends": {}, "steps": {}}
+    own: dict[str, dict[int, Size]] = {"starts": {}, "ends": {}, "steps": {}}
     if place is not None:
         steps = view.original(4) if view.has(4) else [1] * len(axes)
         if starts is None or ends is None or steps is None:
@@ -57,7 +57,7 @@ def batch_slice(view: BatchView) -> Iterator[BatchAnswer]:
     yield BatchAnswer((mark,), tuple(edits))
 
 
-def _whole_end(view: BatchView, mark: Mark, place: int, end: BatchDim | None) -> BatchDim:
+def _whole_end(view: BatchView, mark: Mark, place: int, end: Size | None) -> Size:
     """The end of a slice that takes all of N: the one that is there, if it does."""
     live = view.live(2) if view.opset >= 10 else None
     if live is not None and live[place] == mark.size(view.batch):
@@ -66,7 +66,7 @@ def _whole_end(view: BatchView, mark: Mark, place: int, end: BatchDim | None) ->
     return end if isinstance(end, int) and end >= _ALL else LAST if wide else _ALL
 
 
-def _part(view: BatchView, name: str, index: int, own: Mapping[str, Mapping[int, BatchDim]]) -> tuple[Edit, ...]:
+def _part(view: BatchView, name: str, index: int, own: Mapping[str, Mapping[int, Size]]) -> tuple[Edit, ...]:
     """The edit of one of a Slice's vectors."""
     if view.opset >= 10:
         return view.corrected(index, name, own[name]) if view.has(index) else ()
@@ -84,7 +84,7 @@ def _part(view: BatchView, name: str, index: int, own: Mapping[str, Mapping[int,
     return (view.edit(None, message, str(before), str(wanted), set_attribute),)
 
 
-def _takes_all(start: BatchDim | None, end: BatchDim | None, step: BatchDim | None, here: BatchDim) -> bool:
+def _takes_all(start: Size | None, end: Size | None, step: Size | None, here: Size) -> bool:
     """Whether a slice takes all of an axis of the original, in its order."""
     if not (isinstance(start, int) and isinstance(end, int) and isinstance(step, int)):
         return False

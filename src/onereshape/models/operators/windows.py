@@ -7,13 +7,13 @@ from typing import Any
 
 import onnx_ir as ir
 
-from onereshape.dims import Size as BatchDim
+from onereshape.sizes import Size
 from onereshape.models.batch.answers import common_mark, images, node_words, only_first
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.marks import Mark, marked
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
 from onereshape.models.free.alignment import Axis, size_of
-from onereshape.models.free.formula import Size, cut
+from onereshape.sizes import Size, cut
 from onereshape.models.free.meeting import ONE, summed
 from onereshape.models.free.state import Answer as FreeAnswer, Dims
 from onereshape.models.free.view import View as FreeView
@@ -41,7 +41,7 @@ def _scanned(view: BatchView) -> Iterator[BatchAnswer]:
     """One run of the operator per sample: its group count is fixed, so one run cannot have N sets of weights."""
     if view.size != 1 or view.opset < 9 or view.output_dims()[0] != 1:
         raise Refused("its weights differ from sample to sample, and an operator has one set")
-    apart: dict[int, tuple[BatchDim, ...]] = {}
+    apart: dict[int, tuple[Size, ...]] = {}
     for index in view.batched():
         mark, dims = view.mark(index), view.dims(index)
         if mark is None or mark.axis != 0 or mark.outer != 1:
@@ -51,7 +51,7 @@ def _scanned(view: BatchView) -> Iterator[BatchAnswer]:
         yield BatchAnswer((home,), (_scan(view, apart, marked(view.output_dims(), home, view.batch)),))
 
 
-def _scan(view: BatchView, apart: dict[int, tuple[BatchDim, ...]], output: tuple[BatchDim, ...]) -> Edit:
+def _scan(view: BatchView, apart: dict[int, tuple[Size, ...]], output: tuple[Size, ...]) -> Edit:
     node = view.node
     if not all(view.ours(size) for dims in (output, *apart.values()) for size in dims):
         raise Refused("its weights differ from sample to sample, and its dims are computed at run time")

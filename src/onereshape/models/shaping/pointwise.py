@@ -23,7 +23,7 @@ from onereshape.models.facts.elements import (
     is_number,
 )
 from onereshape.models.record import Record
-from onereshape.sizes import Formula, bounds, cut, exact, is_size, largest, smallest
+from onereshape.sizes import Formula, bounds, cut, exact, largest, smallest
 
 Shapes = Sequence[Dims | None]
 Elements = list[Array | None]
@@ -80,15 +80,19 @@ def _arithmetic(function: Callable[[Any, Any], Any]) -> Callable[[Holding], Elem
     return _each(lambda one, other: None if _mixed(one, other) else function(one, other), 2)
 
 
-def divided(one: Any, other: Any) -> Any:
+def _divided(holding: Holding) -> Elements:
+    return _each(lambda one, other: _quotient(holding, one, other), 2)(holding)
+
+
+def _quotient(holding: Holding, one: Any, other: Any) -> Any:
     """The quotient, of integers cut towards 0."""
     if isinstance(one, np.floating) or isinstance(other, np.floating):
         return None if _mixed(one, other) or other == 0 else one / other
     if isinstance(one, int) and isinstance(other, int):
         return None if other == 0 else abs(one) // abs(other) * (1 if (one < 0) == (other < 0) else -1)
     if isinstance(other, int):
-        return cut(one, other) if other > 0 and is_size(one) else exact(one, other) if other else None
-    sizes = is_size(other) and is_size(one)
+        return cut(one, other) if other > 0 and holding.is_size(one) else exact(one, other)
+    sizes = holding.is_size(other) and holding.is_size(one)
     return cut(one, other) if sizes else exact(one, other)  # a size of 0 below is an error at run time
 
 
@@ -103,7 +107,7 @@ def _remainder(holding: Holding) -> Elements:
                 return one % other
             # Engines take this remainder of floats, which hold no larger integers.
             return int(np.fmod(one, other)) if max(abs(one), abs(other)) < 2**53 else None
-        if isinstance(one, Formula) and isinstance(other, int) and other > 0 and is_size(one):
+        if isinstance(one, Formula) and isinstance(other, int) and other > 0 and holding.is_size(one):
             return one - cut(one, other) * other
         return None
 
@@ -209,7 +213,7 @@ ELEMENTS: dict[str, Callable[[Holding], Elements]] = {
     "Add": _arithmetic(add),
     "Sub": _arithmetic(sub),
     "Mul": _arithmetic(mul),
-    "Div": _each(divided, 2),
+    "Div": _divided,
     "Mod": _remainder,
     "Pow": _each(_power, 2),
     "Max": _extreme(largest),

@@ -6,14 +6,14 @@ copies, and a -1 beside it cannot be inferred: so the two are tried at small siz
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from onereshape.condition import at_least
-from onereshape.dims import Product, Size
 from onereshape.models.facts.reshape_runs import run
-from onereshape.models.facts.samples import samples
+from onereshape.models.facts.samples import number_of, samples_of
+from onereshape.sizes import Size
 
 
 class Step(NamedTuple):
@@ -36,17 +36,19 @@ class Agreement(NamedTuple):
 def agreement(data: tuple[Size, ...], before: tuple[Step, ...], after: tuple[Step, ...]) -> Agreement:
     """What `after` does to data of these dims, beside what `before` does.
 
-    >>> n = Product(1, ("N",))
+    >>> from onereshape.sizes import symbol
+    >>> n = symbol("N")
     >>> agreement((2, n), (Step((n, -1), True),), (Step((-1, 2), True),)).kind  # [0, -1] copies the 2
     'differs'
     >>> agreement((n, 6), (Step((n, 2, 3), True),), (Step((0, 2, -1), True),))
     Agreement(kind='refuses', conditions=('N >= 1',))
     """
     sizes = [*data, *(entry for step in (*before, *after) for entry in step.entries)]
-    names = sorted({symbol for size in sizes if isinstance(size, Product) for symbol in size.symbols})
     refused: list[frozenset[str]] = []
-    for chosen in samples(names):
-        given = tuple(_number(dim, chosen) for dim in data)
+    for chosen in samples_of(sizes):
+        given = _numbers(data, chosen)
+        if given is None or min(given, default=0) < 0:
+            continue
         wanted, found = (_run(given, steps, chosen) for steps in (before, after))
         if wanted is None or found == wanted:
             continue
@@ -59,17 +61,14 @@ def agreement(data: tuple[Size, ...], before: tuple[Step, ...], after: tuple[Ste
     return Agreement("refuses", tuple(at_least(name, 1) for name in sorted(empty))) if refused else Agreement("same")
 
 
-def _run(dims: tuple[int, ...] | None, steps: Sequence[Step], sizes: dict[str, int]) -> tuple[int, ...] | None:
+def _run(dims: Sequence[int] | None, steps: Sequence[Step], chosen: Mapping[str, int]) -> Sequence[int] | None:
     for entries, copies in steps:
-        if dims is not None:
-            dims = run(dims, [_number(entry, sizes) for entry in entries], copies=copies)
+        words = _numbers(entries, chosen)
+        dims = None if dims is None or words is None else run(dims, words, copies=copies)
     return dims
 
 
-def _number(size: Size, sizes: dict[str, int]) -> int:
-    if isinstance(size, int):
-        return size
-    found = size.coefficient
-    for symbol in size.symbols:
-        found *= sizes[symbol]
-    return found
+def _numbers(sizes: Sequence[Size], chosen: Mapping[str, int]) -> tuple[int, ...] | None:
+    numbers = [number_of(size, chosen) for size in sizes]
+    known = tuple(number for number in numbers if number is not None)
+    return known if len(known) == len(numbers) else None

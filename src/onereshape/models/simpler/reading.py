@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import onnx_ir as ir
 
-from onereshape.dims import ONE, Dim, Size, divide, multiply, parse
-from onereshape.models.inference.integer_values import Known, integer_values
-from onereshape.models.inference.shapes import shapes_of
+from onereshape.models.facts.facts import Facts
+from onereshape.sizes import Size, exact, product
 
 _ONNX = frozenset({"", "ai.onnx"})
 
@@ -50,10 +48,9 @@ class Reading:
 class Reader:
     """Reads the Reshapes of a model."""
 
-    def __init__(self, model: ir.Model) -> None:
+    def __init__(self, model: ir.Model, facts: Facts) -> None:
         self._model = model
-        self._known: Known = {}
-        self._shapes = shapes_of(model)
+        self._facts = facts
 
     def read(self, node: ir.Node, root: ir.Graph | ir.Function) -> Reading | None:
         """What is known of a node, None if it is no Reshape or breaks the rules of one."""
@@ -63,45 +60,31 @@ class Reader:
         flag, words = (node.attributes.get(name) for name in ("allowzero", "shape"))
         given = [value for value in node.inputs if value is not None]
         told = all(each is None or not each.is_ref() for each in (flag, words))
-        if not told or len(given) != (1 if opset < 5 else 2) or node in self._shapes.errors:
+        if not told or len(given) != (1 if opset < 5 else 2) or node in self._facts.errors:
             return None
         copies = flag is None or flag.value == 0
-        inside = isinstance(root, ir.Function)
-        dims = None if inside else self._sizes(given[0])
+        dims = None if isinstance(root, ir.Function) else self.dims(given[0])
         if opset < 5:
             entries: Any = None if words is None else tuple(words.value)
         else:
-            entries = self._entries(given[1], inside=inside)
+            entries = self._entries(given[1], root)
         output = None if entries is None else self._output(node, entries, dims, copies=copies)
         constant = opset < 5 or _is_constant(given[1])
         return Reading(node, opset, given[0], given[1] if opset >= 5 else None, copies, constant, entries, dims, output)
 
     def is_conditional(self, node: ir.Node) -> bool:
         """Whether a Reshape succeeds at some sizes only."""
-        return node in self._shapes.conditions
+        return node in self._facts.conditions
 
-    def dims(self, value: ir.Value) -> tuple[Size | None, ...] | None:
-        """The dims of a value, as far as they are known."""
-        found = self._shapes.dims.get(value)
-        return None if found is None else tuple(_size(dim) for dim in found)
+    def dims(self, value: ir.Value) -> tuple[Size, ...] | None:
+        """The dims of a value."""
+        return self._facts.dims_of(value)
 
-    def _sizes(self, value: ir.Value) -> tuple[Size, ...] | None:
-        found = self.dims(value) or ()
-        known = tuple(dim for dim in found if dim is not None)
-        return known if len(known) == len(found) and value in self._shapes.dims else None
-
-    def _entries(self, target: ir.Value, *, inside: bool) -> tuple[Size | None, ...] | None:
-        """The entries of a target; in a function only what its own constants say."""
-        found = integer_values(target, (lambda _: None) if inside else self.dims, self._known)
-        listed = None if found is None or found.ndim != 1 else found.tolist()
-        told = () if inside else self._shapes.values.get(target, ())
-        if listed is None:
-            dims = self._shapes.dims.get(target, ())
-            listed = [None] * len(told) if told and len(dims) == 1 else None
-        if listed is None or None not in listed:
-            return None if listed is None else tuple(listed)
-        other = [_size(entry) for entry in told] if len(told) == len(listed) else listed
-        return tuple(here if here is not None else there for here, there in zip(listed, other, strict=True))
+    def _entries(self, target: ir.Value, root: ir.Graph | ir.Function) -> tuple[Size | None, ...] | None:
+        """The entries of a target; in a function only what holds whoever calls it."""
+        scope = self._facts.within(root) if isinstance(root, ir.Function) else self._facts
+        found = None if scope is None else scope.held(target)
+        return None if found is None or found.ndim != 1 else tuple(found.tolist())
 
     def _output(
         self, node: ir.Node, entries: Sequence[Size | None], dims: tuple[Size, ...] | None, *, copies: bool
@@ -121,16 +104,16 @@ class Reader:
             return tuple(output)
         axis = entries.index(-1)
         output[axis] = 1
-        below = multiply(output)
-        if entries.count(-1) > 1 or dims is None or not below.coefficient:
+        below = product(output)
+        if entries.count(-1) > 1 or dims is None or below == 0:
             return None
-        quotient = divide(multiply(dims), below)
-        if quotient.bottom == ONE:
-            output[axis] = quotient.top if quotient.top.symbols else quotient.top.coefficient
-        elif (found := self.dims(node.outputs[0])) is None or (said := found[axis]) is None:
+        quotient = exact(product(dims), below)
+        if quotient is None:
+            found = self.dims(node.outputs[0])
+            quotient = None if found is None else found[axis]
+        if quotient is None:
             return None
-        else:
-            output[axis] = said
+        output[axis] = quotient
         return tuple(output)
 
 
@@ -139,14 +122,3 @@ def _is_constant(value: ir.Value) -> bool:
     maker = value.producer()
     return value.is_initializer() if maker is None else maker.op_type == "Constant" and maker.domain in _ONNX
 
-
-def _size(dim: Dim) -> Size | None:
-    if isinstance(dim, int):
-        return dim
-    return _parsed(dim) if isinstance(dim, str) else None
-
-
-@lru_cache(maxsize=65_536)
-def _parsed(text: str) -> Size | None:
-    product = parse(text)
-    return product if product.symbols else product.coefficient

@@ -12,15 +12,17 @@ from dataclasses import replace
 
 import onnx_ir as ir
 
-from onereshape.dims import Product, Size, show
+from onereshape.dims import show
 from onereshape.formats.model import Model
 from onereshape.formats.onnx_graphs import nodes, roots
 from onereshape.models.edit import Change, origin_of
 from onereshape.models.rewrite import Rewriter
+from onereshape.models.facts.facts import Facts, facts_of
 from onereshape.models.simpler.agreement import Agreement, Step, agreement
 from onereshape.models.simpler.reading import Reader, Reading
 from onereshape.models.unneeded import bury
 from onereshape.models.words import constant_words
+from onereshape.sizes import Formula, Size
 
 _MOST_MOVES = 60_000_000
 """Inputs of nodes that are written again: onnx-ir writes all of a node's for each one that changes."""
@@ -31,21 +33,47 @@ _NO_WORD = -2
 """In place of a word that is computed: no word is kept there."""
 
 
-def simplifications(model: Model) -> list[Change]:
-    """What `simplify` would change; the model stays as it is."""
-    return simplify(model.ir.clone()) if model.format == "onnx" else []
+def simplifications(model: Model, facts: Facts) -> list[Change]:
+    """What `simplify` would change; the model stays as it is.  `facts` are those of the model."""
+    if model.format != "onnx" or not _promising(model.ir, facts):
+        return []
+    copy = model.ir.clone()
+    return simplify(copy, facts.of_copy(copy))
 
 
-def simplify(model: ir.Model) -> list[Change]:
-    """Simplifies every Reshape in place, in subgraphs and functions too; returns what was changed, in graph order."""
-    reshapes = [
+def _promising(model: ir.Model, facts: Facts) -> bool:
+    """Whether any Reshape looks as if it could be simpler: only then the model is copied to find out."""
+    reader = Reader(model, facts)
+    for node, _, root in _reshapes(model):
+        read = reader.read(node, root)
+        if read is None:
+            continue
+        maker, numbers = read.data.producer(), read.numbers
+        chained = maker is not None and maker.op_type == "Reshape"
+        flagged = not read.copies and numbers is not None and 0 not in numbers
+        if not read.constant or chained or flagged or (read.dims is not None and read.dims == read.output):
+            return True
+    return False
+
+
+def _reshapes(model: ir.Model) -> list[tuple[ir.Node, str, ir.Graph | ir.Function]]:
+    """The Reshapes of a model, each with its place and the graph or function that it is in."""
+    return [
         (node, place, root)
         for root, start in roots(model)
         for node, place in nodes(root, start)
         if node.op_type == "Reshape" and node.domain in _ONNX
     ]
+
+
+def simplify(model: ir.Model, facts: Facts | None = None) -> list[Change]:
+    """Simplifies every Reshape in place, in subgraphs and functions too; returns what was changed, in graph order.
+
+    `facts` are those of the model, where they are known already.
+    """
+    reshapes = _reshapes(model)
     found: list[tuple[int, Change]] = []
-    work = _Work(model) if reshapes else None
+    work = _Work(model, facts or facts_of(model)) if reshapes else None
     while work is not None:
         before = len(found)
         for index, (node, place, root) in enumerate(reshapes):
@@ -53,16 +81,16 @@ def simplify(model: ir.Model) -> list[Change]:
             found += [(index, change) for change in changes]
         work.bury()
         if len(found) == before:  # else a Reshape that lost a user may now have one only
-            work = _Work(model) if work.stale else None
+            work = _Work(model, facts_of(model)) if work.stale else None
     return [change for _, change in sorted(found, key=lambda pair: pair[0])]
 
 
 class _Work:
     """What is shared by the steps on one model."""
 
-    def __init__(self, model: ir.Model) -> None:
+    def __init__(self, model: ir.Model, facts: Facts) -> None:
         self._model = model
-        self._reader = Reader(model)
+        self._reader = Reader(model, facts)
         self._rewriter = Rewriter(model)
         self._moves = _MOST_MOVES
         self.stale = False
@@ -232,7 +260,7 @@ def _entries(read: Reading) -> str:
 
 
 def _text(dims: Iterable[Size | None]) -> str:
-    return "[" + ", ".join(str(dim) if isinstance(dim, Product) else str(show(dim)) for dim in dims) + "]"
+    return "[" + ", ".join(str(dim) if isinstance(dim, Formula) else str(show(dim)) for dim in dims) + "]"
 
 
 def _name(node: ir.Node) -> str:

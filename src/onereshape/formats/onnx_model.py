@@ -35,7 +35,7 @@ from onereshape.formats.onnx_graphs import (
     graphs,
     roots,
 )
-from onereshape.formats.onnx_merge import merged, to_ir
+from onereshape.formats.onnx_merge import merged, to_ir, written
 from onereshape.formats.onnx_reshapes import reshapes as find_reshapes
 
 _LARGEST = 2**31 - 1
@@ -86,7 +86,7 @@ def save(model: Model, path: str) -> None:
     check_weights(model.ir, path)
     try:
         after = ir.to_proto(model.ir)
-        before = ir.to_proto(to_ir(original.proto))
+        before = written(original.proto, after)
     except Exception as error:  # noqa: BLE001 - whatever onnx-ir raises for a model that was changed into none
         raise unwritable(path, f"the model cannot be written: {cause(error)}") from None
     unchanged = before == after

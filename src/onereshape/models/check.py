@@ -7,8 +7,9 @@ of a dim that is to be free is found by planning its repair, and what could be s
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import onnx_ir as ir
@@ -52,9 +53,10 @@ def check(
 
 def _findings(found: Model, batch: Batch, free: Free) -> list[Finding]:
     asked = requested(found, batch, free)
-    findings = list(_of_onnx(found, batch, free) if found.format == "onnx" else _of_view(found))
+    places = _Places(found.ir)
+    findings = list(_of_onnx(found, places, batch, free) if found.format == "onnx" else _of_view(found))
     if asked:
-        findings = _with_plan(found, findings, batch, free)
+        findings = _with_plan(found, findings, places, (batch, free))
     order = {code: index for index, code in enumerate(CODES)}
     unique = list(dict.fromkeys(findings))
     return sorted(unique, key=lambda each: (SEVERITIES.index(each.severity), order.get(each.code, len(order))))
@@ -72,10 +74,9 @@ def _of_view(model: Model) -> Iterator[Finding]:
             yield replace(_finding("declared-mismatch", node, message), tensor="output", origin="declared in the file")
 
 
-def _of_onnx(model: Model, batch: Batch, free: Free) -> Iterator[Finding]:
+def _of_onnx(model: Model, places: _Places, batch: Batch, free: Free) -> Iterator[Finding]:
     graph: ir.Model = model.ir
     shapes = shapes_of(graph)
-    places = {node: place for root, start in roots(graph) for node, place in walk(root, start)}
     for node in model.reshapes:
         known: tuple[Dim, ...] | None = shapes.dims.get(node.node.inputs[0]) if node.node.inputs else None
         error, _ = judged(node, known)
@@ -91,10 +92,32 @@ def _of_onnx(model: Model, batch: Batch, free: Free) -> Iterator[Finding]:
     yield from _given_up(shapes, places)
 
 
-def _given_up(shapes: Shapes, places: Mapping[ir.Node, str]) -> Iterator[Finding]:
+class _Places:
+    """Where the nodes of a model are, found when somebody asks."""
+
+    def __init__(self, model: ir.Model) -> None:
+        self._model = model
+
+    @cached_property
+    def of(self) -> dict[ir.Node, str]:
+        """The place of each node."""
+        return {node: place for root, start in roots(self._model) for node, place in walk(root, start)}
+
+    @cached_property
+    def called(self) -> dict[str, str]:
+        """The place of each node by what it is called: one without a name by its place, or by its first output."""
+        found: dict[str, str] = {}
+        for node, place in self.of.items():
+            found.setdefault(node.name or place, place)
+            if not node.name and node.outputs:
+                found.setdefault(f"{node.op_type} of {node.outputs[0].name}", place)
+        return found
+
+
+def _given_up(shapes: Shapes, places: _Places) -> Iterator[Finding]:
     """What was too large to follow: nothing is said of what comes after it."""
     for at, why in shapes.given_up[:_MOST_TOLD]:
-        node, place, op = (at.name or "", "graph", "input") if isinstance(at, ir.Value) else _called(at, places[at])
+        node, place, op = (at.name or "", "graph", "input") if isinstance(at, ir.Value) else _called(at, places.of[at])
         message = f"{why}; it is taken as unknown, and nothing is said of what depends on it"
         yield Finding("gave-up", "note", node, place, op, None, None, message, fixable=False)
     if len(shapes.given_up) > _MOST_TOLD:
@@ -106,7 +129,7 @@ def _called(node: ir.Node, place: str) -> tuple[str, str, str]:
     return node.name or place, place, node.op_type
 
 
-def _declared(model: ir.Model, shapes: Shapes, places: Mapping[ir.Node, str]) -> Iterator[Finding]:
+def _declared(model: ir.Model, shapes: Shapes, places: _Places) -> Iterator[Finding]:
     """Declarations of outputs, and of what is between, that contradict what the operators compute."""
     symbols = set(input_symbols(model))
     ends = set(model.graph.outputs)
@@ -124,7 +147,7 @@ def _declared(model: ir.Model, shapes: Shapes, places: Mapping[ir.Node, str]) ->
                 f"the {what} {value.name} is declared {_listed(declared)}, "
                 f"but {node.op_type} gives {_listed(shapes.dims[value])}: {where}"
             )
-            place = places[node]
+            place = places.of[node]
             name, code = node.name or place, "declared-mismatch"
             origin = f"declared as {'a graph output' if what == 'output' else 'value_info'}"
             yield Finding(code, severity, name, place, node.op_type, value.name, origin, message, fixable=False)
@@ -176,62 +199,45 @@ def _repairable(model: Model, symbol: str, symbols: Mapping[str, tuple[str, int]
     return False
 
 
-def _with_plan(model: Model, findings: list[Finding], batch: Batch, free: Free) -> list[Finding]:
+def _with_plan(model: Model, findings: list[Finding], places: _Places, asked: tuple[Batch, Free]) -> list[Finding]:
     """The findings, with what the repair of the asked dims would change, or why there is none."""
     from onereshape.models.fix import plan  # noqa: PLC0415 - as above
 
     try:
-        changes = plan(model, batch=batch, free=free).changes
+        changes = plan(model, batch=asked[0], free=asked[1]).changes
     except FixError as error:
         if error.usage:
             raise
-        return [*findings, _cannot(model, error)]
+        return [*findings, _cannot(places, error)]
     except RuntimeError:
         why = f"{model.path}: onnx-ir cannot copy its graph (are its nodes out of order, or inputs missing?)"
         raise ReshapeError("unsupported-model", why=why) from None
-    places = _places(model)
     planned = [_of_change(change, places) for change in changes]
     told = {(each.code, each.place) for each in planned}
     return [*planned, *(each for each in findings if (each.code, each.place) not in told)]
 
 
-def _cannot(model: Model, error: FixError) -> Finding:
+def _cannot(places: _Places, error: FixError) -> Finding:
     node, op = str(error.fields.get("node", "")), str(error.fields.get("op", ""))
-    place, tensor = _places(model).get(node, node), error.fields.get("tensor")
+    place, tensor = places.called.get(node, node), error.fields.get("tensor")
     return Finding("cannot-free", "error", node, place, op, tensor, None, error.sentence, fixable=False)
 
 
-def _simpler(model: Model, places: Mapping[ir.Node, str]) -> Iterator[Finding]:
+def _simpler(model: Model, places: _Places) -> Iterator[Finding]:
     """What `fix --simplify` would make of the model."""
     from onereshape.models.simpler.simplify import simplifications  # noqa: PLC0415 - as above
 
-    named = _labels(places.items())
     try:
         changes = simplifications(model)
     except RuntimeError:  # onnx-ir copies no graph whose nodes are out of order
         return
-    yield from (_of_change(change, named) for change in changes)
+    yield from (_of_change(change, places) for change in changes)
 
 
-def _places(model: Model) -> dict[str, str]:
-    """The place of each node by what it is called."""
-    return _labels((node, place) for root, start in roots(model.ir) for node, place in walk(root, start))
-
-
-def _labels(nodes: Iterable[tuple[ir.Node, str]]) -> dict[str, str]:
-    """A node without a name is called by its place, or by its first output."""
-    found: dict[str, str] = {}
-    for node, place in nodes:
-        found.setdefault(node.name or place, place)
-        if not node.name and node.outputs:
-            found.setdefault(f"{node.op_type} of {node.outputs[0].name}", place)
-    return found
-
-
-def _of_change(change: Change, places: Mapping[str, str]) -> Finding:
+def _of_change(change: Change, places: _Places) -> Finding:
     severity: Severity = CODES[change.code].severity if change.code in CODES else "error"
     told = (change.op, change.tensor, change.origin, change.message)
-    return Finding(change.code, severity, change.node, places.get(change.node, change.node), *told, fixable=True)
+    return Finding(change.code, severity, change.node, places.called.get(change.node, change.node), *told, fixable=True)
 
 
 def _refusal(node: ReshapeNode, error: ReshapeError) -> Finding:

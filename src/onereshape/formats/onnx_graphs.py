@@ -184,8 +184,10 @@ def external_tensors(model: ir.Model) -> Iterator[ir.ExternalTensor]:
                     yield value.const_value
         for node in every(root):
             for attribute in node.attributes.data.values():
-                values = attribute.value if attribute.type == ir.AttributeType.TENSORS else (attribute.value,)
-                yield from (value for value in values or () if isinstance(value, ir.ExternalTensor))
+                if isinstance(attribute.value, ir.ExternalTensor):
+                    yield attribute.value
+                elif attribute.type == ir.AttributeType.TENSORS:
+                    yield from (value for value in attribute.value or () if isinstance(value, ir.ExternalTensor))
 
 
 def check_external(model: ir.Model, path: str) -> None:

@@ -24,7 +24,10 @@ Message = Any
 
 def _node_key(node: Message) -> Any:
     """The first output that has a name."""
-    return next((name for name in node.output if name), None) or (node.op_type, node.name, *node.input)
+    for name in node.output:
+        if name:
+            return name
+    return (node.op_type, node.name, *node.input)
 
 
 _KEYS: dict[str, Callable[[Message], Any]] = {
@@ -114,8 +117,8 @@ def _merge(result: Message, original: Message, before: Message, after: Message) 
     if before == after:
         result.CopyFrom(original)
         return
-    for field in original.DESCRIPTOR.fields:
-        name = field.name
+    said = {field.name: field for message in (original, before, after) for field, _ in message.ListFields()}
+    for name, field in said.items():
         values = [getattr(message, name) for message in (original, before, after)]
         if hasattr(values[0], "extend"):  # repeated
             getattr(result, name).extend(_merged_list(name, *values, messages=field.message_type is not None))

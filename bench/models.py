@@ -2,9 +2,15 @@
 
     python bench/models.py [LARGEST]
 
-Every run is a process of its own, which imports first and is timed from reading the file to having the answer (fix,
-onnxsim and onnxslim: to the written file).  The models repeat a block of ten nodes with a baked batch; LARGEST is the
-largest number of nodes (default 100,000).  The last model has 2 GB of weights in another file, a sparse one.
+Every run is a process of its own (`bench/model_parts.py`), which imports first and is timed from reading the file to
+having the answer (fix, onnxsim and onnxslim: to the written file); ours are whole command lines.  Seconds are those of
+the wall and, in brackets, of the processor, which is what `check / onnxsim` compares: others may use the machine too.
+The models are a block of ten nodes with a baked batch, repeated, and drawn ones: convolutions, branches, baked and
+computed targets.  LARGEST is the largest number of nodes (default 100,000).  The last model has 2 GB of weights in
+another file, a sparse one.
+
+Below each model are the parts of check and fix, in microseconds of the processor per node; the certificate, which waits
+for another process, in seconds of the wall, for the smallest models only.
 """
 
 from __future__ import annotations
@@ -16,100 +22,38 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import onnx
-from onnx import TensorProto, helper
 
-TOOLS = {
-    "check": ("import onereshape as orx; from onereshape.models import check", "orx.check(model, batch=True)"),
-    "fix": (
-        "import onereshape as orx; from onereshape.models import fix",
-        "orx.save(orx.fix(model, batch=True, certify=False).model, out)",
-    ),
-    "onnxslim": ("import onnxslim", "onnxslim.slim(model, out)"),
-    "onnxsim": ("import onnx, onnxsim", "onnx.save(onnxsim.simplify(onnx.load(model))[0], out)"),
-}
-CHILD = """
-import sys, time, json
-model, out = sys.argv[1:]
-{imports}
-start = time.perf_counter()
-{work}
-seconds = time.perf_counter() - start
-peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
-print(json.dumps([seconds, peak / 1024]))
-"""
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from bench.model_graphs import drawn, heavy, repeated  # noqa: E402
+from bench.model_parts import PARTS, THEIRS  # noqa: E402
+
+TOOLS = ("check", "fix", *THEIRS)
+COUNTS = (2_000, 20_000, 100_000)
+SEEDS = (1, 2)
+"""Of the drawn models."""
 LONGEST = 600
+"""Seconds after which a run is given up."""
+
+Run = dict[str, Any] | str
+"""What a run says, or why it says nothing."""
 
 
-def block(name: str, data: str) -> list[Any]:
-    """Attention without its projections, in ten nodes."""
-    steps: list[tuple[str, list[str], dict[str, Any]]] = [
-        ("MatMul", [data, "weight"], {}),
-        ("Reshape", ["0", "split"], {}),
-        ("Transpose", ["1"], {"perm": [0, 2, 1, 3]}),
-        ("Transpose", ["2"], {"perm": [0, 1, 3, 2]}),
-        ("MatMul", ["2", "3"], {}),
-        ("Softmax", ["4"], {"axis": -1}),
-        ("MatMul", ["5", "2"], {}),
-        ("Transpose", ["6"], {"perm": [0, 2, 1, 3]}),
-        ("Reshape", ["7", "join"], {}),
-        ("Tanh", ["8"], {}),
-    ]
-    nodes = []
-    for step, (op, inputs, attributes) in enumerate(steps):
-        called = [f"{name}/{each}" if each.isdigit() else each for each in inputs]
-        nodes.append(helper.make_node(op, called, [f"{name}/{step}"], f"{name}/{op}_{step}", **attributes))
-    return nodes
-
-
-def repeated(blocks: int, path: Path) -> None:
-    """A model of many blocks."""
-    nodes, data = [], "x"
-    for place in range(blocks):
-        nodes += block(f"block.{place}", data)
-        data = f"block.{place}/9"
-    weight = np.random.default_rng(0).standard_normal((8, 8)).astype(np.float32)
-    _save(nodes, data, [onnx.numpy_helper.from_array(weight, "weight")], path)
-
-
-def heavy(path: Path) -> None:
-    """A model of one block between two products with 1 GB of weights each, in a file of nothing but zeros."""
-    data, size = path.with_suffix(".data"), 1 << 30
-    with data.open("wb") as file:
-        file.truncate(2 * size)
-    wide = size // 4 // 8
-    weights = []
-    for place, (name, dims) in enumerate((("up", (8, wide)), ("down", (wide, 8)))):
-        tensor = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=dims, data_location=TensorProto.EXTERNAL)
-        for key, value in (("location", data.name), ("offset", place * size), ("length", size)):
-            tensor.external_data.add(key=key, value=str(value))
-        weights.append(tensor)
-    weights.append(onnx.numpy_helper.from_array(np.ones((8, 8), np.float32), "weight"))
-    nodes = [
-        helper.make_node("MatMul", ["x", "up"], ["wide"], "up"),
-        helper.make_node("MatMul", ["wide", "down"], ["narrow"], "down"),
-        *block("block", "narrow"),
-    ]
-    _save(nodes, "block/9", weights, path)
-
-
-def _save(nodes: list[Any], output: str, weights: list[Any], path: Path) -> None:
-    words = {"split": [1, 4, 2, 4], "join": [1, 4, 8]}
-    weights += [onnx.numpy_helper.from_array(np.array(word), name) for name, word in words.items()]
-    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 4, 8]) for name in ("x", output)]
-    graph = helper.make_graph(nodes, "repeated", ends[:1], ends[1:], weights)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
-
-
-def run(tool: str, path: Path) -> str:
-    """Seconds and megabytes of one tool on one file."""
-    imports, work = TOOLS[tool]
-    code = CHILD.format(imports=imports, work=work)
-    out = path.with_name("out.onnx")
+def run(tool: str, path: Path) -> Run:
+    """One tool on one file."""
+    child = Path(__file__).with_name("model_parts.py")
     try:
         done = subprocess.run(  # noqa: S603 - our own code
-            [sys.executable, "-c", code, str(path), str(out)],
+            [
+                sys.executable,
+                str(child),
+                tool,
+                str(path),
+                str(path.with_name("out.onnx")),
+                str(path.with_name("small.onnx")),
+            ],
             capture_output=True,
             text=True,
             timeout=LONGEST,
@@ -119,22 +63,63 @@ def run(tool: str, path: Path) -> str:
         return f"> {LONGEST} s"
     if done.returncode:
         return f"failed: {(done.stderr.strip().splitlines() or ['killed'])[-1][:60]}"
-    seconds, peak = json.loads(done.stdout.splitlines()[-1])
-    return f"{seconds:8.2f} s {peak:7.0f} MB"
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def shown(found: Run) -> str:
+    if isinstance(found, str):
+        return found
+    return f"{found['wall']:.2f} ({found['cpu']:.2f}) s {found['peak']:.0f} MB"
+
+
+def ratio(ours: Run, theirs: Run) -> str:
+    if isinstance(ours, str) or isinstance(theirs, str):
+        return "-"
+    return f"{ours['cpu'] / theirs['cpu']:.2f}"
+
+
+def parts(found: Run, nodes: int) -> str:
+    """The parts of a run; `other` is what is in none of them."""
+    if isinstance(found, str):
+        return found
+    spent = {part: found["parts"][part][0] for part in PARTS if part in found["parts"]}
+    spent["other"] = found["cpu"] - sum(spent.values())
+    spent["all"] = found["cpu"]
+    return "  ".join(f"{part} {seconds / nodes * 1e6:.1f}" for part, seconds in spent.items())
+
+
+def row(title: str, path: Path, *, certified: bool = False) -> None:
+    """A model: one line for all tools, and one each for the parts of ours."""
+    nodes = len(onnx.load(path, load_external_data=False).graph.node)
+    found = {tool: run(tool, path) for tool in TOOLS}
+    print(f"{title:>24}" + "".join(f"{shown(found[tool]):>27}" for tool in TOOLS), end="")
+    print(f"{ratio(found['check'], found['onnxsim']):>17}", flush=True)
+    for tool in ("check", "fix"):
+        print(f"{tool:>32}: {parts(found[tool], nodes)}", flush=True)
+    if certified:
+        whole = run("certified", path)
+        told = whole if isinstance(whole, str) else f"{whole['parts']['certificate'][1]:.2f} s of the wall"
+        print(f"{'certificate':>32}: {told}", flush=True)
 
 
 def main() -> None:
-    largest = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
+    largest = int(sys.argv[1]) if len(sys.argv) > 1 else COUNTS[-1]
+    print(f"{'':24}" + "".join(f"{tool:>27}" for tool in TOOLS) + f"{'check / onnxsim':>17}")
     with tempfile.TemporaryDirectory() as folder:
-        print(f"{'':22}" + "".join(f"{tool:>22}" for tool in TOOLS))
-        for count in (2_000, 20_000, 100_000):
-            if count <= largest:
-                path = Path(folder) / "repeated.onnx"
-                repeated(count // 10, path)
-                print(f"{count:>16,} nodes" + "".join(f"{run(tool, path):>22}" for tool in TOOLS), flush=True)
-        path = Path(folder) / "heavy.onnx"
+        path = Path(folder) / "model.onnx"
+        repeated(10, path.with_name("small.onnx"))
+        for count in COUNTS:
+            if count > largest:
+                continue
+            certified = count == COUNTS[0]
+            repeated(count, path)
+            row(f"{count:,} nodes, repeated", path, certified=certified)
+            for seed in SEEDS:
+                drawn(count, path, seed)
+                row(f"{count:,} nodes, drawn {seed}", path, certified=certified)
         heavy(path)
-        print(f"{'2 GB of weights':>22}" + "".join(f"{run(tool, path):>22}" for tool in TOOLS), flush=True)
+        row("2 GB of weights", path)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onereshape.errors import FormatError
 from onereshape.formats.model import ReshapeNode
 from onereshape.formats.model_files import load, refreshed, save
+from onereshape.formats.onnx_merge import merged, to_ir, written
 from onereshape.operator import Reshape
 from tests.models import PEAK, SHIPPED, external, model, rich, small, write
 
@@ -61,6 +62,21 @@ class TestRoundTrip:
         expected.doc_string = "changed"
         expected.graph.node[-1].metadata_props.add(key="k", value="v")
         assert expected == saved(tmp_path / "again.onnx")
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_onnx_ir_is_shown_what_differs_only_and_writes_the_same(self, seed: int) -> None:
+        protos = [*(saved(path) for path in SHIPPED), rich(), nested(), small()]
+        for proto in protos:
+            changed, rng = to_ir(proto), np.random.default_rng(seed)
+            for node in changed.graph if seed else ():
+                if rng.random() < 0.1:
+                    node.name = f"{node.name}/changed"
+                if rng.random() < 0.2 and node.outputs:
+                    node.outputs[0].shape = ir.Shape(["N", 3])
+            after, whole = ir.to_proto(changed), ir.to_proto(to_ir(proto))
+
+            assert written(proto, after) == whole
+            assert merged(proto, written(proto, after), after) == merged(proto, whole, after)
 
     def test_what_onnx_ir_loses(self, tmp_path: Path) -> None:
         proto = rich()

@@ -13,8 +13,8 @@ from onnx import helper, numpy_helper, parser
 from onnx.reference import ReferenceEvaluator
 
 from onereshape.dims import Product, as_name, parse
-import onereshape.models.shaping
-from onereshape.models.facts.facts import Facts, facts_of
+from onereshape.models.facts.facts import Facts
+from onereshape.models.shapes import facts_of
 
 HEAD = '<ir_version: 10, opset_import: ["" : 18]>\n'
 

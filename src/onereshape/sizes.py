@@ -176,7 +176,7 @@ def product(sizes: Iterable[Size]) -> Size:
     return reduce(mul, sizes, 1)
 
 
-def cut(top: Size, bottom: Size) -> Size:
+def cut(top: Size, bottom: Size) -> Size:  # noqa: PLR0911 - the steps to the normal form, one by one
     """The quotient, rounded down; `bottom` is positive.
 
     >>> H = symbol("H")
@@ -368,7 +368,7 @@ def _sum(terms: Iterable[Term]) -> Size:
         return 0
     if len(kept) == 1 and not kept[0][0] and isinstance(kept[0][1], int):
         return kept[0][1]
-    if len(kept) > MOST_TERMS or any(abs(coefficient) > _LARGEST for _, coefficient in kept):
+    if len(kept) > MOST_TERMS or any(not -_LARGEST < coefficient < _LARGEST for _, coefficient in kept):
         raise TooLongError
     if any(len(monomial) > 1 and sum(map(_weight, monomial)) > MOST_ATOMS for monomial, _ in kept):
         raise TooLongError
@@ -409,7 +409,7 @@ def _names(size: Size) -> set[str]:
 def _factor(atom: Atom) -> str:
     """An atom as a part of a larger formula: a name that is no plain one in parentheses."""
     text = str(atom)
-    plain = text.isidentifier() if isinstance(atom, str) else atom.name != "over"
+    plain = atom.isidentifier() if isinstance(atom, str) else atom.name != "over"
     return text if plain else f"({text})"
 
 

@@ -16,8 +16,8 @@ import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-import onereshape.models.shaping
-from onereshape.models.facts.facts import Facts as Shapes, facts_of as shapes_of
+from onereshape.models.facts.facts import Facts as Shapes
+from onereshape.models.shapes import facts_of as shapes_of
 
 Array = np.ndarray[Any, Any]
 Sizes = Mapping[str, int]

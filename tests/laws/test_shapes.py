@@ -18,8 +18,7 @@ import pytest
 from onereshape.models.inference import exact_rules, walk
 from onereshape.models.inference.asked import Asked
 from onereshape.models.inference.held import HELD
-import onereshape.models.shaping
-from onereshape.models.facts.facts import facts_of as shapes_of
+from onereshape.models.shapes import facts_of as shapes_of
 from tests.laws.shape_law import Case, judge, model_of, x
 from tests.laws.shape_cases import NEWEST, versions
 from tests.laws.shape_world import CASES

@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import onereshape
+from onereshape.cli.collecting import collecting_rarely
 from onereshape.cli.typed import asked_dims
 from onereshape.errors import ReshapeError
 from onereshape.formats.model_formats import typed_formats
@@ -66,6 +67,7 @@ def add_dims(parser: argparse.ArgumentParser) -> None:
     )
 
 
+@collecting_rarely()
 def answer(args: argparse.Namespace) -> tuple[str | list[str], dict[str, Any], int]:
     """The answer for people, the answer for machines, and the exit code."""
     from onereshape.models.findings import formats  # noqa: PLC0415

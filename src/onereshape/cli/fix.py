@@ -11,6 +11,7 @@ from typing import Any
 
 from onereshape.cli.bar import bar
 from onereshape.cli.check import add_dims
+from onereshape.cli.collecting import collecting_rarely
 from onereshape.cli.limits import add_limits, read_memory
 from onereshape.cli.typed import asked_dims
 from onereshape.errors import FixError, ReshapeError
@@ -61,6 +62,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="answer, and report errors, as one JSON object on stdout")
 
 
+@collecting_rarely()
 def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     """The answer for people and the answer for machines."""
     from onereshape.models.fix import fix  # noqa: PLC0415

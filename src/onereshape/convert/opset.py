@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
@@ -25,7 +24,7 @@ from onereshape.formats.onnx_sound import complaint
 from onereshape.formats.onnx_reshapes import reshapes as find_reshapes
 from onereshape.formats.plan import attributes_of
 from onereshape.models.certificates.term_runs import fresh_seed, same_terms
-from onereshape.models.inference.shapes import shapes_of
+from onereshape.models.shapes import facts_of
 from onereshape.operator import Reshape
 from onereshape.specs import NEWEST_OPSET
 from onereshape.terms.proof import Proof
@@ -105,14 +104,13 @@ def _described(model: Model, inferred: ir.Model) -> Iterator[ReshapeNode]:
 def _inferred(model: ir.Model) -> ir.Model:
     """A copy with the types and shapes that can be told; what cannot is refused where it matters."""
     twin = model.clone()
-    with suppress(Exception):  # whatever an operator's rule raises on a model that is not sound
-        found = shapes_of(twin)
-        for value, dims in found.dims.items():
-            if value.shape is None:
-                value.shape = ir.Shape([dim if isinstance(dim, int) else _symbol(dim) for dim in dims])
-        for value, kind in found.types.items():
-            if value.type is None:
-                value.dtype = kind
+    found = facts_of(twin)
+    for value, dims in found.dims.items():
+        if value.shape is None:
+            value.shape = ir.Shape([dim if isinstance(dim, int) else _symbol(dim) for dim in dims])
+    for value, kind in found.kinds.items():
+        if value.type is None:
+            value.dtype = kind
     for graph, start in roots(twin):
         if (opset := _version(graph, model)) is not None:
             spread_types((node for node, _ in nodes(graph, start)), opset)

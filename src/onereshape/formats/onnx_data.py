@@ -39,15 +39,18 @@ def _in_nodes(nodes: Any) -> Iterator[tuple[onnx.TensorProto, str]]:
     """The tensors in the attributes of nodes, in subgraphs too; protobuf limits how deep those are."""
     for node in nodes:
         for attribute in node.attribute:
-            what = f"attribute {attribute.name} of {node.op_type} {node.name or next(iter(node.output), '')}"
             if attribute.HasField("t") or (attribute.type == _TENSOR and not attribute.ref_attr_name):
-                yield attribute.t, what
+                yield attribute.t, _called(attribute, node)
             for tensor in attribute.tensors:
-                yield tensor, what
+                yield tensor, _called(attribute, node)
             if attribute.HasField("g"):
                 yield from _in_graph(attribute.g)
             for graph in attribute.graphs:
                 yield from _in_graph(graph)
+
+
+def _called(attribute: onnx.AttributeProto, node: onnx.NodeProto) -> str:
+    return f"attribute {attribute.name} of {node.op_type} {node.name or next(iter(node.output), '')}"
 
 
 def _complaint(tensor: onnx.TensorProto) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -28,37 +27,57 @@ def roots(model: ir.Model) -> Iterator[tuple[Any, str]]:
         yield function, f"{function.domain}::{function.name}{overload}"
 
 
-def nodes(graph: Any, start: str) -> Iterator[tuple[ir.Node, str]]:
-    """Every node of a graph and, after it, of the subgraphs in it, with its place."""
-    counts: Counter[str] = Counter()
+def nodes(graph: Any, start: str, only: str | None = None) -> Iterator[tuple[ir.Node, str]]:
+    """Every node of a graph and, after it, of the subgraphs in it, with its place; `only` those of one operator."""
+    counts: dict[str, int] = {}
     for node in graph:
-        place = f"{start}/{node.op_type}#{counts[node.op_type]}"
-        counts[node.op_type] += 1
-        yield node, place
+        op = node.op_type
+        count = counts[op] = counts.get(op, -1) + 1
+        if only is None or op == only:
+            yield node, f"{start}/{op}#{count}"
         for label, subgraph in subgraphs(node):
-            yield from nodes(subgraph, f"{place}/{label}")
+            yield from nodes(subgraph, f"{start}/{op}#{count}/{label}", only)
 
 
-def subgraphs(node: ir.Node) -> Iterator[tuple[str, ir.Graph]]:
+def every(graph: Any) -> Iterator[ir.Node]:
+    """The same nodes in the same order, for those who need no places."""
+    for node in graph:
+        yield node
+        for _, subgraph in subgraphs(node):
+            yield from every(subgraph)
+
+
+def graphs(graph: Any) -> list[Any]:
+    """A graph or a function, and every graph in it."""
+    found = [graph]
+    for node in graph:
+        if inner := subgraphs(node):
+            found += [subgraph for _, subgraph in inner]
+            found += [part for _, subgraph in inner for part in graphs(subgraph)[1:]]
+    return found
+
+
+def subgraphs(node: ir.Node) -> list[tuple[str, ir.Graph]]:
     """The branches and bodies of a node, by the names of its attributes."""
-    for attribute in node.attributes.values():
+    found: list[tuple[str, ir.Graph]] = []
+    for attribute in node.attributes.data.values():
         if attribute.is_ref():
             continue
         if attribute.type == ir.AttributeType.GRAPH:
-            yield attribute.name, attribute.as_graph()
+            found.append((attribute.name, attribute.as_graph()))
         elif attribute.type == ir.AttributeType.GRAPHS:
-            for index, graph in enumerate(attribute.as_graphs()):
-                yield f"{attribute.name}[{index}]", graph
+            found += [(f"{attribute.name}[{index}]", graph) for index, graph in enumerate(attribute.as_graphs())]
+    return found
 
 
 def unfolded(model: ir.Model) -> int:
     """How many nodes there would be with every function in the place of its calls; no more than one too many."""
     counts: dict[Any, int] = {}
-    calls = {key: [node.op_identifier() for node, _ in nodes(each, "")] for key, each in model.functions.items()}
+    calls = {key: [node.op_identifier() for node in every(each)] for key, each in model.functions.items()}
     needs = {key: [call for call in made if call in calls] for key, made in calls.items()}
     for key in TopologicalSorter(needs).static_order():
         counts[key] = min(sum(counts.get(call, 1) for call in calls[key]), MOST_UNFOLDED + 1)
-    return min(sum(counts.get(node.op_identifier(), 1) for node, _ in nodes(model.graph, "")), MOST_UNFOLDED + 1)
+    return min(sum(counts.get(node.op_identifier(), 1) for node in every(model.graph)), MOST_UNFOLDED + 1)
 
 
 def external_file(tensor: ir.ExternalTensor, path: str) -> Path:
@@ -70,56 +89,57 @@ def external_file(tensor: ir.ExternalTensor, path: str) -> Path:
     return file
 
 
-def check_names(model: ir.Model, path: str) -> None:
+def check_names(parts: Iterable[Any], path: str) -> None:
     """Refuses names that are not UTF-8, which protobuf hands out as bytes."""
-    for graph, start in roots(model):
-        parts: list[Any] = [graph]
-        for node, _place in nodes(graph, start):
-            parts += [sub for _, sub in subgraphs(node)]
-            _check_texts([node.op_type, node.domain, node.name, *node.attributes], path)
-            _check_values([*node.inputs, *node.outputs], path)
-        for part in parts:
-            _check_texts([part.name], path)
-            _check_values([*part.inputs, *part.outputs, *getattr(part, "initializers", {}).values()], path)
+    for part in parts:
+        _check_texts([part.name], path)
+        _check_values([*part.inputs, *part.outputs, *getattr(part, "initializers", {}).values()], path)
+        for node in part:
+            _check_texts([node.op_type, node.domain, node.name, *node.attributes.data], path)
+            _check_values(node.inputs, path)
+            _check_values(node.outputs, path)
 
 
 def _check_values(values: Iterable[ir.Value | None], path: str) -> None:
-    there = [value for value in values if value is not None]
-    dims = (dim for value in there for dim in value.shape or ())
-    _check_texts([value.name for value in there], path)
-    _check_texts([dim.value for dim in dims if not isinstance(dim, int)], path)
+    for value in values:
+        if value is not None:
+            _check_texts((value.name,), path)
+            if value.shape is not None:
+                _check_texts([dim.value for dim in value.shape if not isinstance(dim, int)], path)
 
 
 def _check_texts(texts: Iterable[Any], path: str) -> None:
-    if not all(text is None or isinstance(text, str) for text in texts):
-        raise unreadable(path, "has a name that is not UTF-8")
+    for text in texts:
+        if text is not None and not isinstance(text, str):
+            raise unreadable(path, "has a name that is not UTF-8")
 
 
 def check_references(model: ir.Model, path: str) -> None:
     """Refuses attributes that a caller is to give where there is none; onnx.checker does not look for them."""
+    if not any(attribute.is_ref() for node in every(model.graph) for attribute in node.attributes.data.values()):
+        return
     for node, place in nodes(model.graph, "graph"):
         for attribute in node.attributes.values():
             if attribute.is_ref():
                 raise unreadable(path, f"attribute {attribute.name} of {place} is that of a function, and is in none")
 
 
-def check_outputs(model: ir.Model, path: str) -> None:
+def check_outputs(parts: Iterable[Any], path: str) -> None:
     """Refuses outputs that nothing makes; onnx.checker does not look for them, and no engine loads such a model."""
-    for graph, start in roots(model):
-        for part in (graph, *(sub for node, _ in nodes(graph, start) for _, sub in subgraphs(node))):
-            for value in part.outputs:
-                if value.producer() is None and not value.is_graph_input() and not value.is_initializer():
-                    raise unreadable(path, f"its output {value.name!r} is made by no node")
+    for part in parts:
+        for value in part.outputs:
+            if value.producer() is None and not value.is_graph_input() and not value.is_initializer():
+                raise unreadable(path, f"its output {value.name!r} is made by no node")
 
 
 def check_order(model: ir.Model, path: str) -> None:
     """Refuses nodes that wait for one another, and functions that call themselves."""
-    for graph, start in roots(model):
+    for graph, _ in roots(model):
         if not _in_order(graph, set()):
-            for part in (graph, *(sub for node, _ in nodes(graph, start) for _, sub in subgraphs(node))):
+            for part in graphs(graph):
                 _check_circle(part, path)
     calls: dict[Any, list[Any]] = {
-        key: [call for node, _ in nodes(function, "") if (call := node.op_identifier()) in model.functions]
+        key: [call for node in every(function) if (call := node.op_identifier()) in model.functions]
         for key, function in model.functions.items()
     }
     if (found := cycle(calls)) is not None:
@@ -157,16 +177,17 @@ def _needs(node: ir.Node) -> Iterator[ir.Node]:
 
 
 def external_tensors(model: ir.Model) -> Iterator[ir.ExternalTensor]:
-    for graph, start in roots(model):
-        parts = [graph, *(sub for node, _ in nodes(graph, start) for _, sub in subgraphs(node))]
-        for part in parts:
+    for root, _ in roots(model):
+        for part in graphs(root):
             for value in getattr(part, "initializers", {}).values():  # a function has none
                 if isinstance(value.const_value, ir.ExternalTensor):
                     yield value.const_value
-        for node, _ in nodes(graph, start):
-            for attribute in node.attributes.values():
-                values = attribute.value if isinstance(attribute.value, list | tuple) else [attribute.value]
-                yield from (value for value in values if isinstance(value, ir.ExternalTensor))
+        for node in every(root):
+            for attribute in node.attributes.data.values():
+                if isinstance(attribute.value, ir.ExternalTensor):
+                    yield attribute.value
+                elif attribute.type == ir.AttributeType.TENSORS:
+                    yield from (value for value in attribute.value or () if isinstance(value, ir.ExternalTensor))
 
 
 def check_external(model: ir.Model, path: str) -> None:

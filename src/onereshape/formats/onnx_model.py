@@ -32,8 +32,10 @@ from onereshape.formats.onnx_graphs import (
     check_references,
     check_weights,
     external_tensors,
+    graphs,
+    roots,
 )
-from onereshape.formats.onnx_merge import merged, to_ir
+from onereshape.formats.onnx_merge import merged, to_ir, written
 from onereshape.formats.onnx_reshapes import reshapes as find_reshapes
 
 _LARGEST = 2**31 - 1
@@ -69,8 +71,9 @@ def load(path: str) -> Model:
     except Exception as error:  # noqa: BLE001 - whatever onnx-ir raises for a model that is none
         raise unreadable(path, f"is not a sound ONNX model: {cause(error)}") from None
     check_tensors(proto, path)
-    check_names(model, path)
-    check_outputs(model, path)
+    parts = [part for root, _ in roots(model) for part in graphs(root)]
+    check_names(parts, path)
+    check_outputs(parts, path)
     check_references(model, path)
     check_order(model, path)
     check_external(model, path)
@@ -83,7 +86,7 @@ def save(model: Model, path: str) -> None:
     check_weights(model.ir, path)
     try:
         after = ir.to_proto(model.ir)
-        before = ir.to_proto(to_ir(original.proto))
+        before = written(original.proto, after)
     except Exception as error:  # noqa: BLE001 - whatever onnx-ir raises for a model that was changed into none
         raise unwritable(path, f"the model cannot be written: {cause(error)}") from None
     unchanged = before == after

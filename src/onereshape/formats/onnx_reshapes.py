@@ -43,8 +43,8 @@ def reshapes(model: ir.Model, path: str) -> tuple[ReshapeNode, ...]:
     words = _Reader(path, model.ir_version)
     found = []
     for graph, start in roots(model):
-        for node, place in nodes(graph, start):
-            if node.op_type == "Reshape" and node.domain in _ONNX and node.op_identifier() not in model.functions:
+        for node, place in nodes(graph, start, only="Reshape"):
+            if node.domain in _ONNX and node.op_identifier() not in model.functions:
                 found.append(_entry(node, place, _spec(graph, model, place, path), words))
     return tuple(found)
 

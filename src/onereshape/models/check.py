@@ -1,14 +1,15 @@
 """check(): what is wrong with the Reshapes of a model, without running it.
 
-The rules of Reshape are those of `infer`, and the shapes of everything else come from `shapes`.  What stands in the way
+The rules of Reshape are those of `infer`, and the shapes of everything else are `facts`.  What stands in the way
 of a dim that is to be free is found by planning its repair, and what could be simpler by planning that.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import onnx_ir as ir
@@ -23,7 +24,8 @@ from onereshape.models.edit import Change, origin_of
 from onereshape.models.findings.finding import CODES, SEVERITIES, Finding, Severity
 from onereshape.models.findings.forced import absorbed, forced
 from onereshape.models.request import Batch, Free, requested
-from onereshape.models.facts.facts import Facts, facts_of
+from onereshape.models.facts.facts import Facts
+from onereshape.models.shapes import facts_of
 from onereshape.models.findings.verdicts import contradiction, judged
 
 _VOLUME = frozenset({"volume", "indivisible", "impossible-volume", "empty-copy-with-inferred"})
@@ -52,9 +54,14 @@ def check(
 
 def _findings(found: Model, batch: Batch, free: Free) -> list[Finding]:
     asked = requested(found, batch, free)
-    findings = list(_of_onnx(found, batch, free) if found.format == "onnx" else _of_view(found))
-    if asked:
-        findings = _with_plan(found, findings, batch, free)
+    places = _Places(found.ir)
+    if found.format != "onnx":
+        findings = list(_of_view(found))
+    else:
+        facts = facts_of(found.ir)
+        findings = list(_of_onnx(found, facts, places, repairs=batch is None and free is None))
+        if asked:
+            findings = _with_plan(found, facts, findings, places, (batch, free))
     order = {code: index for index, code in enumerate(CODES)}
     unique = list(dict.fromkeys(findings))
     return sorted(unique, key=lambda each: (SEVERITIES.index(each.severity), order.get(each.code, len(order))))
@@ -72,33 +79,53 @@ def _of_view(model: Model) -> Iterator[Finding]:
             yield replace(_finding("declared-mismatch", node, message), tensor="output", origin="declared in the file")
 
 
-def _of_onnx(model: Model, batch: Batch, free: Free) -> Iterator[Finding]:
+def _of_onnx(model: Model, facts: Facts, places: _Places, *, repairs: bool) -> Iterator[Finding]:
     graph: ir.Model = model.ir
-    shapes = facts_of(graph)
-    places = {node: place for root, start in roots(graph) for node, place in walk(root, start)}
     for node in model.reshapes:
-        known: tuple[Dim, ...] | None = shapes.dims.get(node.node.inputs[0]) if node.node.inputs else None
+        known: tuple[Dim, ...] | None = facts.dims.get(node.node.inputs[0]) if node.node.inputs else None
         error, _ = judged(node, known)
-        error = shapes.errors.get(node.node, error)
+        error = facts.errors.get(node.node, error)
         if error is not None:
             yield _refusal(node, error)
         elif known is None and (error := judged(node, node.data)[0]) is not None:
             # What the file declares of values inside may be wrong, and engines do not look at it.
             yield replace(_refusal(node, error), severity="warning", origin="declared in the file")
-    yield from _declared(graph, shapes, places)
-    yield from _baked(model, shapes, repairs=batch is None and free is None)
-    yield from _simpler(model, places)
-    yield from _given_up(shapes, places)
+    yield from _declared(graph, facts, places)
+    yield from _baked(model, facts, repairs=repairs)
+    yield from _simpler(model, facts, places)
+    yield from _given_up(facts, places)
 
 
-def _given_up(facts: Facts, places: Mapping[ir.Node, str]) -> Iterator[Finding]:
+class _Places:
+    """Where the nodes of a model are, found when somebody asks."""
+
+    def __init__(self, model: ir.Model) -> None:
+        self._model = model
+
+    @cached_property
+    def of(self) -> dict[ir.Node, str]:
+        """The place of each node."""
+        return {node: place for root, start in roots(self._model) for node, place in walk(root, start)}
+
+    @cached_property
+    def called(self) -> dict[str, str]:
+        """The place of each node by what it is called: one without a name by its place, or by its first output."""
+        found: dict[str, str] = {}
+        for node, place in self.of.items():
+            found.setdefault(node.name or place, place)
+            if not node.name and node.outputs:
+                found.setdefault(f"{node.op_type} of {node.outputs[0].name}", place)
+        return found
+
+
+def _given_up(facts: Facts, places: _Places) -> Iterator[Finding]:
     """What was too large to follow: nothing is said of what comes after it."""
-    for at, why in shapes.given_up[:_MOST_TOLD]:
-        node, place, op = (at.name or "", "graph", "input") if isinstance(at, ir.Value) else _called(at, places[at])
+    for at, why in facts.given_up[:_MOST_TOLD]:
+        node, place, op = (at.name or "", "graph", "input") if isinstance(at, ir.Value) else _called(at, places.of[at])
         message = f"{why}; it is taken as unknown, and nothing is said of what depends on it"
         yield Finding("gave-up", "note", node, place, op, None, None, message, fixable=False)
-    if len(shapes.given_up) > _MOST_TOLD:
-        message = f"{len(shapes.given_up) - _MOST_TOLD} more places are too large to follow"
+    if len(facts.given_up) > _MOST_TOLD:
+        message = f"{len(facts.given_up) - _MOST_TOLD} more places are too large to follow"
         yield Finding("gave-up", "note", "graph", "graph", "graph", None, None, message, fixable=False)
 
 
@@ -106,25 +133,25 @@ def _called(node: ir.Node, place: str) -> tuple[str, str, str]:
     return node.name or place, place, node.op_type
 
 
-def _declared(model: ir.Model, facts: Facts, places: Mapping[ir.Node, str]) -> Iterator[Finding]:
+def _declared(model: ir.Model, facts: Facts, places: _Places) -> Iterator[Finding]:
     """Declarations of outputs, and of what is between, that contradict what the operators compute."""
     symbols = set(input_symbols(model))
     ends = set(model.graph.outputs)
     for node in model.graph.all_nodes():
         for value in node.outputs:
-            if value.shape is None or value not in shapes.dims:
+            if value.shape is None or value not in facts.sizes:
                 continue
             declared = tuple(_declared_dim(dim) for dim in value.shape)
-            said = contradiction(declared, shapes.dims[value], symbols)
+            said = contradiction(declared, facts.dims[value], symbols)
             if said is None:
                 continue
             where, severity = said
             what = "output" if value in ends else "value"
             message = (
                 f"the {what} {value.name} is declared {_listed(declared)}, "
-                f"but {node.op_type} gives {_listed(shapes.dims[value])}: {where}"
+                f"but {node.op_type} gives {_listed(facts.dims[value])}: {where}"
             )
-            place = places[node]
+            place = places.of[node]
             name, code = node.name or place, "declared-mismatch"
             origin = f"declared as {'a graph output' if what == 'output' else 'value_info'}"
             yield Finding(code, severity, name, place, node.op_type, value.name, origin, message, fixable=False)
@@ -154,8 +181,8 @@ def _baked(model: Model, facts: Facts, *, repairs: bool) -> Iterator[Finding]:
     can_repair: dict[str, bool] = {}
     most = max(_FEWEST_PLANS, _MOST_PLANNED // max(1, len(model.ir.graph)))
     for node in model.reshapes:
-        said = [("baked-dim", *each) for each in forced(node, shapes, symbols)]
-        said += [("absorbed-dim", *each) for each in absorbed(node, shapes, symbols)]
+        said = [("baked-dim", *each) for each in forced(node, facts, symbols)]
+        said += [("absorbed-dim", *each) for each in absorbed(node, facts, symbols)]
         for code, symbol, message in said:
             if symbol not in can_repair:
                 can_repair[symbol] = repairs and len(can_repair) < most and _repairable(model, symbol, symbols)
@@ -176,62 +203,47 @@ def _repairable(model: Model, symbol: str, symbols: Mapping[str, tuple[str, int]
     return False
 
 
-def _with_plan(model: Model, findings: list[Finding], batch: Batch, free: Free) -> list[Finding]:
+def _with_plan(
+    model: Model, facts: Facts, findings: list[Finding], places: _Places, asked: tuple[Batch, Free]
+) -> list[Finding]:
     """The findings, with what the repair of the asked dims would change, or why there is none."""
     from onereshape.models.fix import plan  # noqa: PLC0415 - as above
 
     try:
-        changes = plan(model, batch=batch, free=free).changes
+        changes = plan(model, batch=asked[0], free=asked[1], facts=facts).changes
     except FixError as error:
         if error.usage:
             raise
-        return [*findings, _cannot(model, error)]
+        return [*findings, _cannot(places, error)]
     except RuntimeError:
         why = f"{model.path}: onnx-ir cannot copy its graph (are its nodes out of order, or inputs missing?)"
         raise ReshapeError("unsupported-model", why=why) from None
-    places = _places(model)
     planned = [_of_change(change, places) for change in changes]
     told = {(each.code, each.place) for each in planned}
     return [*planned, *(each for each in findings if (each.code, each.place) not in told)]
 
 
-def _cannot(model: Model, error: FixError) -> Finding:
+def _cannot(places: _Places, error: FixError) -> Finding:
     node, op = str(error.fields.get("node", "")), str(error.fields.get("op", ""))
-    place, tensor = _places(model).get(node, node), error.fields.get("tensor")
+    place, tensor = places.called.get(node, node), error.fields.get("tensor")
     return Finding("cannot-free", "error", node, place, op, tensor, None, error.sentence, fixable=False)
 
 
-def _simpler(model: Model, places: Mapping[ir.Node, str]) -> Iterator[Finding]:
+def _simpler(model: Model, facts: Facts, places: _Places) -> Iterator[Finding]:
     """What `fix --simplify` would make of the model."""
     from onereshape.models.simpler.simplify import simplifications  # noqa: PLC0415 - as above
 
-    named = _labels(places.items())
     try:
-        changes = simplifications(model)
+        changes = simplifications(model, facts)
     except RuntimeError:  # onnx-ir copies no graph whose nodes are out of order
         return
-    yield from (_of_change(change, named) for change in changes)
+    yield from (_of_change(change, places) for change in changes)
 
 
-def _places(model: Model) -> dict[str, str]:
-    """The place of each node by what it is called."""
-    return _labels((node, place) for root, start in roots(model.ir) for node, place in walk(root, start))
-
-
-def _labels(nodes: Iterable[tuple[ir.Node, str]]) -> dict[str, str]:
-    """A node without a name is called by its place, or by its first output."""
-    found: dict[str, str] = {}
-    for node, place in nodes:
-        found.setdefault(node.name or place, place)
-        if not node.name and node.outputs:
-            found.setdefault(f"{node.op_type} of {node.outputs[0].name}", place)
-    return found
-
-
-def _of_change(change: Change, places: Mapping[str, str]) -> Finding:
+def _of_change(change: Change, places: _Places) -> Finding:
     severity: Severity = CODES[change.code].severity if change.code in CODES else "error"
     told = (change.op, change.tensor, change.origin, change.message)
-    return Finding(change.code, severity, change.node, places.get(change.node, change.node), *told, fixable=True)
+    return Finding(change.code, severity, change.node, places.called.get(change.node, change.node), *told, fixable=True)
 
 
 def _refusal(node: ReshapeNode, error: ReshapeError) -> Finding:

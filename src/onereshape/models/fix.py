@@ -23,6 +23,7 @@ from onereshape.models.certificates.compare import Carried
 from onereshape.models.certificates.comparison import Comparison
 from onereshape.models.edit import Change
 from onereshape.models.batch.marks import Mark
+from onereshape.models.facts.facts import Facts
 from onereshape.models.request import (
     Batch,
     Free,
@@ -72,13 +73,20 @@ class _Work:
     conditions: tuple[str, ...] = ()
 
 
-def plan(model: Model | str | os.PathLike[str], *, batch: Batch = None, free: Free = None) -> Plan:
-    """What `fix` would rewrite; a FixError where the dims cannot be freed."""
+def plan(
+    model: Model | str | os.PathLike[str], *, batch: Batch = None, free: Free = None, facts: Facts | None = None
+) -> Plan:
+    """What `fix` would rewrite; a FixError where the dims cannot be freed.
+
+    `facts` are those of the model, where they are known already.
+    """
     given = given_model(model)
     asked = requested(given, batch, free)
     if not asked:
         return Plan(())
-    work = _decide(_copy(given, inline=True) if given.ir.functions else given, asked, batch=free is None)
+    if given.ir.functions:
+        given, facts = _copy(given, inline=True), None
+    work = _decide(given, asked, batch=free is None, facts=facts)
     return Plan(work.changes, work.conditions)
 
 
@@ -180,12 +188,12 @@ def _copy(model: Model, *, inline: bool) -> Model:
     return replace(model, ir=copy)
 
 
-def _decide(model: Model, asked: Mapping[str, Mapping[int, str]], *, batch: bool) -> _Work:
+def _decide(model: Model, asked: Mapping[str, Mapping[int, str]], *, batch: bool, facts: Facts | None = None) -> _Work:
     with blamed(model):
-        return _batch(model, asked) if batch else _free(model, asked)
+        return _batch(model, asked, facts) if batch else _free(model, asked)
 
 
-def _batch(model: Model, asked: Mapping[str, Mapping[int, str]]) -> _Work:
+def _batch(model: Model, asked: Mapping[str, Mapping[int, str]], facts: Facts | None) -> _Work:
     from onereshape.models.batch.apply import apply_batch, static_declarations  # noqa: PLC0415 - sympy takes long
     from onereshape.models.batch.search import batch_plan  # noqa: PLC0415
 
@@ -194,7 +202,7 @@ def _batch(model: Model, asked: Mapping[str, Mapping[int, str]]) -> _Work:
     declared = {value.name: value.shape for value in model.ir.graph.inputs}
     sizes = [declared[name][axis] for name, axis in axes.items()]
     size = batch_size(model.ir, axes)
-    found = batch_plan(model.ir, axes, symbol, size)
+    found = batch_plan(model.ir, axes, symbol, size, facts)
     marks = {value.name: found.marks.get(value) for value in model.ir.graph.outputs}
     outputs = {name: None if mark is None else _carried(name, mark) for name, mark in marks.items()}
     return _Work(

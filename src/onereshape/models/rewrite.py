@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
+from math import lcm
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -155,15 +156,19 @@ class Rewriter:
         return [*parts, self.integers(numbers)] if numbers or not parts else parts
 
     def _sum(self, size: Formula) -> ir.Value:
+        scale = lcm(*(coefficient.denominator for _, coefficient in size.terms))
+        if scale > 1:  # exact, wherever the model runs at all
+            return self.front("Div", [self.size(size * scale), self.integers([scale])])
         total: ir.Value | None = None
+        number = 0
         for monomial, coefficient in size.terms:
             if not monomial:
+                number = int(coefficient)
                 continue
             term = self._product(monomial)
             if coefficient != 1:
-                term = self.front("Mul", [term, self.integers([coefficient])])
+                term = self.front("Mul", [term, self.integers([int(coefficient)])])
             total = term if total is None else self.front("Add", [total, term])
-        number = dict(size.terms).get((), 0)
         if total is None:
             return self.integers([number])
         return total if not number else self.front("Add", [total, self.integers([number])])

@@ -15,12 +15,13 @@ Row = tuple[str, str, str]
 def summary(model: Model) -> dict[str, Any]:
     """Inputs and outputs with their dims, how many nodes there are, by operator, and how Reshapes get their targets."""
     graph = model.ir.graph
+    operators = Counter(node.op_type for node in graph.all_nodes())
     constant = sum(node.target is not None and None not in node.target for node in model.reshapes)
     return {
         "inputs": {value.name: _dims(value) for value in graph.inputs if not value.is_initializer()},
         "outputs": {value.name: _dims(value) for value in graph.outputs},
-        "nodes": sum(1 for _ in graph.all_nodes()),
-        "operators": dict(sorted(Counter(node.op_type for node in graph.all_nodes()).items())),
+        "nodes": operators.total(),
+        "operators": dict(sorted(operators.items())),
         "constant_targets": constant,
         "computed_targets": len(model.reshapes) - constant,
     }

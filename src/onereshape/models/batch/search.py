@@ -19,7 +19,8 @@ from onereshape.errors import FixError
 from onereshape.models.batch.counting import counted
 from onereshape.models.edit import Change, Edit
 from onereshape.models.batch.marks import Mark, mentions
-from onereshape.models.facts.facts import Facts, facts_of, telling
+from onereshape.models.facts.facts import Facts
+from onereshape.models.shapes import facts_of, telling
 from onereshape.models.batch.view import Answer, State, View
 from onereshape.models.node_view import Refused
 from onereshape.models.operators import record_of

@@ -115,7 +115,7 @@ class Asking(NodeView):
 
         Where N meets M, M decides if N is 1: that is a size of its own, the same wherever the same two meet.
         """
-        if one == other or other == 1:
+        if other in (one, 1):
             return one
         if one == 1:
             return other

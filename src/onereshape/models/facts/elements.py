@@ -1,8 +1,8 @@
 """What small tensors hold: an array of elements, and one node as the rule for its elements sees it.
 
 An element is an int, a bool, a floating-point number of the tensor's own type (which calculates as the model does), a
-formula of sizes, or None where it is not known.  Numbers are calculated as ONNX does it; what the type cannot hold wraps
-around at run time, and is not known here.
+formula of sizes, or None where it is not known.  Numbers are calculated as ONNX does it; what the type cannot hold
+wraps at run time, and is not known.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Holding(NodeView):
 
     __slots__ = ("_attributes", "_dims", "inputs", "opset", "plain")
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one node, and all that is known around it
         self,
         node: ir.Node,
         inputs: Sequence[Array | None],
@@ -93,7 +93,7 @@ class Holding(NodeView):
         """The numbers that an input holds; a refusal where they are not known, None where it is left out."""
         return whole(self.given(index)) if self.has(index) else None
 
-    def list(self, name: str, index: int) -> list[int] | None:
+    def numbers(self, name: str, index: int) -> list[int] | None:
         """Numbers that are an attribute in old versions and an input in new ones; None if they are not there."""
         found = self.attribute(name)
         return self.integers(index) if found is None else [int(each) for each in found]
@@ -204,9 +204,9 @@ def fitting(array: Array, kind: ir.DataType | None) -> Array:
 
 
 def _fits(element: Element, least: int, most: int) -> bool:
-    if element is None or is_number(element):
-        return element is None or bool(least <= element <= most)  # type: ignore[operator]
-    return isinstance(element, Formula) and _small(element)
+    if isinstance(element, int | np.floating):
+        return bool(least <= element <= most)
+    return element is None or _small(element)
 
 
 def _small(formula: Formula) -> bool:

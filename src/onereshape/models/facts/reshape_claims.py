@@ -34,4 +34,3 @@ def sure_axes(data: Sizes, target: Sizes, output: Sizes, *, copies: bool) -> fro
 def _numbers(sizes: Sizes, chosen: Mapping[str, int]) -> list[int] | None:
     values = [value for size in sizes if (value := number_of(size, chosen)) is not None]
     return values if len(values) == len(sizes) else None
-

@@ -23,7 +23,6 @@ from onereshape.errors import ReshapeError
 from onereshape.inference import infer
 from onereshape.models.facts.asking import Asking, Dims
 from onereshape.models.facts.reshape_claims import sure_axes
-from onereshape.models.node_view import Refused
 from onereshape.sizes import Atom, Formula, Size, bounds, is_size, over, product, symbol
 from onereshape.specs import NEWEST_OPSET, Spec, spec as find_spec
 from onereshape.target import read_integers
@@ -148,7 +147,7 @@ class _Bridge:
         for factor in factors:
             divisor = self._divisors.get(factor, 1)
             number *= divisor
-            names.append(self._name(over(factor, divisor)))
+            names.append(self._name(_part(factor, divisor)))
         if number.denominator != 1:
             return self._name(size)
         return "*".join(names if number == 1 else (str(number), *names))
@@ -205,8 +204,7 @@ class _Bridge:
     def _factor(self, name: str) -> Formula:
         return self._factors[int(name[2:])]
 
-    def _name(self, factor: Size) -> str:
-        assert isinstance(factor, Formula)
+    def _name(self, factor: Formula) -> str:
         if factor not in self._places:
             self._places[factor] = len(self._factors)
             self._factors.append(factor)
@@ -230,6 +228,15 @@ def _parts(formula: Formula) -> tuple[Fraction, list[Formula]]:
     for factor in factors:
         rest = over(rest, factor)
     return Fraction(top, bottom), [*factors, rest] if isinstance(rest, Formula) else factors
+
+
+def _part(factor: Formula, divisor: int) -> Formula:
+    """A factor divided by a number, which leaves a formula."""
+    return (
+        Formula(tuple((monomial, Fraction(coefficient, divisor)) for monomial, coefficient in factor.terms))
+        if divisor > 1
+        else factor
+    )
 
 
 def _formula(atom: Atom) -> Formula:

@@ -7,7 +7,7 @@ what holds in every iteration.  The model is not touched, and what it declares i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
@@ -207,15 +207,18 @@ class Walk:
         if record is None or record.shape is None:
             for graph in inner_graphs(node):
                 self.graph(graph, scope)
-            return
-        version = scope.opset if domain == "" else scope.imports.get(domain, 1)
+        else:
+            self._recorded(node, scope, record, scope.opset if domain == "" else scope.imports.get(domain, 1))
+
+    def _recorded(self, node: ir.Node, scope: Scope, record: Record, version: int) -> None:
+        """A node whose operator has a rule for its shape."""
         asking = Asking(node, scope)
         for value, kind in zip(node.outputs, kinds_of(node, version, asking.kind, asking.attribute), strict=False):
             if kind is not None:
                 scope.kinds[value] = kind
         if not is_wellformed(node, version):
             return
-        found = record.shape(asking)
+        found = record.shape(asking)  # type: ignore[misc]
         for value, dims in zip(node.outputs, found, strict=False):
             if dims is not None:
                 scope.dims[value] = self._followed(node, dims, scope)

@@ -19,7 +19,7 @@ from onereshape.sizes import symbol
 from onereshape.models.free.plan import FreePlan, FreeSymbol, plan_of
 from onereshape.models.free.search import decide
 from onereshape.models.free.state import State
-from onereshape.models.facts.facts import facts_of, telling
+from onereshape.models.shapes import facts_of, telling
 
 Freed = Mapping[str, Mapping[int, str]]
 """Input -> axis -> the symbol of its size."""

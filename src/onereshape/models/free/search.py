@@ -131,7 +131,7 @@ def settle(state: State, node: ir.Node, answer: Answer) -> None:
             state.remember(dims)
         if tainted or shape:
             found = held[index]
-            if found is None or any(each is None or state.moves(each) for each in found.flat):
+            if found is None or any(each is None or state.moves(each) for each in found.reshape(-1).tolist()):
                 state.contents[value] = found
 
 

@@ -33,4 +33,4 @@ FAMILIES = (
 for family in FAMILIES:
     RECORDS.update(family.RECORDS)
 
-from onereshape.models import shaping  # noqa: E402
+from onereshape.models import shaping as _shaping  # noqa: E402, F401

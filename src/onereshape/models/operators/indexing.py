@@ -15,7 +15,7 @@ from onereshape.models.batch.indices import check_counts, free_homes, offset, st
 from onereshape.models.batch.marks import Mark, homes, marked
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
 from onereshape.models.free.alignment import Axis, size_of
-from onereshape.sizes import Formula, Size
+from onereshape.sizes import Formula
 from onereshape.models.free.grown import Grown, Growing, Inputs
 from onereshape.models.free.growth import grown_input
 from onereshape.models.free.indices import column_of, doubt_of, tuple_length

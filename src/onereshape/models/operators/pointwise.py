@@ -11,7 +11,6 @@ from onereshape.models.batch.answers import along, common_mark, only_first, resh
 from onereshape.models.batch.folded_work import broadcast as broadcast_work
 from onereshape.models.batch.marks import Mark, marked, times
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
-from onereshape.sizes import Size
 from onereshape.models.free.grown import Grown, Growing, Inputs, same_axes
 from onereshape.models.free.meeting import Meeting, broadcast, same_dims
 from onereshape.models.free.spans import Spans, combined, span_within

@@ -16,7 +16,7 @@ from onereshape.models.batch.folded_work import numbers
 from onereshape.models.batch.marks import Mark, marked, times
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
 from onereshape.models.free.alignment import Axis, axis_of, size_of
-from onereshape.sizes import Size, cut
+from onereshape.sizes import cut
 from onereshape.models.free.grown import Grown, Growing, Inputs
 from onereshape.models.free.growth import grown_input
 from onereshape.models.free.meeting import ONE

@@ -16,7 +16,7 @@ from onereshape.models.batch.folded_operators import Use
 from onereshape.models.batch.marks import Mark
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
 from onereshape.models.free.alignment import Axis, size_of
-from onereshape.sizes import Formula, Size, cut
+from onereshape.sizes import Formula, cut
 from onereshape.models.free.grown import Grown, Growing, Inputs
 from onereshape.models.free.state import Answer as FreeAnswer, Limit
 from onereshape.models.free.view import View as FreeView

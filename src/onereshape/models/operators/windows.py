@@ -13,7 +13,7 @@ from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.marks import Mark, marked
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
 from onereshape.models.free.alignment import Axis, size_of
-from onereshape.sizes import Size, cut
+from onereshape.sizes import cut
 from onereshape.models.free.meeting import ONE, summed
 from onereshape.models.free.state import Answer as FreeAnswer, Dims
 from onereshape.models.free.view import View as FreeView

@@ -1,4 +1,4 @@
-"""Shapes of operators that sum over axes: products of matrices, reductions, recurrences; and of those that look along one."""
+"""Shapes of operators that sum over axes, or look along one: products of matrices, reductions, recurrences."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def _reduced(function: Callable[[Any, Any], Any], start: int) -> Callable[[Holdi
     """The sum or the product of all elements, or along axes."""
 
     def rule(holding: Holding) -> list[Array | None]:
-        data, axes = holding.given(0), holding.list("axes", 1)
+        data, axes = holding.given(0), holding.numbers("axes", 1)
         if not axes and holding.attribute("noop_with_empty_axes", 0):
             return [data]
         kept = holding.attribute("keepdims", 1)

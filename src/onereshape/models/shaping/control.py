@@ -66,9 +66,9 @@ def loop(asking: Asking) -> Shapes:
 def _enter(asking: Asking, body: ir.Graph) -> None:
     """Gives the body of a Loop the shapes of its first iteration."""
     scope = asking.scope
-    for value, kind in zip(body.inputs[:2], (ir.DataType.INT64, ir.DataType.BOOL), strict=False):
+    for value, own in zip(body.inputs[:2], (ir.DataType.INT64, ir.DataType.BOOL), strict=False):
         scope.dims[value] = ()
-        scope.kinds[value] = kind
+        scope.kinds[value] = own
     for start, inside in zip(asking.node.inputs[2:], body.inputs[2:], strict=False):
         scope.forget(inside)
         if start is not None and (dims := scope.dims_of(start)) is not None:
@@ -77,9 +77,7 @@ def _enter(asking: Asking, body: ir.Graph) -> None:
             scope.kinds[inside] = kind
 
 
-def _widen(
-    asking: Asking, carried: Sequence[tuple[ir.Value | None, ir.Value, ir.Value]], widened: set[str]
-) -> bool:
+def _widen(asking: Asking, carried: Sequence[tuple[ir.Value | None, ir.Value, ir.Value]], widened: set[str]) -> bool:
     """Makes unknown what an iteration changes of the shapes that it was given; whether there was such."""
     scope, changed = asking.scope, False
     for _, inside, end in carried:
@@ -128,9 +126,9 @@ def _leave(asking: Asking, body: ir.Graph, carried: Sequence[ir.Value], widened:
 
 def _iterates(asking: Asking) -> bool:
     """Whether a Loop has an iteration for sure; if none, onnxruntime makes dims up that are known only inside."""
-    limit, condition = (asking.held(index) for index in (0, 1))
-    some = not asking.has(0) or (limit is not None and isinstance(limit.flat[0], int) and limit.flat[0] > 0)
-    begins = not asking.has(1) or (condition is not None and condition.flat[0] is True)
+    limit, condition = (asking.elements(index) for index in (0, 1))
+    some = not asking.has(0) or (limit is not None and isinstance(limit[0], int) and limit[0] > 0)
+    begins = not asking.has(1) or (condition is not None and condition[0] is True)
     return bool(some and begins)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from math import prod
 from typing import Any
@@ -91,7 +91,12 @@ def tile(asking: Asking) -> Shapes:
         return [asking.unknown(len(dims))]
     if repeats is None or len(repeats) != len(dims):
         return [asking.unknown(len(dims))]
-    return [tuple(size * asking.size(times) if times is not None else asking.new() for size, times in zip(dims, repeats, strict=True))]
+    return [
+        tuple(
+            size * asking.size(times) if times is not None else asking.new()
+            for size, times in zip(dims, repeats, strict=True)
+        )
+    ]
 
 
 def range_(asking: Asking) -> Shapes:
@@ -280,19 +285,19 @@ def _flat(holding: Holding) -> Elements:
 
 
 def _squeezed(holding: Holding) -> Elements:
-    axes = holding.list("axes", 1)
+    axes = holding.numbers("axes", 1)
     return [np.squeeze(holding.given(0), None if axes is None else tuple(axes))]
 
 
 def _unsqueezed(holding: Holding) -> Elements:
-    axes = holding.list("axes", 1)
+    axes = holding.numbers("axes", 1)
     if axes is None:
         raise Unknown
     return [np.expand_dims(holding.given(0), tuple(axes))]
 
 
 def _reshaped(holding: Holding) -> Elements:
-    target, data = holding.list("shape", 1), holding.given(0)
+    target, data = holding.numbers("shape", 1), holding.given(0)
     if target is None:
         raise Unknown
     flag = holding.attribute("allowzero", 0)
@@ -342,7 +347,7 @@ def _joined(holding: Holding) -> Elements:
 
 def _apart(holding: Holding) -> Elements:
     data, axis = holding.given(0), holding.attribute("axis", 0)
-    sizes, outputs = holding.list("split", 1), len(holding.node.outputs)
+    sizes, outputs = holding.numbers("split", 1), len(holding.node.outputs)
     if sizes is None:
         size = data.shape[axis]
         each = -(-size // outputs)
@@ -352,10 +357,10 @@ def _apart(holding: Holding) -> Elements:
 
 def _sliced(holding: Holding) -> Elements:
     data = holding.given(0)
-    starts, ends = holding.list("starts", 1), holding.list("ends", 2)
+    starts, ends = holding.numbers("starts", 1), holding.numbers("ends", 2)
     if starts is None or ends is None:
         raise Unknown
-    axes, steps = holding.list("axes", 3), holding.list("steps", 4)
+    axes, steps = holding.numbers("axes", 3), holding.numbers("steps", 4)
     index: list[Any] = [slice(None)] * data.ndim
     steps = [1] * len(starts) if steps is None else steps
     for start, end, axis, step in zip(starts, ends, range(len(starts)) if axes is None else axes, steps, strict=True):

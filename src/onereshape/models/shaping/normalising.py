@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from onereshape.models.facts.asking import Asking, Dims
 from onereshape.models.node_view import Refused
 from onereshape.models.record import Record
-from onereshape.models.shaping.contractions import product_of
-from onereshape.models.shaping.layout import concat
-from onereshape.models.shaping.pointwise import broadcast, same, same_first
+from onereshape.models.shaping.pointwise import broadcast, same_first
 from onereshape.sizes import Size, cut
 
 Shapes = Sequence[Dims | None]
@@ -175,8 +173,7 @@ RECORDS = {
     **{f"com.microsoft::{op}": Record(quantised_pair) for op in ("QLinearAdd", "QLinearMul")},
     "com.microsoft::QLinearConcat": Record(joined_quantised),
     **{
-        f"com.microsoft::{op}": Record(skipped)
-        for op in ("SkipLayerNormalization", "SkipSimplifiedLayerNormalization")
+        f"com.microsoft::{op}": Record(skipped) for op in ("SkipLayerNormalization", "SkipSimplifiedLayerNormalization")
     },
     "com.microsoft::Attention": Record(attention),
     "com.microsoft::MultiHeadAttention": Record(heads),

@@ -97,10 +97,10 @@ def _places(asking: Asking, size: Size, window: _Window) -> Size:
     """How many places a window has."""
     if _padding(asking).startswith("SAME"):
         return ceiling(size, window.stride)
-    return _sure(asking, cut(size + (window.begin + window.end - window.reach), window.stride) + 1)
+    return _sure(cut(size + (window.begin + window.end - window.reach), window.stride) + 1)
 
 
-def _sure(asking: Asking, size: Size) -> Size:
+def _sure(size: Size) -> Size:
     """A size of which engines make sure that it is none below 0."""
     if isinstance(size, int) and size < 0:
         raise Refused("its window is larger than the data")
@@ -128,7 +128,7 @@ def transposed(asking: Asking) -> Shapes:
             found.append(asking.new())
         else:
             around = extra[axis] + window.reach - window.stride - window.begin - window.end
-            found.append(_sure(asking, size * window.stride + around))
+            found.append(_sure(size * window.stride + around))
     return [(dims[0], channels, *found)]
 
 
@@ -152,7 +152,7 @@ def pool(asking: Asking) -> Shapes:
                 places = smallest(ceiling(room, window.stride) + 1, inside)
             else:
                 places = cut(room, window.stride) + 1
-            found.append(_sure(asking, places))
+            found.append(_sure(places))
     return [(*dims[:2], *found)] * asking.count
 
 

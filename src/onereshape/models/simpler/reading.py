@@ -121,4 +121,3 @@ def _is_constant(value: ir.Value) -> bool:
     """An initializer, or the output of a Constant node."""
     maker = value.producer()
     return value.is_initializer() if maker is None else maker.op_type == "Constant" and maker.domain in _ONNX
-

@@ -17,7 +17,8 @@ from onereshape.formats.model import Model
 from onereshape.formats.onnx_graphs import nodes, roots
 from onereshape.models.edit import Change, origin_of
 from onereshape.models.rewrite import Rewriter
-from onereshape.models.facts.facts import Facts, facts_of
+from onereshape.models.facts.facts import Facts
+from onereshape.models.shapes import facts_of
 from onereshape.models.simpler.agreement import Agreement, Step, agreement
 from onereshape.models.simpler.reading import Reader, Reading
 from onereshape.models.unneeded import bury

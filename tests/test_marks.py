@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onereshape.dims import Product
 from onereshape.models.batch.marks import Mark, homes, marked, mentions, over, times
+from onereshape.sizes import Size, symbol
 
 Array = np.ndarray[Any, Any]
 
-N, S = Product(1, ("N",)), Product(1, ("S",))
+N, S = symbol("N"), symbol("S")
 SHAPES = {
     volume: [dims for rank in (1, 2, 3) for dims in product((1, 2, 3, 4, 6, 12), repeat=rank) if prod(dims) == volume]
     for volume in (1, 2, 4, 6, 12)
@@ -75,12 +75,12 @@ def test_a_tensor_without_elements_has_no_home_behind_its_zero() -> None:
     ("mark", "bare", "size"),
     [
         (Mark(2), True, N),
-        (Mark(0, 1, 12), False, Product(12, ("N",))),
-        (Mark(0, 2, 3), False, Product(6, ("N",))),
-        (Mark(1, 1, S), False, Product(1, ("N", "S"))),
+        (Mark(0, 1, 12), False, 12 * N),
+        (Mark(0, 2, 3), False, 6 * N),
+        (Mark(1, 1, S), False, N * S),
     ],
 )
-def test_the_size_of_an_axis(mark: Mark, bare: bool, size: Product) -> None:
+def test_the_size_of_an_axis(mark: Mark, bare: bool, size: Size) -> None:
     assert mark.bare == bare
     assert mark.size(N) == size
     assert mark.at(5) == Mark(5, mark.outer, mark.inner)
@@ -99,16 +99,16 @@ def test_the_size_of_an_axis_of_the_original() -> None:
         (12, 5, None),
         (12, 0, None),
         (0, 3, 0),
-        (Product(6, ("N",)), 3, Product(2, ("N",))),
-        (Product(6, ("N",)), N, 6),
-        (Product(6, ("N",)), 4, None),
+        (6 * N, 3, 2 * N),
+        (6 * N, N, 6),
+        (6 * N, 4, None),
         (6, N, None),
         (N, S, None),
-        (Product(2, ("N", "S")), Product(2, ("S",)), N),
+        (2 * N * S, 2 * S, N),
         (N, 0, None),
     ],
 )
-def test_a_quotient_is_a_size_or_nothing(top: int | Product, bottom: int | Product, quotient: object) -> None:
+def test_a_quotient_is_a_size_or_nothing(top: Size, bottom: Size, quotient: object) -> None:
     assert over(top, bottom) == quotient
 
 
@@ -116,11 +116,11 @@ def test_a_product_of_numbers_is_a_number() -> None:
     assert times(2, 3, 4) == 24
     assert isinstance(times(2, 3), int)
     assert times() == 1
-    assert times(2, N, 3) == Product(6, ("N",))
+    assert times(2, N, 3) == 6 * N
     assert times(0, N) == 0
 
 
 def test_a_size_depends_on_the_names_in_it() -> None:
-    assert mentions(Product(3, ("N", "S")), "N")
+    assert mentions(3 * N * S, "N")
     assert not mentions(S, "N")
     assert not mentions(3, "N")

@@ -11,6 +11,7 @@ import pytest
 from onnx import parser
 
 from onereshape.formats import onnx_model
+from onereshape.models.shapes import facts_of
 from onereshape.models.simpler.simplify import simplifications, simplify
 from tests.models import SHIPPED, write
 from tests.running import arrays, run, targets
@@ -179,7 +180,7 @@ def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
     file = write(onnx.load(DATA / "attention_split.ts.onnx"), tmp_path / "m.onnx")
     model = onnx_model.load(file)
     before = ir.to_proto(model.ir)
-    told = simplifications(model)
+    told = simplifications(model, facts_of(model.ir))
 
     assert ir.to_proto(model.ir) == before
     assert told == simplify(model.ir)

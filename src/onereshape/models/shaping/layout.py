@@ -16,7 +16,7 @@ from onereshape.models.node_view import Refused
 from onereshape.models.record import Record
 from onereshape.semantics import resolve
 from onereshape.errors import ReshapeError
-from onereshape.sizes import Size, bounds, ceiling, cut, largest, product, smallest
+from onereshape.sizes import Size, bounds, ceiling, cut, is_size, largest, product, smallest
 
 Shapes = Sequence[Dims | None]
 Elements = list[Array | None]
@@ -184,27 +184,35 @@ def _pieces(asking: Asking, size: Size, count: int) -> list[Size | None]:
 def slice_(asking: Asking) -> Shapes:
     """The exact number of elements, also where the dim is shorter than the cut; unknown where the cut is."""
     dims = list(asking.dims(0))
-    old = asking.opset < 10
-    names = ("starts", "ends", "axes", "steps")
-    words = [asking.attribute(name) if old else asking.integers(index) for index, name in enumerate(names, 1)]
-    starts, ends, axes, steps = words
-    unread = [not old and asking.has(index) and words[index - 1] is None for index in (1, 2, 3, 4)]
-    if unread[2] or (axes is None and starts is None and asking.length(1) is None):
+    starts, ends, axes, steps = (_bounds(asking, name, index) for index, name in enumerate(_BOUNDS, 1))
+    count = next((len(each) for each in (axes, starts, ends) if each is not None), asking.length(1))
+    if count is None or (axes is None and asking.has(3)) or (axes is not None and None in axes):
         return [asking.unknown(len(dims))]
-    number = len(next((each for each in (axes, starts, ends) if each is not None), [0] * (asking.length(1) or 0)))
-    for place in range(number):
-        axis = _axis(place if axes is None else axes[place], len(dims))
-        if starts is None or ends is None or unread[3]:
-            dims[axis] = asking.new()
-        else:
-            step = 1 if steps is None else steps[place]
-            dims[axis] = asking.size(sliced(dims[axis], starts[place], ends[place], step))
+    unread = steps is None and asking.has(4)
+    for place in range(count):
+        axis = _axis(place if axes is None else int(axes[place]), len(dims))  # type: ignore[arg-type]
+        start, end = (None if each is None else each[place] for each in (starts, ends))
+        step = None if unread else 1 if steps is None else steps[place]
+        dims[axis] = asking.size(sliced(dims[axis], start, end, step))
     return [tuple(dims)]
 
 
-def sliced(size: Size, start: int, end: int, step: int) -> Size | None:
-    """How many elements a slice takes of a dim; None where engines differ."""
-    if step == 0 or (step < 0 and end >= FAR):  # "to the end", which is not the same end for all
+_BOUNDS = ("starts", "ends", "axes", "steps")
+
+
+def _bounds(asking: Asking, name: str, index: int) -> Sequence[Size | None] | None:
+    """One of the vectors of a Slice, which were attributes before opset 10."""
+    return asking.attribute(name) if asking.opset < 10 else asking.elements(index)
+
+
+def sliced(size: Size, start: Size | None, end: Size | None, step: Size | None) -> Size | None:
+    """How many elements a slice takes of a dim; None where that is not known, or engines differ."""
+    if not isinstance(start, int) or not isinstance(step, int) or step == 0:
+        return None
+    if not isinstance(end, int):
+        whole = end is not None and start >= 0 and step == 1 and is_size(end)
+        return largest(0, smallest(end, size) - start) if whole and end is not None else None
+    if step < 0 and end >= FAR:  # "to the end", which is not the same end for all
         return None
     if isinstance(size, int):
         # As in Python, but for a start before the first element: going backwards it is the first.

@@ -93,7 +93,7 @@ def drawn(count: int, path: Path, seed: int) -> None:
     """A model of about so many nodes, whose blocks are drawn; some nodes have no name, and all a doc string."""
     rng = np.random.default_rng(seed)
     nodes: list[Any] = []
-    weights = [numpy_helper.from_array(np.float32(bound), name) for name, bound in (("low", -8), ("high", 8))]
+    weights = [numpy_helper.from_array(np.array(bound, np.float32), name) for name, bound in (("low", -8), ("high", 8))]
     kinds, made = sorted(_DRAWN), ["x"]
     while len(nodes) < count:
         steps, name = _DRAWN[kinds[rng.integers(len(kinds))]], f"block.{len(made)}"

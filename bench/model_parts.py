@@ -88,11 +88,11 @@ def wrap(stopwatch: Stopwatch) -> None:
                 made = getattr(import_module(module), function)
                 found[id(made)] = (part, made)
     wrappers = {key: stopwatch.wrapped(*each) for key, each in found.items()}
-    ours = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] == "onereshape"]
-    for module in ours:
-        for name, value in list(vars(module).items()):
+    ours = [each for name, each in list(sys.modules.items()) if name.partition(".")[0] == "onereshape"]
+    for each in ours:
+        for name, value in list(vars(each).items()):
             if id(value) in wrappers:
-                setattr(module, name, wrappers[id(value)])
+                setattr(each, name, wrappers[id(value)])
 
 
 def work(tool: str, model: str, out: str) -> None:

@@ -21,7 +21,7 @@ from typing import Any
 
 PARTS = {
     "load": ["onereshape.formats.model_files.load"],
-    "shapes": ["onereshape.models.inference.shapes.shapes_of"],
+    "shapes": ["onereshape.models.shapes.facts_of"],
     "search": ["onereshape.models.batch.search.batch_plan"],
     "simpler": ["onereshape.models.simpler.simplify.simplifications"],
     "findings": ["onereshape.models.check.check"],

@@ -20,7 +20,7 @@ import onereshape.convert.whole
 import onereshape.models.batch.search
 import onereshape.models.check
 import onereshape.models.free.freeing
-import onereshape.models.inference.walk
+import onereshape.models.shapes
 import onereshape.models.simpler.simplify  # noqa: F401 - imported once, before all children
 from onereshape import cli
 from tests import bombs

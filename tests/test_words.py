@@ -9,24 +9,23 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from onereshape import ReshapeError, infer, resolve
-from onereshape.dims import Product, Size, parse
+from onereshape.dims import parse
 from onereshape.models.words import constant_words
+from onereshape.sizes import Size, of_product, symbol
 
 Dims = Sequence[Size]
-SIZES: list[Size] = [0, 1, 2, *map(parse, ["N", "M", "2*N", "N*M"])]
+SIZES: list[Size] = [0, 1, 2, *(of_product(parse(text)) for text in ("N", "M", "2*N", "N*M"))]
 
 
 def sizes(*dims: int | str) -> list[Size]:
-    return [dim if isinstance(dim, int) else parse(dim) for dim in dims]
+    return [dim if isinstance(dim, int) else of_product(parse(dim)) for dim in dims]
 
 
 def at(dims: Dims, binding: Mapping[str, int]) -> list[int]:
     """The dims with numbers for the symbols."""
     bound = []
     for dim in dims:
-        size = dim
-        for name, value in binding.items():
-            size = size.at(name, value) if isinstance(size, Product) else size
+        size = dim if isinstance(dim, int) else dim.bind(binding)
         assert isinstance(size, int)
         bound.append(size)
     return bound
@@ -85,7 +84,7 @@ def test_small_world(copies: bool) -> None:
         hold(data, output, copies)
 
 
-FACTORS: st.SearchStrategy[Size] = st.sampled_from([1, 2, *map(parse, ["N", "M"])])
+FACTORS: st.SearchStrategy[Size] = st.sampled_from([1, 2, symbol("N"), symbol("M")])
 
 
 @st.composite
@@ -97,18 +96,13 @@ def reshapes(draw: st.DrawFn) -> tuple[Dims, Dims]:
         dims: list[Size] = [1 for _ in range(draw(st.integers(1, 3)))]
         for factor in factors:
             axis = draw(st.integers(0, len(dims) - 1))
-            dims[axis] = _times(dims[axis], factor)
+            dims[axis] = dims[axis] * factor
         return dims
 
     data, output = placed(), placed()
     if draw(st.integers(0, 9)) == 0:
         output[0] = draw(st.sampled_from(SIZES))
     return data, output
-
-
-def _times(left: Size, right: Size) -> Size:
-    found = parse(f"{left}*{right}")
-    return found if found.symbols else found.coefficient
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)

@@ -17,7 +17,7 @@ import onereshape as orx
 from onereshape.convert.opset import change_opset
 from onereshape.errors import ReshapeError
 from onereshape.formats.model import Model
-from onereshape.models.inference.shapes import shapes_of
+from onereshape.models.shapes import facts_of
 from tests.hostile.engine import Engine, Failed, line
 from tests.hostile.generator import Case, case as made
 from tests.hostile.judge_batch import judge_batch
@@ -92,7 +92,7 @@ class Court:
             name: {axis: said for axis, said in enumerate(given.said) if isinstance(said, str)}
             for name, given in self.case.givens.items()
         }
-        return judge_shapes(self.case, shapes_of(self.load().ir), names, self.runs)
+        return judge_shapes(self.case, facts_of(self.load().ir), names, self.runs)
 
     def shapes_freed(self) -> Verdict:
         """With the batch free, and with all dims free."""
@@ -102,7 +102,7 @@ class Court:
             for axis, said in enumerate(given.said):
                 if isinstance(said, str) and axis != given.axis:
                     freed.setdefault(name, {})[axis] = said
-        return judge_shapes(self.case, shapes_of(self.load().ir, freed), freed, runs)
+        return judge_shapes(self.case, facts_of(self.load().ir, freed), freed, runs)
 
     def check(self) -> Verdict:
         found = [each for each in orx.check(self.load()) if each.severity == "error"]

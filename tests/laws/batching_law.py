@@ -11,7 +11,7 @@ import onnx_ir as ir
 import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as capi
 
-from onereshape.dims import Size, multiply
+from onereshape.sizes import Size
 from onereshape.errors import FixError
 from onereshape.models.batch import apply, search
 from onereshape.models.batch.marks import Mark
@@ -218,10 +218,8 @@ def _apart(answer: Array, mark: Mark, case: Sketch, size: int) -> Array:
 
 def number(size: Size, named: Mapping[str, int]) -> int | None:
     """A size, with the names in it; None where one is not the name of a dim of an input."""
-    product = multiply([size])
-    if not set(product.symbols) <= set(named):
-        return None
-    return product.coefficient * int(np.prod([named[symbol] for symbol in product.symbols], dtype=np.int64))
+    found = size if isinstance(size, int) else size.bind(named)
+    return found if isinstance(found, int) else None
 
 
 def difference(found: Array, expected: Array, random: bool) -> str | None:

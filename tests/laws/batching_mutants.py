@@ -11,9 +11,9 @@ import pytest
 from onereshape.models.batch import answers, counting, folded_operators, indices
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.marks import Mark, homes, times
-from onereshape.models.batch.view import Answer, State, View
+from onereshape.models.batch.view import Answer, View
 from onereshape.models.edit import Edit
-from onereshape.models.inference.integer_values import integer_values
+from onereshape.models.facts.elements import Array, Holding, array_of
 from onereshape.models.operators import FAMILIES, RECORDS, contractions, images, indexing, layout, repeating, reshape
 from onereshape.models.operators import scattering
 from onereshape.models.search import Search
@@ -128,9 +128,12 @@ def edits_of_the_input_that_was_there_when_they_were_planned(patch: pytest.Monke
     patch.setattr(View, "replace_input", wrong)
 
 
-@mutant("Split Expand Sub")
-def sizes_as_they_would_be_without_pins(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(State, "live_output", lambda self, node: integer_values(node.outputs[0], self.live_dims, {}))
+@mutant("Cast")
+def a_size_that_a_cast_loses(patch: pytest.MonkeyPatch) -> None:
+    def lost(holding: Holding) -> list[Array | None]:
+        return [array_of([None] * holding.given(0).size, holding.given(0).shape)]
+
+    patch.setitem(RECORDS, "Cast", RECORDS["Cast"]._replace(elements=lost))
 
 
 @mutant("Expand")
@@ -356,7 +359,7 @@ def computed_targets_rewritten_though_they_are_right(patch: pytest.MonkeyPatch) 
 
 @mutant("Split")
 def parts_of_sizes_not_followed(patch: pytest.MonkeyPatch) -> None:
-    _record(patch, "Split", sizes=False)
+    patch.setitem(RECORDS, "Split", RECORDS["Split"]._replace(elements=None))
 
 
 @mutant("MatMulInteger")

@@ -10,12 +10,12 @@ import onnx
 import onnx_ir as ir
 from hypothesis import given, settings, strategies as st
 
-from onereshape.dims import Size, multiply, parse
 from onereshape.models.simpler.simplify import simplify
+from onereshape.sizes import Size, symbol
 from tests.running import session
 from tests.symbolic_models import model_of
 
-N, M = parse("N"), parse("M")
+N, M = symbol("N"), symbol("M")
 FACTORS: list[Size] = [N, M, 2, 3]
 SIZES = [(1, 1), (2, 3), (3, 1), (2, 2), (1, 4)]
 
@@ -53,7 +53,7 @@ class Chain:
         if here and self.chance(2):
             shape = self.node(f"Shape({self.now})")
             return self.node(f"Gather({shape}, {self.constant(here[0])})")
-        number, names = multiply([size])
+        ((names, number),) = [((), size)] if isinstance(size, int) else size.terms
         parts = [{"N": "p0", "M": "p1"}[name] for name in names] or [self.constant(1)]
         found = self.constant(number) if number != 1 else parts.pop()
         for part in parts:
@@ -82,8 +82,7 @@ class Chain:
         dims: list[Size] = [1 for _ in range(self.draw(st.integers(1, 4)))]
         for factor in FACTORS:
             axis = self.draw(st.integers(0, len(dims) - 1))
-            product = multiply([dims[axis], factor])
-            dims[axis] = product if product.symbols else product.coefficient
+            dims[axis] = dims[axis] * factor
         literal, words = self.chance(2), list[int | str]()
         for axis, size in enumerate(dims):
             words.append(self.word(axis, size, literal, -1 in words))

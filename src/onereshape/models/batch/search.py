@@ -160,7 +160,7 @@ class _Walk:
         model says what several samples give, sizes go on beside it.
         """
         record = record_of(node)
-        if not record.sizes:
+        if record.elements is None:
             return None
         beside = self.state.named and record.beside
         found = []

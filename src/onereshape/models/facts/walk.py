@@ -33,6 +33,7 @@ from onereshape.models.facts.limits import (
     LARGEST,
     MOST_DIMS,
     MOST_FORMULAS,
+    SHORT,
     TOO_LONG,
     Limits,
     TooLargeError,
@@ -42,7 +43,8 @@ from onereshape.models.node_view import Refused
 from onereshape.models.record import RECORDS, Record
 from onereshape.sizes import Formula, Size, symbol
 
-_ONNX = frozenset({"", "ai.onnx"})
+_COUNTING = frozenset({ir.DataType.INT64, ir.DataType.INT32})
+"""The types of targets, indices and sizes."""
 
 
 class CircleError(ValueError):
@@ -88,14 +90,23 @@ class Scope:
         return found
 
     def held(self, value: ir.Value) -> Array | None:
-        """What a value holds, None where that is not known."""
+        """What a value holds, None where not even the number of its elements is known, or they are many."""
         if value in self.elements:
             return self.elements[value]
         found = None
         if value.const_value is not None and self.walk.is_fixed(value):
             found = self.walk.constant(value.const_value)
+        elif self.kind_of(value) in _COUNTING:
+            found = self._nothing(value)
         self.elements[value] = found
         return found
+
+    def _nothing(self, value: ir.Value) -> Array | None:
+        """Elements of which none is known, of a short vector."""
+        dims = self.dims_of(value)
+        if dims is None or len(dims) > 1 or not all(isinstance(size, int) and size <= SHORT for size in dims):
+            return None
+        return array_of([None] * (dims[0] if dims else 1), dims)  # type: ignore[arg-type, operator]
 
     def new(self) -> Size:
         """A size of which nothing is known."""

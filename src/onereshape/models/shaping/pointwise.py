@@ -188,6 +188,8 @@ def _cast(holding: Holding) -> Elements:
     if kind == ir.DataType.BOOL:
         return [each_element(lambda each: bool(each) if is_number(each) else None, [holding.given(0)])]
     if kind.name in FLOATS:
+        if any(isinstance(each, Formula) for each in holding.given(0).flat):
+            raise Unknown  # what is lost here depends on sizes, unlike what was not known before
         return [each_element(lambda each: kind.numpy().type(each) if is_number(each) else None, [holding.given(0)])]
     if kind.name not in INTEGERS:
         raise Unknown

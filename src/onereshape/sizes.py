@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from functools import reduce
 from math import gcd, lcm
-from operator import mul
 from typing import NamedTuple
 
 from onereshape.dims import Product, as_name
@@ -88,10 +86,11 @@ class Formula:
         return _sum([*self.terms, *_terms(other)])
 
     def __mul__(self, other: Size) -> Size:
-        theirs = _terms(other)
-        if len(self.terms) * len(theirs) > MOST_TERMS**2:
+        if isinstance(other, int):
+            return self if other == 1 else _scaled(self, other)
+        if len(self.terms) * len(other.terms) > MOST_TERMS**2:
             raise TooLongError
-        return _sum([(_sorted((*one, *two)), a * b) for one, a in self.terms for two, b in theirs])
+        return _sum([(_sorted((*one, *two)), a * b) for one, a in self.terms for two, b in other.terms])
 
     def __neg__(self) -> Size:
         return self * -1
@@ -173,7 +172,13 @@ def of_product(size: int | Product) -> Size:
 
 def product(sizes: Iterable[Size]) -> Size:
     """The product of sizes."""
-    return reduce(mul, sizes, 1)
+    number, rest = 1, None
+    for size in sizes:
+        if isinstance(size, int):
+            number *= size
+        else:
+            rest = size if rest is None else rest * size
+    return number if rest is None else rest * number
 
 
 def cut(top: Size, bottom: Size) -> Size:  # noqa: PLR0911 - the steps to the normal form, one by one
@@ -342,6 +347,10 @@ _OPERATIONS = {"floor": cut, "over": over, "Max": largest, "Min": smallest}
 
 def _scaled(size: Size, factor: int | Fraction) -> Size:
     """A size times a number that may be a fraction."""
+    if isinstance(factor, int) and isinstance(size, Formula) and factor and len(size.terms) == 1:
+        ((monomial, coefficient),) = size.terms
+        if isinstance(coefficient, int) and -_LARGEST < coefficient * factor < _LARGEST:
+            return Formula(((monomial, coefficient * factor),))
     return _sum([(monomial, coefficient * factor) for monomial, coefficient in _terms(size)])
 
 

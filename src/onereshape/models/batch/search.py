@@ -25,7 +25,7 @@ from onereshape.models.batch.view import Answer, State, View
 from onereshape.models.node_view import Refused
 from onereshape.models.operators import record_of
 from onereshape.models.record import operator_of
-from onereshape.models.search import Search, inside, used
+from onereshape.models.search import Search, has_graphs, inside, used
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,21 +132,22 @@ class _Walk:
     def answers(self, node: ir.Node) -> Iterator[Answer]:
         """The answers of the rule; inputs that hold sizes are pinned where the rule does not expect them."""
         view, record = View(node, self.state), record_of(node)
-        batched = any(value in self.state.marks for value in used(node))
+        state = self.state
+        batched = bool(view.batched()) or (has_graphs(node) and not state.marks.keys().isdisjoint(inside(node)))
         if not batched and self._sizes(node) is not None:
             yield Answer(())
             return
-        if record.batch is None and (batched or not self.state.sized.keys().isdisjoint(inside(node))):
+        if record.batch is None and (batched or not state.sized.keys().isdisjoint(inside(node))):
             raise Refused("a graph inside it reads a size that depends on the batch")
         slots = record.slots
         if strange := [view.value(index).name for index in slots if view.mark(index) is not None]:
             raise Refused(f"the sizes in {strange[0]} would differ from sample to sample")
-        sized = [index for index in range(len(node.inputs)) if view.sized(index)]
+        sized = [index for index in range(len(node.inputs)) if view.sized(index)] if state.sized else []
         pins = tuple(view.pin(index) for index in sized if index not in slots)
         if record.batch is None or not (batched or slots & set(sized)):
             yield Answer((), pins)
             return
-        counts = counted(view)
+        counts = counted(view) if state.counts else None
         for answer in record.batch(view):
             if any(mark is not None and 0 in (mark.outer, mark.inner) for mark in answer.marks):
                 raise Refused(f"it would carry {self.state.symbol} on an axis without entries")

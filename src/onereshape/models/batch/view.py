@@ -95,11 +95,13 @@ class State:
 class View(NodeView):
     """One node and what is known of its inputs."""
 
-    __slots__ = ("state",)
+    __slots__ = ("_marks", "state")
 
     def __init__(self, node: ir.Node, state: State) -> None:
         super().__init__(node)
         self.state = state
+        marks = state.marks
+        self._marks = [None if value is None else marks.get(value) for value in node.inputs]
 
     @property
     def opset(self) -> int:
@@ -118,7 +120,7 @@ class View(NodeView):
 
     def mark(self, index: int) -> Mark | None:
         """The mark of an input."""
-        return self.state.marks.get(self.value(index)) if self.has(index) else None
+        return self._marks[index] if index < len(self._marks) else None
 
     def counts(self, index: int) -> Array | None:
         """What each sample adds to an input that counts the samples."""
@@ -126,7 +128,7 @@ class View(NodeView):
 
     def batched(self) -> list[int]:
         """The inputs that carry the batch."""
-        return [index for index in range(len(self.node.inputs)) if self.mark(index) is not None]
+        return [index for index, mark in enumerate(self._marks) if mark is not None]
 
     def rank(self, index: int) -> int:
         """The rank of an input."""

@@ -127,7 +127,7 @@ class Walk:
 
     def __init__(self, model: ir.Model, prefix: str) -> None:
         self.model = model
-        self.limits = Limits(sum(1 for _ in model.graph.all_nodes()))
+        self.limits = Limits(len(model.graph))
         self.conditions: dict[ir.Node, tuple[Condition, ...]] = {}
         self.errors: dict[ir.Node, ReshapeError] = {}
         self.calls = 0

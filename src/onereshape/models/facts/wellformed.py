@@ -24,18 +24,34 @@ class _Schema(NamedTuple):
 
 def is_wellformed(node: ir.Node, version: int) -> bool:
     """Whether a node has the inputs, the outputs and the attributes that its operator asks for."""
-    schema = _schema(node.op_type, node.domain, version)
+    given = tuple(value is not None for value in node.inputs)
+    attributes = tuple(
+        (name, None if attribute.is_ref() else attribute.type) for name, attribute in node.attributes.items()
+    )
+    return _fits(node.op_type, node.domain, version, given, len(node.outputs), attributes)
+
+
+@lru_cache(maxsize=4096)
+def _fits(  # noqa: PLR0913, PLR0917 - all of a node that a schema speaks of
+    op: str,
+    domain: str,
+    version: int,
+    given: tuple[bool, ...],
+    outputs: int,
+    attributes: tuple[tuple[str, ir.AttributeType | None], ...],
+) -> bool:
+    """The same of all nodes alike, of which a model has many."""
+    schema = _schema(op, domain, version)
     if schema is None:  # nobody can say
         return True
-    inputs, attributes = node.inputs, node.attributes
     return (
-        schema.fewest <= len(inputs) <= schema.most
-        and all(inputs[index] is not None for index in schema.required if index < len(inputs))
-        and 0 < len(node.outputs) <= schema.outputs
-        and schema.needed <= attributes.keys()
+        schema.fewest <= len(given) <= schema.most
+        and all(given[index] for index in schema.required if index < len(given))
+        and 0 < outputs <= schema.outputs
+        and schema.needed <= {name for name, _ in attributes}
         and all(
-            attribute.is_ref() or name not in schema.named or (name, attribute.type.name) in schema.attributes
-            for name, attribute in attributes.items()
+            kind is None or name not in schema.named or (name, kind.name) in schema.attributes
+            for name, kind in attributes
         )
     )
 

@@ -172,13 +172,14 @@ def of_product(size: int | Product) -> Size:
 
 def product(sizes: Iterable[Size]) -> Size:
     """The product of sizes."""
-    number, rest = 1, None
+    number = 1
+    rest: Size = 1
     for size in sizes:
         if isinstance(size, int):
             number *= size
         else:
-            rest = size if rest is None else rest * size
-    return number if rest is None else rest * number
+            rest = size if rest == 1 else rest * size
+    return rest * number
 
 
 def cut(top: Size, bottom: Size) -> Size:  # noqa: PLR0911 - the steps to the normal form, one by one

@@ -6,8 +6,9 @@ back to the latest of the choices that its inputs rest on, and takes the next an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Generic, Protocol, TypeVar
 
 import onnx_ir as ir
@@ -18,7 +19,7 @@ from onereshape.models.node_view import Refused
 
 _MOST_BLAMED = 16
 """How many of the latest choices are remembered for each value."""
-_NOTHING: frozenset[int] = frozenset()
+_NOTHING: tuple[int, ...] = ()
 _GRAPH, _GRAPHS = ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS
 
 Answer = TypeVar("Answer")
@@ -32,14 +33,17 @@ class Walk(Protocol[Answer]):
     def matters(self, value: ir.Value) -> bool:
         """Whether anything is followed that a value has."""
 
+    def now(self) -> object:
+        """What is known beside the values, before a node is decided."""
+
     def answers(self, node: ir.Node) -> Iterator[Answer]:
-        """What can be said of a node, the most natural first; Refused where nothing can."""
+        """What can be said of a node, the most natural first, always the same; Refused where nothing can."""
 
-    def settle(self, node: ir.Node, answer: Answer) -> None:
-        """Notes what an answer says of the outputs of a node."""
+    def settle(self, node: ir.Node, answer: Answer) -> bool:
+        """Notes what an answer says of the outputs of a node; whether it must be remembered beyond that."""
 
-    def forget(self, node: ir.Node) -> None:
-        """Forgets it."""
+    def forget(self, node: ir.Node, before: object) -> None:
+        """Forgets it: what was known before the node is known again."""
 
     def chooses(self, node: ir.Node, answer: Answer) -> bool:
         """Whether the node may have other answers."""
@@ -50,12 +54,13 @@ class Walk(Protocol[Answer]):
 
 @dataclass(slots=True)
 class _Step(Generic[Answer]):
-    """A node that is decided, and what is left of its answers."""
+    """A node that is decided, and how many of its answers were taken: who comes back asks for the next again."""
 
     place: int
-    blamed: frozenset[int]
+    blamed: tuple[int, ...]
     """The places of the choices that led to its inputs, and of those that were to blame when later nodes failed."""
-    answers: Iterator[Answer]
+    before: object
+    taken: int = 0
     answer: Answer | None = None
 
 
@@ -66,29 +71,29 @@ class Search(Generic[Answer]):
         self.nodes = nodes
         self.walk = walk
         self.steps: list[_Step[Answer]] = []
-        self.rests_on: dict[ir.Value, frozenset[int]] = {}
+        self.rests_on: dict[ir.Value, tuple[int, ...]] = {}
         """The choices that led to a value, where there are any."""
         self.first: tuple[ir.Node, Refused] | None = None
         """The first refusal: the one that the most natural answers met."""
         self.back = 0
 
     def run(self) -> list[tuple[ir.Node, Answer]]:
-        """The nodes that what is followed reaches, and the answer that was taken for each."""
+        """The nodes that what is followed reaches, and the answer that was taken for each, if there is more to it."""
         nodes, matters = self.nodes, self.walk.matters
         place = 0
         while place < len(nodes):
             node = nodes[place]
             if _reached(node, matters):
-                place = self._decide(_Step(place, self._rests(node), self.walk.answers(node)))
+                place = self._decide(_Step(place, self._rests(node), self.walk.now()))
             place += 1
         return [(nodes[step.place], step.answer) for step in self.steps if step.answer is not None]
 
-    def _rests(self, node: ir.Node) -> frozenset[int]:
+    def _rests(self, node: ir.Node) -> tuple[int, ...]:
         """The choices that led to the inputs of a node."""
         if not self.rests_on:
             return _NOTHING
         found = [rests for value in used(node) if value is not None and (rests := self.rests_on.get(value))]
-        return found[0] if len(found) == 1 else _NOTHING.union(*found)
+        return found[0] if len(set(found)) == 1 else tuple(sorted(set().union(*found)))
 
     def _decide(self, step: _Step[Answer]) -> int:
         """Takes the next answer of a node, or of the latest choice that is to blame; returns the place decided."""
@@ -100,22 +105,20 @@ class Search(Generic[Answer]):
             culprit, blamed = max(earlier), step.blamed
             while (step := self._undo()).place != culprit:
                 pass
-            step.blamed = _latest(step.blamed | blamed - {culprit})
-        step.answer = answer
+            step.blamed = _latest(step.blamed, [place for place in blamed if place != culprit])
         self.steps.append(step)
         node, rests = self.nodes[step.place], step.blamed
-        self.walk.settle(node, answer)
+        step.answer = answer if self.walk.settle(node, answer) else None
         if self.walk.chooses(node, answer):
-            rests = _latest(rests | {step.place})
-        else:
-            step.answers = iter(())  # nobody comes back for another
+            rests = _latest(rests, [step.place])
         if rests:
             self.rests_on.update((value, rests) for value in node.outputs if self.walk.matters(value))
         return step.place
 
     def _next(self, step: _Step[Answer]) -> Answer | None:
         try:
-            return next(step.answers, None)
+            step.taken += 1
+            return next(islice(self.walk.answers(self.nodes[step.place]), step.taken - 1, None), None)
         except Refused as refused:
             if self.first is None or refused.final:
                 self.first = (self.nodes[step.place], refused)
@@ -127,7 +130,7 @@ class Search(Generic[Answer]):
         """Forgets the latest decision."""
         step = self.steps.pop()
         node = self.nodes[step.place]
-        self.walk.forget(node)
+        self.walk.forget(node, step.before)
         for value in node.outputs:
             self.rests_on.pop(value, None)
         return step
@@ -168,5 +171,6 @@ def has_graphs(node: ir.Node) -> bool:
     return False
 
 
-def _latest(places: frozenset[int]) -> frozenset[int]:
-    return places if len(places) <= _MOST_BLAMED else frozenset(sorted(places)[-_MOST_BLAMED:])
+def _latest(*places: Iterable[int]) -> tuple[int, ...]:
+    """The latest of all these places, in order."""
+    return tuple(sorted(set().union(*places)))[-_MOST_BLAMED:]

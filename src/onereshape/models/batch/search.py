@@ -99,7 +99,7 @@ class _Walk:
         """Whether a value carries N, or holds sizes that depend on it."""
         return value in self.state.marks or value in self.state.sized
 
-    def settle(self, node: ir.Node, answer: Answer) -> None:
+    def settle(self, node: ir.Node, answer: Answer) -> bool:
         """Notes the marks and the sizes of the outputs."""
         if answer.counts is not None:
             self.state.counts[node.outputs[0]] = answer.counts
@@ -107,8 +107,12 @@ class _Walk:
             if mark is not None:
                 self.state.marks[value] = mark
         self._follow_sizes(node)
+        return bool(answer.edits)
 
-    def forget(self, node: ir.Node) -> None:
+    def now(self) -> None:
+        """Nothing is known beside the values."""
+
+    def forget(self, node: ir.Node, _before: object) -> None:
         """Forgets them."""
         for value in node.outputs:
             self.state.marks.pop(value, None)

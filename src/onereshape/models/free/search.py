@@ -17,7 +17,7 @@ from onereshape.errors import FixError
 from onereshape.models.free.alignment import size_of
 from onereshape.models.free.contents import follow
 from onereshape.sizes import Size, TooLongError
-from onereshape.models.free.state import Answer, Dims, State, shown, sizes
+from onereshape.models.free.state import Answer, Dims, Rules, State, shown, sizes
 from onereshape.models.edit import Edit
 from onereshape.models.free.view import View
 from onereshape.models.node_view import Refused
@@ -43,14 +43,21 @@ class _Walk:
         before = self.state.rules
         for answer in _answers(View(node, self.state)):
             yield answer
-            self.state.rules = before
+            self.state.rules = before  # where the answer was not taken
 
-    def settle(self, node: ir.Node, answer: Answer) -> None:
+    def settle(self, node: ir.Node, answer: Answer) -> bool:
         """Notes the dims of the outputs, and what is in them."""
         settle(self.state, node, answer)
+        return bool(answer.edits or answer.suspect or not answer.alone)
 
-    def forget(self, node: ir.Node) -> None:
+    def now(self) -> Rules:
+        """What must hold of the sizes."""
+        return self.state.rules
+
+    def forget(self, node: ir.Node, before: object) -> None:
         """Forgets them."""
+        if isinstance(before, Rules):
+            self.state.rules = before
         _forget_edits(self.state, node)
         for value in node.outputs:
             self.state.tensors.pop(value, None)

@@ -35,8 +35,16 @@ def test_an_operator_of_another_domain_is_another() -> None:
 
 
 def test_what_is_not_known_has_nothing() -> None:
-    assert record_named("Loop") is NOTHING
+    assert record_named("SequenceMap") is NOTHING
     assert not any(NOTHING)
+
+
+def test_control_flow_has_a_shape_and_nothing_else() -> None:
+    """A batch, or a free size, that reaches it is refused, and nothing of it is folded."""
+    for op in ("If", "Loop", "Scan"):
+        record = record_named(op)
+        assert record.shape is not None
+        assert record == NOTHING._replace(shape=record.shape)
 
 
 def test_records_that_were_never_read_are_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,7 +59,8 @@ def test_a_record_does_not_contradict_itself(op: str) -> None:
     record = RECORDS[op]
 
     assert record.moves or not (record.keeps or record.picks)
-    assert record.sizes or not record.beside
+    assert record.elements is not None or not (record.beside or record.from_dims)
+    assert record.shape is not None, "every record says what its outputs look like"
     assert record.batch is not None or not (record.slots or record.several)
     assert record.grows is not None or record.limits is None
     assert record.span is None or not record.moves, "it has the span of its first input"

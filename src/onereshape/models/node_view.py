@@ -45,6 +45,11 @@ class NodeView(ABC):
         self.node = node
 
     @property
+    @abstractmethod
+    def opset(self) -> int:
+        """The version of ONNX's own operators."""
+
+    @property
     def label(self) -> str:
         """The node in a message."""
         return self.node.name or f"{self.node.op_type} of {self.node.outputs[0].name}"
@@ -67,20 +72,25 @@ class NodeView(ABC):
 
     def axis(self, rank: int, default: int, name: str = "axis", *, end: bool = False) -> int:
         """An attribute that names an axis, counted from the front; `end`: or the place after the last one."""
-        return _counted(int(self.attribute(name, default)), rank, rank + end)
+        return counted(int(self.attribute(name, default)), rank, end=end)
 
     @abstractmethod
     def integers(self, index: int) -> list[int] | None:
         """The integers of an input in the original, where they are known."""
 
+    def numbers(self, name: str, index: int) -> list[int] | None:
+        """Numbers that are an attribute in old versions and an input in new ones; None: not there, or not known."""
+        found = self.attribute(name)
+        if found is None:
+            return self.integers(index) if self.has(index) else None
+        return [int(each) for each in found]
+
     def axes(self, index: int, rank: int) -> list[int] | None:
         """The axes that an attribute or (in newer opsets) an input names; None: all, or none were given."""
-        found = self.attribute("axes")
+        found = self.numbers("axes", index)
         if found is None and self.has(index):
-            found = self.integers(index)
-            if found is None:
-                raise Refused("its axes are computed at run time")
-        return None if found is None else [_counted(axis, rank, rank) for axis in found]
+            raise Refused("its axes are computed at run time")
+        return None if found is None else [counted(axis, rank) for axis in found]
 
 
 def paired(*lists: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
@@ -91,8 +101,11 @@ def paired(*lists: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
     return zip(*lists, strict=True)
 
 
-def _counted(axis: int, rank: int, places: int) -> int:
-    """An axis counted from the front; onnx.checker does not look at one whose tensor it does not see."""
-    if not -rank <= axis < places:
+def counted(axis: int, rank: int, *, end: bool = False) -> int:
+    """An axis counted from the front; onnx.checker does not look at one whose tensor it does not see.
+
+    `end`: or the place after the last one.
+    """
+    if not -rank <= axis < rank + end:
         raise Refused(f"it names axis {axis} of {rank}")
     return axis + rank if axis < 0 else axis

@@ -30,13 +30,13 @@ class Record(NamedTuple):
     A Transpose moves every element of its input just once, so sizes go through it, and it may be folded::
 
         "Transpose": Record(
+            shape=shape_transpose,
+            elements=held_transpose,
             batch=batch_transpose,
-            free=free_transpose,
+            free=by_shape,
             grows=grow_transpose,
             moves=True,
             keeps=True,
-            carries=True,
-            sizes=True,
             beside=True,
             folds=True,
         )
@@ -79,20 +79,12 @@ class Record(NamedTuple):
     """It moves, and takes the elements by numbers that another input holds."""
     keeps: bool = False
     """It moves every element, and each of them just once."""
-    carries: bool = False
-    """Its outputs hold elements of its inputs whatever these are, numbers or formulas.
-
-    Unlike in `moves` they may come from several inputs, and go to several outputs.  A Cast is not among them: it
-    changes what it is given unless that is an integer.
-    """
     by_place: bool = False
     """What it does with the numbers of samples depends on how many elements stand on each axis."""
     sums: bool = False
     """It adds its inputs, or lays them side by side: beside numbers of samples, any other input adds 0 to them."""
     indexes: bool = False
     """Its input 1 may be numbers of samples, by which it looks up."""
-    sizes: bool = False
-    """Sizes are followed through it, as functions of N."""
     beside: bool = False
     """It moves sizes, and so too what is not known, so that sizes go on beside it."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import onnx_ir as ir
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from onereshape.models.facts.walk import Scope
 
 Dims = tuple[Size, ...]
+Shapes = Sequence[Dims | None]
+"""The dims of all outputs, None for one of which not even the rank is known."""
 
 
 class Asking(NodeView):
@@ -104,11 +107,16 @@ class Asking(NodeView):
             if size < 0:
                 raise Refused(f"it asks for a size of {size}")
             return size
-        return self.scope.new() if size is None or not is_size(size) else size
+        return self.new() if size is None or not is_size(size) else size
+
+    def first(self, index: int) -> Size:
+        """A dim that an input holds as its only element."""
+        found = self.elements(index)
+        return self.size(found[0] if found is not None and len(found) == 1 else None)
 
     def unknown(self, rank: int) -> Dims:
         """Dims of which only the number is known."""
-        return tuple(self.scope.new() for _ in range(rank))
+        return tuple(self.new() for _ in range(rank))
 
     def meet(self, one: Size, other: Size) -> Size:
         """The size that two dims have together where they are broadcast: 1 gives way.
@@ -129,6 +137,10 @@ class Asking(NodeView):
             least = bounds(size)[0]
             if least is not None and least > 1:
                 return size
+        return self.together(one, other)
+
+    def together(self, one: Size, other: Size) -> Size:
+        """The size that two have together of which neither is known to give way."""
         return self.scope.together(one, other)
 
     def broadcast(self, *shapes: Dims) -> Dims:

@@ -21,6 +21,8 @@ from onereshape.sizes import Formula, Size, is_size
 
 Array = np.ndarray[Any, np.dtype[np.object_]]
 Element = int | bool | Formula | np.floating[Any] | None
+Elements = list[Array | None]
+"""What all outputs hold, None for one that is not known."""
 
 INTEGERS = frozenset("INT64 INT32 INT16 INT8 UINT64 UINT32 UINT16 UINT8".split())
 FLOATS = frozenset("FLOAT DOUBLE".split())
@@ -46,7 +48,7 @@ class Unknown(Refused):
 class Holding(NodeView):
     """One node, with what its inputs hold and the dims that they have."""
 
-    __slots__ = ("_attributes", "_dims", "inputs", "opset", "plain")
+    __slots__ = ("_attributes", "_dims", "_opset", "inputs", "plain")
 
     def __init__(  # noqa: PLR0913 - one node, and all that is known around it
         self,
@@ -62,9 +64,13 @@ class Holding(NodeView):
         self.plain = plain
         """Whether every formula is taken for a size, and none for a number that may be negative."""
         self.inputs = inputs
-        self.opset = opset
+        self._opset = opset
         self._dims = dims
         self._attributes = attribute
+
+    @property
+    def opset(self) -> int:
+        return self._opset
 
     def attribute(self, name: str, default: Any = None) -> Any:
         """The value of an attribute; one that only the caller of a function knows is a refusal."""
@@ -92,11 +98,6 @@ class Holding(NodeView):
     def integers(self, index: int) -> list[int] | None:
         """The numbers that an input holds; a refusal where they are not known, None where it is left out."""
         return whole(self.given(index)) if self.has(index) else None
-
-    def numbers(self, name: str, index: int) -> list[int] | None:
-        """Numbers that are an attribute in old versions and an input in new ones; None if they are not there."""
-        found = self.attribute(name)
-        return self.integers(index) if found is None else [int(each) for each in found]
 
     def is_size(self, element: Size) -> bool:
         """Whether an element is 0 or more, whatever the symbols are."""
@@ -212,7 +213,7 @@ def _fits(element: Element, least: int, most: int) -> bool:
 def _small(formula: Formula) -> bool:
     """Whether no number of a formula is so large that what is calculated may wrap around."""
     for monomial, coefficient in formula.terms:
-        if abs(coefficient) >= _LARGE:
+        if not -_LARGE < coefficient < _LARGE:
             return False
         for atom in monomial:
             if not isinstance(atom, str):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
 from math import gcd, lcm
@@ -21,7 +21,7 @@ from onereshape.condition import Condition, Written
 from onereshape.dims import Dim, is_ours, parse
 from onereshape.errors import ReshapeError
 from onereshape.inference import infer
-from onereshape.models.facts.asking import Asking, Dims
+from onereshape.models.facts.asking import Asking, Dims, Shapes
 from onereshape.models.facts.reshape_claims import sure_axes
 from onereshape.sizes import Atom, Formula, Size, bounds, is_size, over, product, symbol
 from onereshape.specs import NEWEST_OPSET, Spec, spec as find_spec
@@ -39,7 +39,7 @@ class Answer(NamedTuple):
     conditions: tuple[Condition, ...] = ()
 
 
-def reshape(asking: Asking) -> Sequence[Dims | None]:
+def shape_reshape(asking: Asking) -> Shapes:
     """The dims of a Reshape's output; what must hold for them, or why there are none, is noted."""
     walk, node = asking.scope.walk, asking.node
     row = _row(asking.opset)

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from onereshape.models.operators import (
+    arithmetic,
+    choosing,
     contractions,
+    contributed,
+    control,
+    drawing,
+    filling,
     images,
     indexing,
     joining,
     layout,
     normalising,
+    padding,
     pointwise,
     quantising,
     recurrent,
@@ -16,6 +23,7 @@ from onereshape.models.operators import (
     repeating,
     reshape,
     scattering,
+    signals,
     sizes,
     slicing,
     windows,
@@ -25,12 +33,10 @@ from onereshape.models.record import RECORDS, Record, operator_of, record_named,
 __all__ = ["FAMILIES", "RECORDS", "Record", "operator_of", "record_named", "record_of"]
 
 FAMILIES = (
-    *(pointwise, normalising, quantising, contractions, reductions, recurrent),
-    *(layout, reshape, repeating, joining, slicing, indexing, scattering),
-    *(windows, images, sizes),
+    *(pointwise, arithmetic, normalising, quantising, contractions, reductions, recurrent),
+    *(layout, reshape, repeating, filling, joining, slicing, padding, indexing, scattering, choosing),
+    *(windows, images, signals, sizes, drawing, control, contributed),
 )
 
 for family in FAMILIES:
     RECORDS.update(family.RECORDS)
-
-from onereshape.models import shaping as _shaping  # noqa: E402, F401

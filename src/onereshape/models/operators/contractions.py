@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import prod
 
 import numpy as np
@@ -12,6 +12,7 @@ from onereshape.models.batch.folded_operators import Use
 from onereshape.models.batch.folded_work import STEPS_PER_ELEMENT
 from onereshape.models.batch.marks import Mark
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.facts.asking import Asking, Dims as Sizes, Shapes
 from onereshape.models.free.alignment import Axis
 from onereshape.models.free.averages import not_divided
 from onereshape.models.free.grown import Grown, Growing, Inputs
@@ -21,10 +22,29 @@ from onereshape.models.free.view import View as FreeView
 from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused, paired
 from onereshape.models.record import Record
+from onereshape.sizes import Size
 
 
 def _summed(view: BatchView, mark: Mark, axis: int | str) -> Refused:
     return Refused(f"it sums over axis {axis}, which is {mark.size(view.batch)}", mixes=True)
+
+
+def shape_matmul(left: int, right: int) -> Callable[[Asking], Shapes]:
+    """Products of the last two axes of these inputs; those before them broadcast."""
+
+    def rule(asking: Asking) -> Shapes:
+        return [product_of(asking, asking.dims(left), asking.dims(right))]
+
+    return rule
+
+
+def product_of(asking: Asking, left: Sizes, right: Sizes) -> Sizes:
+    """The product of two stacks of matrices."""
+    if not len(left) or not len(right):
+        raise Refused("it multiplies a scalar")
+    rows = left[-2:-1] if len(left) > 1 else ()
+    columns = right[-1:] if len(right) > 1 else ()
+    return (*asking.broadcast(tuple(left[:-2]), tuple(right[:-2])), *rows, *columns)
 
 
 def batch_matmul(view: BatchView) -> Iterator[BatchAnswer]:
@@ -103,6 +123,14 @@ def work_matmul(use: Use) -> int:
     return int(max(prod(left), prod(right), steps // STEPS_PER_ELEMENT))
 
 
+def shape_gemm(asking: Asking) -> Shapes:
+    """A matrix times a matrix."""
+    left, right = asking.dims(0), asking.dims(1)
+    if len(left) != 2 or len(right) != 2:
+        raise Refused("its inputs are no matrices")
+    return [(left[bool(asking.attribute("transA", 0))], right[not asking.attribute("transB", 0)])]
+
+
 def batch_gemm(view: BatchView) -> Iterator[BatchAnswer]:
     """A matrix times a matrix, plus a bias that broadcasts."""
     marks = []
@@ -146,6 +174,35 @@ def free_gemm(view: FreeView) -> Iterator[FreeAnswer]:
     yield Meeting(view).result(compute)
 
 
+def _letters(equation: str) -> tuple[list[str], str]:
+    """The labels of each input and of the result of an Einsum; without an arrow those that stand once, in order."""
+    left, arrow, result = "".join(equation.split()).partition("->")
+    if not arrow:
+        once = sorted(letter for letter in set(left) - set(",.") if left.count(letter) == 1)
+        result = ("..." if "..." in left else "") + "".join(once)
+    return left.split(","), result
+
+
+def shape_einsum(asking: Asking) -> Shapes:
+    """A label that stands for several dims has the size that they have together: 1 gives way to another."""
+    terms, result = _letters(str(asking.attribute("equation")))
+    sizes: dict[str, Size] = {}
+    wide: Sizes = ()
+    for index, term in enumerate(terms):
+        dims = tuple(asking.dims(index))
+        before, dots, after = term.partition("...")
+        width = len(dims) - len(before) - len(after)
+        if width < 0 or (not dots and width):
+            raise Refused("its equation does not name the dims of its inputs")
+        for label, size in zip(before + after, dims[: len(before)] + dims[len(before) + width :], strict=True):
+            sizes[label] = asking.meet(sizes[label], size) if label in sizes else size
+        wide = asking.broadcast(wide, dims[len(before) : len(before) + width])
+    before, dots, after = result.partition("...")
+    if not set(before + after) <= sizes.keys():
+        raise Refused("its equation asks for letters that no input has")
+    return [(*(sizes[label] for label in before), *(wide if dots else ()), *(sizes[label] for label in after))]
+
+
 def batch_einsum(view: BatchView) -> Iterator[BatchAnswer]:
     """By the letters of the equation: N has one letter, and it is in the result."""
     terms, result = _equation(view)
@@ -172,9 +229,7 @@ def batch_einsum(view: BatchView) -> Iterator[BatchAnswer]:
 
 def _equation(view: BatchView) -> tuple[list[str], str]:
     """The letters of each input and of the result; an ellipsis becomes capital Greek letters."""
-    text = str(view.attribute("equation", "")).replace(" ", "")
-    left, arrow, result = text.partition("->")
-    terms = left.split(",")
+    terms, result = _letters(str(view.attribute("equation", "")))
     if len(terms) != len(view.node.inputs):
         raise Refused("its equation does not fit its inputs")
     hidden = max((view.rank(index) - len(term) + 3 for index, term in enumerate(terms) if "..." in term), default=0)
@@ -183,10 +238,7 @@ def _equation(view: BatchView) -> tuple[list[str], str]:
         if "..." in term:
             own = view.rank(index) - len(term) + 3
             terms[index] = term.replace("...", "".join(names[hidden - own :]))
-    if arrow:
-        return terms, result.replace("...", "".join(names))
-    once = sorted(letter for letter in set(left) - set(",.") if left.count(letter) == 1)
-    return terms, "".join(names) + "".join(once)
+    return terms, result.replace("...", "".join(names))
 
 
 def free_einsum(view: FreeView) -> Iterator[FreeAnswer]:
@@ -194,15 +246,11 @@ def free_einsum(view: FreeView) -> Iterator[FreeAnswer]:
     equation = str(view.attribute("equation")).replace(" ", "")
     if "." in equation:
         raise Refused(f"its equation {equation} leaves letters out")
-    terms, arrow, result = equation.partition("->")
-    letters = terms.split(",")
+    letters, result = _letters(equation)
     if [len(term) for term in letters] != [view.rank(index) for index in range(len(view.node.inputs))]:
         raise Refused(f"its equation {equation} does not name the dims of its inputs")
-    if set(result) - set(terms):
+    if set(result) - set("".join(letters)):
         raise Refused(f"its equation {equation} asks for letters that no input has")
-    if not arrow:
-        every = "".join(letters)
-        result = "".join(sorted(letter for letter in set(every) if every.count(letter) == 1))
     found: dict[str, tuple[int, Axis | None]] = {}
     for index, term in enumerate(letters):
         for letter, axis in paired(term, view.dims(index)):
@@ -218,10 +266,10 @@ def free_einsum(view: FreeView) -> Iterator[FreeAnswer]:
 def work_einsum(use: Use) -> int:
     """All labels with each other; each dim counts once, an ellipsis as what it stands for."""
     sizes: dict[str, int] = {}
-    terms = use.attribute("equation", b"").decode().partition("->")[0].split(",")
+    terms, _ = _letters(use.attribute("equation", b"").decode())
     for index, term in enumerate(terms):
-        shape, labels = use.given(index).shape, "".join(term.split())
-        before, _, after = labels.partition("...")
+        shape = use.given(index).shape
+        before, _, after = term.partition("...")
         middle = shape[len(before) : len(shape) - len(after)]
         named = [*zip(before, shape, strict=False), *zip(after[::-1], shape[::-1], strict=False)]
         for label, size in [*named, *((f".{place}", size) for place, size in enumerate(middle[::-1]))]:
@@ -229,9 +277,21 @@ def work_einsum(use: Use) -> int:
     return prod(sizes.values()) // STEPS_PER_ELEMENT
 
 
+def shape_det(asking: Asking) -> Shapes:
+    """One number for each matrix."""
+    dims = asking.dims(0)
+    if len(dims) < 2:
+        raise Refused("it has no matrices")
+    return [tuple(dims[:-2])]
+
+
+_MATMUL = Record(shape=shape_matmul(0, 1), batch=batch_matmul, free=free_matmul)
+
 RECORDS = {
-    "MatMul": Record(batch=batch_matmul, free=free_matmul, grows=grow_matmul, folds=True, work=work_matmul),
-    "MatMulInteger": Record(batch=batch_matmul, free=free_matmul),
-    "Gemm": Record(batch=batch_gemm, free=free_gemm, folds=True, work=work_matmul),
-    "Einsum": Record(batch=batch_einsum, free=free_einsum, folds=True, work=work_einsum),
+    "MatMul": _MATMUL._replace(grows=grow_matmul, folds=True, work=work_matmul),
+    "MatMulInteger": _MATMUL,
+    "QLinearMatMul": Record(shape=shape_matmul(0, 3)),
+    "Gemm": Record(shape=shape_gemm, batch=batch_gemm, free=free_gemm, folds=True, work=work_matmul),
+    "Einsum": Record(shape=shape_einsum, batch=batch_einsum, free=free_einsum, folds=True, work=work_einsum),
+    "Det": Record(shape=shape_det),
 }

@@ -4,22 +4,77 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from math import prod
+from typing import Any
 
 import numpy as np
 
 from onereshape.models.batch.answers import common_mark, images, only_first
 from onereshape.models.batch.marks import Mark
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.facts.asking import Asking, Shapes
 from onereshape.models.free.alignment import Axis, size_of
+from onereshape.models.free.by_shape import by_shape
 from onereshape.sizes import Size, cut, exact
 from onereshape.models.free.meeting import ONE
 from onereshape.models.free.state import Answer as FreeAnswer
 from onereshape.models.free.view import View as FreeView
 from onereshape.models.edit import Edit
-from onereshape.models.node_view import Refused, paired
+from onereshape.models.node_view import Refused, counted, paired
 from onereshape.models.record import Record
 
 _LARGEST_RATIO = 64
+_FLOAT_EXACT = 2**24
+"""Integers that a 32-bit float holds exactly."""
+_CROP = "tf_crop_and_resize"
+
+
+def shape_resize(asking: Asking) -> Shapes:
+    """By sizes as they are given; by scales where floats cannot round another way."""
+    dims = list(asking.dims(0))
+    opset = asking.opset
+    axes = asking.attribute("axes")
+    places = list(range(len(dims))) if axes is None else [counted(axis, len(dims)) for axis in axes]
+    scales = asking.attribute("scales") if opset < 9 else asking.floats(1 if opset in {9, 10} else 2)
+    sizes = asking.elements(3) if asking.has(3) else None
+    policy = asking.attribute("keep_aspect_ratio_policy", "stretch")
+    if scales and len(scales) == len(places) and asking.attribute("coordinate_transformation_mode") != _CROP:
+        for axis, scale in zip(places, scales, strict=True):
+            dims[axis] = asking.size(_floored(dims[axis], scale))
+    elif not scales and sizes and len(sizes) == len(places):
+        chosen = sizes if policy == "stretch" else _in_ratio(policy, [dims[axis] for axis in places], sizes)
+        for axis, size in zip(places, chosen, strict=True):
+            dims[axis] = asking.size(size)
+    else:
+        for axis in places:
+            dims[axis] = asking.new()
+    return [tuple(dims)]
+
+
+def _floored(size: Size, scale: Any) -> Size | None:
+    """The floor of a dim times a scale, which engines calculate in 32-bit floats."""
+    if not np.isfinite(scale) or scale <= 0:
+        return None
+    ratio = Fraction(float(scale))
+    if isinstance(size, int):
+        floored = ratio * size // 1
+        rounded = int(np.float32(scale) * np.float32(size))
+        return rounded if rounded == floored else None
+    if ratio.denominator > _LARGEST_RATIO or ratio.numerator >= _FLOAT_EXACT:
+        return None
+    return cut(size * ratio.numerator, ratio.denominator)
+
+
+def _in_ratio(policy: str, dims: Sequence[Size], sizes: Sequence[Size | None]) -> list[int | None]:
+    """The sizes that keep the aspect ratio: all dims by one scale, rounded; a half may go either way."""
+    numbers = [
+        (dim, size) for dim, size in zip(dims, sizes, strict=True) if isinstance(dim, int) and isinstance(size, int)
+    ]
+    if len(numbers) < len(dims) or any(dim == 0 for dim, _ in numbers):
+        return [None] * len(dims)
+    ratios = [Fraction(size, dim) for dim, size in numbers]
+    scale = min(ratios) if policy == "not_larger" else max(ratios)
+    return [None if (scale * dim) % 1 == Fraction(1, 2) else round(scale * dim) for dim, _ in numbers]
 
 
 def batch_resize(view: BatchView) -> Iterator[BatchAnswer]:
@@ -52,7 +107,7 @@ def _check_crop(view: BatchView, mark: Mark, place: int, count: int) -> None:
     downwards = view.attribute("nearest_mode", "round_prefer_floor") in {"floor", "round_prefer_floor"}
     if mode == "tf_half_pixel_for_nn" and not (view.attribute("mode", "nearest") == "nearest" and downwards):
         raise Refused(f"it looks half an entry further along axis {mark.axis}, which is {mark.size(view.batch)}")
-    if mode != "tf_crop_and_resize":
+    if mode != _CROP:
         return
     array = view.state.folding.array(view.value(1))
     if array is None or array.shape != (2 * count,):
@@ -132,6 +187,12 @@ def _scaled(view: FreeView, own: Size, said: Size) -> Size:
     raise Refused(f"its size {said} is no whole multiple or part of {own}, which was {then}")
 
 
+def shape_grid_sample(asking: Asking) -> Shapes:
+    """As many places as the grid has."""
+    dims, grid = asking.dims(0), asking.dims(1)
+    return [(*dims[:2], *grid[1:-1])]
+
+
 def batch_grid_sample(view: BatchView) -> Iterator[BatchAnswer]:
     """Images and the places to look at, sample by sample."""
     found = [mark for index in view.batched() if (mark := view.mark(index))]
@@ -142,10 +203,12 @@ def batch_grid_sample(view: BatchView) -> Iterator[BatchAnswer]:
     yield BatchAnswer((home,), tuple(edits))
 
 
-def free_grid_sample(view: FreeView) -> Iterator[FreeAnswer]:
-    """As many places as the grid has."""
-    dims, grid = view.dims(0), view.dims(1)
-    yield FreeAnswer(((*dims[:2], *grid[1:-1]),))
+def shape_depth_to_space(asking: Asking) -> Shapes:
+    """Channels become space."""
+    dims, block = asking.dims(0), asking.attribute("blocksize")
+    if len(dims) != 4:
+        raise Refused("its data have not four dims")
+    return [(dims[0], cut(dims[1], block * block), dims[2] * block, dims[3] * block)]
 
 
 def free_depth_to_space(view: FreeView) -> Iterator[FreeAnswer]:
@@ -155,6 +218,14 @@ def free_depth_to_space(view: FreeView) -> Iterator[FreeAnswer]:
     if channels is None:
         raise Refused(f"{size_of(dims[1])} channels do not divide by {block * block}")
     yield FreeAnswer(((dims[0], (channels,), *((*axis, block) if axis != ONE else (block,) for axis in dims[2:])),))
+
+
+def shape_space_to_depth(asking: Asking) -> Shapes:
+    """Space becomes channels."""
+    dims, block = asking.dims(0), asking.attribute("blocksize")
+    if len(dims) != 4:
+        raise Refused("its data have not four dims")
+    return [(dims[0], dims[1] * (block * block), cut(dims[2], block), cut(dims[3], block))]
 
 
 def free_space_to_depth(view: FreeView) -> Iterator[FreeAnswer]:
@@ -170,10 +241,49 @@ def free_space_to_depth(view: FreeView) -> Iterator[FreeAnswer]:
     yield FreeAnswer(((dims[0], (size_of(dims[1]) * (block * block),), *space),))
 
 
+def shape_affine_grid(asking: Asking) -> Shapes:
+    """A place for each pixel of an image of the size that an input gives."""
+    size = asking.elements(1)
+    if size is None:
+        count = asking.length(1)
+        return [None if count not in {4, 5} else (*asking.unknown(count - 1), count - 2)]
+    if len(size) not in {4, 5}:
+        raise Refused("its size is that of no image")
+    return [(asking.size(size[0]), *map(asking.size, size[2:]), len(size) - 2)]
+
+
+def shape_columns_to_image(asking: Asking) -> Shapes:
+    """Col2Im: blocks in columns become an image."""
+    dims = asking.dims(0)
+    image, block = asking.elements(1), asking.integers(2)
+    if image is None:
+        count = asking.length(1)
+        return [None if count is None else asking.unknown(count + 2)]
+    channels = asking.new() if block is None or len(dims) < 2 or not prod(block) else cut(dims[1], prod(block))
+    return [(dims[0], channels, *map(asking.size, image))]
+
+
+def shape_regions(asking: Asking) -> Shapes:
+    """RoiAlign and MaxRoiPool: an image of a fixed size for each region."""
+    dims, rois = asking.known(0), asking.known(1)
+    if asking.node.op_type == "RoiAlign":
+        height, width = asking.attribute("output_height", 1), asking.attribute("output_width", 1)
+    else:
+        height, width = asking.attribute("pooled_shape")
+    count = asking.new() if rois is None or not rois else rois[0]
+    channels = asking.new() if dims is None or len(dims) < 2 else dims[1]
+    return [(count, channels, height, width)]
+
+
+_RESIZE = Record(shape=shape_resize, batch=batch_resize, free=free_resize)
+
 RECORDS = {
-    "Resize": Record(batch=batch_resize, slots=frozenset({2, 3}), free=free_resize),
-    "Upsample": Record(batch=batch_resize, slots=frozenset({1}), free=free_resize),
-    "GridSample": Record(batch=batch_grid_sample, free=free_grid_sample),
-    "DepthToSpace": Record(batch=images(0), free=free_depth_to_space, folds=True),
-    "SpaceToDepth": Record(batch=images(0), free=free_space_to_depth, folds=True),
+    "Resize": _RESIZE._replace(slots=frozenset({2, 3})),
+    "Upsample": _RESIZE._replace(slots=frozenset({1})),
+    "GridSample": Record(shape=shape_grid_sample, batch=batch_grid_sample, free=by_shape),
+    "DepthToSpace": Record(shape=shape_depth_to_space, batch=images(0), free=free_depth_to_space, folds=True),
+    "SpaceToDepth": Record(shape=shape_space_to_depth, batch=images(0), free=free_space_to_depth, folds=True),
+    "AffineGrid": Record(shape=shape_affine_grid),
+    "Col2Im": Record(shape=shape_columns_to_image),
+    **dict.fromkeys(("RoiAlign", "MaxRoiPool"), Record(shape=shape_regions)),
 }

@@ -1,10 +1,11 @@
-"""Operators that pick elements by number, or say which numbers there are."""
+"""Operators that pick elements by number."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from math import prod
 
+import numpy as np
 import onnx_ir as ir
 
 from onereshape.sizes import Size
@@ -14,8 +15,12 @@ from onereshape.models.batch.folded_operators import Use
 from onereshape.models.batch.indices import check_counts, free_homes, offset, step_of
 from onereshape.models.batch.marks import Mark, homes, marked
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.facts.answers import same_first
+from onereshape.models.facts.asking import Asking, Shapes
+from onereshape.models.facts.elements import Elements, Holding, few, whole
 from onereshape.models.free.alignment import Axis, size_of
 from onereshape.sizes import Formula
+from onereshape.models.free.by_shape import by_shape
 from onereshape.models.free.grown import Grown, Growing, Inputs
 from onereshape.models.free.growth import grown_input
 from onereshape.models.free.indices import column_of, doubt_of, tuple_length
@@ -26,6 +31,22 @@ from onereshape.models.free.view import View as FreeView
 from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused, paired
 from onereshape.models.record import Record
+
+
+def shape_gather(asking: Asking) -> Shapes:
+    """Entries along one axis."""
+    dims, places = asking.dims(0), asking.dims(1)
+    axis = asking.axis(len(dims), 0)
+    return [(*dims[:axis], *places, *dims[axis + 1 :])]
+
+
+def held_gather(holding: Holding) -> Elements:
+    """The entries that are looked up."""
+    data, indices = holding.given(0), holding.given(1)
+    places = np.asarray(whole(indices), dtype=np.int64).reshape(indices.shape)
+    axis = holding.axis(data.ndim, 0)
+    few(places.size, *data.shape[:axis], *data.shape[axis + 1 :])
+    return [np.asarray(np.take(data, places, axis=axis), dtype=object)]
 
 
 def batch_gather(view: BatchView) -> Iterator[BatchAnswer]:
@@ -157,6 +178,11 @@ def work_gather(use: Use) -> int:
     return int(use.given(1).size * prod(data[:axis]) * prod(data[axis:][1:]))
 
 
+def shape_gather_elements(asking: Asking) -> Shapes:
+    """One entry of data for each index."""
+    return [asking.dims(1)]
+
+
 def batch_gather_elements(view: BatchView) -> Iterator[BatchAnswer]:
     """One element per index, along one axis; GatherElements and ScatterElements."""
     axis = view.axis(view.rank(0), 0)
@@ -197,6 +223,16 @@ def grow_gather_elements(growing: Growing) -> Inputs:
     if beside:
         found[0] = growing.exactly(0, beside)
     return found, {}
+
+
+def shape_gather_nd(asking: Asking) -> Shapes:
+    """A slice of data for each row of indices."""
+    dims, places = asking.dims(0), asking.dims(1)
+    lead = asking.attribute("batch_dims", 0)
+    width = places[-1]
+    if not isinstance(width, int) or lead + width > len(dims):
+        raise Refused("how many numbers pick a slice is not known")
+    return [(*places[:-1], *dims[lead + width :])]
 
 
 def batch_gather_nd(view: BatchView) -> Iterator[BatchAnswer]:
@@ -267,6 +303,13 @@ def work_gather_nd(use: Use) -> int:
     return int(indices.size * prod(data.shape[depth:]))
 
 
+def shape_one_hot(asking: Asking) -> Shapes:
+    """A new axis for the classes."""
+    dims = asking.dims(0)
+    axis = asking.axis(len(dims) + 1, -1)
+    return [(*dims[:axis], asking.first(1), *dims[axis:])]
+
+
 def batch_one_hot(view: BatchView) -> Iterator[BatchAnswer]:
     """A new axis for the classes."""
     mark = only_first(view)
@@ -275,32 +318,15 @@ def batch_one_hot(view: BatchView) -> Iterator[BatchAnswer]:
     yield BatchAnswer((mark.at(mark.axis + (mark.axis >= axis)),))
 
 
-def free_one_hot(view: FreeView) -> Iterator[FreeAnswer]:
-    """A new axis for the classes."""
-    dims, depth = view.dims(0), view.live(1)
-    axis = view.axis(len(dims) + 1, -1)
-    new = None if depth is None or depth[0] is None else (depth[0],)
-    yield FreeAnswer(((*dims[:axis], new, *dims[axis:]),))
-
-
 def work_one_hot(use: Use) -> int:
     """An entry for each class of each number."""
     return use.given(0).size * int(use.given(1).reshape(()).item())
 
 
-def free_non_zero(view: FreeView) -> Iterator[FreeAnswer]:
-    """As many places as there are entries other than 0."""
-    yield FreeAnswer((((view.rank(0),), None),))
-
-
-def free_at_run_time(view: FreeView) -> Iterator[FreeAnswer]:
-    """Outputs whose sizes depend on what is in data."""
-    ranks = [view.output(index) for index in range(len(view.node.outputs))]
-    yield FreeAnswer(tuple(tuple([None] * len(rank)) for rank in ranks))
-
-
 RECORDS = {
     "Gather": Record(
+        shape=shape_gather,
+        elements=held_gather,
         batch=batch_gather,
         several=True,
         free=free_gather,
@@ -308,14 +334,13 @@ RECORDS = {
         limits=limit_gather,
         moves=True,
         picks=True,
-        carries=True,
         indexes=True,
-        sizes=True,
         beside=True,
         folds=True,
         work=work_gather,
     ),
     "GatherElements": Record(
+        shape=shape_gather_elements,
         batch=batch_gather_elements,
         free=free_gather_elements,
         grows=grow_gather_elements,
@@ -325,6 +350,7 @@ RECORDS = {
         folds=True,
     ),
     "GatherND": Record(
+        shape=shape_gather_nd,
         batch=batch_gather_nd,
         several=True,
         free=free_gather_nd,
@@ -335,7 +361,6 @@ RECORDS = {
         folds=True,
         work=work_gather_nd,
     ),
-    "OneHot": Record(batch=batch_one_hot, free=free_one_hot, folds=True, work=work_one_hot),
-    "NonZero": Record(free=free_non_zero, folds=True),
-    **dict.fromkeys(("Compress", "Unique", "NonMaxSuppression"), Record(free=free_at_run_time)),
+    "OneHot": Record(shape=shape_one_hot, batch=batch_one_hot, free=by_shape, folds=True, work=work_one_hot),
+    "ReverseSequence": Record(shape=same_first),
 }

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from onereshape.models.batch.answers import common_mark, only_first
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.marks import over, times
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.facts.asking import Asking, Dims as Sizes, Shapes
+from onereshape.models.facts.elements import Elements, Holding, few
 from onereshape.models.free.alignment import Axis, size_of
 from onereshape.sizes import Size, cut
 from onereshape.models.free.grown import Growing, Inputs
@@ -18,6 +22,34 @@ from onereshape.models.free.view import View as FreeView
 from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused
 from onereshape.models.record import Record
+
+
+def shape_concat(asking: Asking) -> Shapes:
+    """The sizes along the axis, added up; the other dims are those of the first input."""
+    return [joined([asking.dims(index) for index in range(len(asking.node.inputs))], asking, 1)]
+
+
+def joined(shapes: Sequence[Sizes], asking: Asking, default: int) -> Sizes:
+    """The dims of several side by side, along the axis that an attribute names."""
+    if len({len(dims) for dims in shapes}) != 1:
+        raise Refused("its inputs have several ranks")
+    axis = asking.axis(len(shapes[0]), default)
+    if len(shapes) > 64 and not all(isinstance(dims[axis], int) for dims in shapes):
+        total: Size = sum(size for dims in shapes if isinstance(size := dims[axis], int))
+        for dims in shapes:
+            total = total if isinstance(dims[axis], int) else dims[axis] + total
+    else:
+        total = shapes[0][axis]
+        for dims in shapes[1:]:
+            total = total + dims[axis]
+    return (*shapes[0][:axis], total, *shapes[0][axis + 1 :])
+
+
+def held_concat(holding: Holding) -> Elements:
+    """The elements side by side."""
+    parts = holding.all()
+    few(sum(array.size for array in parts))
+    return [np.concatenate(parts, axis=holding.attribute("axis", 1))]
 
 
 def batch_concat(view: BatchView) -> Iterator[BatchAnswer]:
@@ -69,6 +101,42 @@ def grow_concat(growing: Growing) -> Inputs:
         why = f"which of the parts that {view.label} joins along axis {axis} is to grow is not known"
         raise Refused(f"{why}, where {growing.wanted[axis]} is needed")
     return {index: growing.exactly(index, growing.wanted) for index in range(len(view.node.inputs))}, {}
+
+
+def shape_split(asking: Asking) -> Shapes:
+    """By sizes that are known; else evenly, where no input says otherwise."""
+    dims, count = asking.dims(0), asking.count
+    axis = asking.axis(len(dims), 0)
+    sizes: Sequence[Size | None] | None = asking.elements(1) if asking.has(1) else asking.attribute("split")
+    if sizes is None and not asking.has(1):
+        sizes = _pieces(asking, dims[axis], count)
+    found: list[Sizes] = []
+    for output in range(count):
+        size = sizes[output] if sizes is not None and output < len(sizes) else None
+        found.append((*dims[:axis], asking.size(size), *dims[axis + 1 :]))
+    return found
+
+
+def _pieces(asking: Asking, size: Size, count: int) -> Sequence[Size | None]:
+    """Before version 18 the dim divides; since then the last piece, and only that, may be smaller."""
+    if isinstance(size, int):
+        return _even(size, count)
+    return [None] * count if asking.opset >= 18 else [cut(size, count)] * count
+
+
+def _even(size: int, count: int) -> list[int]:
+    """As many pieces, of which the last may be smaller."""
+    piece = -(-size // count)
+    return [max(0, min(piece, size - piece * place)) for place in range(count)]
+
+
+def held_split(holding: Holding) -> Elements:
+    """The elements of each piece."""
+    data, axis, count = holding.given(0), holding.attribute("axis", 0), len(holding.node.outputs)
+    sizes = holding.numbers("split", 1)
+    if sizes is None:
+        sizes = _even(data.shape[axis], count)
+    return list(np.split(data, np.cumsum(sizes)[: count - 1], axis=axis))
 
 
 def batch_split(view: BatchView) -> Iterator[BatchAnswer]:
@@ -155,18 +223,24 @@ def _at(dims: Dims, axis: int, size: Size | None) -> Dims:
 
 RECORDS = {
     "Concat": Record(
+        shape=shape_concat,
+        elements=held_concat,
         batch=batch_concat,
         free=free_concat,
         grows=grow_concat,
         span=combined,
-        carries=True,
         by_place=True,
         sums=True,
-        sizes=True,
         beside=True,
         folds=True,
     ),
     "Split": Record(
-        batch=batch_split, slots=frozenset({1}), free=free_split, carries=True, sizes=True, beside=True, folds=True
+        shape=shape_split,
+        elements=held_split,
+        batch=batch_split,
+        slots=frozenset({1}),
+        free=free_split,
+        beside=True,
+        folds=True,
     ),
 }

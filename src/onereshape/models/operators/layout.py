@@ -3,20 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 
-from onereshape.sizes import Size
+import numpy as np
+
+from onereshape.sizes import Size, product
 from onereshape.models.batch.answers import each_home, node_words, only_first
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.marks import Mark, homes, marked, times
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.facts.answers import same_first
+from onereshape.models.facts.asking import Asking, Shapes
+from onereshape.models.facts.elements import Elements, Holding, Unknown
 from onereshape.models.free.alignment import Axis, axis_of, size_of
+from onereshape.models.free.by_shape import by_shape
 from onereshape.models.free.grown import Growing, Inputs, moved_axes
-from onereshape.models.free.meeting import ONE
+from onereshape.models.free.meeting import ONE, same_dims
 from onereshape.models.free.state import Answer as FreeAnswer
 from onereshape.models.free.view import View as FreeView
-from onereshape.models.node_view import Refused
+from onereshape.models.node_view import NodeView, Refused, counted
 from onereshape.models.operators.pointwise import batch_elementwise, grow_elementwise
 from onereshape.models.record import Record
+
+
+def shape_flatten(asking: Asking) -> Shapes:
+    """Two dims: all before an axis, and all from it on."""
+    dims = asking.dims(0)
+    axis = asking.axis(len(dims), 1, end=True)
+    return [(product(dims[:axis]), product(dims[axis:]))]
+
+
+def held_flatten(holding: Holding) -> Elements:
+    """The same elements in a matrix."""
+    data = holding.given(0)
+    axis = holding.axis(data.ndim, 1, end=True)
+    return [data.reshape(prod(data.shape[:axis]), prod(data.shape[axis:]))]
 
 
 def batch_flatten(view: BatchView) -> Iterator[BatchAnswer]:
@@ -39,6 +60,25 @@ def free_flatten(view: FreeView) -> Iterator[FreeAnswer]:
 def _merged(part: Sequence[Axis | None]) -> Axis | None:
     factors = [factor for axis in part if axis is not None for factor in axis]
     return None if None in part else axis_of(*factors)
+
+
+def shape_squeeze(asking: Asking) -> Shapes:
+    """Without axes all dims of 1 go, which only numbers tell."""
+    dims = asking.dims(0)
+    axes = asking.numbers("axes", 1)
+    if axes is not None:
+        gone = {counted(axis, len(dims)) for axis in axes}
+        return [tuple(size for axis, size in enumerate(dims) if axis not in gone)]
+    if asking.has(1):
+        count = asking.length(1)
+        return [None if not count or count > len(dims) else asking.unknown(len(dims) - count)]
+    return [tuple(size for size in dims if size != 1) if all(isinstance(size, int) for size in dims) else None]
+
+
+def held_squeeze(holding: Holding) -> Elements:
+    """The same elements with fewer axes."""
+    axes = holding.numbers("axes", 1)
+    return [np.squeeze(holding.given(0), None if axes is None else tuple(axes))]
 
 
 def batch_squeeze(view: BatchView) -> Iterator[BatchAnswer]:
@@ -102,6 +142,29 @@ def grow_squeeze(growing: Growing) -> Inputs:
     return moved_axes(growing, [axis for axis in range(view.rank(0)) if axis not in gone])
 
 
+def shape_unsqueeze(asking: Asking) -> Shapes:
+    """New dims of size 1."""
+    dims = asking.dims(0)
+    given = asking.numbers("axes", 1)
+    if given is None:
+        count = asking.length(1)
+        return [None if count is None else asking.unknown(len(dims) + count)]
+    rank = len(dims) + len(given)
+    axes = {counted(axis, rank) for axis in given}
+    if len(axes) != len(given):
+        raise Refused("it names an axis twice")
+    left = iter(dims)
+    return [tuple(1 if axis in axes else next(left) for axis in range(rank))]
+
+
+def held_unsqueeze(holding: Holding) -> Elements:
+    """The same elements with more axes."""
+    axes = holding.numbers("axes", 1)
+    if axes is None:
+        raise Unknown
+    return [np.expand_dims(holding.given(0), tuple(axes))]
+
+
 def batch_unsqueeze(view: BatchView) -> Iterator[BatchAnswer]:
     """New dims of size 1."""
     mark = only_first(view)
@@ -127,38 +190,64 @@ def grow_unsqueeze(growing: Growing) -> Inputs:
     return moved_axes(growing, [None if axis in new else next(old) for axis in range(rank)])
 
 
+def _order(view: NodeView, rank: int) -> list[int]:
+    """Where each axis of a Transpose comes from."""
+    order = list(view.attribute("perm", ())) or list(range(rank))[::-1]
+    if sorted(order) != list(range(rank)):
+        raise Refused(f"its perm {order} is no order of {rank} axes")
+    return order
+
+
+def shape_transpose(asking: Asking) -> Shapes:
+    """The axes in another order."""
+    dims = asking.dims(0)
+    return [tuple(dims[axis] for axis in _order(asking, len(dims)))]
+
+
+def held_transpose(holding: Holding) -> Elements:
+    """The elements in another order."""
+    data = holding.given(0)
+    return [np.transpose(data, _order(holding, data.ndim))]
+
+
 def batch_transpose(view: BatchView) -> Iterator[BatchAnswer]:
     """The axes in another order."""
     mark = only_first(view)
-    order = list(view.attribute("perm", ())) or list(range(view.rank(0)))[::-1]
-    if sorted(order) != list(range(view.rank(0))):
-        raise Refused(f"its perm {order} is no order of {view.rank(0)} axes")
-    yield BatchAnswer((mark.at(order.index(mark.axis)),))
-
-
-def free_transpose(view: FreeView) -> Iterator[FreeAnswer]:
-    """The axes in another order."""
-    dims = view.dims(0)
-    order = list(view.attribute("perm", ())) or list(range(len(dims)))[::-1]
-    yield FreeAnswer((tuple(dims[axis] for axis in order),))
+    yield BatchAnswer((mark.at(_order(view, view.rank(0)).index(mark.axis)),))
 
 
 def grow_transpose(growing: Growing) -> Inputs:
-    view = growing.view
-    return moved_axes(growing, list(view.attribute("perm", ())) or list(range(view.rank(0)))[::-1])
+    """The axes where they come from."""
+    return moved_axes(growing, _order(growing.view, growing.view.rank(0)))
 
 
-def free_identity(view: FreeView) -> Iterator[FreeAnswer]:
-    """The dims that it is given."""
-    yield FreeAnswer((view.dims(0),))
+def held_identity(holding: Holding) -> Elements:
+    """What it is given."""
+    return [holding.given(0)]
 
 
-_MOVES = Record(moves=True, keeps=True, carries=True, sizes=True, beside=True, folds=True)
+_MOVES = Record(moves=True, keeps=True, beside=True, folds=True)
 
 RECORDS = {
-    "Flatten": _MOVES._replace(batch=batch_flatten, free=free_flatten, by_place=True),
-    "Squeeze": _MOVES._replace(batch=batch_squeeze, several=True, free=free_squeeze, grows=grow_squeeze, by_place=True),
-    "Unsqueeze": _MOVES._replace(batch=batch_unsqueeze, free=free_unsqueeze, grows=grow_unsqueeze),
-    "Transpose": _MOVES._replace(batch=batch_transpose, free=free_transpose, grows=grow_transpose),
-    "Identity": _MOVES._replace(batch=batch_elementwise, free=free_identity, grows=grow_elementwise),
+    "Flatten": _MOVES._replace(
+        shape=shape_flatten, elements=held_flatten, batch=batch_flatten, free=free_flatten, by_place=True
+    ),
+    "Squeeze": _MOVES._replace(
+        shape=shape_squeeze,
+        elements=held_squeeze,
+        batch=batch_squeeze,
+        several=True,
+        free=free_squeeze,
+        grows=grow_squeeze,
+        by_place=True,
+    ),
+    "Unsqueeze": _MOVES._replace(
+        shape=shape_unsqueeze, elements=held_unsqueeze, batch=batch_unsqueeze, free=free_unsqueeze, grows=grow_unsqueeze
+    ),
+    "Transpose": _MOVES._replace(
+        shape=shape_transpose, elements=held_transpose, batch=batch_transpose, free=by_shape, grows=grow_transpose
+    ),
+    "Identity": _MOVES._replace(
+        shape=same_first, elements=held_identity, batch=batch_elementwise, free=same_dims, grows=grow_elementwise
+    ),
 }

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 
 from onereshape.models.batch.answers import along, only_first, shared
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.facts.answers import same_first
+from onereshape.models.facts.asking import Asking, Shapes
 from onereshape.models.free.alignment import size_of
 from onereshape.models.free.meeting import ONE, same_dims
 from onereshape.models.free.state import Answer as FreeAnswer
@@ -31,6 +33,13 @@ def _mvn_axes(view: BatchView, rank: int) -> set[int]:
 
 def _channels(_view: BatchView, _rank: int) -> set[int]:
     return {1}
+
+
+def shape_normalization(asking: Asking) -> Shapes:
+    """LayerNormalization and its kin: the means and deviations have 1 in place of what is normalised."""
+    dims = asking.dims(0)
+    kept = dims[: asking.axis(len(dims), -1)]
+    return [dims, *[(*kept, *[1] * (len(dims) - len(kept)))] * 2]
 
 
 def batch_normalization(view: BatchView) -> Iterator[BatchAnswer]:
@@ -61,6 +70,13 @@ def free_normalization(view: FreeView) -> Iterator[FreeAnswer]:
     kept = dims[: view.axis(rank, -1)]
     statistics = (*kept, *[ONE] * (rank - len(kept)))
     yield FreeAnswer((dims, *[statistics] * (len(view.node.outputs) - 1)))
+
+
+def shape_channelwise(asking: Asking) -> Shapes:
+    """BatchNormalization: the running means and variances are those of the channels."""
+    dims = asking.dims(0)
+    others = [asking.known(index) for index in (3, 4)]
+    return [dims, *(others if asking.opset >= 14 else [None] * 4)]
 
 
 def batch_channelwise(view: BatchView) -> Iterator[BatchAnswer]:
@@ -103,18 +119,21 @@ def free_channelwise(view: FreeView) -> Iterator[FreeAnswer]:
     yield FreeAnswer((dims, *[None] * (len(view.node.outputs) - 1)))
 
 
-_SOFTMAX = Record(batch=along(_softmax_axes, "sum"), free=same_dims, folds=True)
-_LAYERS = Record(batch=batch_normalization, free=free_normalization)
+_KEPT = Record(shape=same_first, free=same_dims)
+_LAYERS = Record(shape=shape_normalization, batch=batch_normalization, free=free_normalization)
 
 RECORDS = {
-    **dict.fromkeys(("Softmax", "LogSoftmax", "Hardmax"), _SOFTMAX),
-    "LpNormalization": Record(batch=along(_one_axis(-1), "norm"), free=same_dims, folds=True),
-    "MeanVarianceNormalization": Record(batch=along(_mvn_axes, "mean"), free=same_dims),
-    "LRN": Record(batch=along(_channels, "sum"), free=same_dims),
+    **dict.fromkeys(
+        ("Softmax", "LogSoftmax", "Hardmax"), _KEPT._replace(batch=along(_softmax_axes, "sum"), folds=True)
+    ),
+    "LpNormalization": _KEPT._replace(batch=along(_one_axis(-1), "norm"), folds=True),
+    "MeanVarianceNormalization": _KEPT._replace(batch=along(_mvn_axes, "mean")),
+    "LRN": _KEPT._replace(batch=along(_channels, "sum")),
     "LayerNormalization": _LAYERS._replace(folds=True),
     "RMSNormalization": _LAYERS,
     "SimplifiedLayerNormalization": _LAYERS,
-    "BatchNormalization": Record(batch=batch_channelwise, free=free_channelwise),
-    "InstanceNormalization": Record(batch=batch_instance, free=free_channelwise),
-    "GroupNormalization": Record(batch=batch_grouped, free=free_channelwise),
+    "BatchNormalization": Record(shape=shape_channelwise, batch=batch_channelwise, free=free_channelwise),
+    "InstanceNormalization": Record(shape=same_first, batch=batch_instance, free=free_channelwise),
+    "GroupNormalization": Record(shape=same_first, batch=batch_grouped, free=free_channelwise),
+    "RotaryEmbedding": Record(shape=same_first),
 }

@@ -11,9 +11,10 @@ from onereshape.models.batch.answers import along, common_mark, only_first, resh
 from onereshape.models.batch.folded_work import broadcast as broadcast_work
 from onereshape.models.batch.marks import Mark, marked, times
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.facts.answers import broadcast, same, same_first
 from onereshape.models.free.grown import Grown, Growing, Inputs, same_axes
-from onereshape.models.free.meeting import Meeting, broadcast, same_dims
-from onereshape.models.free.spans import Spans, combined, span_within
+from onereshape.models.free.meeting import Meeting, broadcast as meet_all, same_dims
+from onereshape.models.free.spans import Spans
 from onereshape.models.free.state import Answer as FreeAnswer, sizes
 from onereshape.models.free.view import View as FreeView
 from onereshape.models.edit import Edit
@@ -65,7 +66,7 @@ def _apart(view: BatchView, home: Mark, rank: int) -> BatchAnswer:
 def free_elementwise(view: FreeView) -> Iterator[FreeAnswer]:
     """All operands meet at the same axis, counted from the right."""
     indices = [index for index in range(len(view.node.inputs)) if view.has(index)]
-    yield Meeting(view).result(lambda meeting: broadcast(meeting, {index: view.rank(index) for index in indices}))
+    yield Meeting(view).result(lambda meeting: meet_all(meeting, {index: view.rank(index) for index in indices}))
 
 
 def grow_elementwise(growing: Growing) -> Inputs:
@@ -104,12 +105,6 @@ def _spans(view: FreeView, index: int, axis: int, rank: int) -> bool:
     return place >= 0 and view.dims(index)[place] != (1,)
 
 
-def span_min(spans: Spans, node: ir.Node, depth: int) -> Size | None:
-    """Of a Min: any operand that is known bounds it."""
-    bounds = [bound for value in node.inputs if isinstance(bound := span_within(spans, value, depth + 1), int)]
-    return min(bounds, default=None)
-
-
 def span_truth(_: Spans, __: ir.Node, ___: int) -> Size | None:
     """Of truth values."""
     return 1
@@ -132,47 +127,27 @@ def batch_dropout(view: BatchView) -> Iterator[BatchAnswer]:
     yield BatchAnswer((mark,) * len(view.node.outputs))
 
 
-def batch_random_like(view: BatchView) -> Iterator[BatchAnswer]:
-    """Random numbers in the shape of a tensor."""
-    yield BatchAnswer((only_first(view),))
-
-
 def _last_two(_view: BatchView, rank: int) -> set[int]:
     return {rank - 2, rank - 1}
 
 
-_ONE = Record(batch=batch_elementwise, free=free_elementwise, grows=grow_elementwise, folds=True)
-_SEVERAL = _ONE._replace(work=broadcast_work)
+UNARY = Record(shape=broadcast, batch=batch_elementwise, free=free_elementwise, grows=grow_elementwise, folds=True)
+BROADCAST = UNARY._replace(work=broadcast_work)
 """Multidirectional broadcasting, one output; a PRelu's slope broadcasts as well."""
-_TRUTH = _SEVERAL._replace(span=span_truth)
-_LIKE = Record(batch=batch_random_like, free=same_dims)
 
 RECORDS = {
     **dict.fromkeys(
-        "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Ceil Celu Cos Cosh Elu Erf Exp Floor Gelu HardSigmoid "
-        "HardSwish LeakyRelu Log Mish Reciprocal Relu Round Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Sqrt "
-        "Tan Tanh ThresholdedRelu".split(),
-        _ONE,
+        "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Celu Cos Cosh Elu Erf Exp Gelu HardSigmoid HardSwish "
+        "LeakyRelu Log Mish Reciprocal Relu Round Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Tan Tanh "
+        "ThresholdedRelu".split(),
+        UNARY,
     ),
-    "Swish": _ONE._replace(folds=False),
-    "Neg": _ONE._replace(sums=True, sizes=True),
-    "Cast": _ONE._replace(moves=True, keeps=True, sizes=True, beside=True),
-    "Clip": _ONE._replace(batch=batch_clip),
-    **dict.fromkeys(("IsInf", "IsNaN", "Not"), _ONE._replace(span=span_truth)),
-    **dict.fromkeys("BitShift BitwiseAnd BitwiseOr BitwiseXor Mean PRelu Pow Sum".split(), _SEVERAL),
-    "Add": _SEVERAL._replace(span=combined, sums=True, sizes=True),
-    "Sub": _SEVERAL._replace(sums=True, sizes=True),
-    "Mul": _SEVERAL._replace(span=combined, sizes=True),
-    **dict.fromkeys(("Div", "Mod"), _SEVERAL._replace(sizes=True)),
-    "Max": _SEVERAL._replace(span=combined, sizes=True),
-    "Min": _SEVERAL._replace(span=span_min, sizes=True),
-    "Where": _SEVERAL._replace(span=combined, sizes=True),
-    **dict.fromkeys("And Greater GreaterOrEqual Less LessOrEqual Or Xor".split(), _TRUTH),
-    "Equal": _TRUTH._replace(sizes=True),
-    "CastLike": Record(batch=batch_cast_like, folds=True),
-    "Dropout": Record(batch=batch_dropout, free=same_dims),
-    **dict.fromkeys(("RandomNormalLike", "RandomUniformLike"), _LIKE),
-    "Bernoulli": Record(free=same_dims),
-    "EyeLike": Record(free=same_dims, folds=True),
-    "Trilu": Record(batch=along(_last_two, "triangle"), free=same_dims, grows=same_axes, folds=True),
+    "Swish": UNARY._replace(folds=False),
+    "Clip": UNARY._replace(shape=same, batch=batch_clip),
+    **dict.fromkeys(("IsInf", "IsNaN"), UNARY._replace(span=span_truth)),
+    **dict.fromkeys("BitShift BitwiseAnd BitwiseOr BitwiseXor Mean PRelu Sum".split(), BROADCAST),
+    "CastLike": Record(shape=same, batch=batch_cast_like, folds=True),
+    "Dropout": Record(shape=same, batch=batch_dropout, free=same_dims),
+    "EyeLike": Record(shape=same, free=same_dims, folds=True),
+    "Trilu": Record(shape=same_first, batch=along(_last_two, "triangle"), free=same_dims, grows=same_axes, folds=True),
 }

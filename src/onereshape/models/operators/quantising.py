@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from onereshape.models.batch.answers import only_first
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.facts.answers import same_first
+from onereshape.models.facts.asking import Asking, Shapes
 from onereshape.models.free.alignment import size_of
 from onereshape.models.free.state import Answer as FreeAnswer
 from onereshape.models.free.view import View as FreeView
@@ -38,7 +40,15 @@ def free_quantize(view: FreeView) -> Iterator[FreeAnswer]:
     yield FreeAnswer((dims,) * len(view.node.outputs))
 
 
+def shape_dynamic(asking: Asking) -> Shapes:
+    """DynamicQuantizeLinear: data, and one scale and one zero point."""
+    return [asking.dims(0), (), ()]
+
+
+_LINEAR = Record(shape=same_first, batch=batch_quantize, free=free_quantize)
+
 RECORDS = {
-    "QuantizeLinear": Record(batch=batch_quantize, free=free_quantize),
-    "DequantizeLinear": Record(batch=batch_quantize, free=free_quantize, folds=True),
+    "QuantizeLinear": _LINEAR,
+    "DequantizeLinear": _LINEAR._replace(folds=True),
+    "DynamicQuantizeLinear": Record(shape=shape_dynamic),
 }

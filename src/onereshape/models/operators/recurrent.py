@@ -6,12 +6,29 @@ from collections.abc import Iterator
 
 from onereshape.models.batch.answers import common_mark
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.facts.asking import Asking, Shapes
 from onereshape.models.free.alignment import Axis, size_of
 from onereshape.models.free.meeting import ONE, Meeting, summed
 from onereshape.models.free.state import Answer as FreeAnswer
 from onereshape.models.free.view import View as FreeView
 from onereshape.models.node_view import Refused
 from onereshape.models.record import Record
+
+
+def shape_recurrence(asking: Asking) -> Shapes:
+    """RNN, GRU, LSTM: all states, the last one, and of an LSTM the last cell."""
+    dims = asking.dims(0)
+    if len(dims) != 3:
+        raise Refused("its data have not three dims")
+    first = asking.attribute("layout", 0) == 1 and asking.opset >= 14
+    directions = 2 if asking.attribute("direction", "forward") == "bidirectional" else 1
+    hidden = asking.attribute("hidden_size")
+    if hidden is None:
+        weights = asking.known(2)
+        hidden = asking.new() if weights is None or len(weights) != 3 else weights[2]
+    if first:
+        return [(dims[0], dims[1], directions, hidden), *[(dims[0], directions, hidden)] * 2]
+    return [(dims[0], directions, dims[1], hidden), *[(directions, dims[1], hidden)] * 2]
 
 
 def batch_recurrence(view: BatchView) -> Iterator[BatchAnswer]:
@@ -56,4 +73,6 @@ def free_recurrence(view: FreeView) -> Iterator[FreeAnswer]:
     yield FreeAnswer((whole, *[last] * (len(view.node.outputs) - 1)), edits)
 
 
-RECORDS = dict.fromkeys(("RNN", "GRU", "LSTM"), Record(batch=batch_recurrence, free=free_recurrence))
+RECORDS = dict.fromkeys(
+    ("RNN", "GRU", "LSTM"), Record(shape=shape_recurrence, batch=batch_recurrence, free=free_recurrence)
+)

@@ -1,13 +1,19 @@
-"""Operators that make one entry of many along an axis, or sort and sum along it: that axis is never N."""
+"""Operators that make one entry of many along an axis, or sort and sum along it: that axis is never N.  Losses too."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from math import prod
+from operator import add, mul
+from typing import Any, TypeVar
 
 import onnx_ir as ir
 
 from onereshape.models.batch.answers import along, only_first
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.facts.answers import same_first
+from onereshape.models.facts.asking import Asking, Dims as Sizes, Shapes
+from onereshape.models.facts.elements import Array, Elements, Holding, Unknown, array_of
 from onereshape.models.free.alignment import size_of
 from onereshape.models.free.averages import not_divided, single, users_of
 from onereshape.sizes import Size
@@ -16,21 +22,68 @@ from onereshape.models.free.meeting import ONE, same_dims
 from onereshape.models.free.spans import Spans, span_within
 from onereshape.models.free.state import Answer as FreeAnswer, Dims
 from onereshape.models.free.view import View as FreeView
-from onereshape.models.node_view import Refused
+from onereshape.models.node_view import NodeView, Refused
 from onereshape.models.record import Record
 
+_Dim = TypeVar("_Dim")
 _SUMS = frozenset({"ReduceSum", "ReduceSumSquare", "ReduceL1"})
+
+
+def _reduced_axes(view: NodeView, rank: int) -> list[int]:
+    """The axes that are reduced: without any, all of them or none."""
+    axes = view.axes(1, rank)
+    return axes or ([] if view.attribute("noop_with_empty_axes", 0) else list(range(rank)))
+
+
+def _without(dims: Sequence[_Dim], gone: Collection[int], one: _Dim, *, keep: bool) -> tuple[_Dim, ...]:
+    """The dims without those that are gone, or with one entry there."""
+    if keep:
+        return tuple(one if axis in gone else own for axis, own in enumerate(dims))
+    return tuple(own for axis, own in enumerate(dims) if axis not in gone)
+
+
+def shape_reduction(asking: Asking) -> Shapes:
+    """One entry in place of many."""
+    dims = asking.dims(0)
+    kept = bool(asking.attribute("keepdims", 1))
+    if asking.numbers("axes", 1) is None and asking.has(1):
+        count = asking.length(1)
+        if kept:
+            return [asking.unknown(len(dims))]
+        return [None if not count or count > len(dims) else asking.unknown(len(dims) - count)]
+    return [_without(dims, _reduced_axes(asking, len(dims)), 1, keep=kept)]
+
+
+def held_reduction(function: Callable[[Any, Any], Any], start: int) -> Callable[[Holding], Elements]:
+    """The sum or the product of all elements, or along axes."""
+
+    def rule(holding: Holding) -> Elements:
+        data = holding.given(0)
+        along = _reduced_axes(holding, data.ndim)
+        if not along:
+            return [data]
+        if not data.size:
+            raise Unknown
+        rest = [axis for axis in range(data.ndim) if axis not in along]
+        rows = data.transpose(*rest, *along).reshape(prod(data.shape[axis] for axis in rest), -1)
+        found = array_of(_total(function, start, row) for row in rows)
+        return [found.reshape(_without(data.shape, along, 1, keep=bool(holding.attribute("keepdims", 1))))]
+
+    return rule
+
+
+def _total(function: Callable[[Any, Any], Any], total: Any, row: Array) -> Any:
+    for each in row.tolist():
+        if each is None:
+            return None
+        total = function(total, each)
+    return total
 
 
 def batch_reduction(view: BatchView) -> Iterator[BatchAnswer]:
     """N must not be among the axes that are reduced."""
     mark, rank = only_first(view), view.rank(0)
-    axes = view.axes(1, rank)
-    if not axes:
-        if view.attribute("noop_with_empty_axes", 0):
-            yield BatchAnswer((mark,))
-            return
-        axes = list(range(rank))
+    axes = _reduced_axes(view, rank)
     if mark.axis in axes:
         raise Refused(f"it reduces axis {mark.axis}, which is {mark.size(view.batch)}", mixes=True)
     kept = view.attribute("keepdims", 1)
@@ -40,19 +93,17 @@ def batch_reduction(view: BatchView) -> Iterator[BatchAnswer]:
 def free_reduction(view: FreeView) -> Iterator[FreeAnswer]:
     """One entry in place of many."""
     dims = view.dims(0)
-    axes = view.axes(1, len(dims))
-    if not axes:
-        axes = [] if view.attribute("noop_with_empty_axes", 0) else list(range(len(dims)))
+    axes = _reduced_axes(view, len(dims))
     if view.node.op_type in _SUMS:
         for axis in axes:
             not_divided(view, dims[axis])
-    yield FreeAnswer((_without(dims, axes, keep=bool(view.attribute("keepdims", 1))),))
+    yield FreeAnswer((_without(dims, axes, ONE, keep=bool(view.attribute("keepdims", 1))),))
 
 
-def _without(dims: Dims, axes: list[int], *, keep: bool) -> Dims:
-    if keep:
-        return tuple(ONE if axis in axes else own for axis, own in enumerate(dims))
-    return tuple(own for axis, own in enumerate(dims) if axis not in axes)
+def shape_place(asking: Asking) -> Shapes:
+    """ArgMax and ArgMin, over one axis."""
+    dims = asking.dims(0)
+    return [_without(dims, [asking.axis(len(dims), 0)], 1, keep=bool(asking.attribute("keepdims", 1)))]
 
 
 def batch_place(view: BatchView) -> Iterator[BatchAnswer]:
@@ -77,7 +128,15 @@ def free_place(view: FreeView) -> Iterator[FreeAnswer]:
             ):
                 name = user.name or user.outputs[0].name
                 raise Refused(f"it looks along {size_of(own)}, and {name} has a fixed number of classes for it")
-    yield FreeAnswer((_without(dims, [view.axis(len(dims), 0)], keep=bool(view.attribute("keepdims", 1))),))
+    yield FreeAnswer((_without(dims, [view.axis(len(dims), 0)], ONE, keep=bool(view.attribute("keepdims", 1))),))
+
+
+def shape_top_k(asking: Asking) -> Shapes:
+    """The largest along one axis."""
+    dims = asking.dims(0)
+    axis = asking.axis(len(dims), -1)
+    size = asking.size(asking.attribute("k")) if asking.opset < 10 else asking.first(1)
+    return [(*dims[:axis], size, *dims[axis + 1 :])] * 2
 
 
 def batch_top_k(view: BatchView) -> Iterator[BatchAnswer]:
@@ -120,16 +179,31 @@ def span_cum_sum(spans: Spans, node: ir.Node, depth: int) -> Size | None:
     return None if part is None or own is None else size_of(own) * part
 
 
-_REDUCTION = Record(batch=batch_reduction, free=free_reduction, folds=True)
+def shape_loss(asking: Asking) -> Shapes:
+    """Losses: one number, or one for each label."""
+    labels = asking.known(1)
+    first: Sizes | None = labels if asking.attribute("reduction", "mean") == "none" else ()
+    return [first, asking.known(0)]
+
+
+_REDUCTION = Record(shape=shape_reduction, batch=batch_reduction, free=free_reduction, folds=True)
 
 RECORDS = {
     **dict.fromkeys(
-        "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceSum "
-        "ReduceSumSquare".split(),
+        "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceSumSquare".split(),
         _REDUCTION,
     ),
-    "ReduceProd": _REDUCTION._replace(sizes=True),
-    **dict.fromkeys(("ArgMax", "ArgMin"), Record(batch=batch_place, free=free_place, folds=True)),
-    "TopK": Record(batch=batch_top_k, free=free_top_k, folds=True),
-    "CumSum": Record(batch=along(_axis_input, "sum"), free=same_dims, grows=same_axes, span=span_cum_sum, folds=True),
+    "ReduceSum": _REDUCTION._replace(elements=held_reduction(add, 0)),
+    "ReduceProd": _REDUCTION._replace(elements=held_reduction(mul, 1)),
+    **dict.fromkeys(("ArgMax", "ArgMin"), Record(shape=shape_place, batch=batch_place, free=free_place, folds=True)),
+    "TopK": Record(shape=shape_top_k, batch=batch_top_k, free=free_top_k, folds=True),
+    "CumSum": Record(
+        shape=same_first,
+        batch=along(_axis_input, "sum"),
+        free=same_dims,
+        grows=same_axes,
+        span=span_cum_sum,
+        folds=True,
+    ),
+    **dict.fromkeys(("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"), Record(shape=shape_loss)),
 }

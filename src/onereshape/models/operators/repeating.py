@@ -1,4 +1,4 @@
-"""Operators that repeat what they are given, or make as much as they are told: Expand, Tile, ConstantOfShape, Range."""
+"""Operators that repeat what they are given: Expand and Tile."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from math import prod
 
 import numpy as np
-import onnx_ir as ir
 
 from onereshape.sizes import Size
 from onereshape.models.batch.answers import any_place, reshaped_around, sized_mark
@@ -15,16 +14,33 @@ from onereshape.models.batch.folded_operators import Use
 from onereshape.models.batch.folded_work import numbers
 from onereshape.models.batch.marks import Mark, marked, times
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.facts.asking import Asking, Shapes
+from onereshape.models.facts.elements import Elements, Holding, Unknown, few, whole
 from onereshape.models.free.alignment import Axis, axis_of, size_of
-from onereshape.sizes import cut
-from onereshape.models.free.grown import Grown, Growing, Inputs
+from onereshape.models.free.grown import Growing, Inputs
 from onereshape.models.free.growth import grown_input
 from onereshape.models.free.meeting import ONE
-from onereshape.models.free.spans import Spans
-from onereshape.models.free.state import Answer as FreeAnswer, Dims, shown
+from onereshape.models.free.state import Answer as FreeAnswer, Dims
 from onereshape.models.free.view import View as FreeView
 from onereshape.models.node_view import Refused, paired
 from onereshape.models.record import Record
+
+
+def shape_expand(asking: Asking) -> Shapes:
+    """Broadcast both ways: an entry of 1, or a target of fewer entries, leaves the dims of data as they are."""
+    dims, target = asking.dims(0), asking.elements(1)
+    if target is None:
+        count = asking.length(1)
+        return [None if count is None else asking.unknown(max(len(dims), count))]
+    return [asking.broadcast(dims, tuple(asking.size(size) for size in target))]
+
+
+def held_expand(holding: Holding) -> Elements:
+    """The elements again wherever they are repeated."""
+    data = holding.given(0)
+    dims = np.broadcast_shapes(data.shape, tuple(whole(holding.given(1))))
+    few(*dims)
+    return [np.broadcast_to(data, dims)]
 
 
 def batch_expand(view: BatchView) -> Iterator[BatchAnswer]:
@@ -180,6 +196,28 @@ def work_expand(use: Use) -> int:
     return prod(np.broadcast_shapes(use.given(0).shape, tuple(numbers(use, 1))))
 
 
+def shape_tile(asking: Asking) -> Shapes:
+    """Copies after one another."""
+    dims, repeats = asking.dims(0), asking.elements(1)
+    if asking.opset < 6 or repeats is None or len(repeats) != len(dims):
+        return [asking.unknown(len(dims))]
+    return [
+        tuple(
+            size * asking.size(times) if times is not None else asking.new()
+            for size, times in zip(dims, repeats, strict=True)
+        )
+    ]
+
+
+def held_tile(holding: Holding) -> Elements:
+    """The elements of all copies."""
+    data, repeats = holding.given(0), whole(holding.given(1))
+    if holding.opset < 6 or len(repeats) != data.ndim:
+        raise Unknown
+    few(*repeats, data.size)
+    return [np.tile(data, repeats)]
+
+
 def batch_tile(view: BatchView) -> Iterator[BatchAnswer]:
     """Copies after one another: of N too, all samples again after the last."""
     mark, dims = view.mark(0), view.dims(0)
@@ -235,98 +273,24 @@ def work_tile(use: Use) -> int:
     return use.given(0).size * prod(numbers(use, 1))
 
 
-def batch_constant_of_shape(view: BatchView) -> Iterator[BatchAnswer]:
-    """A constant of computed dims: one that depends on N carries it."""
-    try:
-        home = sized_mark(view, 0)
-    except Refused:
-        yield BatchAnswer((), (view.pin(0),))
-        return
-    yield from (BatchAnswer((each,)) for each in any_place(home))
-
-
-def free_constant_of_shape(view: FreeView) -> Iterator[FreeAnswer]:
-    """The dims that an input gives."""
-    live = view.live(0)
-    rank = len(view.output())
-    yield FreeAnswer((tuple([None] * rank if live is None else [None if size is None else (size,) for size in live]),))
-
-
-def grow_constant_of_shape(growing: Growing) -> Inputs:
-    shape = growing.view.words(0)
-    if shape is None or None in shape:
-        raise Refused(f"the shape of {growing.view.label} is computed at run time from what is not known")
-    entries = [growing.wanted.get(axis, size) for axis, size in enumerate(shape) if size is not None]
-    return {0: growing.vector(0, entries, "shape")}, {}
-
-
-def work_constant_of_shape(use: Use) -> int:
-    """As many elements as the dims multiply to."""
-    return prod(numbers(use, 0))
-
-
-def batch_range(view: BatchView) -> Iterator[BatchAnswer]:
-    """A Range over N counts the samples; where that does not help, it is that of one sample."""
-    live, size = view.live(1), view.size
-    if size == 1 and view.integers(0) == [0] and live == [view.batch] and view.integers(2) == [1]:
-        yield BatchAnswer((Mark(0),), counts=np.array([1], object))
-    yield BatchAnswer((), tuple(view.pin(index) for index in range(3) if view.sized(index)))
-
-
-def free_range(view: FreeView) -> Iterator[FreeAnswer]:
-    """As many numbers as there are between the limits."""
-    parts = [view.live(index) for index in range(3)]
-    start, limit, step = (None if part is None else part[0] for part in parts)
-    if start is None or limit is None or not isinstance(step, int) or step < 1:
-        yield FreeAnswer(((None,),))
-        return
-    yield FreeAnswer((((cut(limit - start + (step - 1), step),),),))
-
-
-def grow_range(growing: Growing) -> Inputs:
-    view = growing.view
-    start, step = (view.live(index) for index in (0, 2))
-    whole = start is not None and isinstance(start[0], int) and step == [1]
-    if not whole or start is None or start[0] is None:
-        raise Refused(f"{view.label} counts in steps that are not known to be 1")
-    limit = growing.wanted[0] + start[0]
-    view.computable([limit])
-    before = view.live(1)
-    message = view.forced(growing.wanted[0], "limit", "?" if before is None else before[0])
-    change = view.change(view.value(1), message, shown(before), str(limit))
-    return {1: Grown((), lambda writer, _: writer.scalar(limit), limit - 1, changes=(change,))}, {}
-
-
-def span_range(spans: Spans, node: ir.Node, _: int) -> Size | None:
-    limit = node.inputs[1]
-    elements = None if limit is None else spans.state.live(limit)
-    if elements is None or elements.size != 1 or elements.reshape(-1)[0] is None:
-        return None
-    last: Size = elements.reshape(-1)[0]
-    return last - 1
-
-
-def work_range(use: Use) -> int:
-    start, limit, step = (use.given(index).reshape(()).item() for index in range(3))
-    return max(0, int((limit - start) / step) + 1)
-
-
 RECORDS = {
     "Expand": Record(
+        shape=shape_expand,
+        elements=held_expand,
         batch=batch_expand,
         slots=frozenset({1}),
         several=True,
         free=free_expand,
         grows=grow_expand,
         moves=True,
-        carries=True,
         by_place=True,
-        sizes=True,
         beside=True,
         folds=True,
         work=work_expand,
     ),
     "Tile": Record(
+        shape=shape_tile,
+        elements=held_tile,
         batch=batch_tile,
         slots=frozenset({1}),
         free=free_tile,
@@ -335,26 +299,5 @@ RECORDS = {
         by_place=True,
         folds=True,
         work=work_tile,
-    ),
-    "ConstantOfShape": Record(
-        batch=batch_constant_of_shape,
-        slots=frozenset({0}),
-        several=True,
-        free=free_constant_of_shape,
-        grows=grow_constant_of_shape,
-        carries=True,
-        sizes=True,
-        folds=True,
-        work=work_constant_of_shape,
-    ),
-    "Range": Record(
-        batch=batch_range,
-        slots=frozenset({0, 1, 2}),
-        several=True,
-        free=free_range,
-        grows=grow_range,
-        span=span_range,
-        folds=True,
-        work=work_range,
     ),
 }

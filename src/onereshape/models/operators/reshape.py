@@ -6,15 +6,31 @@ from collections.abc import Callable, Iterator, Sequence
 
 import onnx_ir as ir
 
+from onereshape.errors import ReshapeError
+from onereshape.semantics import resolve
 from onereshape.sizes import Size
 from onereshape.models.batch.answers import each_home
 from onereshape.models.rewrite import Rewriter, Entry
 from onereshape.models.batch.marks import Mark, homes, marked, times
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
 from onereshape.models.edit import Edit
+from onereshape.models.facts.elements import Elements, Holding, Unknown
+from onereshape.models.facts.reshaping import shape_reshape
 from onereshape.models.node_view import Refused
 from onereshape.models.operators.reshape_free import free_reshape, grow_reshape
 from onereshape.models.record import Record
+
+
+def held_reshape(holding: Holding) -> Elements:
+    """The same elements with other dims."""
+    target, data = holding.numbers("shape", 1), holding.given(0)
+    if target is None:
+        raise Unknown
+    flag = holding.attribute("allowzero", 0)
+    try:
+        return [data.reshape(resolve(data.shape, target, "onnx-14", allowzero=flag))]
+    except ReshapeError:
+        raise Unknown from None
 
 
 def batch_reshape(view: BatchView) -> Iterator[BatchAnswer]:
@@ -137,6 +153,8 @@ def _grows_there(view: BatchView, live: Sequence[Size | None], home: Mark) -> bo
 
 RECORDS = {
     "Reshape": Record(
+        shape=shape_reshape,
+        elements=held_reshape,
         batch=batch_reshape,
         slots=frozenset({1}),
         several=True,
@@ -144,9 +162,7 @@ RECORDS = {
         grows=grow_reshape,
         moves=True,
         keeps=True,
-        carries=True,
         by_place=True,
-        sizes=True,
         beside=True,
         folds=True,
     )

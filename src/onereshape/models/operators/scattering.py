@@ -9,6 +9,7 @@ from onereshape.models.rewrite import Shift
 from onereshape.models.batch.indices import check_counts, free_homes, offset, step_of
 from onereshape.models.batch.marks import Mark
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.facts.answers import same_first
 from onereshape.models.free.alignment import size_of
 from onereshape.models.free.grown import Growing, Inputs
 from onereshape.models.free.indices import column_of, doubt_of, tuple_length
@@ -111,9 +112,15 @@ def grow_scatter_nd(growing: Growing) -> Inputs:
 
 
 RECORDS = {
-    "Scatter": Record(batch=batch_gather_elements),
-    "ScatterElements": Record(batch=batch_gather_elements, free=free_scatter_elements, folds=True),
+    "Scatter": Record(shape=same_first, batch=batch_gather_elements),
+    "ScatterElements": Record(shape=same_first, batch=batch_gather_elements, free=free_scatter_elements, folds=True),
     "ScatterND": Record(
-        batch=batch_scatter_nd, several=True, free=free_scatter_nd, grows=grow_scatter_nd, indexes=True, folds=True
+        shape=same_first,
+        batch=batch_scatter_nd,
+        several=True,
+        free=free_scatter_nd,
+        grows=grow_scatter_nd,
+        indexes=True,
+        folds=True,
     ),
 }

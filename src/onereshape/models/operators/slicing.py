@@ -1,43 +1,113 @@
-"""Operators that take a part of some axes, or put more around them: Slice and Pad."""
+"""Slice: a part of some axes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product as combinations
-from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import onnx_ir as ir
 
-from onereshape.sizes import Size
+from onereshape.sizes import Formula, Size, cut, is_size, largest, smallest
 from onereshape.models.batch.answers import only_first
 from onereshape.models.rewrite import LAST, Rewriter
-from onereshape.models.batch.folded_operators import Use
 from onereshape.models.batch.marks import Mark
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.facts.asking import Asking, Shapes
+from onereshape.models.facts.elements import Elements, Holding, Unknown
 from onereshape.models.free.alignment import Axis, size_of
-from onereshape.sizes import Formula, cut
 from onereshape.models.free.grown import Grown, Growing, Inputs
 from onereshape.models.free.state import Answer as FreeAnswer, Limit
 from onereshape.models.free.view import View as FreeView
 from onereshape.models.edit import Edit
-from onereshape.models.node_view import Refused, paired
+from onereshape.models.node_view import NodeView, Refused, counted, paired
+from onereshape.models.operators.filling import steps_on
 from onereshape.models.record import Record
 
-_PARTS = ("starts", "ends")
+_BOUNDS = ("starts", "ends", "axes", "steps")
+Read = Callable[[int], Sequence[Size | None] | None]
+"""What an input holds."""
 
 _ALL = 2**31 - 1
 """An end of a slice that no size reaches; exporters write it, or the largest int64, for "to the end"."""
+
+
+def _bounds(view: NodeView, read: Read, name: str, index: int) -> Sequence[Size | None] | None:
+    """One of the vectors of a Slice, which were attributes before opset 10; `read` says what an input holds."""
+    return view.attribute(name) if view.opset < 10 else read(index)
+
+
+def shape_slice(asking: Asking) -> Shapes:
+    """The exact number of elements, also where the dim is shorter than the cut; unknown where the cut is."""
+    dims = list(asking.dims(0))
+    starts, ends, axes, steps = (_bounds(asking, asking.elements, name, index) for index, name in enumerate(_BOUNDS, 1))
+    count = next((len(each) for each in (axes, starts, ends) if each is not None), asking.length(1))
+    if count is None or (axes is None and asking.has(3)) or (axes is not None and None in axes):
+        return [asking.unknown(len(dims))]
+    unread = steps is None and asking.has(4)
+    for place in range(count):
+        axis = counted(place if axes is None else int(axes[place]), len(dims))  # type: ignore[arg-type]
+        start, end = (None if each is None else each[place] for each in (starts, ends))
+        step = None if unread else 1 if steps is None else steps[place]
+        dims[axis] = asking.size(_sliced(dims[axis], start, end, step))
+    return [tuple(dims)]
+
+
+def _sliced(size: Size, start: Size | None, end: Size | None, step: Size | None) -> Size | None:
+    """How many elements a slice takes of a dim; None where that is not known, or engines differ."""
+    if not isinstance(start, int) or not isinstance(step, int) or step == 0:
+        return None
+    if not isinstance(end, int):
+        whole = end is not None and start >= 0 and step == 1 and is_size(end)
+        return largest(0, smallest(end, size) - start) if whole and end is not None else None
+    if step < 0 and end >= _ALL:  # "to the end", which is not the same end for all
+        return None
+    if isinstance(size, int):
+        return len(range(*_taken(size, start, end, step).indices(size)))
+    # What lies beyond the dim on the one side need not be clamped: the difference is below 0 then anyway.
+    if step > 0:
+        begin: Size = start if start >= 0 else _below(size, start, 0)
+        stop: Size = size if end >= _ALL else smallest(end, size) if end >= 0 else _below(size, end, 0)
+        return steps_on(stop - begin, step)
+    if start >= _ALL or start == -1:
+        begin = size - 1
+    else:
+        begin = smallest(start if start >= 0 else _below(size, start, 0), size - 1)
+    stop = end if end >= 0 else _below(size, end, -1)
+    return steps_on(begin - stop, -step)
+
+
+def _below(size: Size, place: int, low: int) -> Size:
+    """A place that is counted from the end, and not before `low`."""
+    return low if place <= -_ALL else largest(low, size + place)
+
+
+def _taken(size: int, start: int, end: int, step: int) -> slice:
+    """A slice as Python has it, but for a start before the first element: going backwards it is the first."""
+    return slice(0 if step < 0 and start < -size else start, end, step)
+
+
+def held_slice(holding: Holding) -> Elements:
+    """The elements of the part."""
+    data = holding.given(0)
+    starts, ends = holding.numbers("starts", 1), holding.numbers("ends", 2)
+    if starts is None or ends is None:
+        raise Unknown
+    axes, steps = holding.numbers("axes", 3), holding.numbers("steps", 4)
+    index: list[Any] = [slice(None)] * data.ndim
+    steps = [1] * len(starts) if steps is None else steps
+    for start, end, axis, step in zip(starts, ends, range(len(starts)) if axes is None else axes, steps, strict=True):
+        if step < 0 and end >= _ALL:  # "to the end", which engines understand differently
+            raise Unknown
+        index[axis] = _taken(data.shape[axis], start, end, step)
+    return [data[tuple(index)]]
 
 
 def batch_slice(view: BatchView) -> Iterator[BatchAnswer]:
     """A part of some axes; of N's own axis, only the whole."""
     mark, dims = only_first(view), view.dims(0)
     rank = len(dims)
-    old = view.opset < 10
-    starts, ends = (
-        list(view.attribute(name, ())) if old else view.original(index) for index, name in enumerate(_PARTS, 1)
-    )
+    starts, ends = (_bounds(view, view.original, name, index) for index, name in enumerate(_BOUNDS[:2], 1))
     axes = view.axes(3, rank) if view.opset < 10 or view.has(3) else None
     if axes is None:
         axes = list(range(rank if starts is None else len(starts)))
@@ -107,7 +177,7 @@ class _Cut(NamedTuple):
 def free_slice(view: FreeView) -> Iterator[FreeAnswer]:
     """A part of some axes; a bound that was the old size is the free one."""
     dims = view.dims(0)
-    starts, ends = _bounds(view, "starts", 1), _bounds(view, "ends", 2)
+    starts, ends = (_bounds(view, view.live, name, index) for index, name in enumerate(_BOUNDS[:2], 1))
     axes = view.axes(3, len(dims)) if view.has(3) or "axes" in view.node.attributes else None
     if starts is None or ends is None:
         cut_axes = range(len(dims)) if axes is None else axes
@@ -122,10 +192,6 @@ def free_slice(view: FreeView) -> Iterator[FreeAnswer]:
             found[axis] = way.size
         edits = _new_bounds(view, chosen, starts, ends)
         yield FreeAnswer((tuple(found),), edits, alone=all(len(way) == 1 for way in ways))
-
-
-def _bounds(view: FreeView, name: str, index: int) -> list[Size | None] | None:
-    return list(view.attribute(name, ())) if view.opset < 10 else view.live(index)
 
 
 def _new_bounds(
@@ -268,64 +334,18 @@ def limit_slice(growing: Growing, _: Mapping[int, Grown]) -> tuple[Limit, ...]:
     return tuple(found)
 
 
-def batch_pad(view: BatchView) -> Iterator[BatchAnswer]:
-    """More entries around some axes; around N, none."""
-    mark, rank = only_first(view), view.rank(0)
-    name = "pads" if view.opset > 1 else "paddings"
-    pads = list(view.attribute(name, ())) if view.opset < 11 else view.integers(1)
-    if pads is None:
-        raise Refused("its pads are computed at run time")
-    axes = (view.axes(3, rank) or []) if view.has(3) else list(range(rank))
-    if len(pads) != 2 * len(axes):
-        raise Refused(f"it has {len(pads)} pads for {len(axes)} axes")
-    if mark.axis in axes:
-        place = axes.index(mark.axis)
-        if pads[place] or pads[place + len(axes)]:
-            raise Refused(f"it pads axis {mark.axis}, which is {mark.size(view.batch)}", mixes=True)
-    yield BatchAnswer((mark,), () if view.opset < 11 else view.corrected(1, "pads", {}))
-
-
-def free_pad(view: FreeView) -> Iterator[FreeAnswer]:
-    """More at both ends of an axis."""
-    dims = view.dims(0)
-    pads = view.live(1) if view.opset >= 11 else list(view.attribute("pads" if view.opset > 1 else "paddings", ()))
-    axes = view.axes(3, len(dims)) if view.has(3) else list(range(len(dims)))
-    if pads is not None and len(pads) != 2 * len(axes or ()):
-        raise Refused(f"it has {len(pads)} pads for {len(axes or ())} axes")
-    found: list[Axis | None] = list(dims)
-    for place, axis in enumerate(axes or ()):
-        own = dims[axis]
-        around = None if pads is None else (pads[place], pads[place + len(axes or ())])
-        if own is None or around is None or around[0] is None or around[1] is None:
-            found[axis] = None
-        elif around != (0, 0):
-            found[axis] = (size_of(own) + around[0] + around[1],)
-    yield FreeAnswer((tuple(found),))
-
-
-def work_pad(use: Use) -> int:
-    shape, by = use.given(0).shape, use.list("pads", 1) or []
-    given = use.optional(3)
-    axes = range(len(shape)) if given is None else [int(axis) for axis in given]
-    grown = list(shape)
-    for place, axis in enumerate(axes):
-        grown[axis] += max(0, int(by[place])) + max(0, int(by[place + len(axes)]))
-    return int(prod(grown))
-
-
 RECORDS = {
     "Slice": Record(
+        shape=shape_slice,
+        elements=held_slice,
         batch=batch_slice,
         slots=frozenset({1, 2, 4}),
         free=free_slice,
         grows=grow_slice,
         limits=limit_slice,
         moves=True,
-        carries=True,
         by_place=True,
-        sizes=True,
         beside=True,
         folds=True,
     ),
-    "Pad": Record(batch=batch_pad, slots=frozenset({1}), free=free_pad, folds=True, work=work_pad),
 }

@@ -2,27 +2,123 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
 
 import onnx_ir as ir
 
-from onereshape.sizes import Size
+from onereshape.sizes import Size, ceiling, cut, smallest
 from onereshape.models.batch.answers import common_mark, images, node_words, only_first
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.marks import Mark, marked
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.facts.asking import Asking, Dims as Sizes, Shapes
 from onereshape.models.free.alignment import Axis, size_of
-from onereshape.sizes import cut
-from onereshape.models.free.meeting import ONE, summed
-from onereshape.models.free.state import Answer as FreeAnswer, Dims
+from onereshape.models.free.by_shape import by_shape
+from onereshape.models.free.meeting import summed
+from onereshape.models.free.state import Answer as FreeAnswer
 from onereshape.models.free.view import View as FreeView
 from onereshape.models.edit import Edit
-from onereshape.models.node_view import Refused
+from onereshape.models.node_view import NodeView, Refused
 from onereshape.models.record import Record
 
 _WIDE = 4
 """A window from which on it is likely to mean all there is; smaller ones are common."""
+
+
+class _Window(NamedTuple):
+    """How a window moves along one axis of space."""
+
+    reach: int
+    """From its first entry to its last one."""
+    stride: int
+    begin: int
+    """Padding before the data."""
+    end: int
+    """Padding after them."""
+    same: bool
+    """Whether there is as much padding as it takes to have a place for every stride."""
+    dilated: bool
+
+    def places(self, size: Size) -> Size:
+        """How many places it has."""
+        if self.same:
+            return ceiling(size, self.stride)
+        return cut(size + (self.begin + self.end - self.reach), self.stride) + 1
+
+    def spread(self, size: Size, extra: int) -> Size:
+        """How many places it is moved from: what a ConvTranspose makes of its data."""
+        if self.same:
+            return size * self.stride
+        return size * self.stride + (extra + self.reach - self.stride - self.begin - self.end)
+
+
+def _windows(view: NodeView, kernel: Sequence[int]) -> list[_Window]:
+    """The windows along each axis of space."""
+    rank = len(kernel)
+    strides = _each(view, "strides", rank, 1)
+    dilations = _each(view, "dilations", rank, 1)
+    pads = _each(view, "pads", 2 * rank, 0)
+    if min((*strides, *dilations), default=1) < 1:
+        raise Refused("its windows stand still")
+    mode = str(view.attribute("auto_pad", "NOTSET") or "NOTSET")
+    around = pads if mode == "NOTSET" else [0] * 2 * rank
+    same = mode.startswith("SAME")
+    return [
+        _Window(wide * (size - 1) + 1, stride, begin, end, same, wide > 1)
+        for size, stride, wide, begin, end in zip(kernel, strides, dilations, around[:rank], around[rank:], strict=True)
+    ]
+
+
+def _each(view: NodeView, name: str, count: int, otherwise: int) -> list[int]:
+    """A list with an entry for each axis; engines refuse others, and onnx's checker does not see all of them."""
+    return _as_many(view.attribute(name) or [otherwise] * count, count)
+
+
+def _as_many(given: Sequence[int], count: int) -> list[int]:
+    if len(given) != count:
+        raise Refused(f"a list of {count} sizes is needed, and it has one of {len(given)}")
+    return list(given)
+
+
+def _kernel(asking: Asking, weights: Sizes, rank: int) -> Sequence[Size]:
+    """The sizes of the window along each axis of space."""
+    given = asking.attribute("kernel_shape")
+    if given:
+        return _as_many(given, rank)
+    if len(weights) != rank + 2:
+        raise Refused("its weights have not the rank of its data")
+    return weights[2:]
+
+
+def _numbers(kernel: Sequence[Size]) -> list[int]:
+    """The sizes of a window; along an axis where that is no number the places are not asked for."""
+    return [size if isinstance(size, int) else 1 for size in kernel]
+
+
+def _sure(size: Size) -> Size:
+    """A size of which engines make sure that it is none below 0."""
+    if isinstance(size, int) and size < 0:
+        raise Refused("its window is larger than the data")
+    return size
+
+
+def shape_convolution(data: int, weights: int) -> Callable[[Asking], Shapes]:
+    """A window of weights moves over space; these inputs are data and weights."""
+
+    def rule(asking: Asking) -> Shapes:
+        dims, given = asking.dims(data), asking.dims(weights)
+        rank = len(dims) - 2
+        if rank < 1:
+            raise Refused("its data have no space")
+        kernel = _kernel(asking, given, rank)
+        found: list[Size] = []
+        for size, own, window in zip(dims[2:], kernel, _windows(asking, _numbers(kernel)), strict=True):
+            found.append(_sure(window.places(size)) if isinstance(own, int) else asking.new())
+        return [(dims[0], given[0], *found)]
+
+    return rule
 
 
 def batch_convolution(view: BatchView) -> Iterator[BatchAnswer]:
@@ -88,8 +184,15 @@ def free_convolution(view: FreeView) -> Iterator[FreeAnswer]:
         raise Refused(f"its weights {view.value(1).name} depend on a free size")
     channels = size_of(weights[1]) * view.attribute("group", 1)
     summed(view, (0, dims[1]), (1, (channels,)))
-    kernel = [_number(size_of(axis)) for axis in weights[2:]]
-    yield FreeAnswer(((dims[0], (size_of(weights[0]),), *_windows(view, dims[2:], kernel)),))
+    kernel = _as_many([_number(size_of(axis)) for axis in weights[2:]], len(dims) - 2)
+    space = (_moved(own, window.places) for own, window in zip(dims[2:], _windows(view, kernel), strict=True))
+    yield FreeAnswer(((dims[0], (size_of(weights[0]),), *space),))
+
+
+def _moved(own: Axis | None, places: Callable[[Size], Size | None]) -> Axis | None:
+    """The dim of the places of a window; where there are as many as before, it is the same."""
+    found = None if own is None else places(size_of(own))
+    return None if own is None or found is None else own if found == size_of(own) else (found,)
 
 
 def _number(size: Size) -> int:
@@ -98,63 +201,35 @@ def _number(size: Size) -> int:
     return size
 
 
-def _each(given: Sequence[Any], count: int) -> Sequence[Any]:
-    """A list with an entry for each axis; engines refuse others, and onnx's checker does not see all of them."""
-    if len(given) != count:
-        raise Refused(f"a list of {count} sizes is needed, and it has one of {len(given)}")
-    return given
-
-
-def _windows(view: FreeView, space: Dims, kernel: Sequence[int]) -> list[Axis | None]:
-    """How many places a window has along each axis."""
-    count = len(space)
-    kernel = _each(kernel, count)
-    strides = _each(view.attribute("strides", ()) or [1] * count, count)
-    wide = _each(view.attribute("dilations", ()) or [1] * count, count)
-    pads = _each(view.attribute("pads", ()) or [0] * 2 * count, 2 * count)
-    mode = str(view.attribute("auto_pad", "NOTSET") or "NOTSET")
-    found: list[Axis | None] = []
-    for axis, own in enumerate(space):
-        if own is None:
-            found.append(None)
-            continue
-        size, stride = size_of(own), strides[axis]
-        reach = wide[axis] * (kernel[axis] - 1) + 1
-        around = pads[axis] + pads[axis + count] if mode == "NOTSET" else 0
-        if mode.startswith("SAME"):
-            places: Size | None = cut(size + (stride - 1), stride)
-        elif view.attribute("ceil_mode", 0):
-            # The last window must begin inside; with these numbers it always does.
-            inside = stride + pads[axis + count] <= reach or mode != "NOTSET"
-            places = cut(size + (around - reach + stride - 1), stride) + 1 if inside else None
-        else:
-            places = cut(size + (around - reach), stride) + 1
-        found.append(own if places == size else None if places is None else (places,))
-    return found
+def shape_transposed(asking: Asking) -> Shapes:
+    """ConvTranspose: space grows by the strides."""
+    dims, weights = asking.dims(0), asking.dims(1)
+    rank = len(dims) - 2
+    if rank < 1 or len(weights) != len(dims):
+        raise Refused("its weights have not the rank of its data")
+    channels = weights[1] * asking.attribute("group", 1)
+    if asking.attribute("output_shape"):
+        return [(dims[0], channels, *_each(asking, "output_shape", rank, 0))]
+    kernel, extra = _kernel(asking, weights, rank), _each(asking, "output_padding", rank, 0)
+    found: list[Size] = []
+    for axis, window in enumerate(_windows(asking, _numbers(kernel))):
+        known = window.same or isinstance(kernel[axis], int)
+        found.append(_sure(window.spread(dims[axis + 2], extra[axis])) if known else asking.new())
+    return [(dims[0], channels, *found)]
 
 
 def free_transposed(view: FreeView) -> Iterator[FreeAnswer]:
     """ConvTranspose: space grows by the strides."""
     dims, weights = view.dims(0), view.known(1)
     summed(view, (0, dims[1]), (1, weights[0]))
-    count = len(dims) - 2
-    _each(weights, len(dims))
-    strides = _each(view.attribute("strides", ()) or [1] * count, count)
-    wide = _each(view.attribute("dilations", ()) or [1] * count, count)
-    pads = _each(view.attribute("pads", ()) or [0] * 2 * count, 2 * count)
-    extra = _each(view.attribute("output_padding", ()) or [0] * count, count)
-    same = str(view.attribute("auto_pad", "NOTSET") or "NOTSET").startswith("SAME")
+    kernel = _as_many([_number(size_of(axis)) for axis in weights[2:]], len(dims) - 2)
+    extra = _each(view, "output_padding", len(kernel), 0)
     found: list[Axis | None] = []
-    for axis, own in enumerate(dims[2:]):
-        if own is None:
-            found.append(None)
-            continue
-        if view.attribute("output_shape") and view.move(size_of(own)):
+    for axis, window in enumerate(_windows(view, kernel)):
+        own = dims[axis + 2]
+        if own is not None and view.attribute("output_shape") and view.move(size_of(own)):
             raise Refused(f"its output_shape fixes the size of axis {axis + 2}, which is {size_of(own)}")
-        reach = wide[axis] * (_number(size_of(weights[axis + 2])) - 1) + 1
-        around = pads[axis] + pads[axis + count]
-        grown = size_of(own) * strides[axis]
-        found.append((grown,) if same else (grown + (extra[axis] + reach - strides[axis] - around),))
+        found.append(None if own is None else (window.spread(size_of(own), extra[axis]),))
     channels = size_of(weights[1]) * view.attribute("group", 1)
     yield FreeAnswer(((dims[0], (channels,), *found),))
 
@@ -168,6 +243,29 @@ def batch_deformable(view: BatchView) -> Iterator[BatchAnswer]:
     yield BatchAnswer((home,), tuple(edits))
 
 
+def shape_pool(asking: Asking) -> Shapes:
+    """A window that begins beyond the data, in the padding at the end, is none."""
+    dims = asking.dims(0)
+    kernel = asking.attribute("kernel_shape")
+    if kernel is None or len(kernel) != len(dims) - 2:
+        raise Refused("its kernel has not the rank of its data")
+    found: list[Size] = []
+    for size, window in zip(dims[2:], _windows(asking, kernel), strict=True):
+        if window.same:  # with dilations onnxruntime pads by less than the specification
+            found.append(asking.new() if window.dilated else window.places(size))
+        elif asking.attribute("ceil_mode", 0):
+            inside = ceiling(size + window.begin, window.stride)
+            found.append(_sure(smallest(_rounded_up(window, size), inside)))
+        else:
+            found.append(_sure(window.places(size)))
+    return [(*dims[:2], *found)] * asking.count
+
+
+def _rounded_up(window: _Window, size: Size) -> Size:
+    """How many places a window has where the last one may go beyond the data (ceil_mode)."""
+    return ceiling(size + (window.begin + window.end - window.reach), window.stride) + 1
+
+
 def batch_max_pool(view: BatchView) -> Iterator[BatchAnswer]:
     """The largest of each window; the indices count through the whole batch, so they must not be used."""
     if any(value.uses() or value.is_graph_output() for value in view.node.outputs[1:]):
@@ -178,13 +276,22 @@ def batch_max_pool(view: BatchView) -> Iterator[BatchAnswer]:
 def free_pool(view: FreeView) -> Iterator[FreeAnswer]:
     """A window moves over space, each channel by itself."""
     dims = view.dims(0)
-    kernel = _each(view.attribute("kernel_shape", ()), len(dims) - 2)
+    kernel = _as_many(view.attribute("kernel_shape", ()), len(dims) - 2)
     if view.node.op_type == "AveragePool":
         for axis, own in enumerate(dims[2:]):
             if own is not None and view.output()[axis + 2] == 1:
                 _not_all(view, size_of(own), kernel[axis])
-    space = _windows(view, dims[2:], kernel)
+    ceil = bool(view.attribute("ceil_mode", 0))
+    pairs = zip(dims[2:], _windows(view, kernel), strict=True)
+    space = [_moved(own, partial(_free_places, window, ceil=ceil)) for own, window in pairs]
     yield FreeAnswer(((*dims[:2], *space),) * len(view.node.outputs))
+
+
+def _free_places(window: _Window, size: Size, *, ceil: bool) -> Size | None:
+    """How many places a pool's window has; None where the last one might begin beyond the data."""
+    if window.same or not ceil:
+        return window.places(size)
+    return _rounded_up(window, size) if window.stride + window.end <= window.reach else None
 
 
 def _not_all(view: FreeView, size: Size, window: int) -> None:
@@ -195,25 +302,32 @@ def _not_all(view: FreeView, size: Size, window: int) -> None:
         raise Refused(f"{why}: whether it is to cover all of another size too is not known")
 
 
-def free_whole_space(view: FreeView) -> Iterator[FreeAnswer]:
+def shape_whole_space(asking: Asking) -> Shapes:
     """Global pooling: space becomes one place."""
-    dims = view.dims(0)
-    yield FreeAnswer(((*dims[:2], *[ONE] * (len(dims) - 2)),))
+    dims = asking.dims(0)
+    return [(*dims[:2], *[1] * (len(dims) - 2))]
 
 
-_CONVOLUTION = Record(batch=batch_convolution, several=True)
-_POOL = Record(batch=images(0, 1), free=free_pool)
+def shape_unpool(asking: Asking) -> Shapes:
+    """MaxUnpool: the sizes that an input gives."""
+    dims = asking.dims(0)
+    given = asking.elements(2)
+    if asking.has(2):
+        return [asking.unknown(len(dims)) if given is None else tuple(map(asking.size, given))]
+    return [(*dims[:2], *asking.unknown(len(dims) - 2))]
+
+
+_CONVOLUTION = Record(shape=shape_convolution(0, 1), batch=batch_convolution, several=True, free=free_convolution)
+_POOL = Record(shape=shape_pool, batch=images(0, 1), free=free_pool)
+_WHOLE = Record(shape=shape_whole_space, batch=images(0, 1), free=by_shape)
 
 RECORDS = {
-    "Conv": _CONVOLUTION._replace(free=free_convolution),
-    "ConvInteger": _CONVOLUTION._replace(free=free_convolution),
-    "ConvTranspose": _CONVOLUTION._replace(free=free_transposed),
-    "QLinearConv": _CONVOLUTION,
-    "DeformConv": Record(batch=batch_deformable),
-    "AveragePool": _POOL,
-    "LpPool": _POOL,
+    **dict.fromkeys(("Conv", "ConvInteger"), _CONVOLUTION),
+    "ConvTranspose": _CONVOLUTION._replace(shape=shape_transposed, free=free_transposed),
+    "QLinearConv": _CONVOLUTION._replace(shape=shape_convolution(0, 3), free=None),
+    "DeformConv": Record(shape=shape_convolution(0, 1), batch=batch_deformable),
+    **dict.fromkeys(("AveragePool", "LpPool"), _POOL),
     "MaxPool": _POOL._replace(batch=batch_max_pool),
-    **dict.fromkeys(
-        ("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"), Record(batch=images(0, 1), free=free_whole_space)
-    ),
+    **dict.fromkeys(("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"), _WHOLE),
+    "MaxUnpool": Record(shape=shape_unpool),
 }

@@ -1,58 +1,29 @@
-"""Shapes and elements of operators that treat every element, or every line along some axes, by itself."""
+"""Arithmetic, comparisons and choices, element by element: what they make of numbers and of sizes is followed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from operator import add, eq, ge, gt, le, lt, mul, sub
 from typing import Any
 
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.facts.asking import Asking, Dims
 from onereshape.models.facts.elements import (
     FLOATS,
     INTEGERS,
-    Array,
     Element,
+    Elements,
     Holding,
     Unknown,
     array_of,
-    elementwise as each_element,
+    elementwise,
     few,
     is_number,
 )
-from onereshape.models.record import Record
-from onereshape.sizes import Formula, bounds, cut, exact, largest, smallest
-
-Shapes = Sequence[Dims | None]
-Elements = list[Array | None]
-
-
-def broadcast(asking: Asking) -> Shapes:
-    """All inputs meet at the same axis, counted from the right."""
-    return [asking.broadcast(*(asking.dims(index) for index in range(len(asking.node.inputs)) if asking.has(index)))]
-
-
-def same(asking: Asking) -> Shapes:
-    """Every output has the dims of input 0."""
-    return [asking.dims(0)] * asking.count
-
-
-def same_first(asking: Asking) -> Shapes:
-    """The first output has the dims of input 0."""
-    return [asking.dims(0)]
-
-
-def one_hot(asking: Asking) -> Shapes:
-    """A new axis for the classes."""
-    dims, depth = asking.dims(0), asking.elements(1)
-    axis = asking.axis(len(dims) + 1, -1)
-    size = depth[0] if depth is not None and len(depth) == 1 else None
-    return [(*dims[:axis], asking.size(size), *dims[axis:])]
-
-
-# Elements
+from onereshape.models.free.spans import Spans, combined, span_within
+from onereshape.models.operators.pointwise import UNARY, BROADCAST, span_truth
+from onereshape.sizes import Formula, Size, bounds, cut, exact, largest, smallest
 
 
 def _each(function: Callable[..., Element], count: int) -> Callable[[Holding], Elements]:
@@ -62,7 +33,7 @@ def _each(function: Callable[..., Element], count: int) -> Callable[[Holding], E
         arrays = holding.all()
         if len(arrays) != count or (count == 2 and holding.node.attributes.keys() & _OLD_BROADCAST):
             raise Unknown
-        return [each_element(function, arrays)]
+        return [elementwise(function, arrays)]
 
     return rule
 
@@ -80,7 +51,7 @@ def _arithmetic(function: Callable[[Any, Any], Any]) -> Callable[[Holding], Elem
     return _each(lambda one, other: None if _mixed(one, other) else function(one, other), 2)
 
 
-def _divided(holding: Holding) -> Elements:
+def held_div(holding: Holding) -> Elements:
     return _each(lambda one, other: _quotient(holding, one, other), 2)(holding)
 
 
@@ -96,7 +67,7 @@ def _quotient(holding: Holding, one: Any, other: Any) -> Any:
     return cut(one, other) if sizes else exact(one, other)  # a size of 0 below is an error at run time
 
 
-def _remainder(holding: Holding) -> Elements:
+def held_mod(holding: Holding) -> Elements:
     truncates = holding.attribute("fmod", 0)
 
     def rest(one: Any, other: Any) -> Any:
@@ -162,13 +133,19 @@ def _extreme(choose: Callable[[Any, Any], Any]) -> Callable[[Holding], Elements]
     def rule(holding: Holding) -> Elements:
         first, *others = holding.all()
         for other in others:
-            first = each_element(two, [first, other])
+            first = elementwise(two, [first, other])
         return [first]
 
     return rule
 
 
-def _where(holding: Holding) -> Elements:
+def span_min(spans: Spans, node: ir.Node, depth: int) -> Size | None:
+    """Of a Min: any operand that is known bounds it."""
+    known = [bound for value in node.inputs if isinstance(bound := span_within(spans, value, depth + 1), int)]
+    return min(known, default=None)
+
+
+def held_where(holding: Holding) -> Elements:
     condition, first, second = holding.all()
     shape = np.broadcast_shapes(condition.shape, first.shape, second.shape)
     few(*shape)
@@ -182,15 +159,15 @@ def _chosen(condition: Any, one: Any, other: Any) -> Any:
     return one if condition else other
 
 
-def _cast(holding: Holding) -> Elements:
+def held_cast(holding: Holding) -> Elements:
     """Numbers and truth values into one another, where they fit; only numbers into floating-point ones."""
     kind = ir.DataType(holding.attribute("to"))
     if kind == ir.DataType.BOOL:
-        return [each_element(lambda each: bool(each) if is_number(each) else None, [holding.given(0)])]
+        return [elementwise(lambda each: bool(each) if is_number(each) else None, [holding.given(0)])]
     if kind.name in FLOATS:
         if any(isinstance(each, Formula) for each in holding.given(0).flat):
             raise Unknown  # what is lost here depends on sizes, unlike what was not known before
-        return [each_element(lambda each: kind.numpy().type(each) if is_number(each) else None, [holding.given(0)])]
+        return [elementwise(lambda each: kind.numpy().type(each) if is_number(each) else None, [holding.given(0)])]
     if kind.name not in INTEGERS:
         raise Unknown
     low, high = (int(limit) for limit in (np.iinfo(kind.numpy()).min, np.iinfo(kind.numpy()).max))
@@ -200,52 +177,37 @@ def _cast(holding: Holding) -> Elements:
             return None
         return (int(each) if low <= int(each) <= high else None) if is_number(each) else each
 
-    return [each_element(one, [holding.given(0)])]
+    return [elementwise(one, [holding.given(0)])]
 
 
 def _rounded(function: Callable[[Any], Any]) -> Callable[[Holding], Elements]:
     return _each(lambda each: function(each) if isinstance(each, np.floating) else None, 1)
 
 
-def _logical(function: Callable[..., Any], count: int) -> Callable[[Holding], Elements]:
-    return _each(function, count)
+_TRUTH = BROADCAST._replace(span=span_truth)
 
-
-ELEMENTS: dict[str, Callable[[Holding], Elements]] = {
-    "Add": _arithmetic(add),
-    "Sub": _arithmetic(sub),
-    "Mul": _arithmetic(mul),
-    "Div": _divided,
-    "Mod": _remainder,
-    "Pow": _each(_power, 2),
-    "Max": _extreme(largest),
-    "Min": _extreme(smallest),
-    "Sqrt": _rounded(np.sqrt),
-    "Ceil": _rounded(np.ceil),
-    "Floor": _rounded(np.floor),
-    "Neg": _each(lambda each: -each, 1),
-    "Equal": _compared(eq),
-    "Less": _compared(lt),
-    "LessOrEqual": _compared(le),
-    "Greater": _compared(gt),
-    "GreaterOrEqual": _compared(ge),
-    "Not": _each(lambda each: not each, 1),
-    "And": _each(lambda one, other: one and other, 2),
-    "Or": _each(lambda one, other: one or other, 2),
-    "Where": _where,
-    "Cast": _cast,
-    "Identity": lambda holding: [holding.given(0)],
-}
-
-ELEMENTWISE = (
-    "Abs Acos Acosh Add And Asin Asinh Atan Atanh BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast Ceil "
-    "Celu Cos Cosh Div Elu Equal Erf Exp Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish Identity "
-    "IsInf IsNaN LeakyRelu Less LessOrEqual Log Max Mean Min Mish Mod Mul Neg Not Or PRelu Pow Reciprocal Relu "
-    "Round Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Sub Sum Swish Tan Tanh ThresholdedRelu Where "
-    "Xor"
-).split()
 RECORDS = {
-    **{op: Record(broadcast, ELEMENTS.get(op)) for op in ELEMENTWISE},
-    **dict.fromkeys("Clip CastLike Dropout RandomNormalLike RandomUniformLike Bernoulli EyeLike".split(), Record(same)),
-    "OneHot": Record(one_hot),
+    "Add": BROADCAST._replace(elements=_arithmetic(add), span=combined, sums=True),
+    "Sub": BROADCAST._replace(elements=_arithmetic(sub), sums=True),
+    "Mul": BROADCAST._replace(elements=_arithmetic(mul), span=combined),
+    "Div": BROADCAST._replace(elements=held_div),
+    "Mod": BROADCAST._replace(elements=held_mod),
+    "Pow": BROADCAST._replace(elements=_each(_power, 2)),
+    "Neg": UNARY._replace(elements=_each(lambda each: -each, 1), sums=True),
+    "Sqrt": UNARY._replace(elements=_rounded(np.sqrt)),
+    "Ceil": UNARY._replace(elements=_rounded(np.ceil)),
+    "Floor": UNARY._replace(elements=_rounded(np.floor)),
+    "Max": BROADCAST._replace(elements=_extreme(largest), span=combined),
+    "Min": BROADCAST._replace(elements=_extreme(smallest), span=span_min),
+    "Equal": _TRUTH._replace(elements=_compared(eq)),
+    "Less": _TRUTH._replace(elements=_compared(lt)),
+    "LessOrEqual": _TRUTH._replace(elements=_compared(le)),
+    "Greater": _TRUTH._replace(elements=_compared(gt)),
+    "GreaterOrEqual": _TRUTH._replace(elements=_compared(ge)),
+    "Not": UNARY._replace(elements=_each(lambda each: not each, 1), span=span_truth),
+    "And": _TRUTH._replace(elements=_each(lambda one, other: one and other, 2)),
+    "Or": _TRUTH._replace(elements=_each(lambda one, other: one or other, 2)),
+    "Xor": _TRUTH,
+    "Where": BROADCAST._replace(elements=held_where, span=combined),
+    "Cast": UNARY._replace(elements=held_cast, moves=True, keeps=True, beside=True),
 }

@@ -1,4 +1,4 @@
-"""Shapes of If, Loop and Scan: what holds whichever branch is taken, and in every iteration."""
+"""Control flow: If, Loop and Scan.  Of shapes only what holds in either branch, and in every iteration."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ from collections.abc import Sequence
 
 import onnx_ir as ir
 
-from onereshape.models.facts.asking import Asking, Dims
+from onereshape.models.facts.asking import Asking, Dims, Shapes
 from onereshape.models.facts.walk import Scope, inner_graphs
-from onereshape.models.node_view import Refused
+from onereshape.models.node_view import Refused, counted
 from onereshape.models.record import Record
 from onereshape.sizes import Formula, Size
 
-Shapes = Sequence[Dims | None]
 _MOST_ROUNDS = 4
 """How often the body of a Loop is walked until what it carries stays the same; then nothing is known of that."""
 _DEEPEST_LOOP = 3
 """Loops within loops beyond which there is one round only."""
 
 
-def branches(asking: Asking) -> Shapes:
+def shape_if(asking: Asking) -> Shapes:
     """If: the dims that both branches give."""
     scope = asking.scope
     ends = []
@@ -40,7 +39,7 @@ def branches(asking: Asking) -> Shapes:
     return found
 
 
-def loop(asking: Asking) -> Shapes:
+def shape_loop(asking: Asking) -> Shapes:
     """Loop: its body is walked until the shapes that it is given are those of every iteration."""
     scope, node = asking.scope, asking.node
     walk, body = scope.walk, asking.attribute("body")
@@ -143,7 +142,7 @@ def _forget(scope: Scope, graph: ir.Graph) -> None:
             _forget(scope, inner)
 
 
-def scan(asking: Asking) -> Shapes:
+def shape_scan(asking: Asking) -> Shapes:
     """Scan: states as the body leaves them, and what it gives for each step, side by side."""
     if asking.opset < 9:
         raise Refused("before opset 9 it takes its inputs otherwise")
@@ -159,7 +158,7 @@ def scan(asking: Asking) -> Shapes:
         if dims is None:
             continue
         if place >= states:
-            axis = _axis(axes[place - states], len(dims))
+            axis = counted(axes[place - states], len(dims))
             length = dims[axis] if length is None else length
             dims = (*dims[:axis], *dims[axis + 1 :])
         scope.dims[inside] = dims
@@ -172,16 +171,10 @@ def scan(asking: Asking) -> Shapes:
             scope.kinds[output] = kind
         dims = scope.dims_of(end)
         if dims is not None and place >= states:
-            axis = _axis(outputs[place - states], len(dims) + 1)
+            axis = counted(outputs[place - states], len(dims) + 1)
             dims = (*dims[:axis], count, *dims[axis:])
         found.append(dims)
     return found
 
 
-def _axis(axis: int, rank: int) -> int:
-    if not -rank <= axis < rank:
-        raise Refused(f"it names axis {axis} of {rank}")
-    return axis % rank
-
-
-RECORDS = {"If": Record(branches), "Loop": Record(loop), "Scan": Record(scan)}
+RECORDS = {"If": Record(shape=shape_if), "Loop": Record(shape=shape_loop), "Scan": Record(shape=shape_scan)}

@@ -1,0 +1,58 @@
+"""Operators that choose entries by what data hold: how many there are only the run says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onereshape.models.facts.asking import Asking, Shapes
+from onereshape.models.free.by_shape import by_shape
+from onereshape.models.free.state import Answer as FreeAnswer
+from onereshape.models.free.view import View as FreeView
+from onereshape.models.record import Record
+
+
+def free_at_run_time(view: FreeView) -> Iterator[FreeAnswer]:
+    """Outputs whose sizes depend on what is in data."""
+    ranks = [view.output(index) for index in range(len(view.node.outputs))]
+    yield FreeAnswer(tuple(tuple([None] * len(rank)) for rank in ranks))
+
+
+def shape_compress(asking: Asking) -> Shapes:
+    """How many elements are kept is known only at run time, and of a constant only how many at most."""
+    if asking.attribute("axis") is None:
+        return [(asking.new(),)]
+    dims = list(asking.dims(0))
+    dims[asking.axis(len(dims), 0)] = asking.new()
+    return [tuple(dims)]
+
+
+def shape_unique(asking: Asking) -> Shapes:
+    """Along an axis whole slices are compared; else all elements, in one row."""
+    count = asking.new()
+    others: Shapes = [(count,), (asking.new(),), (count,)]
+    if asking.attribute("axis") is None:
+        return [(count,), *others]
+    dims = asking.known(0)
+    if dims is None:
+        return [None, *others]
+    axis = asking.axis(len(dims), 0)
+    return [(*dims[:axis], count, *dims[axis + 1 :]), *others]
+
+
+def shape_non_zero(asking: Asking) -> Shapes:
+    """A row per axis; for a scalar onnxruntime has one row, and the specification none."""
+    dims = asking.known(0)
+    return [(len(dims) if dims else asking.new(), asking.new())]
+
+
+def shape_suppressed(asking: Asking) -> Shapes:
+    """NonMaxSuppression: batch, class and box of each that is left."""
+    return [(asking.new(), 3)]
+
+
+RECORDS = {
+    "Compress": Record(shape=shape_compress, free=free_at_run_time),
+    "Unique": Record(shape=shape_unique, free=free_at_run_time),
+    "NonZero": Record(shape=shape_non_zero, free=by_shape, folds=True),
+    "NonMaxSuppression": Record(shape=shape_suppressed, free=free_at_run_time),
+}

@@ -1,0 +1,78 @@
+"""Operators that onnxruntime adds to ONNX's own, in the domain com.microsoft: of these only the shapes are known."""
+
+from __future__ import annotations
+
+from onereshape.models.facts.answers import broadcast, same_first
+from onereshape.models.facts.asking import Asking, Dims, Shapes
+from onereshape.models.node_view import Refused
+from onereshape.models.operators.contractions import product_of
+from onereshape.models.operators.joining import joined
+from onereshape.models.record import Record
+from onereshape.sizes import cut
+
+
+def shape_quantised_concat(asking: Asking) -> Shapes:
+    """QLinearConcat: every third input from the third on is data."""
+    return [joined([asking.dims(index) for index in range(2, len(asking.node.inputs), 3)], asking, 0)]
+
+
+def shape_quantised_pair(asking: Asking) -> Shapes:
+    """QLinearAdd and QLinearMul: the inputs 0 and 3 meet."""
+    return [asking.broadcast(asking.dims(0), asking.dims(3))]
+
+
+def shape_fused_product(asking: Asking) -> Shapes:
+    """FusedMatMul: a MatMul of matrices that may be turned first."""
+    if asking.attribute("transBatchA", 0) or asking.attribute("transBatchB", 0):
+        raise Refused("it turns the batch")
+    left, right = (_turned(asking, index, name) for index, name in enumerate(("transA", "transB")))
+    return [product_of(asking, left, right)]
+
+
+def _turned(asking: Asking, index: int, name: str) -> Dims:
+    dims = tuple(asking.dims(index))
+    return (*dims[:-2], *dims[:-3:-1]) if asking.attribute(name, 0) and len(dims) > 1 else dims
+
+
+def shape_skipped(asking: Asking) -> Shapes:
+    """SkipLayerNormalization: data, and at the end the sum that was normalised."""
+    dims = asking.dims(0)
+    return [dims, None, None, dims]
+
+
+def shape_attention(asking: Asking) -> Shapes:
+    """Attention of onnxruntime: data times weights for query, key and value at once."""
+    dims, weights = asking.dims(0), asking.dims(1)
+    if len(dims) != 3 or len(weights) != 2:
+        raise Refused("its data have not three dims")
+    sizes = asking.attribute("qkv_hidden_sizes")
+    if sizes:
+        return [(dims[0], dims[1], sizes[2])]
+    return [(dims[0], dims[1], cut(weights[1], 3))]
+
+
+def shape_heads(asking: Asking) -> Shapes:
+    """MultiHeadAttention of onnxruntime: as long as the query, as wide as the value."""
+    query = asking.dims(0)
+    if len(query) != 3 or not asking.has(2):
+        raise Refused("its query is packed")
+    value = asking.dims(2)
+    if len(value) == 3:
+        return [(*query[:2], value[2])]
+    if len(value) == 4:
+        return [(*query[:2], value[1] * value[3])]
+    raise Refused("its value has neither three dims nor four")
+
+
+_RULES = {
+    **dict.fromkeys("FastGelu Gelu QuickGelu QLinearLeakyRelu QLinearSigmoid QLinearSoftmax".split(), same_first),
+    "BiasGelu": broadcast,
+    "FusedMatMul": shape_fused_product,
+    **dict.fromkeys(("QLinearAdd", "QLinearMul"), shape_quantised_pair),
+    "QLinearConcat": shape_quantised_concat,
+    **dict.fromkeys(("SkipLayerNormalization", "SkipSimplifiedLayerNormalization"), shape_skipped),
+    "Attention": shape_attention,
+    "MultiHeadAttention": shape_heads,
+}
+
+RECORDS = {f"com.microsoft::{op}": Record(shape=rule) for op, rule in _RULES.items()}

@@ -1,0 +1,38 @@
+"""Operators that draw random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from onereshape.models.batch.answers import only_first
+from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.facts.answers import same
+from onereshape.models.facts.asking import Asking, Shapes
+from onereshape.models.free.meeting import same_dims
+from onereshape.models.record import Record
+
+
+def shape_random(asking: Asking) -> Shapes:
+    """RandomNormal and RandomUniform: the dims that an attribute gives."""
+    return [tuple(asking.attribute("shape"))]
+
+
+def batch_random_like(view: BatchView) -> Iterator[BatchAnswer]:
+    """Random numbers in the shape of a tensor."""
+    yield BatchAnswer((only_first(view),))
+
+
+def shape_multinomial(asking: Asking) -> Shapes:
+    """Some draws for each row."""
+    dims = asking.dims(0)
+    return [(dims[0], asking.attribute("sample_size", 1))]
+
+
+RECORDS = {
+    **dict.fromkeys(("RandomNormal", "RandomUniform"), Record(shape=shape_random)),
+    **dict.fromkeys(
+        ("RandomNormalLike", "RandomUniformLike"), Record(shape=same, batch=batch_random_like, free=same_dims)
+    ),
+    "Bernoulli": Record(shape=same, free=same_dims),
+    "Multinomial": Record(shape=shape_multinomial),
+}

@@ -1,0 +1,110 @@
+"""Operators that put more around some axes, or cut it off: Pad and CenterCropPad."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from math import prod
+
+from onereshape.models.batch.answers import only_first
+from onereshape.models.batch.folded_operators import Use
+from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.facts.asking import Asking, Shapes
+from onereshape.models.free.alignment import Axis, size_of
+from onereshape.models.free.state import Answer as FreeAnswer
+from onereshape.models.free.view import View as FreeView
+from onereshape.models.node_view import NodeView, Refused, counted
+from onereshape.models.record import Record
+from onereshape.sizes import Size
+
+_Sizes = Sequence[Size | None]
+
+
+def _pads(view: NodeView, read: Callable[[int], _Sizes | None]) -> _Sizes | None:
+    """How much is put at the front of each axis, and then at the end; `read` says what an input holds."""
+    if view.opset >= 11:
+        return read(1)
+    return list(view.attribute("pads" if view.opset > 1 else "paddings", ()))
+
+
+def shape_pad(asking: Asking) -> Shapes:
+    """More at both ends of some axes."""
+    dims = list(asking.dims(0))
+    pads = _pads(asking, asking.elements)
+    axes = list(range(len(dims)))
+    if asking.has(3):
+        given = asking.integers(3)
+        if given is None:
+            return [asking.unknown(len(dims))]
+        axes = [counted(axis, len(dims)) for axis in given]
+    if pads is None:
+        return [tuple(asking.new() if axis in axes else size for axis, size in enumerate(dims))]
+    if len(pads) != 2 * len(axes):
+        raise Refused(f"it has {len(pads)} pads for {len(axes)} axes")
+    for place, axis in enumerate(axes):
+        before, after = pads[place], pads[place + len(axes)]
+        total = None if before is None or after is None else dims[axis] + before + after
+        dims[axis] = asking.new() if total is None else total
+        if isinstance(total, int) and total < 0:
+            raise Refused("it cuts away more than there is")
+    return [tuple(dims)]
+
+
+def batch_pad(view: BatchView) -> Iterator[BatchAnswer]:
+    """More entries around some axes; around N, none."""
+    mark, rank = only_first(view), view.rank(0)
+    pads = _pads(view, view.integers)
+    if pads is None:
+        raise Refused("its pads are computed at run time")
+    axes = (view.axes(3, rank) or []) if view.has(3) else list(range(rank))
+    if len(pads) != 2 * len(axes):
+        raise Refused(f"it has {len(pads)} pads for {len(axes)} axes")
+    if mark.axis in axes:
+        place = axes.index(mark.axis)
+        if pads[place] or pads[place + len(axes)]:
+            raise Refused(f"it pads axis {mark.axis}, which is {mark.size(view.batch)}", mixes=True)
+    yield BatchAnswer((mark,), () if view.opset < 11 else view.corrected(1, "pads", {}))
+
+
+def free_pad(view: FreeView) -> Iterator[FreeAnswer]:
+    """More at both ends of an axis."""
+    dims = view.dims(0)
+    pads = _pads(view, view.live)
+    axes = view.axes(3, len(dims)) if view.has(3) else list(range(len(dims)))
+    if pads is not None and len(pads) != 2 * len(axes or ()):
+        raise Refused(f"it has {len(pads)} pads for {len(axes or ())} axes")
+    found: list[Axis | None] = list(dims)
+    for place, axis in enumerate(axes or ()):
+        own = dims[axis]
+        around = None if pads is None else (pads[place], pads[place + len(axes or ())])
+        if own is None or around is None or around[0] is None or around[1] is None:
+            found[axis] = None
+        elif around != (0, 0):
+            found[axis] = (size_of(own) + around[0] + around[1],)
+    yield FreeAnswer((tuple(found),))
+
+
+def work_pad(use: Use) -> int:
+    shape, by = use.given(0).shape, use.list("pads", 1) or []
+    given = use.optional(3)
+    axes = range(len(shape)) if given is None else [int(axis) for axis in given]
+    grown = list(shape)
+    for place, axis in enumerate(axes):
+        grown[axis] += max(0, int(by[place])) + max(0, int(by[place + len(axes)]))
+    return int(prod(grown))
+
+
+def shape_center_crop_pad(asking: Asking) -> Shapes:
+    """Some axes at the sizes that an input gives."""
+    dims, sizes = list(asking.dims(0)), asking.elements(1)
+    axes = [counted(axis, len(dims)) for axis in asking.attribute("axes", range(len(dims)))]
+    if sizes is not None and len(sizes) != len(axes):
+        raise Refused("it has not a size for each axis")
+    for place, axis in enumerate(axes):
+        dims[axis] = asking.size(None if sizes is None else sizes[place])
+    return [tuple(dims)]
+
+
+RECORDS = {
+    "Pad": Record(shape=shape_pad, batch=batch_pad, slots=frozenset({1}), free=free_pad, folds=True, work=work_pad),
+    "CenterCropPad": Record(shape=shape_center_crop_pad),
+}

@@ -8,6 +8,7 @@ is 0 or more, and nothing else is known of it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from math import gcd, lcm
@@ -42,10 +43,11 @@ class Operation(NamedTuple):
         return sum(part.weight for part in self.parts if isinstance(part, Formula))
 
     def __str__(self) -> str:
-        one, other = (_grouped(part) if self.name in _QUOTIENTS else str(part) for part in self.parts)
-        if self.name == "over":
-            return f"{one}/{other}"
-        return f"floor({one}/{other})" if self.name == "floor" else f"{self.name}({one}, {other})"
+        one, other = self.parts
+        if self.name not in _QUOTIENTS:
+            return f"{self.name}({_listed(one)}, {_listed(other)})"
+        text = f"{_grouped(one)}/{_grouped(other, below=True)}"
+        return text if self.name == "over" else f"floor({text})"
 
 
 Atom = str | Operation
@@ -248,8 +250,16 @@ def over(top: Size, bottom: Size) -> Size:
     """
     if isinstance(bottom, int):
         return _scaled(top, Fraction(1, bottom))
-    whole = exact(top, bottom)
-    return whole if whole is not None else _made("over", top, bottom)
+    if top == bottom:
+        return 1
+    if len(bottom.terms) == 1:
+        ((monomial, coefficient),) = bottom.terms
+        found = [_without(term, (monomial, 1), broken=True) for term in _terms(top)]
+        kept = [term for term in found if term is not None]
+        whole = _scaled(_sum(kept), 1 / Fraction(coefficient))
+        if len(kept) == len(found) and (isinstance(whole, int) or whole.symbols):
+            return whole
+    return _made("over", top, bottom)
 
 
 def largest(one: Size, other: Size) -> Size:
@@ -355,13 +365,15 @@ def _scaled(size: Size, factor: int | Fraction) -> Size:
     return _sum([(monomial, coefficient * factor) for monomial, coefficient in _terms(size)])
 
 
-def _without(term: Term, divisor: Term) -> Term | None:
-    """One term divided by another, if that is possible."""
+def _without(term: Term, divisor: Term, *, broken: bool = False) -> Term | None:
+    """One term divided by another, if that is possible; `broken`: its number may be a fraction."""
     left = list(term[0])
     for atom in divisor[0]:
         if atom not in left:
             return None
         left.remove(atom)
+    if broken:
+        return tuple(left), Fraction(term[1]) / divisor[1]
     return None if term[1] % divisor[1] else (tuple(left), term[1] // divisor[1])
 
 
@@ -423,6 +435,21 @@ def _factor(atom: Atom) -> str:
     return text if plain else f"({text})"
 
 
-def _grouped(size: Size) -> str:
-    text = str(size)
-    return f"({text})" if isinstance(size, Formula) and (len(size.terms) > 1 or " " in text) else text
+def _listed(size: Size) -> str:
+    """A part of `Max` or `Min`."""
+    name = size.name if isinstance(size, Formula) else None
+    return str(size) if name is None or not _FORMULA.search(name) else f"({name})"
+
+
+def _grouped(size: Size, *, below: bool = False) -> str:
+    """A part of a quotient; a name that looks like a formula has a pair of parentheses more than that formula."""
+    text = _listed(size)
+    if isinstance(size, int):
+        return text
+    (monomial, coefficient), *more = size.terms
+    several = bool(more) or " " in text or (below and (len(monomial) > 1 or coefficient != 1))
+    return f"({text})" if several or (size.name is not None and text.startswith("(")) else text
+
+
+_FORMULA = re.compile(r"[()*/,]| [+-] |^\d+$")
+"""What a name has that may be taken for a formula."""

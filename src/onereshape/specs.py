@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from onereshape.errors import ReshapeError
@@ -83,14 +84,14 @@ _ALLOWZERO = Flag(
     "allowzero",
     copies=False,
     default=False,
-    values={"0": 0, "1": 1},
+    values=MappingProxyType({"0": 0, "1": 1}),
     about="ONNX since 14: with 1 a 0 in the target is a 0, not a copy",
 )
 _SPECIAL_ZERO = Flag(
     "special_zero",
     copies=True,
     default=None,
-    values={"true": True, "false": False},
+    values=MappingProxyType({"true": True, "false": False}),
     about="OpenVINO and oneDNN, required: with true a 0 in the target copies",
 )
 

@@ -1,4 +1,4 @@
-"""shapes_of: every dim and every number that is claimed of a value must be true in every run."""
+"""facts_of: every dim and every number that is claimed of a value must be true in every run."""
 
 from __future__ import annotations
 

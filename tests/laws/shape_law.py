@@ -16,8 +16,8 @@ import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from onereshape.models.facts.facts import Facts as Shapes
-from onereshape.models.shapes import facts_of as shapes_of
+from onereshape.models.facts.facts import Facts
+from onereshape.models.shapes import facts_of
 
 Array = np.ndarray[Any, Any]
 Sizes = Mapping[str, int]
@@ -217,16 +217,16 @@ class Found(NamedTuple):
 
 
 def _found(proto: onnx.ModelProto) -> Found:
-    return by_name(shapes_of(ir.from_proto(proto)))
+    return by_name(facts_of(ir.from_proto(proto)))
 
 
-def by_name(shapes: Shapes) -> Found:
+def by_name(facts: Facts) -> Found:
     """The answers by the names of values."""
     dims, values, types = (
         {str(value.name): said for value, said in table.items()}
-        for table in (dict(shapes.dims), dict(shapes.values), dict(shapes.kinds))
+        for table in (dict(facts.dims), dict(facts.values), dict(facts.kinds))
     )
-    return Found(dims, values, types, shapes.unnamed)
+    return Found(dims, values, types, facts.unnamed)
 
 
 def _runs(case: Case, form: Case, only: Sizes | None) -> Iterator[tuple[Sizes, dict[str, Array]]]:

@@ -286,7 +286,8 @@ def layers() -> Iterator[Case]:
         yield from each("DFT", x("N", 6, 1), axis=1, onesided=onesided, opsets=[17])
         yield from each("DFT", x("N", 6, 1), None, const(1), onesided=onesided, opsets=[20])
         yield from each("DFT", x("N", 6, 1), const(4), axis=1, onesided=onesided, opsets=[17])
-    yield from each("STFT", x("N", 8, 1), const(2), const(np.ones(4), "f"), const(4), onesided=1)
+        yield from each("DFT", x("N", 6, 4, 1), axis=2, onesided=onesided, opsets=[17])
+        yield from each("STFT", x("N", 8, 1), const(2), const(np.ones(4), "f"), const(4), onesided=onesided)
     yield from each(
         "RotaryEmbedding",
         x("N", 2, "S", 4),

@@ -15,6 +15,7 @@ def layout() -> Iterator[Case]:
     yield from each("Reshape", x("N", 6), const([0, 2, -1]))
     yield from each("Reshape", x("N", 6), const([-1, 4]))
     yield from each("Reshape", x("N", 6), const([3, -1]), opsets=[14, 19, 21], allowzero=1)
+    yield from each("Reshape", x("N", 0), const([0, 0]), opsets=[14, 19, 21], allowzero=1)
     yield from each("Reshape", x("N", 6), run([-1, 3], [0, 6], [6, -1]))
     yield from each("Reshape", x("N", 6), run([-1], [2, -1], dims=["K"]))
     for perm in (None, [1, 0, 2], [2, 1, 0], [1, 2, 0]):

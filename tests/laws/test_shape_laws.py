@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import sympy  # type: ignore[import-untyped]
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,11 +25,11 @@ from onereshape.convert import unchanged
 from onereshape.dtypes import stored_as
 from onereshape.formats import temporary
 from onereshape.models.batch import folded_operators
-from onereshape.models.inference import wellformed
-from onereshape.models.inference.reshape_claims import sure_axes
-from onereshape.models.simpler import reading
+from onereshape.models.facts import kinds, reshaping, wellformed
+from onereshape.models.facts.reshape_claims import sure_axes
 from onereshape.models.simpler.agreement import agreement
 from onereshape.shape import Shape
+from onereshape.sizes import symbol
 from onereshape.target import read_numbers
 from onereshape.terms import conform
 from onereshape.terms.records import coordinates
@@ -179,12 +178,14 @@ SHARED: dict[str, Callable[[], Any]] = {
     "formats.temporary._kernel": temporary._kernel,
     "inference._answer": lambda: orx.infer(["N", (1, 8)], [0, -1], "onnx"),
     "models.batch.folded_operators._held": lambda: folded_operators._held("Relu", 18),
-    "models.inference.reshape_claims.sure_axes": lambda: sure_axes(
-        (), (sympy.Integer(1),), (sympy.Integer(1),), copies=True
+    "models.facts.kinds._outputs": lambda: kinds._outputs("Relu", 18, 1),
+    "models.facts.reshape_claims.sure_axes": lambda: sure_axes((), (1,), (1,), copies=True),
+    "models.facts.reshaping._answer": lambda: reshaping._answer(
+        (symbol("N"), 6), (4, -1), _spec(), None, unknown=False
     ),
-    "models.inference.wellformed._schema": lambda: wellformed._schema("Relu", "", 18),
+    "models.facts.reshaping._row": lambda: reshaping._row(18),
+    "models.facts.wellformed._schema": lambda: wellformed._schema("Relu", "", 18),
     "models.simpler.agreement.agreement": lambda: agreement((2, 3), (), ()),
-    "models.simpler.reading._parsed": lambda: reading._parsed("2*N"),
     "terms.conform._sides": lambda: conform._sides(conform.schema("Conv", 22)),
     "terms.conform.defaults": lambda: conform.defaults(conform.schema("RNN", 22)),
     "terms.records.coordinates.coordinates": lambda: coordinates.coordinates(_axis(), "half_pixel"),

@@ -207,7 +207,7 @@ def fitting(array: Array, kind: ir.DataType | None) -> Array:
 def _fits(element: Element, least: int, most: int) -> bool:
     if isinstance(element, int | np.floating):
         return bool(least <= element <= most)
-    return element is None or _small(element)
+    return element is None or (most >= _LARGE - 1 and (least < 0 or is_size(element)) and _small(element))
 
 
 def _small(formula: Formula) -> bool:

@@ -84,7 +84,8 @@ class Facts:
         scope.dims = {values[value]: dims for value, dims in self._scope.dims.items() if value in values}
         scope.kinds = {values[value]: kind for value, kind in self._scope.kinds.items() if value in values}
         scope.elements = {values[value]: held for value, held in self._scope.elements.items() if value in values}
-        return Facts(walk, scope, self._declared, [])
+        places = {**values, **nodes}
+        return Facts(walk, scope, self._declared, [GivenUp(places[at], why) for at, why in self.given_up])
 
     @property
     def dims(self) -> Mapping[ir.Value, tuple[Dim, ...]]:
@@ -128,14 +129,19 @@ class _Texts:
     """Formulas in words that no declared name has: a dim called `N + 1` is not N + 1."""
 
     def __init__(self, declared: Iterable[str]) -> None:
-        self._taken = {parse(as_name(name)) for name in declared if not name.isidentifier()}
+        self._taken = {
+            text: name for name in declared if not name.isidentifier() for text in parse(as_name(name)).symbols
+        }
 
     def dim(self, size: Size | None) -> Dim:
         """A size in the notation of `infer`."""
         if not isinstance(size, Formula):
             return size
         text = str(size)
-        return f"{text} + 0" if self._taken and size.name is None and parse(text) in self._taken else text
+        if not self._taken or size.name is not None:
+            return text
+        read = {self._taken.get(name) for name in parse(text).symbols} - {None}
+        return text if read <= size.symbols else f"{text} + 0"
 
 
 def _pairs(model: ir.Model, copy: ir.Model) -> tuple[dict[ir.Value, ir.Value], dict[ir.Node, ir.Node]]:

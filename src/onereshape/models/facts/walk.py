@@ -141,8 +141,10 @@ class Walk:
         self._fixed = model.ir_version < 4
         """Initializers had to be inputs too, and yet nobody could give them another value."""
         self._merged: dict[ir.Value, Dims | None] = {}
-        self._kinds: dict[ir.Value, ir.DataType] = {}
+        self._kinds: dict[ir.Value, ir.DataType | None] = {}
         self._held: dict[ir.Value, Array | None] = {}
+        self._lost: set[ir.Function] = set()
+        """Functions with a call that is not followed."""
 
     def run(self, dims: Mapping[ir.Value, Dims]) -> Scope:
         """Walks the graph, and the functions that it calls, with these dims of its inputs."""
@@ -152,7 +154,7 @@ class Walk:
         for value, found in self._merged.items():
             if found is not None:
                 scope.dims[value] = found
-        scope.kinds.update(self._kinds)
+        scope.kinds.update((value, kind) for value, kind in self._kinds.items() if kind is not None)
         scope.elements.update(self._held)
         return scope
 
@@ -320,6 +322,7 @@ class Walk:
         """A function of the model, as often and as deep as is sensible."""
         if self.calls >= DEEPEST_CALL or not self.limits.visit():
             self.limits.give_up(node, "the functions of the model call one another too often, or too deep")
+            self._lose(function)
             return
         attributes = {name: each.value for name, each in function.attributes.items() if each.value is not None}
         for name, each in node.attributes.items():
@@ -340,14 +343,25 @@ class Walk:
     def _merge(self, inner: Scope, graph: ir.Graph) -> None:
         """Keeps of the values of a function what all its calls agree on."""
         for value in _values(graph):
-            found, held = inner.dims.get(value), inner.elements.get(value)
+            found, held, kind = inner.dims.get(value), inner.elements.get(value), inner.kinds.get(value)
             if value in self._merged:
                 found = self._agreed(self._merged[value], found)
-                held = _same(self._held.get(value), held)
-            self._merged[value] = found
-            self._held[value] = held
-            if (kind := inner.kinds.get(value)) is not None:
-                self._kinds[value] = kind
+                held = _same(self._held[value], held)
+                kind = kind if kind == self._kinds[value] else None
+            self._merged[value], self._held[value], self._kinds[value] = found, held, kind
+
+    def _lose(self, function: ir.Function) -> None:
+        """Nothing holds in every call of a function, and of those that it calls, where one call is not followed."""
+        pending = [function]
+        while pending:
+            lost = pending.pop()
+            if lost in self._lost:
+                continue
+            self._lost.add(lost)
+            for value in _values(lost.graph):
+                self._merged[value] = self._held[value] = self._kinds[value] = None
+            called = (self.model.functions.get(node.op_identifier()) for node in lost.graph.all_nodes())
+            pending += [each for each in called if each is not None]
 
     def _agreed(self, one: Dims | None, other: Dims | None) -> Dims | None:
         if one is None or other is None or len(one) != len(other):

@@ -88,9 +88,10 @@ def held_mod(holding: Holding) -> Elements:
 def _power(one: Any, other: Any) -> Any:
     """The powers that every engine rounds alike."""
     if isinstance(one, int) and isinstance(other, int):
-        return one**other if 0 <= other < 64 else None
+        found = one**other if 0 <= other < 64 else 2**53
+        return found if abs(found) < 2**53 else None  # engines take powers of floats, which hold no larger integers
     if isinstance(one, np.floating) and other == 0.5:
-        return np.sqrt(one)
+        return None if one == -np.inf else np.sqrt(one)
     return one * one if not isinstance(other, Formula) and other == 2 else None
 
 

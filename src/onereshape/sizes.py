@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import reduce
-from math import gcd, lcm
+from math import gcd, lcm, prod
 from operator import mul
 from typing import NamedTuple
 
@@ -44,10 +44,10 @@ class Operation(NamedTuple):
         return sum(part.weight for part in self.parts if isinstance(part, Formula))
 
     def __str__(self) -> str:
-        one, other = (_grouped(part) if self.name in _QUOTIENTS else str(part) for part in self.parts)
-        if self.name == "over":
-            return f"{one}/{other}"
-        return f"floor({one}/{other})" if self.name == "floor" else f"{self.name}({one}, {other})"
+        if self.name not in _QUOTIENTS:
+            return f"{self.name}({self.parts[0]}, {self.parts[1]})"
+        text = f"{_grouped(self.parts[0])}/{_below(self.parts[1])}"
+        return text if self.name == "over" else f"floor({text})"
 
 
 Atom = str | Operation
@@ -218,19 +218,55 @@ def ceiling(top: Size, bottom: int) -> Size:
     return top if bottom == 1 else cut(top + (bottom - 1), bottom)
 
 
-def exact(top: Size, bottom: Size) -> Size | None:
-    """The quotient where it is exact whatever the symbols are, None where that is not so."""
+def exact(top: Size, bottom: Size, whole: Iterable[Size] = ()) -> Size | None:  # noqa: PLR0911 - one case each
+    """The quotient where it is exact whatever the symbols are, None where that is not so.
+
+    Top and bottom are whole numbers even where they are written as fractions, and so are those of `whole`.
+
+    >>> N = symbol("N")
+    >>> sixth = over(N, 6)
+    >>> print(exact(sixth, 1), exact(4 * sixth, 2), exact(4 * sixth, 4), exact(4 * sixth, 4, [sixth]))
+    N/6 N/3 None N/6
+    """
     if bottom == 0:
         return None
+    if isinstance(top, int) and isinstance(bottom, int):
+        return None if top % bottom else top // bottom
+    if bottom == 1:
+        return top
     if top == bottom:
         return 1
-    if isinstance(bottom, int):
-        if any(coefficient % bottom for _, coefficient in _terms(top)):
-            return None
-        return _sum([(monomial, coefficient // bottom) for monomial, coefficient in _terms(top)])
-    found = [_without(term, bottom.terms[0]) for term in _terms(top)] if len(bottom.terms) == 1 else [None]
+    divisors = _terms(bottom)
+    found = [_without(term, divisors[0]) for term in _terms(top)] if len(divisors) == 1 else [None]
     kept = [term for term in found if term is not None]
-    return _sum(kept) if len(kept) == len(found) else None
+    if len(kept) < len(found):
+        return None
+    if all(coefficient.denominator == 1 for _, coefficient in kept):
+        return _sum(kept)
+    divisible = _divisible((top, bottom, *whole))
+    return _sum(kept) if all(_is_whole(term, divisible) for term in kept) else None
+
+
+def _divisible(sizes: Iterable[Size]) -> dict[Monomial, int]:
+    """What is a multiple of which number, as these sizes are whole: N of 6 if N/6 is."""
+    found: dict[Monomial, int] = {}
+    for size in sizes:
+        parts = [(monomial, coefficient.denominator) for monomial, coefficient in _terms(size) if _is_part(coefficient)]
+        if len(parts) == 1:
+            ((monomial, below),) = parts
+            found[monomial] = lcm(found.get(monomial, 1), below)
+    return found
+
+
+def _is_part(coefficient: int | Fraction) -> bool:
+    return coefficient.denominator != 1
+
+
+def _is_whole(term: Term, divisible: Mapping[Monomial, int]) -> bool:
+    """Whether a term is a whole number, as its monomial or its factors are multiples."""
+    monomial, coefficient = term
+    factors = prod(divisible.get((atom,), 1) for atom in monomial)
+    return not lcm(factors, divisible.get(monomial, 1)) % coefficient.denominator
 
 
 def over(top: Size, bottom: Size) -> Size:
@@ -352,7 +388,7 @@ def _without(term: Term, divisor: Term) -> Term | None:
         if atom not in left:
             return None
         left.remove(atom)
-    return None if term[1] % divisor[1] else (tuple(left), term[1] // divisor[1])
+    return tuple(left), _plain(Fraction(term[1]) / divisor[1])
 
 
 def _terms(size: Size) -> tuple[Term, ...]:
@@ -416,3 +452,13 @@ def _factor(atom: Atom) -> str:
 def _grouped(size: Size) -> str:
     text = str(size)
     return f"({text})" if isinstance(size, Formula) and (len(size.terms) > 1 or " " in text) else text
+
+
+def _below(size: Size) -> str:
+    """A size under a line: a product is in parentheses too."""
+    text = str(size)
+    if isinstance(size, int) or (len(size.terms) == 1 and size.terms[0][1] == 1 and len(size.terms[0][0]) == 1):
+        atom = None if isinstance(size, int) else size.terms[0][0][0]
+        if " " not in text and not (isinstance(atom, Operation) and atom.name == "over"):
+            return text
+    return f"({text})"

@@ -36,6 +36,8 @@ def squeeze(asking: Asking) -> Shapes:
     dims = asking.dims(0)
     given = asking.has(1)
     axes = asking.integers(1) if given else asking.attribute("axes")
+    if axes is not None and not len(axes):  # none to the specification, all dims of 1 to engines
+        return [dims if all(isinstance(size, int) and size != 1 for size in dims) else None]
     if axes is not None:
         gone = {_axis(axis, len(dims)) for axis in axes}
         return [tuple(size for axis, size in enumerate(dims) if axis not in gone)]
@@ -294,6 +296,8 @@ def _flat(holding: Holding) -> Elements:
 
 def _squeezed(holding: Holding) -> Elements:
     axes = holding.numbers("axes", 1)
+    if axes is not None and not axes:
+        raise Unknown
     return [np.squeeze(holding.given(0), None if axes is None else tuple(axes))]
 
 

@@ -67,6 +67,8 @@ def _each(function: Callable[..., Element], count: int) -> Callable[[Holding], E
     return rule
 
 
+_DOUBLE_EXACT = 2**53
+"""Integers that a 64-bit float holds exactly."""
 _OLD_BROADCAST = frozenset({"axis", "broadcast"})
 """Before opset 7 they told which axes are broadcast."""
 
@@ -106,7 +108,7 @@ def _remainder(holding: Holding) -> Elements:
             if not truncates:
                 return one % other
             # Engines take this remainder of floats, which hold no larger integers.
-            return int(np.fmod(one, other)) if max(abs(one), abs(other)) < 2**53 else None
+            return int(np.fmod(one, other)) if max(abs(one), abs(other)) < _DOUBLE_EXACT else None
         if isinstance(one, Formula) and isinstance(other, int) and other > 0 and holding.is_size(one):
             return one - cut(one, other) * other
         return None
@@ -117,7 +119,8 @@ def _remainder(holding: Holding) -> Elements:
 def _power(one: Any, other: Any) -> Any:
     """The powers that every engine rounds alike."""
     if isinstance(one, int) and isinstance(other, int):
-        return one**other if 0 <= other < 64 else None
+        power = one**other if 0 <= other < 64 else _DOUBLE_EXACT
+        return power if abs(power) < _DOUBLE_EXACT else None  # engines calculate it in 64-bit floats
     if isinstance(one, np.floating) and other == 0.5:
         return np.sqrt(one)
     return one * one if not isinstance(other, Formula) and other == 2 else None

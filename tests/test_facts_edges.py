@@ -84,6 +84,44 @@ def test_what_a_loop_carries_holds_as_many_elements_as_it_has() -> None:
     assert claimed(proto, "c") != (4,)
 
 
+TOLD = {
+    "Expand": ("k = Constant <value = float[1] {1.0}> () y = Expand(k, r)", ("H - 1",)),
+    "Tile": ("y = Tile(x, r)", ("H*H - H",)),
+    "ConstantOfShape": ("y = ConstantOfShape(r)", ("H - 1",)),
+    "Split": ("p = Concat <axis = 0> (o, r) a, y = Split(x, p)", ("H - 1",)),
+    "a whole that was split": ("p = Concat <axis = 0> (o, r) a, b = Split(x, p) y = Concat <axis = 0> (a, b)", ("H",)),
+    "TopK": ("y, i = TopK(x, r)", ("H - 1",)),
+    "Reshape": (
+        "c = Slice(x, o, s) d = Tile(x, r) m = Constant <value_ints = [1, -1]> () y = Reshape(d, m)",
+        (1, "H*H - H"),
+    ),
+}
+
+
+@pytest.mark.parametrize("op", TOLD)
+def test_a_size_that_must_not_be_negative_is_known_as_it_is(op: str) -> None:
+    body, dims = TOLD[op]
+    proto = read(f"g (float[H] x) => (float[] y) <int64[1] o = {{1}}> {{ s = Shape(x) r = Sub(s, o) {body} }}")
+
+    assert claimed(proto, "y") == dims
+    for size in (1, 2, 5):
+        assert real(proto, {"x": np.zeros(size, np.float32)}) == tuple(
+            evaluated(dim, {"H": size}) if isinstance(dim, str) else dim for dim in dims
+        )
+
+
+def test_a_word_that_may_be_minus_1_is_no_size() -> None:
+    proto = read(
+        "g (float[N] x) => (float[] y) <int64[1] six = {6}, int64[1] one = {1}>"
+        " { s = Shape(x) r = Sub(s, six) t = Concat <axis = 0> (r, one) y = Reshape(x, t) }"
+    )
+
+    assert real(proto, {"x": np.zeros(5, np.float32)}) == (5, 1)
+    found = claimed(proto, "y")
+    assert found is not None
+    assert found[0] not in {"N - 6", "N"}
+
+
 @pytest.mark.parametrize(
     "size",
     [cut(N, 2 * N), cut(S * N + 1, 3 * S), over(N, S * 2), over(N + 1, N * S), cut(N, over(S, N)), over(N, over(N, S))],

@@ -8,7 +8,7 @@ import onnx_ir as ir
 
 from onereshape.models.facts.elements import Array, is_number
 from onereshape.models.node_view import NodeView, Ranked, Refused
-from onereshape.sizes import Size, bounds, is_size
+from onereshape.sizes import Formula, Size, bounds, is_size
 
 if TYPE_CHECKING:
     from onereshape.models.facts.walk import Scope
@@ -105,6 +105,10 @@ class Asking(NodeView):
                 raise Refused(f"it asks for a size of {size}")
             return size
         return self.scope.new() if size is None or not is_size(size) else size
+
+    def told(self, size: Size | None) -> Size:
+        """A dim that an input tells, of an operator that fails where it is negative: it is so wherever there is one."""
+        return size if isinstance(size, Formula) else self.size(size)
 
     def unknown(self, rank: int) -> Dims:
         """Dims of which only the number is known."""

@@ -110,7 +110,7 @@ def top_k(asking: Asking) -> Shapes:
     dims = asking.dims(0)
     axis = asking.axis(len(dims), -1)
     count = [asking.attribute("k")] if asking.opset < 10 else asking.elements(1)
-    size = asking.size(count[0] if count is not None and len(count) == 1 else None)
+    size = asking.told(count[0] if count is not None and len(count) == 1 else None)
     return [(*dims[:axis], size, *dims[axis + 1 :])] * 2
 
 

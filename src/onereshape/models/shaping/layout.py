@@ -83,7 +83,7 @@ def expand(asking: Asking) -> Shapes:
     if target is None:
         count = asking.length(1)
         return [None if count is None else asking.unknown(max(len(dims), count))]
-    return [asking.broadcast(dims, tuple(asking.size(size) for size in target))]
+    return [asking.broadcast(dims, tuple(map(asking.told, target)))]
 
 
 def tile(asking: Asking) -> Shapes:
@@ -95,7 +95,7 @@ def tile(asking: Asking) -> Shapes:
         return [asking.unknown(len(dims))]
     return [
         tuple(
-            size * asking.size(times) if times is not None else asking.new()
+            size * asking.told(times) if times is not None else asking.new()
             for size, times in zip(dims, repeats, strict=True)
         )
     ]
@@ -137,7 +137,7 @@ def constant_of_shape(asking: Asking) -> Shapes:
     if target is None:
         count = asking.length(0)
         return [None if count is None else asking.unknown(count)]
-    return [tuple(map(asking.size, target))]
+    return [tuple(map(asking.told, target))]
 
 
 def concat(asking: Asking) -> Shapes:
@@ -172,7 +172,7 @@ def split(asking: Asking) -> Shapes:
     found: list[Dims] = []
     for output in range(count):
         size = sizes[output] if sizes is not None and output < len(sizes) else None
-        found.append((*dims[:axis], asking.size(size), *dims[axis + 1 :]))
+        found.append((*dims[:axis], asking.told(size), *dims[axis + 1 :]))
     return found
 
 

@@ -49,7 +49,7 @@ def one_hot(asking: Asking) -> Shapes:
     dims, depth = asking.dims(0), asking.elements(1)
     axis = asking.axis(len(dims) + 1, -1)
     size = depth[0] if depth is not None and len(depth) == 1 else None
-    return [(*dims[:axis], asking.size(size), *dims[axis:])]
+    return [(*dims[:axis], asking.told(size), *dims[axis:])]
 
 
 # Elements

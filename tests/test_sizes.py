@@ -73,8 +73,11 @@ def formula(each: Tree) -> Size:
         found = sizes.exact(one, other)
         return one if found is None else found
     known: dict[str, Callable[[Any, Any], Size]] = {
-        **{"cut": sizes.cut, "over": sizes.over, "ceiling": sizes.ceiling},
-        **{"Max": sizes.largest, "Min": sizes.smallest},
+        "cut": sizes.cut,
+        "over": sizes.over,
+        "ceiling": sizes.ceiling,
+        "Max": sizes.largest,
+        "Min": sizes.smallest,
     }
     return known[op](one, other)
 

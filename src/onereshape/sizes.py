@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from math import gcd, lcm
+from math import gcd, lcm, prod
 from typing import NamedTuple
 
 from onereshape.dims import Product, as_name
@@ -226,19 +226,55 @@ def ceiling(top: Size, bottom: int) -> Size:
     return top if bottom == 1 else cut(top + (bottom - 1), bottom)
 
 
-def exact(top: Size, bottom: Size) -> Size | None:
-    """The quotient where it is exact whatever the symbols are, None where that is not so."""
+def exact(top: Size, bottom: Size, whole: Iterable[Size] = ()) -> Size | None:  # noqa: PLR0911 - one case each
+    """The quotient where it is exact whatever the symbols are, None where that is not so.
+
+    Top and bottom are whole numbers even where they are written as fractions, and so are those of `whole`.
+
+    >>> N = symbol("N")
+    >>> sixth = over(N, 6)
+    >>> print(exact(sixth, 1), exact(4 * sixth, 2), exact(4 * sixth, 4), exact(4 * sixth, 4, [sixth]))
+    N/6 N/3 None N/6
+    """
     if bottom == 0:
         return None
+    if isinstance(top, int) and isinstance(bottom, int):
+        return None if top % bottom else top // bottom
+    if bottom == 1:
+        return top
     if top == bottom:
         return 1
-    if isinstance(bottom, int):
-        if any(coefficient % bottom for _, coefficient in _terms(top)):
-            return None
-        return _sum([(monomial, coefficient // bottom) for monomial, coefficient in _terms(top)])
-    found = [_without(term, bottom.terms[0]) for term in _terms(top)] if len(bottom.terms) == 1 else [None]
+    divisors = _terms(bottom)
+    found = [_without(term, divisors[0]) for term in _terms(top)] if len(divisors) == 1 else [None]
     kept = [term for term in found if term is not None]
-    return _sum(kept) if len(kept) == len(found) else None
+    if len(kept) < len(found):
+        return None
+    if all(coefficient.denominator == 1 for _, coefficient in kept):
+        return _sum(kept)
+    divisible = _divisible((top, bottom, *whole))
+    return _sum(kept) if all(_is_whole(term, divisible) for term in kept) else None
+
+
+def _divisible(sizes: Iterable[Size]) -> dict[Monomial, int]:
+    """What is a multiple of which number, as these sizes are whole: N of 6 if N/6 is."""
+    found: dict[Monomial, int] = {}
+    for size in sizes:
+        parts = [(monomial, coefficient.denominator) for monomial, coefficient in _terms(size) if _is_part(coefficient)]
+        if len(parts) == 1:
+            ((monomial, below),) = parts
+            found[monomial] = lcm(found.get(monomial, 1), below)
+    return found
+
+
+def _is_part(coefficient: int | Fraction) -> bool:
+    return coefficient.denominator != 1
+
+
+def _is_whole(term: Term, divisible: Mapping[Monomial, int]) -> bool:
+    """Whether a term is a whole number, as its monomial or its factors are multiples."""
+    monomial, coefficient = term
+    factors = prod(divisible.get((atom,), 1) for atom in monomial)
+    return not lcm(factors, divisible.get(monomial, 1)) % coefficient.denominator
 
 
 def over(top: Size, bottom: Size) -> Size:
@@ -254,7 +290,7 @@ def over(top: Size, bottom: Size) -> Size:
         return 1
     if len(bottom.terms) == 1:
         ((monomial, coefficient),) = bottom.terms
-        found = [_without(term, (monomial, 1), broken=True) for term in _terms(top)]
+        found = [_without(term, (monomial, 1)) for term in _terms(top)]
         kept = [term for term in found if term is not None]
         whole = _scaled(_sum(kept), 1 / Fraction(coefficient))
         if len(kept) == len(found) and (isinstance(whole, int) or whole.symbols):
@@ -365,16 +401,16 @@ def _scaled(size: Size, factor: int | Fraction) -> Size:
     return _sum([(monomial, coefficient * factor) for monomial, coefficient in _terms(size)])
 
 
-def _without(term: Term, divisor: Term, *, broken: bool = False) -> Term | None:
+def _without(term: Term, divisor: Term) -> Term | None:
     """One term divided by another, if that is possible; `broken`: its number may be a fraction."""
     left = list(term[0])
     for atom in divisor[0]:
         if atom not in left:
             return None
         left.remove(atom)
-    if broken:
-        return tuple(left), Fraction(term[1]) / divisor[1]
-    return None if term[1] % divisor[1] else (tuple(left), term[1] // divisor[1])
+    if isinstance(term[1], int) and isinstance(divisor[1], int) and term[1] % divisor[1] == 0:
+        return tuple(left), term[1] // divisor[1]
+    return tuple(left), _plain(Fraction(term[1]) / divisor[1])
 
 
 def _terms(size: Size) -> tuple[Term, ...]:

@@ -41,7 +41,7 @@ def evaluated(formula: str, bound: Mapping[str, int]) -> Fraction | int:
         raise Unbound(word)
 
     said = _NAME.sub(name, formula)
-    said = re.sub(r"(?<![\w.(])(\d+)(?![\w.)])", r"Q(\1)", said)
+    said = re.sub(r"(?<!Q\()(?<![\w.])(\d+)(?![\w.])", r"Q(\1)", said)
     try:
         found = eval(said, {"__builtins__": {}, "Q": Fraction, **_WORDS})  # noqa: S307 - our own formulas
     except (SyntaxError, TypeError, ZeroDivisionError, NameError) as error:

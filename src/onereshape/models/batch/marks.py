@@ -59,11 +59,12 @@ def homes(data: Sequence[Size], mark: Mark, output: Sequence[Size], batch: int) 
     Mark(axis=1, outer=1, inner=12)
     """
     before = times(*data[: mark.axis], mark.outer)
+    whole = (*data, *output, mark.outer, mark.inner)
     found = []
     prefix: Size = 1
     for axis, dim in enumerate(output):
-        outer = over(before, prefix)
-        inner = None if outer is None else over(dim, times(outer, batch))
+        outer = over(before, prefix, whole)
+        inner = None if outer is None else over(dim, times(outer, batch), whole)
         if outer is not None and inner is not None:
             found.append(Mark(axis, outer, inner))
         prefix = times(prefix, dim)

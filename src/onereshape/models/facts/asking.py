@@ -9,7 +9,7 @@ import onnx_ir as ir
 
 from onereshape.models.facts.elements import Array, is_number
 from onereshape.models.node_view import NodeView, Ranked, Refused
-from onereshape.sizes import Size, bounds, is_size
+from onereshape.sizes import Formula, Size, bounds, is_size
 
 if TYPE_CHECKING:
     from onereshape.models.facts.walk import Scope
@@ -112,7 +112,11 @@ class Asking(NodeView):
     def first(self, index: int) -> Size:
         """A dim that an input holds as its only element."""
         found = self.elements(index)
-        return self.size(found[0] if found is not None and len(found) == 1 else None)
+        return self.told(found[0] if found is not None and len(found) == 1 else None)
+
+    def told(self, size: Size | None) -> Size:
+        """A dim that an input tells, of an operator that fails where it is negative: it is so wherever there is one."""
+        return size if isinstance(size, Formula) else self.size(size)
 
     def unknown(self, rank: int) -> Dims:
         """Dims of which only the number is known."""

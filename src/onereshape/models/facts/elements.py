@@ -25,6 +25,8 @@ Elements = list[Array | None]
 """What all outputs hold, None for one that is not known."""
 
 INTEGERS = frozenset("INT64 INT32 INT16 INT8 UINT64 UINT32 UINT16 UINT8".split())
+_NARROW = frozenset("INT16 INT8 UINT16 UINT8".split())
+"""Types that many a size does not fit in."""
 FLOATS = frozenset("FLOAT DOUBLE".split())
 FOLLOWED = INTEGERS | FLOATS | {"BOOL"}
 _LARGE = 2**31
@@ -196,6 +198,8 @@ def fitting(array: Array, kind: ir.DataType | None) -> Array:
     if kind is not None:
         if kind.name not in INTEGERS:
             return array
+        if kind.name in _NARROW and any(isinstance(each, Formula) for each in array.flat):
+            array = array_of((None if isinstance(each, Formula) else each for each in array.flat), array.shape)
         if kind != ir.DataType.INT64:
             least, most = (int(limit) for limit in (np.iinfo(kind.numpy()).min, np.iinfo(kind.numpy()).max))
     listed = array.reshape(-1).tolist()

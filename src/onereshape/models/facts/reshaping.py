@@ -57,7 +57,9 @@ def shape_reshape(asking: Asking) -> Shapes:
         walk.conditions[node] = tuple(dict.fromkeys((*walk.conditions.get(node, ()), *answer.conditions)))
     if answer.dims is None:
         return [None]
-    dims = tuple(asking.size(size) for size in answer.dims)
+    # A word that may be -1 asks for something else there; without such, all are parts of data, and so none is below 0.
+    doubtful = any(isinstance(word, Formula) and not is_size(word) for word in words or ())
+    dims = tuple(map(asking.size if doubtful else asking.told, answer.dims))
     if data is None or words is None or all(isinstance(word, int | None) for word in words):
         return [dims]  # numbers mean the same at all sizes
     tried = tuple(symbol(f"?{place}") if word is None else word for place, word in enumerate(words))

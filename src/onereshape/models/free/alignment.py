@@ -143,10 +143,11 @@ def _whole(part: _Part, output: Sequence[Size], literal: dict[int, Axis], moving
     first, last = moving[0], moving[-1]
     before = product(factor.then for factor in part.factors[:first])
     run = part.factors[first : last + 1]
+    whole = [*(factor.then for factor in part.factors), *output]
     prefix: Size = 1
     for place in part.places:
-        outer = exact(before, prefix)
-        inner = None if outer is None else exact(output[place], outer * product(factor.then for factor in run))
+        outer = exact(before, prefix, whole)
+        inner = None if outer is None else exact(output[place], outer * product(each.then for each in run), whole)
         if outer is not None and inner is not None:
             return _Way({**literal, place: axis_of(outer, *(factor.now for factor in run), inner)}, [])
         prefix = prefix * output[place]
@@ -168,7 +169,7 @@ def _split(
     """One output dim takes what the others, as they are written, leave."""
     total = product(factor.now for factor in part.factors)
     others = product(output[other] for other in part.places if other != place)
-    quotient = exact(total, others)
+    quotient = exact(total, others, [*(factor.now for factor in part.factors), *output])
     conditions: list[tuple[Size, Size]] = []
     if quotient is None:
         if not isinstance(others, int) or others == 0:

@@ -38,6 +38,8 @@ def _each(function: Callable[..., Element], count: int) -> Callable[[Holding], E
     return rule
 
 
+_DOUBLE_EXACT = 2**53
+"""Integers that a 64-bit float holds exactly."""
 _OLD_BROADCAST = frozenset({"axis", "broadcast"})
 """Before opset 7 they told which axes are broadcast."""
 
@@ -77,7 +79,7 @@ def held_mod(holding: Holding) -> Elements:
             if not truncates:
                 return one % other
             # Engines take this remainder of floats, which hold no larger integers.
-            return int(np.fmod(one, other)) if max(abs(one), abs(other)) < 2**53 else None
+            return int(np.fmod(one, other)) if max(abs(one), abs(other)) < _DOUBLE_EXACT else None
         if isinstance(one, Formula) and isinstance(other, int) and other > 0 and holding.is_size(one):
             return one - cut(one, other) * other
         return None

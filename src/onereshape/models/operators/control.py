@@ -88,6 +88,7 @@ def _widen(asking: Asking, carried: Sequence[tuple[ir.Value | None, ir.Value, ir
             changed = True
             continue
         dims: list[Size] = list(before)
+        scope.forget(inside)  # of other dims it holds other elements
         for axis, (old, new) in enumerate(zip(before, after, strict=True)):
             if old != new and not (isinstance(old, Formula) and old.name in widened):
                 fresh = asking.new()

@@ -32,7 +32,7 @@ def shape_constant_of_shape(asking: Asking) -> Shapes:
     if target is None:
         count = asking.length(0)
         return [None if count is None else asking.unknown(count)]
-    return [tuple(map(asking.size, target))]
+    return [tuple(map(asking.told, target))]
 
 
 def held_constant_of_shape(holding: Holding) -> Elements:

@@ -113,7 +113,7 @@ def shape_split(asking: Asking) -> Shapes:
     found: list[Sizes] = []
     for output in range(count):
         size = sizes[output] if sizes is not None and output < len(sizes) else None
-        found.append((*dims[:axis], asking.size(size), *dims[axis + 1 :]))
+        found.append((*dims[:axis], asking.told(size), *dims[axis + 1 :]))
     return found
 
 

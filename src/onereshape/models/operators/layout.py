@@ -66,6 +66,8 @@ def shape_squeeze(asking: Asking) -> Shapes:
     """Without axes all dims of 1 go, which only numbers tell."""
     dims = asking.dims(0)
     axes = asking.numbers("axes", 1)
+    if axes is not None and not len(axes):  # none to the specification, all dims of 1 to engines
+        return [dims if all(isinstance(size, int) and size != 1 for size in dims) else None]
     if axes is not None:
         gone = {counted(axis, len(dims)) for axis in axes}
         return [tuple(size for axis, size in enumerate(dims) if axis not in gone)]
@@ -78,6 +80,8 @@ def shape_squeeze(asking: Asking) -> Shapes:
 def held_squeeze(holding: Holding) -> Elements:
     """The same elements with fewer axes."""
     axes = holding.numbers("axes", 1)
+    if axes is not None and not axes:
+        raise Unknown
     return [np.squeeze(holding.given(0), None if axes is None else tuple(axes))]
 
 

@@ -135,7 +135,7 @@ def shape_top_k(asking: Asking) -> Shapes:
     """The largest along one axis."""
     dims = asking.dims(0)
     axis = asking.axis(len(dims), -1)
-    size = asking.size(asking.attribute("k")) if asking.opset < 10 else asking.first(1)
+    size = asking.told(asking.attribute("k")) if asking.opset < 10 else asking.first(1)
     return [(*dims[:axis], size, *dims[axis + 1 :])] * 2
 
 

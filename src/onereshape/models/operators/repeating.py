@@ -32,7 +32,7 @@ def shape_expand(asking: Asking) -> Shapes:
     if target is None:
         count = asking.length(1)
         return [None if count is None else asking.unknown(max(len(dims), count))]
-    return [asking.broadcast(dims, tuple(asking.size(size) for size in target))]
+    return [asking.broadcast(dims, tuple(map(asking.told, target)))]
 
 
 def held_expand(holding: Holding) -> Elements:
@@ -203,7 +203,7 @@ def shape_tile(asking: Asking) -> Shapes:
         return [asking.unknown(len(dims))]
     return [
         tuple(
-            size * asking.size(times) if times is not None else asking.new()
+            size * asking.told(times) if times is not None else asking.new()
             for size, times in zip(dims, repeats, strict=True)
         )
     ]

@@ -46,7 +46,7 @@ def free_reshape(view: FreeView) -> Iterator[FreeAnswer]:
 def _as_written(view: FreeView, words: Sequence[Size | None] | None) -> FreeAnswer:
     """Where a dim is not known: the words as they are, if none of them could be a free size."""
     output, dims = view.output(), view.dims(0)
-    if words is None:
+    if words is None or not any(word is not None for word in words):
         return FreeAnswer((tuple([None] * len(output)),))
     literal = bool(view.attribute("allowzero", 0))
     copied = [dims[axis] if word == 0 and not literal else None for axis, word in enumerate(words)]
@@ -97,7 +97,8 @@ def _meant(view: FreeView, data: Sequence[Axis], words: Sequence[Size | None] | 
     total = product(size_of(axis) for axis in data)
     if -1 in found:
         place = found.index(-1)
-        rest = exact(total, product(size for axis, size in enumerate(found) if axis != place))
+        others = [size for axis, size in enumerate(found) if axis != place]
+        rest = exact(total, product(others), [*map(size_of, data), *others])
         if rest is None:
             return None
         found[place] = rest

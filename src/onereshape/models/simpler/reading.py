@@ -107,7 +107,7 @@ class Reader:
         below = product(output)
         if entries.count(-1) > 1 or dims is None or below == 0:
             return None
-        quotient = exact(product(dims), below)
+        quotient = exact(product(dims), below, (*dims, *output))
         if quotient is None:
             found = self.dims(node.outputs[0])
             quotient = None if found is None else found[axis]

@@ -1,0 +1,178 @@
+"""Claims about shapes where engines, small types and repetition make them easy to get wrong: held to onnxruntime."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx_ir as ir
+import onnxruntime as ort
+import pytest
+from onnx import parser
+
+import onereshape as orx
+from onereshape.models.batch.marks import Mark, homes
+from onereshape.models.shapes import facts_of
+from onereshape.sizes import Formula, Size, cut, exact, over, product, symbol
+from tests.hostile.judge_shapes import evaluated
+
+N, S = symbol("N"), symbol("S")
+
+
+def read(text: str, opset: int = 18) -> Any:
+    return parser.parse_model(f'<ir_version: 8, opset_import: ["" : {opset}]> {text}')
+
+
+def claimed(proto: Any, name: str) -> tuple[Any, ...] | None:
+    """The dims that are known of a value."""
+    found = facts_of(ir.from_proto(proto)).dims
+    return next((dims for value, dims in found.items() if value.name == name), None)
+
+
+def real(proto: Any, feeds: Mapping[str, Any]) -> tuple[int, ...]:
+    """The dims of the first output in a run."""
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    session = ort.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return np.shape(session.run(None, dict(feeds))[0])
+
+
+EMPTY_AXES = {
+    "an input": ("g (float[1, 3] x) => (float[] y) <int64[0] a = {}> { y = Squeeze(x, a) }", 18),
+    "an attribute": ("g (float[1, 3] x) => (float[] y) { y = Squeeze <axes: ints = []> (x) }", 11),
+}
+
+
+@pytest.mark.parametrize("case", EMPTY_AXES)
+def test_a_squeeze_of_no_axes_is_one_of_all_to_engines(case: str) -> None:
+    proto = read(*EMPTY_AXES[case])
+
+    assert real(proto, {"x": np.zeros((1, 3), np.float32)}) == (3,)
+    assert claimed(proto, "y") is None
+    assert claimed(read(EMPTY_AXES[case][0].replace("[1, 3]", "[2, 3]"), EMPTY_AXES[case][1]), "y") == (2, 3)
+
+
+def test_small_integers_hold_no_sizes() -> None:
+    proto = read(
+        "g (float[N] x) => (float[] y) {"
+        " s = Shape(x) c = Cast <to = 2> (s) t = Cast <to = 7> (c) y = ConstantOfShape(t) }"
+    )
+
+    assert real(proto, {"x": np.zeros(300, np.float32)}) == (44,)
+    assert claimed(proto, "y") not in {("N",), None}
+
+
+def test_powers_that_a_float_does_not_hold_are_not_known() -> None:
+    proto = read("g (float[N] x) => (int64 y) <int64 a = {2147483647}, int64 b = {2}> { y = Pow(a, b) }")
+
+    assert [found for value, found in facts_of(ir.from_proto(proto)).values.items() if value.name == "y"] == []
+
+
+def test_what_a_loop_carries_holds_as_many_elements_as_it_has() -> None:
+    proto = read(
+        "g (float[N] x) => (int64[] c)"
+        " <int64 m = {3}, int64[2] v = {1, 2}, int64[4] w = {1, 2, 3, 4}, int64[1] o = {1}>"
+        " { a, c = Loop(m, , v, w) <body = b (int64 i, bool k, int64[p] d, int64[q] e) =>"
+        " (bool l, int64[p] f, int64[q] g) { l = Identity(k) f = Concat <axis = 0> (d, o)"
+        " g = Concat <axis = 0> (d, d) }> }"
+    )
+
+    assert real(proto, {"x": np.zeros(1, np.float32)}) == (8,)
+    assert claimed(proto, "c") != (4,)
+
+
+TOLD = {
+    "Expand": ("k = Constant <value = float[1] {1.0}> () y = Expand(k, r)", ("H - 1",)),
+    "Tile": ("y = Tile(x, r)", ("H*H - H",)),
+    "ConstantOfShape": ("y = ConstantOfShape(r)", ("H - 1",)),
+    "Split": ("p = Concat <axis = 0> (o, r) a, y = Split(x, p)", ("H - 1",)),
+    "a whole that was split": ("p = Concat <axis = 0> (o, r) a, b = Split(x, p) y = Concat <axis = 0> (a, b)", ("H",)),
+    "TopK": ("y, i = TopK(x, r)", ("H - 1",)),
+    "Reshape": (
+        "c = Slice(x, o, s) d = Tile(x, r) m = Constant <value_ints = [1, -1]> () y = Reshape(d, m)",
+        (1, "H*H - H"),
+    ),
+}
+
+
+@pytest.mark.parametrize("op", TOLD)
+def test_a_size_that_must_not_be_negative_is_known_as_it_is(op: str) -> None:
+    body, dims = TOLD[op]
+    proto = read(f"g (float[H] x) => (float[] y) <int64[1] o = {{1}}> {{ s = Shape(x) r = Sub(s, o) {body} }}")
+
+    assert claimed(proto, "y") == dims
+    for size in (1, 2, 5):
+        assert real(proto, {"x": np.zeros(size, np.float32)}) == tuple(
+            evaluated(dim, {"H": size}) if isinstance(dim, str) else dim for dim in dims
+        )
+
+
+def test_a_word_that_may_be_minus_1_is_no_size() -> None:
+    proto = read(
+        "g (float[N] x) => (float[] y) <int64[1] six = {6}, int64[1] one = {1}>"
+        " { s = Shape(x) r = Sub(s, six) t = Concat <axis = 0> (r, one) y = Reshape(x, t) }"
+    )
+
+    assert real(proto, {"x": np.zeros(5, np.float32)}) == (5, 1)
+    found = claimed(proto, "y")
+    assert found is not None
+    assert found[0] not in {"N - 6", "N"}
+
+
+@pytest.mark.parametrize(
+    "size",
+    [cut(N, 2 * N), cut(S * N + 1, 3 * S), over(N, S * 2), over(N + 1, N * S), cut(N, over(S, N)), over(N, over(N, S))],
+)
+def test_what_is_under_a_line_is_written_so(size: Size) -> None:
+    assert isinstance(size, Formula)
+    for n, s in ((2, 12), (3, 6), (6, 18), (4, 8)):
+        number = size.bind({"N": n, "S": s})
+        if isinstance(number, int):
+            assert evaluated(str(size), {"N": n, "S": s}) == number
+
+
+def test_a_quotient_of_what_is_whole() -> None:
+    sixth = over(S, 6)
+
+    assert exact(sixth, 1) == sixth
+    assert exact(sixth, 2) is None
+    assert exact(N * sixth, N) is None  # 6 of N, and one of S
+    assert exact(N * sixth, N, [sixth]) == sixth
+    assert exact(product([4, sixth, N]), 4 * N, [sixth]) == sixth
+    assert exact(sixth + 2, 1) == sixth + 2
+    assert exact(sixth + over(N, 6), 1) == sixth + over(N, 6)
+    assert exact(sixth * 2 + over(N, 3), 2) is None  # 2 of S, and 5 of N
+
+
+def test_a_batch_beside_a_part_of_a_size() -> None:
+    assert next(homes((1, S), Mark(0), (over(S, 6), 6), 1)) == Mark(0, 1, over(S, 6))
+    assert next(homes((4, over(S, 6), 1), Mark(2), (2, 2, over(S, 6)), 1)).axis == 2
+
+
+FREED = "g (float[N, S] x) => (float[a, b] y) <int64[2] t = {-1, 6}> { y = Reshape(x, t) }"
+
+
+def test_a_batch_that_has_a_name_beside_a_size_that_has_one(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    onnx.save(read(FREED), path)
+
+    fixed = orx.fix(path, batch=True)
+
+    proto = ir.to_proto(fixed.model.ir)
+    assert real(proto, {"x": np.zeros((3, 12), np.float32)}) == (6, 6)
+
+
+def test_a_target_that_the_caller_gives_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    onnx.save(
+        read(
+            "g (float[1, 4, 2] x, int64[1] k, int64[2] t) => (float[a, b] y)"
+            " { v, i = TopK <axis = 2> (x, k) y = Reshape(v, t) }"
+        ),
+        path,
+    )
+
+    assert orx.fix(path, free={"x": {1: "Z"}}, certify=False).changes == ()

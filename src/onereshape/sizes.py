@@ -44,10 +44,11 @@ class Operation(NamedTuple):
         return sum(part.weight for part in self.parts if isinstance(part, Formula))
 
     def __str__(self) -> str:
-        one, other = (_grouped(part) if self.name in _QUOTIENTS else str(part) for part in self.parts)
-        if self.name == "over":
-            return f"{one}/{other}"
-        return f"floor({one}/{other})" if self.name == "floor" else f"{self.name}({one}, {other})"
+        one, other = self.parts
+        if self.name not in _QUOTIENTS:
+            return f"{self.name}({one}, {other})"
+        quotient = f"{_grouped(one)}/{_grouped(other, below=True)}"
+        return f"floor({quotient})" if self.name == "floor" else quotient
 
 
 Atom = str | Operation
@@ -239,6 +240,8 @@ def over(top: Size, bottom: Size) -> Size:
     >>> N = symbol("N")
     >>> print(over(N, 4), 4 * over(N, 4), over(6 * N, 4))
     N/4 N 3*N/2
+    >>> print(over(N, 2 * symbol("T")))
+    (N/(2*T))
     """
     if isinstance(bottom, int):
         return _scaled(top, Fraction(1, bottom))
@@ -413,6 +416,11 @@ def _factor(atom: Atom) -> str:
     return text if plain else f"({text})"
 
 
-def _grouped(size: Size) -> str:
+def _grouped(size: Size, *, below: bool = False) -> str:
+    """A size above or below a line: a sum in parentheses, and below it a product too."""
     text = str(size)
-    return f"({text})" if isinstance(size, Formula) and (len(size.terms) > 1 or " " in text) else text
+    if isinstance(size, int):
+        return text
+    monomial, coefficient = size.terms[0]
+    several = len(size.terms) > 1 or (below and (len(monomial) > 1 or coefficient != 1))
+    return f"({text})" if several or " " in text else text

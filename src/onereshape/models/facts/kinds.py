@@ -30,7 +30,7 @@ def kinds_of(node: ir.Node, version: int, given: Kinds, attribute: Callable[[str
         chosen = _CHOSEN[op](given, attribute)
         return [chosen, *(kind for kind in _rest(node, version, given))]
     if node.domain not in {"", "ai.onnx"} or op == "SimplifiedLayerNormalization":  # which no schema of onnx has
-        return [given(0)] * len(node.outputs)
+        return [given(2 if op == "QLinearConcat" else 0)] * len(node.outputs)  # whose data come after two parameters
     if op == "LayerNormalization":
         statistics = _attribute("stash_type", Kind.FLOAT)(given, attribute)
         return [given(0), statistics, statistics][: len(node.outputs)]

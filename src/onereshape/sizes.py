@@ -283,6 +283,8 @@ def over(top: Size, bottom: Size) -> Size:
     >>> N = symbol("N")
     >>> print(over(N, 4), 4 * over(N, 4), over(6 * N, 4))
     N/4 N 3*N/2
+    >>> print(over(N, 2 * symbol("T")))
+    (N/(2*T))
     """
     if isinstance(bottom, int):
         return _scaled(top, Fraction(1, bottom))

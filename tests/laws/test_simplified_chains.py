@@ -54,8 +54,8 @@ class Chain:
             shape = self.node(f"Shape({self.now})")
             return self.node(f"Gather({shape}, {self.constant(here[0])})")
         ((names, number),) = [((), size)] if isinstance(size, int) else size.terms
-        parts = [{"N": "p0", "M": "p1"}[name] for name in names] or [self.constant(1)]
-        found = self.constant(number) if number != 1 else parts.pop()
+        parts = [{"N": "p0", "M": "p1"}[str(name)] for name in names] or [self.constant(1)]
+        found = self.constant(int(number)) if number != 1 else parts.pop()
         for part in parts:
             found = self.node(f"Mul({found}, {part})")
         if self.chance(4):

@@ -15,7 +15,7 @@ import onnx_ir as ir
 import onnx_shape_inference as engine  # type: ignore[import-untyped]
 import pytest
 import sympy  # type: ignore[import-untyped]
-from onnx_shape_inference import _symbolic_shapes as symbolic  # type: ignore[import-untyped]
+from onnx_shape_inference import _symbolic_shapes as symbolic
 
 from onereshape import shape_rule
 

@@ -212,7 +212,7 @@ def _fits(element: Element, least: int, most: int) -> bool:
 def _small(formula: Formula) -> bool:
     """Whether no number of a formula is so large that what is calculated may wrap around."""
     for monomial, coefficient in formula.terms:
-        if abs(coefficient) >= _LARGE:
+        if not -_LARGE < coefficient < _LARGE:
             return False
         for atom in monomial:
             if not isinstance(atom, str):

@@ -252,7 +252,7 @@ def test_large_initializers_are_never_read() -> None:
     asked: list[str] = []
 
     def lazy(name: str, kind: ir.DataType, dims: list[int]) -> ir.Value:
-        def content() -> ir.Tensor:
+        def content() -> ir.TensorProtocol:
             asked.append(name)
             return ir.Tensor(np.zeros(dims, kind.numpy()), name=name)
 

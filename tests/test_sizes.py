@@ -1,4 +1,4 @@
-"""The algebra of sizes: at any numbers a formula is what was calculated, and its text, its limits and its form are so."""
+"""The algebra of sizes: at any numbers a formula is what was calculated, and so are its text and its limits."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def fault(each: Tree, numbers: Numbers) -> str | None:
     return f"{said[0]}, and not 0 or more" if sizes.is_size(size) and true < 0 else None
 
 
-def _bound(size: Size, numbers: Numbers) -> Size:
+def _bound(size: Size, numbers: Mapping[str, Size]) -> Size:
     return size.bind(numbers) if isinstance(size, Formula) else size
 
 
@@ -307,14 +307,15 @@ def test_a_name_is_not_the_formula_that_it_looks_like(name: str) -> None:
 
     assert odd != like
     assert odd.symbols.isdisjoint(like.symbols)  # type: ignore[union-attr]
-    for made in (
+    ways: list[Callable[[Size], Size]] = [
         lambda size: cut(size, 7),
         lambda size: largest(size, K),
         lambda size: over(K, size),
         lambda size: cut(K, size),
-    ):
-        assert made(odd) != made(like)
-        assert str(made(odd)) != str(made(like))
+    ]
+    for way in ways:
+        assert way(odd) != way(like)
+        assert str(way(odd)) != str(way(like))
 
 
 def test_bounds() -> None:
@@ -344,16 +345,24 @@ def test_what_is_too_long_is_refused() -> None:
     def larger(size: Size) -> Size:
         return largest(size * 2 - K, size)
 
-    for step in (squared, doubled, larger):
+    def often(step: Callable[[Size], Size]) -> None:
         size: Size = N
+        for _ in range(200):
+            size = step(size)
+
+    for step in (squared, doubled, larger):
         with pytest.raises(TooLongError):
-            for _ in range(200):
-                size = step(size)
+            often(step)
 
     names = [symbol(f"n{place}") for place in range(MOST_TERMS + 1)]
     assert isinstance(sum(names[:-1], start=0), Formula)
     assert isinstance(product(names[:MOST_ATOMS]), Formula)
-    for grow in (lambda: sum(names, start=0), lambda: product(names[: MOST_ATOMS + 1]), lambda: N * (1 << 65_536)):
+    ways: list[Callable[[], Size]] = [
+        lambda: sum(names, start=0),
+        lambda: product(names[: MOST_ATOMS + 1]),
+        lambda: N * (1 << 65_536),
+    ]
+    for grow in ways:
         with pytest.raises(TooLongError, match="64 terms or 64 factors"):
             grow()
 
@@ -361,25 +370,52 @@ def test_what_is_too_long_is_refused() -> None:
 # Bugs that the laws must find, each a function that does something else
 
 Wrong = Callable[[Any], Callable[..., Any]]
+
+
+def _beside(true: Any, low: int, high: int) -> Callable[..., Any]:
+    """Limits that are moved."""
+
+    def wrong(*given: Any) -> tuple[Any, Any]:
+        least, most = true(*given)
+        return None if least is None else least + low, None if most is None else most + high
+
+    return wrong
+
+
+def _one_less(true: Any) -> Callable[..., Any]:
+    def wrong(*given: Any, **more: Any) -> Any:
+        found = true(*given, **more)
+        return None if found is None else (found[0][1:], found[1])
+
+    return wrong
+
+
+def _upwards(true: Any) -> Callable[..., Any]:
+    return lambda top, bottom: -true(-top, bottom) if top == -1 * N else true(top, bottom)
+
+
 PLANTED: dict[str, tuple[str, Wrong]] = {
     "cut rounds up": ("cut", lambda true: lambda top, bottom: true(top + (bottom - 1), bottom)),
-    "cut towards 0": ("cut", lambda true: lambda top, bottom: -true(-top, bottom) if top == -1 * N else true(top, bottom)),
-    "cut is exact": ("cut", lambda true: lambda top, bottom: sizes.over(top, bottom)),  # noqa: ARG005
-    "ceiling is a floor": ("ceiling", lambda _: lambda top, bottom: sizes.cut(top, bottom)),
+    "cut towards 0": ("cut", _upwards),
+    "cut is exact": ("cut", lambda _: sizes.over),
+    "ceiling is a floor": ("ceiling", lambda _: sizes.cut),
     "exact forgets the number": ("exact", lambda true: lambda *of: None if (found := true(*of)) is None else found + 1),
-    "exact is always so": ("exact", lambda _: lambda top, bottom: sizes.over(top, bottom)),
+    "exact is always so": ("exact", lambda _: sizes.over),
     "over is a floor": ("over", lambda _: lambda top, bottom: sizes.cut(top, bottom) + 1),
     "the larger is the smaller": ("_chosen", lambda true: lambda _, one, other: true("Min", one, other)),
     "the first of two is chosen": ("_chosen", lambda _: lambda _, one, __: one),
-    "a limit is one too high": ("bounds", lambda true: lambda *of: (None if (low := true(*of)[0]) is None else low + 1, true(*of)[1])),
-    "a limit is one too low": ("bounds", lambda true: lambda *of: (true(*of)[0], None if (high := true(*of)[1]) is None else high - 1)),
-    "a product is limited by its first factor": ("_monomial_bounds", lambda true: lambda monomial, least: true(monomial[:1], least)),
+    "a limit is one too high": ("bounds", lambda true: _beside(true, 1, 0)),
+    "a limit is one too low": ("bounds", lambda true: _beside(true, 0, -1)),
+    "a product is limited by its first factor": (
+        "_monomial_bounds",
+        lambda true: lambda monomial, least: true(monomial[:1], least),
+    ),
     "an operation is not negative": ("_operation_bounds", lambda true: lambda *of: (0, true(*of)[1])),
     "a sum keeps one of two equal terms": ("_sum", lambda true: lambda terms: true(dict(terms).items())),
     "a factor loses its parentheses": ("_grouped", lambda _: lambda size, **__: str(size)),
     "a scale is rounded": ("_scaled", lambda true: lambda size, factor: true(size, factor.numerator)),
-    "a factor is taken out twice": ("_without", lambda true: lambda *of, **more: None if (found := true(*of, **more)) is None else (found[0][1:], found[1])),
-}  # fmt: skip
+    "a factor is taken out twice": ("_without", _one_less),
+}
 
 
 @pytest.mark.parametrize("bug", PLANTED)

@@ -1,4 +1,4 @@
-"""How much is known: for each operator the dims that its rule finds in the small world of shapes, held to what they were.
+"""How much is known: for each operator the dims that its rule finds in the world of shapes, held to what they were.
 
     python -m tests.laws.test_shape_precision    writes tests/data/shape_precision.json
 

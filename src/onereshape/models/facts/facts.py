@@ -84,8 +84,8 @@ class Facts:
         scope.dims = {values[value]: dims for value, dims in self._scope.dims.items() if value in values}
         scope.kinds = {values[value]: kind for value, kind in self._scope.kinds.items() if value in values}
         scope.elements = {values[value]: held for value, held in self._scope.elements.items() if value in values}
-        places = {**values, **nodes}
-        return Facts(walk, scope, self._declared, [GivenUp(places[at], why) for at, why in self.given_up])
+        given_up = [GivenUp(nodes[at] if isinstance(at, ir.Node) else values[at], why) for at, why in self.given_up]
+        return Facts(walk, scope, self._declared, given_up)
 
     @property
     def dims(self) -> Mapping[ir.Value, tuple[Dim, ...]]:

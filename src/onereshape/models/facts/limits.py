@@ -35,8 +35,9 @@ MOST_VISITS = 200_000
 DEEPEST_CALL = 32
 """Functions that call functions."""
 
+BEYOND = "it calculates a number that int64 does not hold"
 TOO_LONG = "it calculates a size by a formula that is too long to follow"
-"""Said of a node."""
+"""Said of nodes."""
 
 
 class TooLargeError(ValueError):
@@ -58,9 +59,9 @@ class Limits:
         """Notes why something of a node is not known; the first reason counts."""
         self.given_up.setdefault(node, why)
 
-    def visit(self) -> bool:
-        """Whether one more node may be visited."""
-        self._visits -= 1
+    def visit(self, nodes: int) -> bool:
+        """Whether so many more nodes may be visited."""
+        self._visits -= nodes
         return self._visits >= 0
 
     def size(self, size: Size) -> bool:

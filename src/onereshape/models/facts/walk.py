@@ -7,7 +7,7 @@ what holds in every iteration.  The model is not touched, and what it declares i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
@@ -29,6 +29,7 @@ from onereshape.models.facts.elements import (
 )
 from onereshape.models.facts.kinds import kinds_of
 from onereshape.models.facts.limits import (
+    BEYOND,
     DEEPEST_CALL,
     LARGEST,
     MOST_DIMS,
@@ -132,6 +133,8 @@ class Walk:
         self.errors: dict[ir.Node, ReshapeError] = {}
         self.calls = 0
         """How many functions are being called."""
+        self._called: dict[Hashable, Scope] = {}
+        """What was found in calls of functions, by all that decides it."""
         self.loops = 0
         """How many loops are being walked."""
         self.unnamed: set[str] = set()
@@ -286,7 +289,7 @@ class Walk:
         if kept is not array and any(
             isinstance(each, int) and now is None for each, now in zip(array.flat, kept.flat, strict=True)
         ):
-            self.limits.unread.setdefault(node, "it calculates a number that int64 does not hold")
+            self.limits.unread.setdefault(node, BEYOND)
         return kept
 
     def _follows(self, node: ir.Node, array: Array) -> bool:
@@ -320,25 +323,31 @@ class Walk:
 
     def _call(self, node: ir.Node, scope: Scope, function: ir.Function) -> None:
         """A function of the model, as often and as deep as is sensible."""
-        if self.calls >= DEEPEST_CALL or not self.limits.visit():
+        if self.calls >= DEEPEST_CALL or not self.limits.visit(1 + len(function.graph)):
             self.limits.give_up(node, "the functions of the model call one another too often, or too deep")
             self._lose(function)
             return
         attributes = {name: each.value for name, each in function.attributes.items() if each.value is not None}
         for name, each in node.attributes.items():
             attributes[name] = scope.attribute(node, name) if each.is_ref() else each.value
-        inner = Scope(self, function.opset_imports, attributes)
-        for outside, inside in zip(node.inputs, function.inputs, strict=False):
-            if outside is not None:
-                _hand_over(scope, outside, inner, inside)
-        self.calls += 1
-        try:
-            self.graph(function.graph, inner)
-        finally:
-            self.calls -= 1
+        key = _signature(function, node, scope, attributes)
+        inner = None if key is None else self._called.get(key)
+        if inner is None:
+            inner = Scope(self, function.opset_imports, attributes)
+            for outside, inside in zip(node.inputs, function.inputs, strict=False):
+                if outside is not None:
+                    _hand_over(scope, outside, inner, inside)
+            unnamed = len(self.unnamed)
+            self.calls += 1
+            try:
+                self.graph(function.graph, inner)
+            finally:
+                self.calls -= 1
+            self._merge(inner, function.graph)
+            if key is not None and len(self.unnamed) == unnamed:  # what is unknown may be another in the next call
+                self._called[key] = inner
         for inside, output in zip(function.outputs, node.outputs, strict=False):
             _hand_over(inner, inside, scope, output)
-        self._merge(inner, function.graph)
 
     def _merge(self, inner: Scope, graph: ir.Graph) -> None:
         """Keeps of the values of a function what all its calls agree on."""
@@ -367,6 +376,21 @@ class Walk:
         if one is None or other is None or len(one) != len(other):
             return None
         return tuple(a if a == b else self.new() for a, b in zip(one, other, strict=True))
+
+
+def _signature(function: ir.Function, node: ir.Node, scope: Scope, attributes: Mapping[str, Any]) -> Hashable | None:
+    """What decides all that is known in a call; None where it is not told by comparing."""
+    if not all(isinstance(each, int | str | None) for each in attributes.values()):
+        return None
+    given: list[Hashable] = [function, *sorted(attributes.items(), key=lambda each: each[0])]
+    for value in node.inputs:
+        if value is None:
+            given.append(None)
+        else:
+            held = scope.held(value)
+            elements = None if held is None else (held.shape, tuple(held.reshape(-1).tolist()))
+            given.append((scope.dims_of(value), scope.kind_of(value), elements))
+    return tuple(given)
 
 
 def _hand_over(one: Scope, value: ir.Value, other: Scope, to: ir.Value) -> None:

@@ -65,6 +65,20 @@ def test_small_integers_hold_no_sizes() -> None:
     assert claimed(proto, "y") not in {("N",), None}
 
 
+def test_a_slice_along_an_axis_that_a_size_tells() -> None:
+    proto = read(
+        "g (float[N, 4] x, float[M] a) => (float[] y) <int64[1] one = {1}, int64[1] two = {2}>"
+        " { s = Shape(a) y = Slice(x, one, two, s) }"
+    )
+
+    feeds = {"x": np.zeros((3, 4), np.float32), "a": np.zeros(1, np.float32)}
+    assert real(proto, feeds) == (3, 1)
+    found = claimed(proto, "y")
+    assert found is not None
+    assert len(found) == 2
+    assert not {"N", "M", 1, 4} & set(found)
+
+
 def test_powers_that_a_float_does_not_hold_are_not_known() -> None:
     proto = read("g (float[N] x) => (int64 y) <int64 a = {2147483647}, int64 b = {2}> { y = Pow(a, b) }")
 

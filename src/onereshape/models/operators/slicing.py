@@ -42,11 +42,14 @@ def shape_slice(asking: Asking) -> Shapes:
     dims = list(asking.dims(0))
     starts, ends, axes, steps = (_bounds(asking, asking.elements, name, index) for index, name in enumerate(_BOUNDS, 1))
     count = next((len(each) for each in (axes, starts, ends) if each is not None), asking.length(1))
-    if count is None or (axes is None and asking.has(3)) or (axes is not None and None in axes):
+    if count is None or (axes is None and asking.has(3)):
         return [asking.unknown(len(dims))]
     unread = steps is None and asking.has(4)
     for place in range(count):
-        axis = counted(place if axes is None else int(axes[place]), len(dims))  # type: ignore[arg-type]
+        number = place if axes is None else axes[place]
+        if not isinstance(number, int):  # along which axis is told at run time
+            return [asking.unknown(len(dims))]
+        axis = counted(number, len(dims))
         start, end = (None if each is None else each[place] for each in (starts, ends))
         step = None if unread else 1 if steps is None else steps[place]
         dims[axis] = asking.size(_sliced(dims[axis], start, end, step))

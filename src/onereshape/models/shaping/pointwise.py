@@ -117,8 +117,9 @@ def _remainder(holding: Holding) -> Elements:
 def _power(one: Any, other: Any) -> Any:
     """The powers that every engine rounds alike."""
     if isinstance(one, int) and isinstance(other, int):
-        found = one**other if 0 <= other < 64 else 2**53
-        return found if abs(found) < 2**53 else None  # engines take powers of floats, which hold no larger integers
+        found = one**other if 0 <= other < 64 else None
+        # Engines take powers of floats, which do not hold all of these integers.
+        return None if found is None or 2**53 <= abs(found) < 2**63 else found
     if isinstance(one, np.floating) and other == 0.5:
         return None if one == -np.inf else np.sqrt(one)
     return one * one if not isinstance(other, Formula) and other == 2 else None

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.facts.limits import BEYOND, LARGEST, TooLargeError
 from onereshape.models.facts.elements import (
     FLOATS,
     INTEGERS,
@@ -91,11 +90,9 @@ def held_mod(holding: Holding) -> Elements:
 def _power(one: Any, other: Any) -> Any:
     """The powers that every engine rounds alike."""
     if isinstance(one, int) and isinstance(other, int):
-        if not 0 <= other < 64:
-            return None
-        if abs(one**other) > LARGEST:
-            raise TooLargeError(BEYOND)
-        return one**other if abs(one**other) < 2**53 else None  # engines take powers of floats, which hold no larger
+        found = one**other if 0 <= other < 64 else None
+        # Engines take powers of floats, which do not hold all of these integers.
+        return None if found is None or 2**53 <= abs(found) < 2**63 else found
     if isinstance(one, np.floating) and other == 0.5:
         return None if one == -np.inf else np.sqrt(one)
     return one * one if not isinstance(other, Formula) and other == 2 else None

@@ -147,6 +147,30 @@ GENERALISED: dict[str, tuple[str, Mapping[str, Mapping[int, str]], dict[str, str
         S,
         {"h": "[1, S, 1]"},
     ),
+    "lengths of sequences that are turned": (
+        "g (float[3, 6, 2] x) => (float[3, 6, 2] y) <int64[6] l = {2, 2, 2, 2, 2, 2}> { y = ReverseSequence(x, l) }",
+        S,
+        {"l": "[S]"},
+    ),
+    "steps that are turned, as many as there were": (
+        "g (float[2, 6] x) => (float[2, 6] y) <int64[2] l = {3, 2}> {"
+        " y = ReverseSequence <batch_axis = 0, time_axis = 1> (x, l) }",
+        S,
+        {},
+    ),
+    "lengths that are computed from the steps": (
+        "g (float[1, 6] x) => (float[1, 6] y) {"
+        " l = Shape <start = 1> (x) y = ReverseSequence <batch_axis = 0, time_axis = 1> (x, l) }",
+        S,
+        {},
+    ),
+    "sequences that are the same, for lengths that are free": (
+        "g (int64[1, 4] x) => (float[2, 4] y) <float[2, 4] d = {1, 1, 1, 1, 2, 2, 2, 2}, int64[1] m = {-1},"
+        " int64 least = {0}, int64 most = {2}> {"
+        " r = Reshape(x, m) l = Clip(r, least, most) y = ReverseSequence(d, l) }",
+        S,
+        {"d": "[2, S]"},
+    ),
 }
 """By what happens: the model, what is freed, and what each constant is afterwards."""
 
@@ -221,6 +245,22 @@ FORBIDDEN: dict[str, tuple[str, Mapping[str, Mapping[int, str]], str]] = {
         " int32[1] l = {4}> { t = Transpose <perm = [1, 0, 2]> (x) y = RNN <hidden_size = 1> (t, w, r, , l) }",
         S,
         "(RNN): its sequences have 4 steps each, which is fixed, of S",
+    ),
+    "sequences that are turned as long as they were": (
+        "g (float[1, 4] x) => (float[1, 4] y) <int64[1] l = {4}> {"
+        " y = ReverseSequence <batch_axis = 0, time_axis = 1> (x, l) }",
+        S,
+        "(ReverseSequence): its sequences have 4 steps each, which is fixed, of S",
+    ),
+    "a length for the one sequence that there was": (
+        "g (float[3, 1] x) => (float[3, 1] y) <int64[1] l = {2}> { y = ReverseSequence(x, l) }",
+        S,
+        "(ReverseSequence): the table l has 1 entries along axis 0, one for each of S",
+    ),
+    "sequences and lengths that are as many only once": (
+        "g (float[3, 4] x, int64[2] z) => (float[3, 4] y) { l = Concat <axis = 0> (z, z) y = ReverseSequence(x, l) }",
+        {"x": {1: "S"}, "z": {0: "T"}},
+        "(ReverseSequence): it has S sequences and 2*T lengths, which are equal at the original size only",
     ),
     "windows, or a number of them": (
         "g (float[1, 6] x) => (float[1, 3, 2] y) <int64[3] t = {1, 3, 2}> { y = Reshape(x, t) }",

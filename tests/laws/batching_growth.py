@@ -92,6 +92,19 @@ def lengths_that_grow() -> Sketch:
 
 
 @trap
+def lengths_that_grow_of_what_is_turned() -> Sketch:
+    s = Sketch("ReverseSequence")
+    x = s.x((5, 1, 2), 1)
+    return s.out(s.op("ReverseSequence", x, s.op("Add", s.dim(x, 1), s.ints(2))))
+
+
+@trap
+def lengths_of_their_own_for_two_samples() -> Sketch:
+    s = Sketch("ReverseSequence", size=2, free=False)
+    return s.out(s.op("ReverseSequence", s.x((5, 2, 2), 1), s.ints(5, 2)))
+
+
+@trap
 def sizes_calculated_from_one_that_is_pinned() -> Sketch:
     """A Split of sizes is not followed, so what it gives is that of one sample; 2 * N - 1 is not N."""
     s = Sketch("Split")

@@ -171,6 +171,38 @@ GENERALISED: dict[str, tuple[str, Mapping[str, Mapping[int, str]], dict[str, str
         S,
         {"d": "[2, S]"},
     ),
+    "blocks of an image, side by side": (
+        "g (float[1, 4, 6] x) => (float[1, 2, 12] y) <int64[1] i = {12}, int64[1] b = {2}> {"
+        " y = Col2Im <strides = [2]> (x, i, b) }",
+        {"x": {2: "S"}},
+        {"i": "[2*S]"},
+    ),
+    "blocks of an image that lie over one another": (
+        "g (float[1, 4, 3, 2] x) => (float[1, 1, 4, 3] y) <int64[3] t = {1, 4, 6}, int64[2] i = {4, 3},"
+        " int64[2] b = {2, 2}> { a = Reshape(x, t) y = Col2Im(a, i, b) }",
+        HW,
+        {"t": "[1, 4, -1]", "i": "[H + 1, W + 1]"},
+    ),
+    "blocks in one row of an image": (
+        "g (float[1, 4, 3] x) => (float[1, 1, 2, 4] y) <int64[2] i = {2, 4}, int64[2] b = {2, 2}> {"
+        " y = Col2Im(x, i, b) }",
+        {"x": {2: "S"}},
+        {"i": "[2, S + 1]"},
+    ),
+    "blocks of any number of channels": (
+        "g (float[1, 4, 3] x) => (float[1, 1, 6] y) <int64[1] i = {6}, int64[1] b = {2}> {"
+        " c = Concat <axis = 1> (x, x) d = Col2Im <strides = [2]> (c, i, b) y = ReduceSum <noop_with_empty_axes = 0,"
+        " keepdims = 1> (d) }",
+        S,
+        {},
+    ),
+    "blocks of an image whose size is computed": (
+        "g (float[1, 1, 3, 4] x) => (float[1, 1, 4, 4] y) <int64[3] t = {1, 2, -1}, int64[2] b = {2, 1}> {"
+        " i = Shape <start = 2> (x) o = Constant <value_ints = [1, 0]> () j = Add(i, o) p = Concat <axis = 1> (x, x)"
+        " a = Reshape(p, t) y = Col2Im(a, j, b) }",
+        HW,
+        {},
+    ),
 }
 """By what happens: the model, what is freed, and what each constant is afterwards."""
 
@@ -261,6 +293,35 @@ FORBIDDEN: dict[str, tuple[str, Mapping[str, Mapping[int, str]], str]] = {
         "g (float[3, 4] x, int64[2] z) => (float[3, 4] y) { l = Concat <axis = 0> (z, z) y = ReverseSequence(x, l) }",
         {"x": {1: "S"}, "z": {0: "T"}},
         "(ReverseSequence): it has S sequences and 2*T lengths, which are equal at the original size only",
+    ),
+    "blocks that leave a part of the image empty": (
+        "g (float[1, 2, 3] x) => (float[1, 1, 7] y) <int64[1] i = {7}, int64[1] b = {2}> {"
+        " y = Col2Im <strides = [2]> (x, i, b) }",
+        {"x": {2: "S"}},
+        "(Col2Im): its image_shape fixes 3 blocks, of which there are S",
+    ),
+    "blocks of rows and columns that are one number": (
+        "g (float[1, 4, 6] x) => (float[1, 1, 4, 3] y) <int64[2] i = {4, 3}, int64[2] b = {2, 2}> {"
+        " y = Col2Im(x, i, b) }",
+        {"x": {2: "S"}},
+        "(Col2Im): its image_shape fixes 3 x 2 blocks, of which there are S",
+    ),
+    "one block, which may become a row of them or a column": (
+        "g (float[1, 4, 1] x) => (float[1, 1, 2, 2] y) <int64[2] i = {2, 2}, int64[2] b = {2, 2}> {"
+        " y = Col2Im(x, i, b) }",
+        {"x": {2: "S"}},
+        "(Col2Im): its image_shape fixes 1 x 1 blocks, of which there are S",
+    ),
+    "as many blocks as there were of a larger image": (
+        "g (float[1, 2, 3] x, float[4] z) => (float[1, 1, 4] y) <int64[1] b = {2}> {"
+        " i = Shape(z) y = Col2Im(x, i, b) }",
+        {"z": {0: "S"}},
+        "(Col2Im): an image of [S] has S - 1 blocks, and it is given 3",
+    ),
+    "channels that may not divide by a block": (
+        "g (float[1, 4, 3] x) => (float[1, 2, 4] y) <int64[1] i = {4}, int64[1] b = {2}> { y = Col2Im(x, i, b) }",
+        S,
+        "(Col2Im): S channels do not divide by the 2 places of a block",
     ),
     "windows, or a number of them": (
         "g (float[1, 6] x) => (float[1, 3, 2] y) <int64[3] t = {1, 3, 2}> { y = Reshape(x, t) }",

@@ -229,7 +229,7 @@ def col2im(g: Sketch, op: str) -> None:
     value = g.pick("f", 3, 3)
     if value.dims[1] % 2 or value.dims[2] < 1:
         raise Misfit
-    sizes = g.const([value.dims[2] + 1, 1], np.int64)
+    sizes = vector(g, [value.dims[2] + 1, 1])
     g.keep(g.op(op, value, sizes, g.const([2, 1], np.int64), batch=value.batch))
 
 

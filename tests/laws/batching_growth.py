@@ -105,6 +105,28 @@ def lengths_of_their_own_for_two_samples() -> Sketch:
 
 
 @trap
+def an_image_that_grows() -> Sketch:
+    s = Sketch("Col2Im", 18)
+    x = s.x((1, 4, 4))
+    return s.out(
+        s.op("Col2Im", x, s.op("Concat", s.op("Add", s.dim(x, 0), s.ints(2)), s.ints(3), axis=0), s.ints(2, 2))
+    )
+
+
+@trap
+def an_image_of_the_size_of_another() -> Sketch:
+    s = Sketch("Col2Im", 18, named={"B": 1})
+    x, z = s.x(("B", 4, 4)), s.x(("B", 2, 3, 3))
+    return s.out(s.op("Col2Im", x, s.op("Shape", z, start=2), s.ints(2, 2)))
+
+
+@trap
+def blocks_of_each_sample() -> Sketch:
+    s = Sketch("Col2Im", 18, free=False)
+    return s.out(s.op("Col2Im", s.x((1, 2, 2)), s.ints(3), s.x((1,), 0, dtype=INT, low=2, high=3)))
+
+
+@trap
 def sizes_calculated_from_one_that_is_pinned() -> Sketch:
     """A Split of sizes is not followed, so what it gives is that of one sample; 2 * N - 1 is not N."""
     s = Sketch("Split")

@@ -301,6 +301,16 @@ def a_reversal_along_any_axis(patch: pytest.MonkeyPatch) -> None:
     _record(patch, "ReverseSequence", batch=lambda view: iter([Answer((answers.only_first(view),))]))
 
 
+@mutant("Col2Im")
+def blocks_that_keep_their_places_as_channels(patch: pytest.MonkeyPatch) -> None:
+    _marks(patch, "Col2Im", lambda view, _: view.mark(0) or Mark(0))
+
+
+@mutant("Col2Im")
+def blocks_along_any_axis(patch: pytest.MonkeyPatch) -> None:
+    _record(patch, "Col2Im", batch=lambda view: iter([Answer((answers.only_first(view),))]))
+
+
 @mutant("Gather")
 def gather_that_forgets_the_rank_of_its_indices(patch: pytest.MonkeyPatch) -> None:
     def forgotten(view: View, mark: Mark) -> Mark:

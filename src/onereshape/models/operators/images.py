@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -252,17 +251,6 @@ def shape_affine_grid(asking: Asking) -> Shapes:
     return [(asking.size(size[0]), *map(asking.size, size[2:]), len(size) - 2)]
 
 
-def shape_columns_to_image(asking: Asking) -> Shapes:
-    """Col2Im: blocks in columns become an image."""
-    dims = asking.dims(0)
-    image, block = asking.elements(1), asking.integers(2)
-    if image is None:
-        count = asking.length(1)
-        return [None if count is None else asking.unknown(count + 2)]
-    channels = asking.new() if block is None or len(dims) < 2 or not prod(block) else cut(dims[1], prod(block))
-    return [(dims[0], channels, *map(asking.size, image))]
-
-
 def shape_regions(asking: Asking) -> Shapes:
     """RoiAlign and MaxRoiPool: an image of a fixed size for each region."""
     dims, rois = asking.known(0), asking.known(1)
@@ -284,6 +272,5 @@ RECORDS = {
     "DepthToSpace": Record(shape=shape_depth_to_space, batch=images(0), free=free_depth_to_space, folds=True),
     "SpaceToDepth": Record(shape=shape_space_to_depth, batch=images(0), free=free_space_to_depth, folds=True),
     "AffineGrid": Record(shape=shape_affine_grid),
-    "Col2Im": Record(shape=shape_columns_to_image),
     **dict.fromkeys(("RoiAlign", "MaxRoiPool"), Record(shape=shape_regions)),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-HEADER = '<ir_version: 10, opset_import: ["" : 18, "local" : 1]>'
+HEADER = '<ir_version: 10, opset_import: ["" : 20, "local" : 1]>'
 S = {"x": {1: "S"}}
 HW = {"x": {2: "H", 3: "W"}}
 
@@ -203,6 +203,37 @@ GENERALISED: dict[str, tuple[str, Mapping[str, Mapping[int, str]], dict[str, str
         HW,
         {},
     ),
+    "a grid for each matrix": (
+        "g (float[4, 2, 3] x) => (float[4, 5, 4, 2] y) <int64[4] s = {4, 3, 5, 4}> { y = AffineGrid(x, s) }",
+        {"x": {0: "S"}},
+        {"s": "[S, 3, 5, 4]"},
+    ),
+    "a grid of the size of an image": (
+        "g (float[1, 1, 3, 4] x) => (float[1, 1, 3, 4] y) <float[1, 2, 3] t = {1, 0, 0, 0, 1, 0}> {"
+        " s = Shape(x) a = AffineGrid(t, s) y = GridSample(x, a) }",
+        HW,
+        {},
+    ),
+    "the same matrix for each image": (
+        "g (float[3, 1, 2, 2] x) => (float[3, 1, 2, 2] y)"
+        " <float[3, 2, 3] t = {1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0}> {"
+        " s = Shape(x) a = AffineGrid(t, s) y = GridSample(x, a) }",
+        {"x": {0: "S"}},
+        {"t": "[S, 2, 3]"},
+    ),
+    "a grid that must be as large as something else": (
+        "g (float[1, 3, 4, 2] x) => (float[1, 3, 4, 2] y) <float[1, 2, 3] t = {1, 0, 0, 0, 1, 0},"
+        " int64[4] s = {1, 1, 3, 4}> { a = AffineGrid(t, s) y = Add(x, a) }",
+        {"x": {1: "H", 2: "W"}},
+        {"s": "[1, 1, H, W]"},
+    ),
+    "grids that must be as many as something else": (
+        "g (float[3, 2, 2, 2] x) => (float[3, 2, 2, 2] y)"
+        " <float[3, 2, 3] t = {1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0}, int64[4] s = {3, 1, 2, 2}> {"
+        " a = AffineGrid(t, s) y = Mul(x, a) }",
+        {"x": {0: "S"}},
+        {"t": "[S, 2, 3]", "s": "[S, 1, 2, 2]"},
+    ),
 }
 """By what happens: the model, what is freed, and what each constant is afterwards."""
 
@@ -322,6 +353,28 @@ FORBIDDEN: dict[str, tuple[str, Mapping[str, Mapping[int, str]], str]] = {
         "g (float[1, 4, 3] x) => (float[1, 2, 4] y) <int64[1] i = {4}, int64[1] b = {2}> { y = Col2Im(x, i, b) }",
         S,
         "(Col2Im): S channels do not divide by the 2 places of a block",
+    ),
+    "a matrix that is no matrix at another size": (
+        "g (float[1, 2, 3] x) => (float[1, 2, 2, 2] y) <int64[4] s = {1, 1, 2, 2}> { y = AffineGrid(x, s) }",
+        {"x": {2: "S"}},
+        "(AffineGrid): its matrices have a fixed size, and axis 2 is S",
+    ),
+    "a matrix of its own for each of the images that there were": (
+        "g (float[2, 1, 2, 2] x) => (float[2, 1, 2, 2] y) <float[2, 2, 3] t = {1, 0, 0, 0, 1, 0, 2, 0, 0, 0, 3, 0}> {"
+        " s = Shape(x) a = AffineGrid(t, s) y = GridSample(x, a) }",
+        {"x": {0: "S"}},
+        "(AffineGrid): the table t has 2 entries along axis 0, one for each of S",
+    ),
+    "a grid whose size is not known": (
+        "g (float[1, 2, 3] x, int64[4] s) => (float[a, b, c, d] y) { y = AffineGrid(x, s) }",
+        {"x": {0: "S"}},
+        "(AffineGrid): its size is computed at run time from what is not known",
+    ),
+    "three numbers for a place that has two": (
+        "g (float[1, 2, 2, 2] x) => (float[1, 2, 2, 2] y) <float[1, 2, 3] t = {1, 0, 0, 0, 1, 0},"
+        " int64[4] s = {1, 1, 2, 2}> { a = AffineGrid(t, s) y = Add(x, a) }",
+        {"x": {3: "S"}},
+        "(Add): AffineGrid of a has a place of 2 numbers at axis 3",
     ),
     "windows, or a number of them": (
         "g (float[1, 6] x) => (float[1, 3, 2] y) <int64[3] t = {1, 3, 2}> { y = Reshape(x, t) }",

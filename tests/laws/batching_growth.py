@@ -127,6 +127,45 @@ def blocks_of_each_sample() -> Sketch:
 
 
 @trap
+def a_grid_as_high_as_there_are_samples() -> Sketch:
+    s = Sketch("AffineGrid", 20)
+    theta = s.x((1, 2, 3))
+    sizes = s.op("Concat", s.dim(theta, 0), s.ints(3), s.dim(theta, 0), s.ints(4), axis=0)
+    return s.out(s.op("AffineGrid", theta, sizes))
+
+
+@trap
+def a_shared_grid_as_high_as_there_are_samples() -> Sketch:
+    s = Sketch("AffineGrid", 20)
+    x = s.x((1, 1, 3, 3))
+    sizes = s.op("Concat", s.ints(1, 1), s.dim(x, 0), s.ints(4), axis=0)
+    return s.out(s.op("GridSample", x, s.op("AffineGrid", s.floats(1, 2, 3), sizes)))
+
+
+@trap
+def a_grid_of_the_size_of_each_sample() -> Sketch:
+    s = Sketch("AffineGrid", 20, free=False)
+    sizes = s.op("Concat", s.ints(1, 1), s.x((1,), 0, dtype=INT, low=1), s.ints(4), axis=0)
+    return s.out(s.op("AffineGrid", s.floats(1, 2, 3), sizes))
+
+
+@trap
+def a_grid_for_each_of_an_open_batch() -> Sketch:
+    s = Sketch("AffineGrid", 20, named={"B": 1})
+    x = s.x(("B", 1, 3, 3))
+    theta = s.op("Expand", s.floats(1, 2, 3), s.op("Concat", s.dim(x, 0), s.ints(2, 3), axis=0))
+    return s.out(s.op("GridSample", x, s.op("AffineGrid", theta, s.op("Shape", x))))
+
+
+@trap
+def grids_as_high_as_an_open_batch() -> Sketch:
+    s = Sketch("AffineGrid", 22, named={"B": 1}, free=False)
+    theta = s.x(("B", 2, 3))
+    sizes = s.op("Concat", s.dim(theta, 0), s.ints(3, 4), s.dim(theta, 0), axis=0)
+    return s.out(s.op("AffineGrid", theta, sizes))
+
+
+@trap
 def sizes_calculated_from_one_that_is_pinned() -> Sketch:
     """A Split of sizes is not followed, so what it gives is that of one sample; 2 * N - 1 is not N."""
     s = Sketch("Split")

@@ -311,6 +311,16 @@ def blocks_along_any_axis(patch: pytest.MonkeyPatch) -> None:
     _record(patch, "Col2Im", batch=lambda view: iter([Answer((answers.only_first(view),))]))
 
 
+@mutant("AffineGrid")
+def grids_with_their_size_left(patch: pytest.MonkeyPatch) -> None:
+    _without_edits(patch, "AffineGrid")
+
+
+@mutant("AffineGrid")
+def matrices_never_shared(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(images, "_shared_grid", lambda view: Answer((Mark(0),), view.corrected(1, "size", {0: view.batch})))
+
+
 @mutant("Gather")
 def gather_that_forgets_the_rank_of_its_indices(patch: pytest.MonkeyPatch) -> None:
     def forgotten(view: View, mark: Mark) -> Mark:

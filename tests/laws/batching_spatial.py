@@ -249,6 +249,36 @@ def sampled() -> Iterator[Sketch]:
         yield s.out(s.op("GridSample", s.x(dims, axis), s.const(np.full((1, 2, 2, 2), 0.3), np.float32)))
 
 
+def grids() -> Iterator[Sketch]:
+    """AffineGrid: matrices of each sample with sizes that are fixed or computed, and shared ones."""
+    turn = cycle(opsets("AffineGrid"))
+    for outer, inner, size in ((1, 1, 1), (2, 3, 1), (1, 4, 1), (1, 1, 2), (1, 2, 3)):
+        rows = outer * inner * size
+        for deep, way in product((False, True), ("fixed", "node", "computed", "whole")):
+            s = Sketch("AffineGrid", next(turn), size)
+            theta = s.x((rows, 3, 4) if deep else (rows, 2, 3), 0, outer, inner)
+            sizes = (rows, 3, 2, 2, 3) if deep else (rows, 3, 4, 5)
+            yield s.out(s.op("AffineGrid", theta, _grid_size(s, theta, sizes, way), align_corners=rows % 2))
+        for same in (True, False):
+            s = Sketch("AffineGrid", next(turn), size, free=outer == 1 and (same or size == 1))
+            x = s.x((rows, 1, 3, 3), 0, outer, inner)
+            one = np.arange(6 * inner).reshape(inner, 2, 3) / 9
+            theta = s.const(np.tile(one, (outer * size, 1, 1)) + (0 if same else np.arange(rows)[:, None, None]), FLOAT)
+            yield s.out(s.op("GridSample", x, s.op("AffineGrid", theta, s.op("Shape", x))))
+    for axis in (1, 2):
+        s = Sketch("AffineGrid", next(turn), 2 if axis == 1 else 3, free=False)
+        yield s.out(s.op("AffineGrid", s.x((2, 2, 3), axis), s.ints(2, 1, 2, 2)))
+
+
+def _grid_size(s: Sketch, theta: str, sizes: tuple[int, ...], way: str) -> str:
+    if way == "computed":
+        return str(s.op("Concat", s.dim(theta, 0), s.ints(*sizes[1:]), axis=0))
+    if way == "whole":
+        picture = s.op("Expand", s.floats(1), s.op("Concat", s.dim(theta, 0), s.ints(*sizes[1:]), axis=0))
+        return str(s.op("Shape", picture))
+    return s.const_node(sizes, INT) if way == "node" else s.ints(*sizes)
+
+
 def computed() -> Iterator[Sketch]:
     """Tensors whose dims are computed from the batch: Shape, Size, ConstantOfShape."""
     five = numpy_helper.from_array(np.array([5.0], np.float32))
@@ -302,5 +332,5 @@ def computed() -> Iterator[Sketch]:
 
 
 def spatial() -> Iterator[Sketch]:
-    for family in (convolutions, deformed_convolutions, pools, blocks, resized, sampled, computed):
+    for family in (convolutions, deformed_convolutions, pools, blocks, resized, sampled, grids, computed):
         yield from family()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-HEADER = '<ir_version: 10, opset_import: ["" : 18, "local" : 1]>'
+HEADER = '<ir_version: 10, opset_import: ["" : 20, "local" : 1]>'
 S = {"x": {1: "S"}}
 HW = {"x": {2: "H", 3: "W"}}
 
@@ -147,6 +147,93 @@ GENERALISED: dict[str, tuple[str, Mapping[str, Mapping[int, str]], dict[str, str
         S,
         {"h": "[1, S, 1]"},
     ),
+    "lengths of sequences that are turned": (
+        "g (float[3, 6, 2] x) => (float[3, 6, 2] y) <int64[6] l = {2, 2, 2, 2, 2, 2}> { y = ReverseSequence(x, l) }",
+        S,
+        {"l": "[S]"},
+    ),
+    "steps that are turned, as many as there were": (
+        "g (float[2, 6] x) => (float[2, 6] y) <int64[2] l = {3, 2}> {"
+        " y = ReverseSequence <batch_axis = 0, time_axis = 1> (x, l) }",
+        S,
+        {},
+    ),
+    "lengths that are computed from the steps": (
+        "g (float[1, 6] x) => (float[1, 6] y) {"
+        " l = Shape <start = 1> (x) y = ReverseSequence <batch_axis = 0, time_axis = 1> (x, l) }",
+        S,
+        {},
+    ),
+    "sequences that are the same, for lengths that are free": (
+        "g (int64[1, 4] x) => (float[2, 4] y) <float[2, 4] d = {1, 1, 1, 1, 2, 2, 2, 2}, int64[1] m = {-1},"
+        " int64 least = {0}, int64 most = {2}> {"
+        " r = Reshape(x, m) l = Clip(r, least, most) y = ReverseSequence(d, l) }",
+        S,
+        {"d": "[2, S]"},
+    ),
+    "blocks of an image, side by side": (
+        "g (float[1, 4, 6] x) => (float[1, 2, 12] y) <int64[1] i = {12}, int64[1] b = {2}> {"
+        " y = Col2Im <strides = [2]> (x, i, b) }",
+        {"x": {2: "S"}},
+        {"i": "[2*S]"},
+    ),
+    "blocks of an image that lie over one another": (
+        "g (float[1, 4, 3, 2] x) => (float[1, 1, 4, 3] y) <int64[3] t = {1, 4, 6}, int64[2] i = {4, 3},"
+        " int64[2] b = {2, 2}> { a = Reshape(x, t) y = Col2Im(a, i, b) }",
+        HW,
+        {"t": "[1, 4, -1]", "i": "[H + 1, W + 1]"},
+    ),
+    "blocks in one row of an image": (
+        "g (float[1, 4, 3] x) => (float[1, 1, 2, 4] y) <int64[2] i = {2, 4}, int64[2] b = {2, 2}> {"
+        " y = Col2Im(x, i, b) }",
+        {"x": {2: "S"}},
+        {"i": "[2, S + 1]"},
+    ),
+    "blocks of any number of channels": (
+        "g (float[1, 4, 3] x) => (float[1, 1, 6] y) <int64[1] i = {6}, int64[1] b = {2}> {"
+        " c = Concat <axis = 1> (x, x) d = Col2Im <strides = [2]> (c, i, b) y = ReduceSum <noop_with_empty_axes = 0,"
+        " keepdims = 1> (d) }",
+        S,
+        {},
+    ),
+    "blocks of an image whose size is computed": (
+        "g (float[1, 1, 3, 4] x) => (float[1, 1, 4, 4] y) <int64[3] t = {1, 2, -1}, int64[2] b = {2, 1}> {"
+        " i = Shape <start = 2> (x) o = Constant <value_ints = [1, 0]> () j = Add(i, o) p = Concat <axis = 1> (x, x)"
+        " a = Reshape(p, t) y = Col2Im(a, j, b) }",
+        HW,
+        {},
+    ),
+    "a grid for each matrix": (
+        "g (float[4, 2, 3] x) => (float[4, 5, 4, 2] y) <int64[4] s = {4, 3, 5, 4}> { y = AffineGrid(x, s) }",
+        {"x": {0: "S"}},
+        {"s": "[S, 3, 5, 4]"},
+    ),
+    "a grid of the size of an image": (
+        "g (float[1, 1, 3, 4] x) => (float[1, 1, 3, 4] y) <float[1, 2, 3] t = {1, 0, 0, 0, 1, 0}> {"
+        " s = Shape(x) a = AffineGrid(t, s) y = GridSample(x, a) }",
+        HW,
+        {},
+    ),
+    "the same matrix for each image": (
+        "g (float[3, 1, 2, 2] x) => (float[3, 1, 2, 2] y)"
+        " <float[3, 2, 3] t = {1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0}> {"
+        " s = Shape(x) a = AffineGrid(t, s) y = GridSample(x, a) }",
+        {"x": {0: "S"}},
+        {"t": "[S, 2, 3]"},
+    ),
+    "a grid that must be as large as something else": (
+        "g (float[1, 3, 4, 2] x) => (float[1, 3, 4, 2] y) <float[1, 2, 3] t = {1, 0, 0, 0, 1, 0},"
+        " int64[4] s = {1, 1, 3, 4}> { a = AffineGrid(t, s) y = Add(x, a) }",
+        {"x": {1: "H", 2: "W"}},
+        {"s": "[1, 1, H, W]"},
+    ),
+    "grids that must be as many as something else": (
+        "g (float[3, 2, 2, 2] x) => (float[3, 2, 2, 2] y)"
+        " <float[3, 2, 3] t = {1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0}, int64[4] s = {3, 1, 2, 2}> {"
+        " a = AffineGrid(t, s) y = Mul(x, a) }",
+        {"x": {0: "S"}},
+        {"t": "[S, 2, 3]", "s": "[S, 1, 2, 2]"},
+    ),
 }
 """By what happens: the model, what is freed, and what each constant is afterwards."""
 
@@ -221,6 +308,73 @@ FORBIDDEN: dict[str, tuple[str, Mapping[str, Mapping[int, str]], str]] = {
         " int32[1] l = {4}> { t = Transpose <perm = [1, 0, 2]> (x) y = RNN <hidden_size = 1> (t, w, r, , l) }",
         S,
         "(RNN): its sequences have 4 steps each, which is fixed, of S",
+    ),
+    "sequences that are turned as long as they were": (
+        "g (float[1, 4] x) => (float[1, 4] y) <int64[1] l = {4}> {"
+        " y = ReverseSequence <batch_axis = 0, time_axis = 1> (x, l) }",
+        S,
+        "(ReverseSequence): its sequences have 4 steps each, which is fixed, of S",
+    ),
+    "a length for the one sequence that there was": (
+        "g (float[3, 1] x) => (float[3, 1] y) <int64[1] l = {2}> { y = ReverseSequence(x, l) }",
+        S,
+        "(ReverseSequence): the table l has 1 entries along axis 0, one for each of S",
+    ),
+    "sequences and lengths that are as many only once": (
+        "g (float[3, 4] x, int64[2] z) => (float[3, 4] y) { l = Concat <axis = 0> (z, z) y = ReverseSequence(x, l) }",
+        {"x": {1: "S"}, "z": {0: "T"}},
+        "(ReverseSequence): it has S sequences and 2*T lengths, which are equal at the original size only",
+    ),
+    "blocks that leave a part of the image empty": (
+        "g (float[1, 2, 3] x) => (float[1, 1, 7] y) <int64[1] i = {7}, int64[1] b = {2}> {"
+        " y = Col2Im <strides = [2]> (x, i, b) }",
+        {"x": {2: "S"}},
+        "(Col2Im): its image_shape fixes 3 blocks, of which there are S",
+    ),
+    "blocks of rows and columns that are one number": (
+        "g (float[1, 4, 6] x) => (float[1, 1, 4, 3] y) <int64[2] i = {4, 3}, int64[2] b = {2, 2}> {"
+        " y = Col2Im(x, i, b) }",
+        {"x": {2: "S"}},
+        "(Col2Im): its image_shape fixes 3 x 2 blocks, of which there are S",
+    ),
+    "one block, which may become a row of them or a column": (
+        "g (float[1, 4, 1] x) => (float[1, 1, 2, 2] y) <int64[2] i = {2, 2}, int64[2] b = {2, 2}> {"
+        " y = Col2Im(x, i, b) }",
+        {"x": {2: "S"}},
+        "(Col2Im): its image_shape fixes 1 x 1 blocks, of which there are S",
+    ),
+    "as many blocks as there were of a larger image": (
+        "g (float[1, 2, 3] x, float[4] z) => (float[1, 1, 4] y) <int64[1] b = {2}> {"
+        " i = Shape(z) y = Col2Im(x, i, b) }",
+        {"z": {0: "S"}},
+        "(Col2Im): an image of [S] has S - 1 blocks, and it is given 3",
+    ),
+    "channels that may not divide by a block": (
+        "g (float[1, 4, 3] x) => (float[1, 2, 4] y) <int64[1] i = {4}, int64[1] b = {2}> { y = Col2Im(x, i, b) }",
+        S,
+        "(Col2Im): S channels do not divide by the 2 places of a block",
+    ),
+    "a matrix that is no matrix at another size": (
+        "g (float[1, 2, 3] x) => (float[1, 2, 2, 2] y) <int64[4] s = {1, 1, 2, 2}> { y = AffineGrid(x, s) }",
+        {"x": {2: "S"}},
+        "(AffineGrid): its matrices have a fixed size, and axis 2 is S",
+    ),
+    "a matrix of its own for each of the images that there were": (
+        "g (float[2, 1, 2, 2] x) => (float[2, 1, 2, 2] y) <float[2, 2, 3] t = {1, 0, 0, 0, 1, 0, 2, 0, 0, 0, 3, 0}> {"
+        " s = Shape(x) a = AffineGrid(t, s) y = GridSample(x, a) }",
+        {"x": {0: "S"}},
+        "(AffineGrid): the table t has 2 entries along axis 0, one for each of S",
+    ),
+    "a grid whose size is not known": (
+        "g (float[1, 2, 3] x, int64[4] s) => (float[a, b, c, d] y) { y = AffineGrid(x, s) }",
+        {"x": {0: "S"}},
+        "(AffineGrid): its size is computed at run time from what is not known",
+    ),
+    "three numbers for a place that has two": (
+        "g (float[1, 2, 2, 2] x) => (float[1, 2, 2, 2] y) <float[1, 2, 3] t = {1, 0, 0, 0, 1, 0},"
+        " int64[4] s = {1, 1, 2, 2}> { a = AffineGrid(t, s) y = Add(x, a) }",
+        {"x": {3: "S"}},
+        "(Add): AffineGrid of a has a place of 2 numbers at axis 3",
     ),
     "windows, or a number of them": (
         "g (float[1, 6] x) => (float[1, 3, 2] y) <int64[3] t = {1, 3, 2}> { y = Reshape(x, t) }",

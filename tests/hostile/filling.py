@@ -87,11 +87,13 @@ def cropped(g: Sketch, op: str) -> None:
 @makes("ReverseSequence:10", weight=0.5)
 def reversed_(g: Sketch, op: str) -> None:
     value = g.pick("f", 2)
-    batch = 0 if value.batch is None else value.batch
-    if batch > 1:
-        raise Misfit
+    batch = value.batch if value.batch in {0, 1} else g.dice.number(0, 1)
     longest, count = value.dims[1 - batch], value.dims[batch]
     if not longest or not prod(value.dims):
         raise Misfit
-    lengths = g.given(np.full(count, longest, np.int64), 0, low=1, high=longest)
+    if g.dice.chance(0.4):
+        lengths = vector(g, [g.dice.number(1, longest)] * count)
+    else:
+        home = 0 if batch == value.batch else None
+        lengths = g.given(np.full(count, longest, np.int64), home, low=1, high=longest).name
     g.keep(g.op(op, value, lengths, batch=value.batch, batch_axis=batch, time_axis=1 - batch))

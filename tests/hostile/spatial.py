@@ -229,11 +229,17 @@ def col2im(g: Sketch, op: str) -> None:
     value = g.pick("f", 3, 3)
     if value.dims[1] % 2 or value.dims[2] < 1:
         raise Misfit
-    sizes = g.const([value.dims[2] + 1, 1], np.int64)
+    sizes = vector(g, [value.dims[2] + 1, 1])
     g.keep(g.op(op, value, sizes, g.const([2, 1], np.int64), batch=value.batch))
 
 
 @makes("AffineGrid:20", weight=0.3)
 def affine(g: Sketch, op: str) -> None:
-    theta = g.given(g.dice.constant([g.size, 2, 3]), 0)
-    g.keep(g.op(op, theta, vector(g, [g.size, 1, 2, 2], [(theta, 0)]), batch=0))
+    rank = g.dice.number(2, 3)
+    theta = g.given(g.dice.constant([g.size, rank, rank + 1]), 0)
+    sizes = vector(g, [g.size, 1, *[2] * rank], [(theta, 0)])
+    if g.dice.chance(0.3):
+        same = g.const(np.broadcast_to(g.dice.constant([1, rank, rank + 1]), theta.dims))
+        g.keep(g.op(op, same, sizes, batch=0))
+    else:
+        g.keep(g.op(op, theta, sizes, batch=0, align_corners=g.dice.number(0, 1)))

@@ -1,4 +1,4 @@
-"""Cases for products of matrices, reductions and recurrences."""
+"""Cases for products of matrices, reductions, and operators on sequences."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tests.laws.batching_pointwise import PLACES, numbers
-from tests.laws.batching_sketch import FLOAT, Sketch, opsets
+from tests.laws.batching_sketch import FLOAT, INT, Sketch, opsets
 
 REDUCTIONS = (
     "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare"
@@ -231,6 +231,46 @@ def _recurrence(s: Sketch, direction: str, layout: int, states: str, factors: tu
     return s.out(*s.op(s.about, x, *weights, *more, outputs=3 if s.about == "LSTM" else 2, **told))
 
 
+STEPS = 4
+
+
+def reversals() -> Iterator[Sketch]:
+    """Among the sequences; in what they hold, with lengths that are shared or are not; among the steps."""
+    turn = cycle(opsets("ReverseSequence"))
+    places = ((1, 1, 1), (2, 3, 1), (1, 1, 2), (1, 4, 1))
+    for axis, (outer, inner, size) in product((0, 1), places):
+        for data, lengths in ((True, True), (True, False), (False, True)):
+            s = Sketch("ReverseSequence", next(turn), size)
+            rows = outer * inner * size
+            dims = (rows, STEPS, 2) if axis == 0 else (STEPS, rows, 2)
+            same = np.expand_dims(np.arange(STEPS * 2).reshape(STEPS, 2), axis)
+            x = s.x(dims, axis, outer, inner, dtype=INT) if data else s.const(np.broadcast_to(same, dims), INT)
+            yield _reversed(s, x, s.x((rows,), 0, outer, inner, **LENGTHS) if lengths else _lengths(s, rows), axis)
+        s = Sketch("ReverseSequence", next(turn), size)
+        rows = outer * inner * size
+        x = s.x((3, STEPS, rows) if axis == 0 else (STEPS, 3, rows), 2, outer, inner)
+        yield _reversed(s, x, s.ints(3, 1, 4) if inner == 1 else s.x((3,), None, **LENGTHS), axis)
+        s = Sketch("ReverseSequence", next(turn), size, free=False)
+        x = s.x((2, rows) if axis == 0 else (rows, 2), 1 - axis, outer, inner)
+        yield _reversed(s, x, s.ints(1, 0), axis)
+        s = Sketch("ReverseSequence", next(turn), size, free=False)
+        x = s.x((rows, STEPS, rows) if axis == 0 else (STEPS, rows, rows), 2, outer, inner)
+        yield _reversed(s, x, s.x((rows,), 0, outer, inner, **LENGTHS), axis)
+
+
+LENGTHS: dict[str, Any] = {"dtype": INT, "low": 0, "high": STEPS + 1}
+
+
+def _lengths(s: Sketch, rows: int) -> str:
+    """Lengths that differ from sequence to sequence, and not from sample to sample."""
+    return s.ints(*(2 + row % (rows // s.size) % 3 for row in range(rows)))
+
+
+def _reversed(s: Sketch, x: str, lengths: str, axis: int) -> Sketch:
+    said = {"batch_axis": 0, "time_axis": 1} if axis == 0 else {}
+    return s.out(s.op("ReverseSequence", x, lengths, **said))
+
+
 def contractions() -> Iterator[Sketch]:
-    for family in (products, gemms, einsums, reductions, largest, recurrences):
+    for family in (products, gemms, einsums, reductions, largest, recurrences, reversals):
         yield from family()

@@ -92,6 +92,80 @@ def lengths_that_grow() -> Sketch:
 
 
 @trap
+def lengths_that_grow_of_what_is_turned() -> Sketch:
+    s = Sketch("ReverseSequence")
+    x = s.x((5, 1, 2), 1)
+    return s.out(s.op("ReverseSequence", x, s.op("Add", s.dim(x, 1), s.ints(2))))
+
+
+@trap
+def lengths_of_their_own_for_two_samples() -> Sketch:
+    s = Sketch("ReverseSequence", size=2, free=False)
+    return s.out(s.op("ReverseSequence", s.x((5, 2, 2), 1), s.ints(5, 2)))
+
+
+@trap
+def an_image_that_grows() -> Sketch:
+    s = Sketch("Col2Im", 18)
+    x = s.x((1, 4, 4))
+    return s.out(
+        s.op("Col2Im", x, s.op("Concat", s.op("Add", s.dim(x, 0), s.ints(2)), s.ints(3), axis=0), s.ints(2, 2))
+    )
+
+
+@trap
+def an_image_of_the_size_of_another() -> Sketch:
+    s = Sketch("Col2Im", 18, named={"B": 1})
+    x, z = s.x(("B", 4, 4)), s.x(("B", 2, 3, 3))
+    return s.out(s.op("Col2Im", x, s.op("Shape", z, start=2), s.ints(2, 2)))
+
+
+@trap
+def blocks_of_each_sample() -> Sketch:
+    s = Sketch("Col2Im", 18, free=False)
+    return s.out(s.op("Col2Im", s.x((1, 2, 2)), s.ints(3), s.x((1,), 0, dtype=INT, low=2, high=3)))
+
+
+@trap
+def a_grid_as_high_as_there_are_samples() -> Sketch:
+    s = Sketch("AffineGrid", 20)
+    theta = s.x((1, 2, 3))
+    sizes = s.op("Concat", s.dim(theta, 0), s.ints(3), s.dim(theta, 0), s.ints(4), axis=0)
+    return s.out(s.op("AffineGrid", theta, sizes))
+
+
+@trap
+def a_shared_grid_as_high_as_there_are_samples() -> Sketch:
+    s = Sketch("AffineGrid", 20)
+    x = s.x((1, 1, 3, 3))
+    sizes = s.op("Concat", s.ints(1, 1), s.dim(x, 0), s.ints(4), axis=0)
+    return s.out(s.op("GridSample", x, s.op("AffineGrid", s.floats(1, 2, 3), sizes)))
+
+
+@trap
+def a_grid_of_the_size_of_each_sample() -> Sketch:
+    s = Sketch("AffineGrid", 20, free=False)
+    sizes = s.op("Concat", s.ints(1, 1), s.x((1,), 0, dtype=INT, low=1), s.ints(4), axis=0)
+    return s.out(s.op("AffineGrid", s.floats(1, 2, 3), sizes))
+
+
+@trap
+def a_grid_for_each_of_an_open_batch() -> Sketch:
+    s = Sketch("AffineGrid", 20, named={"B": 1})
+    x = s.x(("B", 1, 3, 3))
+    theta = s.op("Expand", s.floats(1, 2, 3), s.op("Concat", s.dim(x, 0), s.ints(2, 3), axis=0))
+    return s.out(s.op("GridSample", x, s.op("AffineGrid", theta, s.op("Shape", x))))
+
+
+@trap
+def grids_as_high_as_an_open_batch() -> Sketch:
+    s = Sketch("AffineGrid", 22, named={"B": 1}, free=False)
+    theta = s.x(("B", 2, 3))
+    sizes = s.op("Concat", s.dim(theta, 0), s.ints(3, 4), s.dim(theta, 0), axis=0)
+    return s.out(s.op("AffineGrid", theta, sizes))
+
+
+@trap
 def sizes_calculated_from_one_that_is_pinned() -> Sketch:
     """A Split of sizes is not followed, so what it gives is that of one sample; 2 * N - 1 is not N."""
     s = Sketch("Split")

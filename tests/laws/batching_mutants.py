@@ -161,7 +161,7 @@ def numbers_of_samples_from_below_zero(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(indices, "from_zero", lambda *_: True)
 
 
-@mutant("Concat GatherElements LSTM GridSample")
+@mutant("Concat GatherElements LSTM GridSample ReverseSequence")
 def nothing_spread(patch: pytest.MonkeyPatch) -> None:
     spread = View.spread
     patch.setattr(View, "spread", lambda self, index, mark: _nothing(spread(self, index, mark)))
@@ -289,6 +289,36 @@ def operands_never_shared(patch: pytest.MonkeyPatch) -> None:
 def recurrence_with_the_batch_of_its_states(patch: pytest.MonkeyPatch) -> None:
     for op in ("LSTM", "GRU", "RNN"):
         _answers(patch, op, lambda _, answer: answer._replace(marks=(answer.marks[-1],) * len(answer.marks)))
+
+
+@mutant("ReverseSequence")
+def a_reversal_with_its_lengths_left(patch: pytest.MonkeyPatch) -> None:
+    _without_edits(patch, "ReverseSequence")
+
+
+@mutant("ReverseSequence")
+def a_reversal_along_any_axis(patch: pytest.MonkeyPatch) -> None:
+    _record(patch, "ReverseSequence", batch=lambda view: iter([Answer((answers.only_first(view),))]))
+
+
+@mutant("Col2Im")
+def blocks_that_keep_their_places_as_channels(patch: pytest.MonkeyPatch) -> None:
+    _marks(patch, "Col2Im", lambda view, _: view.mark(0) or Mark(0))
+
+
+@mutant("Col2Im")
+def blocks_along_any_axis(patch: pytest.MonkeyPatch) -> None:
+    _record(patch, "Col2Im", batch=lambda view: iter([Answer((answers.only_first(view),))]))
+
+
+@mutant("AffineGrid")
+def grids_with_their_size_left(patch: pytest.MonkeyPatch) -> None:
+    _without_edits(patch, "AffineGrid")
+
+
+@mutant("AffineGrid")
+def matrices_never_shared(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(images, "_shared_grid", lambda view: Answer((Mark(0),), view.corrected(1, "size", {0: view.batch})))
 
 
 @mutant("Gather")

@@ -97,6 +97,16 @@ _OPEN = {
     ),
     "a_triangle_that_moves": Open("Trilu", lambda s, x: s.op("Trilu", x, _scalar(s, x)), dims=("B", 4, 4)),
     "an_axis_that_moves": Open("CumSum", lambda s, x: s.op("CumSum", x, _scalar(s, x)), dims=("B", 1, 3, 3, 3, 3)),
+    "the_same_steps_turned": Open(
+        "ReverseSequence",
+        lambda s, x: s.op("ReverseSequence", x, s.op("Expand", s.ints(3), s.dim(x, 0)), batch_axis=0, time_axis=1),
+        True,
+    ),
+    "as_many_steps_turned": Open(
+        "ReverseSequence",
+        lambda s, x: s.op("ReverseSequence", x, s.op("Expand", s.dim(x, 0), s.dim(x, 0)), batch_axis=0, time_axis=1),
+        dims=("B", 9),
+    ),
     "a_squeeze_of_all_ones": Open("Squeeze", lambda s, x: s.op("Squeeze", x), dims=("B", 1, 4)),
     "parts_of_its_dims": Open(
         "Split",

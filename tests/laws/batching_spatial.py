@@ -104,6 +104,54 @@ def pools() -> Iterator[Sketch]:
                 yield s.out(s.op(op, s.x(dims, axis, outer, inner), blocksize=2, mode=with_mode))
 
 
+def blocks() -> Iterator[Sketch]:
+    """Col2Im: two blocks of two along an axis, or four of four in a square."""
+    turn = cycle(opsets("Col2Im"))
+    for square, (dims, axis, outer, inner, size) in product(
+        (False, True),
+        (
+            ((1, 2, 1), 0, 1, 1, 1),
+            ((6, 1, 1), 0, 2, 3, 1),
+            ((4, 2, 1), 0, 1, 4, 1),
+            ((2, 1, 1), 0, 1, 1, 2),
+            ((6, 2, 1), 0, 1, 1, 6),
+            ((1, 2, 1), 1, 1, 2, 1),
+            ((2, 6, 1), 1, 2, 3, 1),
+            ((1, 6, 1), 1, 1, 2, 3),
+        ),
+    ):
+        count = 4 if square else 2
+        given = (dims[0], dims[1] * count, dims[2] * count)
+        image, block = ((3, 3), (2, 2)) if square else ((3,), (2,))
+        s = Sketch("Col2Im", next(turn), size)
+        x = s.x(given, axis, outer, inner * count if axis == 1 else inner)
+        yield s.out(s.op("Col2Im", x, s.ints(*image), s.ints(*block)))
+    for dims, axis, outer, inner, size in (
+        ((1, 4, 4), 1, 1, 4, 1),
+        ((1, 4, 4), 1, 2, 2, 1),
+        ((1, 8, 4), 1, 8, 1, 1),
+        ((1, 4, 4), 1, 1, 2, 2),
+        ((1, 4, 4), 2, 1, 4, 1),
+        ((1, 4, 4), 2, 2, 1, 2),
+    ):
+        s = Sketch("Col2Im", next(turn), size, free=(axis, outer, inner) == (1, 1, 4))
+        # A Transpose before it, and not a Reshape, which would find a better axis for the samples.
+        x = s.op("Transpose", s.x(dims, axis, outer, inner), perm=[0, 1, 2])
+        yield s.out(s.op("Col2Im", x, s.ints(3, 3), s.ints(2, 2)))
+    ways: tuple[dict[str, list[int]], ...] = (
+        {"strides": [2, 1], "pads": [0, 1, 2, 0]},
+        {"dilations": [2, 1], "pads": [1, 0, 0, 0]},
+        {"strides": [3, 3]},
+    )
+    for size, way in product((1, 3), ways):
+        s = Sketch("Col2Im", next(turn), size)
+        image, steps, wide = (4, 4), way.get("strides", [1, 1]), way.get("dilations", [1, 1])
+        pads = way.get("pads", [0] * 4)
+        places = [(image[at] + pads[at] + pads[at + 2] - wide[at] - 1) // steps[at] + 1 for at in (0, 1)]
+        x = s.x((size, 8, places[0] * places[1]))
+        yield s.out(s.op("Col2Im", x, s.const_node(image, INT), s.ints(2, 2), **way))
+
+
 def resized() -> Iterator[Sketch]:
     for dims, axis, outer, inner, size in IMAGES:
         scales = [1.0 if place == axis or place < 2 else 2.0 for place in range(len(dims))]
@@ -201,6 +249,36 @@ def sampled() -> Iterator[Sketch]:
         yield s.out(s.op("GridSample", s.x(dims, axis), s.const(np.full((1, 2, 2, 2), 0.3), np.float32)))
 
 
+def grids() -> Iterator[Sketch]:
+    """AffineGrid: matrices of each sample with sizes that are fixed or computed, and shared ones."""
+    turn = cycle(opsets("AffineGrid"))
+    for outer, inner, size in ((1, 1, 1), (2, 3, 1), (1, 4, 1), (1, 1, 2), (1, 2, 3)):
+        rows = outer * inner * size
+        for deep, way in product((False, True), ("fixed", "node", "computed", "whole")):
+            s = Sketch("AffineGrid", next(turn), size)
+            theta = s.x((rows, 3, 4) if deep else (rows, 2, 3), 0, outer, inner)
+            sizes = (rows, 3, 2, 2, 3) if deep else (rows, 3, 4, 5)
+            yield s.out(s.op("AffineGrid", theta, _grid_size(s, theta, sizes, way), align_corners=rows % 2))
+        for same in (True, False):
+            s = Sketch("AffineGrid", next(turn), size, free=outer == 1 and (same or size == 1))
+            x = s.x((rows, 1, 3, 3), 0, outer, inner)
+            one = np.arange(6 * inner).reshape(inner, 2, 3) / 9
+            theta = s.const(np.tile(one, (outer * size, 1, 1)) + (0 if same else np.arange(rows)[:, None, None]), FLOAT)
+            yield s.out(s.op("GridSample", x, s.op("AffineGrid", theta, s.op("Shape", x))))
+    for axis in (1, 2):
+        s = Sketch("AffineGrid", next(turn), 2 if axis == 1 else 3, free=False)
+        yield s.out(s.op("AffineGrid", s.x((2, 2, 3), axis), s.ints(2, 1, 2, 2)))
+
+
+def _grid_size(s: Sketch, theta: str, sizes: tuple[int, ...], way: str) -> str:
+    if way == "computed":
+        return str(s.op("Concat", s.dim(theta, 0), s.ints(*sizes[1:]), axis=0))
+    if way == "whole":
+        picture = s.op("Expand", s.floats(1), s.op("Concat", s.dim(theta, 0), s.ints(*sizes[1:]), axis=0))
+        return str(s.op("Shape", picture))
+    return s.const_node(sizes, INT) if way == "node" else s.ints(*sizes)
+
+
 def computed() -> Iterator[Sketch]:
     """Tensors whose dims are computed from the batch: Shape, Size, ConstantOfShape."""
     five = numpy_helper.from_array(np.array([5.0], np.float32))
@@ -254,5 +332,5 @@ def computed() -> Iterator[Sketch]:
 
 
 def spatial() -> Iterator[Sketch]:
-    for family in (convolutions, deformed_convolutions, pools, resized, sampled, computed):
+    for family in (convolutions, deformed_convolutions, pools, blocks, resized, sampled, grids, computed):
         yield from family()

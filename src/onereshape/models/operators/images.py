@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from math import prod
 from typing import Any
 
 import numpy as np
 
-from onereshape.models.batch.answers import common_mark, images, only_first
+from onereshape.models.batch.answers import common_mark, images, only_first, sized_mark
 from onereshape.models.batch.marks import Mark
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
 from onereshape.models.facts.asking import Asking, Shapes
 from onereshape.models.free.alignment import Axis, size_of
 from onereshape.models.free.by_shape import by_shape
 from onereshape.sizes import Size, cut, exact
+from onereshape.models.free.grown import Grown, Growing, Inputs
+from onereshape.models.free.growth import grown_input
 from onereshape.models.free.meeting import ONE
 from onereshape.models.free.state import Answer as FreeAnswer
 from onereshape.models.free.view import View as FreeView
@@ -252,15 +253,65 @@ def shape_affine_grid(asking: Asking) -> Shapes:
     return [(asking.size(size[0]), *map(asking.size, size[2:]), len(size) - 2)]
 
 
-def shape_columns_to_image(asking: Asking) -> Shapes:
-    """Col2Im: blocks in columns become an image."""
-    dims = asking.dims(0)
-    image, block = asking.elements(1), asking.integers(2)
-    if image is None:
-        count = asking.length(1)
-        return [None if count is None else asking.unknown(count + 2)]
-    channels = asking.new() if block is None or len(dims) < 2 or not prod(block) else cut(dims[1], prod(block))
-    return [(dims[0], channels, *map(asking.size, image))]
+def batch_affine_grid(view: BatchView) -> Iterator[BatchAnswer]:
+    """A grid for each matrix: the first entry of size says how many there are."""
+    mark = view.mark(0)
+    if mark is None:
+        yield _shared_grid(view)
+        return
+    if mark.axis != 0:
+        raise Refused(
+            f"its matrices have axis {mark.axis} for themselves, which is {mark.size(view.batch)}", mixes=True
+        )
+    yield BatchAnswer((mark,), view.corrected(1, "size", {0: mark.size(view.batch)}))
+
+
+def _shared_grid(view: BatchView) -> BatchAnswer:
+    """Matrices that all samples share: for each of them, if the size says so, else for one sample."""
+    try:
+        home = sized_mark(view, 1)
+    except Refused:
+        home = None
+    if home is None or home.axis != 0:
+        return BatchAnswer((), (view.pin(1),))
+    return BatchAnswer((home,), (view.spread(0, home),))
+
+
+def free_affine_grid(view: FreeView) -> Iterator[FreeAnswer]:
+    """As many grids as matrices, which are never broadcast, each of the size that an input says."""
+    theta, size = view.known(0), view.live(1)
+    if moving := [axis for axis in (1, 2) if view.move(size_of(theta[axis]))]:
+        raise Refused(f"its matrices have a fixed size, and axis {moving[0]} is {size_of(theta[moving[0]])}")
+    if size is None or None in size or len(size) != size_of(theta[1]) + 2:
+        raise Refused("its size is computed at run time from what is not known")
+    wanted: list[Size] = [each for each in size if each is not None]
+    own, said, edits = size_of(theta[0]), wanted[0], tuple[Edit, ...]()
+    if view.move(own) and not view.move(said):
+        wanted[0] = own
+        edits = (view.reword(1, wanted, "size"),)
+    elif view.move(said) and not view.move(own):
+        edits = (grown_input(view, 0, {0: said})[0],)
+    elif view.move(said) and not view.same(own, said):
+        raise Refused(f"it has {own} matrices and makes {said} grids, which are equal at the original size only")
+    yield FreeAnswer(((*((each,) for each in (wanted[0], *wanted[2:])), theta[1]),), edits)
+
+
+def grow_affine_grid(growing: Growing) -> Inputs:
+    """A larger grid by another size; for more of them, more matrices."""
+    view, size = growing.view, growing.view.words(1)
+    if size is None or None in size:
+        raise Refused(f"the size of {view.label} is computed at run time from what is not known")
+    entries = [each for each in size if each is not None]
+    found: dict[int, Grown] = {}
+    for axis, each in growing.wanted.items():
+        if axis + 1 >= len(entries):
+            raise Refused(f"{view.label} has a place of {len(entries) - 2} numbers at axis {axis}")
+        entries[axis + 1 if axis else 0] = each
+        if axis == 0:
+            found[0] = growing.exactly(0, {0: each})
+    if entries != size:
+        found[1] = growing.vector(1, entries, "size")
+    return found, {}
 
 
 def shape_regions(asking: Asking) -> Shapes:
@@ -283,7 +334,12 @@ RECORDS = {
     "GridSample": Record(shape=shape_grid_sample, batch=batch_grid_sample, free=by_shape),
     "DepthToSpace": Record(shape=shape_depth_to_space, batch=images(0), free=free_depth_to_space, folds=True),
     "SpaceToDepth": Record(shape=shape_space_to_depth, batch=images(0), free=free_space_to_depth, folds=True),
-    "AffineGrid": Record(shape=shape_affine_grid),
-    "Col2Im": Record(shape=shape_columns_to_image),
+    "AffineGrid": Record(
+        shape=shape_affine_grid,
+        batch=batch_affine_grid,
+        slots=frozenset({1}),
+        free=free_affine_grid,
+        grows=grow_affine_grid,
+    ),
     **dict.fromkeys(("RoiAlign", "MaxRoiPool"), Record(shape=shape_regions)),
 }

@@ -15,7 +15,6 @@ from onereshape.models.batch.folded_operators import Use
 from onereshape.models.batch.indices import check_counts, free_homes, offset, step_of
 from onereshape.models.batch.marks import Mark, homes, marked
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
-from onereshape.models.facts.answers import same_first
 from onereshape.models.facts.asking import Asking, Shapes
 from onereshape.models.facts.elements import Elements, Holding, few, whole
 from onereshape.models.free.alignment import Axis, size_of
@@ -362,5 +361,4 @@ RECORDS = {
         work=work_gather_nd,
     ),
     "OneHot": Record(shape=shape_one_hot, batch=batch_one_hot, free=by_shape, folds=True, work=work_one_hot),
-    "ReverseSequence": Record(shape=same_first),
 }

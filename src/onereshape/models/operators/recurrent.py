@@ -1,4 +1,4 @@
-"""Recurrences: RNN, GRU and LSTM run along the steps of many sequences."""
+"""Operators on many sequences: the recurrences RNN, GRU and LSTM run along their steps, ReverseSequence turns them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from collections.abc import Iterator
 
 from onereshape.models.batch.answers import common_mark
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.edit import Edit
+from onereshape.models.facts.answers import same_first
 from onereshape.models.facts.asking import Asking, Shapes
 from onereshape.models.free.alignment import Axis, size_of
+from onereshape.models.free.growth import grown_input
 from onereshape.models.free.meeting import ONE, Meeting, summed
 from onereshape.models.free.state import Answer as FreeAnswer
 from onereshape.models.free.view import View as FreeView
-from onereshape.models.node_view import Refused
+from onereshape.models.node_view import NodeView, Refused
 from onereshape.models.record import Record
 
 
@@ -60,10 +63,7 @@ def free_recurrence(view: FreeView) -> Iterator[FreeAnswer]:
     steps, sequences = (dims[1], dims[0]) if layout else (dims[0], dims[1])
     summed(view, (0, dims[2]), (1, view.dims(1)[2]))
     batch = 0 if layout else 1
-    lengths = view.constant(4) if view.has(4) else None
-    then = None if steps is None or not view.move(size_of(steps)) else view.state.then(size_of(steps))
-    if lengths is not None and isinstance(then, int) and (lengths == then).any():
-        raise Refused(f"its sequences have {then} steps each, which is fixed, of {size_of(steps or ONE)}")
+    _check_lengths(view, 4, steps)
     states = [(index, 0 if index == 4 else batch) for index in (4, 5, 6) if view.has(index)]
     edits = Meeting(view).result(lambda meeting: tuple(meeting.meet([(0, batch), state]) for state in states)).edits
     directions: Axis = (2,) if view.attribute("direction", "forward") == "bidirectional" else ONE
@@ -73,6 +73,58 @@ def free_recurrence(view: FreeView) -> Iterator[FreeAnswer]:
     yield FreeAnswer((whole, *[last] * (len(view.node.outputs) - 1)), edits)
 
 
-RECORDS = dict.fromkeys(
-    ("RNN", "GRU", "LSTM"), Record(shape=shape_recurrence, batch=batch_recurrence, free=free_recurrence)
-)
+def _check_lengths(view: FreeView, index: int, steps: Axis | None) -> None:
+    """Refuses sequences that are said to be as long as they were, where their steps are free."""
+    lengths = view.constant(index) if view.has(index) else None
+    then = None if steps is None or not view.move(size_of(steps)) else view.state.then(size_of(steps))
+    if lengths is not None and isinstance(then, int) and (lengths == then).any():
+        raise Refused(f"its sequences have {then} steps each, which is fixed, of {size_of(steps or ONE)}")
+
+
+def _reversed_axes(view: NodeView) -> tuple[int, int]:
+    """The axis of the sequences, and that of their steps: a ReverseSequence has them in front."""
+    found = int(view.attribute("batch_axis", 1)), int(view.attribute("time_axis", 0))
+    if {*found} != {0, 1}:
+        raise Refused(f"it has its sequences at axis {found[0]} and their steps at axis {found[1]}, not at 0 and 1")
+    return found
+
+
+def batch_reverse(view: BatchView) -> Iterator[BatchAnswer]:
+    """ReverseSequence: the first steps of each sequence are turned; N is among the sequences, or in what they hold."""
+    sequences, steps = _reversed_axes(view)
+    data, lengths = view.mark(0), view.mark(1)
+    if data is not None and data.axis == steps:
+        raise Refused(f"it turns axis {steps} around, which is {data.size(view.batch)}", mixes=True)
+    if data is not None and data.axis != sequences and lengths is None:
+        yield BatchAnswer((data,))
+        return
+    home = common_mark([mark for mark in (data, lengths and lengths.at(sequences)) if mark], view)
+    edits = [] if data is not None else [view.spread(0, home)]
+    edits += [] if lengths is not None else [view.spread(1, home.at(0))]
+    yield BatchAnswer((home,), tuple(edits))
+
+
+def free_reverse(view: FreeView) -> Iterator[FreeAnswer]:
+    """ReverseSequence: one length for each sequence, which is not broadcast; what is fixed there is grown."""
+    sequences, steps = _reversed_axes(view)
+    dims, edits = view.dims(0), tuple[Edit, ...]()
+    own, given = dims[sequences], view.dims(1)[0]
+    if own is not None and given is not None and own != given:
+        here, there = size_of(own), size_of(given)
+        if view.move(here) and not view.move(there):
+            edits = (grown_input(view, 1, {0: here})[0],)
+        elif view.move(there) and not view.move(here):
+            grown, dims = grown_input(view, 0, {sequences: there})
+            edits = (grown,)
+        elif view.move(here) and not view.same(here, there):
+            raise Refused(f"it has {here} sequences and {there} lengths, which are equal at the original size only")
+    _check_lengths(view, 1, dims[steps])
+    yield FreeAnswer((dims,), edits)
+
+
+RECORDS = {
+    **dict.fromkeys(
+        ("RNN", "GRU", "LSTM"), Record(shape=shape_recurrence, batch=batch_recurrence, free=free_recurrence)
+    ),
+    "ReverseSequence": Record(shape=same_first, batch=batch_reverse, free=free_reverse),
+}

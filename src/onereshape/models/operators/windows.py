@@ -1,14 +1,18 @@
-"""Windows that move over space: convolutions and pools.  Axis 0 is the batch, axis 1 the channels, then space."""
+"""Windows that move over space: convolutions, pools, and images made of blocks.
+
+Axis 0 is the batch, axis 1 the channels, then space.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from math import prod
 from typing import NamedTuple
 
 import onnx_ir as ir
 
-from onereshape.sizes import Size, ceiling, cut, smallest
+from onereshape.sizes import Size, ceiling, cut, exact, product, smallest
 from onereshape.models.batch.answers import common_mark, images, node_words, only_first
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.marks import Mark, marked
@@ -17,10 +21,10 @@ from onereshape.models.facts.asking import Asking, Dims as Sizes, Shapes
 from onereshape.models.free.alignment import Axis, size_of
 from onereshape.models.free.by_shape import by_shape
 from onereshape.models.free.meeting import summed
-from onereshape.models.free.state import Answer as FreeAnswer
+from onereshape.models.free.state import Answer as FreeAnswer, shown
 from onereshape.models.free.view import View as FreeView
 from onereshape.models.edit import Edit
-from onereshape.models.node_view import NodeView, Refused
+from onereshape.models.node_view import NodeView, Refused, paired
 from onereshape.models.record import Record
 
 _WIDE = 4
@@ -317,6 +321,66 @@ def shape_unpool(asking: Asking) -> Shapes:
     return [(*dims[:2], *asking.unknown(len(dims) - 2))]
 
 
+def shape_columns_to_image(asking: Asking) -> Shapes:
+    """Col2Im: blocks in columns become an image."""
+    dims = asking.dims(0)
+    image, block = asking.elements(1), asking.integers(2)
+    if image is None:
+        count = asking.length(1)
+        return [None if count is None else asking.unknown(count + 2)]
+    channels = asking.new() if block is None or len(dims) < 2 or not prod(block) else cut(dims[1], prod(block))
+    return [(dims[0], channels, *map(asking.size, image))]
+
+
+def batch_columns_to_image(view: BatchView) -> Iterator[BatchAnswer]:
+    """Col2Im: each sample by itself, and each channel, whose places in a block stand together."""
+    mark = only_first(view)
+    if mark.axis == 0:
+        yield BatchAnswer((mark,))
+        return
+    block = view.integers(2)
+    inner = exact(mark.inner, prod(block)) if mark.axis == 1 and block and prod(block) else None
+    if inner is None:
+        what = "the places in a block" if mark.axis == 1 else "the blocks"
+        raise Refused(f"it adds up {what} along axis {mark.axis}, which is {mark.size(view.batch)}", mixes=True)
+    yield BatchAnswer((mark._replace(inner=inner),))
+
+
+def free_columns_to_image(view: FreeView) -> Iterator[FreeAnswer]:
+    """Col2Im: the image that an input says, or the one that a free number of blocks covers just to its end."""
+    data, image, block = view.known(0), view.live(1), view.integers(2)
+    if image is None or None in image or not block:
+        raise Refused("its image_shape or its block_shape is computed at run time from what is not known")
+    said: list[Size] = [size for size in image if size is not None]
+    windows = [window for window, _ in paired(_windows(view, block), said)]
+    channels = exact(size_of(data[1]), prod(block)) if prod(block) else None
+    if channels is None:
+        raise Refused(f"{size_of(data[1])} channels do not divide by the {prod(block)} places of a block")
+    wanted = said if any(map(view.move, said)) else _covered(view, data[2], windows, said)
+    places = product(window.places(size) for window, size in zip(windows, wanted, strict=True))
+    if not view.same(places, size_of(data[2])):
+        raise Refused(f"an image of {shown(wanted)} has {places} blocks, and it is given {size_of(data[2])}")
+    edits = () if wanted == said else (view.reword(1, wanted, "image_shape"),)
+    yield FreeAnswer(((data[0], (channels,), *((size,) for size in wanted)),), edits)
+
+
+def _covered(view: FreeView, blocks: Axis, windows: Sequence[_Window], said: Sequence[Size]) -> list[Size]:
+    """The image of as many blocks along each axis as the factors of a free number of them say."""
+    if not view.move(size_of(blocks)):
+        return list(said)
+    counts = [window.places(size) for window, size in zip(windows, said, strict=True)]
+    factors = [factor for factor in view.state.apart(blocks) if factor != 1]
+    axes = [axis for axis, count in enumerate(counts) if count != 1 or len(factors) == len(counts)]
+    found = list(said)
+    for axis, own in zip(axes, factors, strict=False):
+        found[axis] = windows[axis].spread(own, 0) if view.move(own) else said[axis]
+    known = [*map(view.state.then, factors)] == [counts[axis] for axis in axes]
+    if not known or [*map(view.state.then, found)] != said:
+        many = " x ".join(map(str, counts))
+        raise Refused(f"its image_shape fixes {many} blocks, of which there are {size_of(blocks)}")
+    return found
+
+
 _CONVOLUTION = Record(shape=shape_convolution(0, 1), batch=batch_convolution, several=True, free=free_convolution)
 _POOL = Record(shape=shape_pool, batch=images(0, 1), free=free_pool)
 _WHOLE = Record(shape=shape_whole_space, batch=images(0, 1), free=by_shape)
@@ -330,4 +394,5 @@ RECORDS = {
     "MaxPool": _POOL._replace(batch=batch_max_pool),
     **dict.fromkeys(("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"), _WHOLE),
     "MaxUnpool": Record(shape=shape_unpool),
+    "Col2Im": Record(shape=shape_columns_to_image, batch=batch_columns_to_image, free=free_columns_to_image),
 }

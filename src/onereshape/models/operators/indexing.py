@@ -335,6 +335,7 @@ RECORDS = {
         picks=True,
         indexes=True,
         beside=True,
+        takes={1: "index"},
         folds=True,
         work=work_gather,
     ),
@@ -346,6 +347,7 @@ RECORDS = {
         limits=limit_gather,
         moves=True,
         picks=True,
+        takes={1: "index"},
         folds=True,
     ),
     "GatherND": Record(
@@ -357,8 +359,16 @@ RECORDS = {
         moves=True,
         picks=True,
         indexes=True,
+        takes={1: "index by columns"},
         folds=True,
         work=work_gather_nd,
     ),
-    "OneHot": Record(shape=shape_one_hot, batch=batch_one_hot, free=by_shape, folds=True, work=work_one_hot),
+    "OneHot": Record(
+        shape=shape_one_hot,
+        batch=batch_one_hot,
+        free=by_shape,
+        takes={0: "index below", 1: "limit"},
+        folds=True,
+        work=work_one_hot,
+    ),
 }

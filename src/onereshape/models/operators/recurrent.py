@@ -124,7 +124,10 @@ def free_reverse(view: FreeView) -> Iterator[FreeAnswer]:
 
 RECORDS = {
     **dict.fromkeys(
-        ("RNN", "GRU", "LSTM"), Record(shape=shape_recurrence, batch=batch_recurrence, free=free_recurrence)
+        ("RNN", "GRU", "LSTM"),
+        Record(shape=shape_recurrence, batch=batch_recurrence, free=free_recurrence, takes={4: "lengths"}),
     ),
-    "ReverseSequence": Record(shape=same_first, batch=batch_reverse, free=free_reverse),
+    "ReverseSequence": Record(
+        shape=same_first, batch=batch_reverse, free=free_reverse, carries=frozenset({0}), takes={1: "lengths"}
+    ),
 }

@@ -16,7 +16,8 @@ from onnx import TensorProto, helper, numpy_helper
 from onereshape.errors import FormatError
 from onereshape.formats.model import ReshapeNode
 from onereshape.formats.model_files import load, refreshed, save
-from onereshape.formats.onnx_merge import merged, to_ir, written
+from onereshape.formats.onnx_merge import merged, to_ir
+from onereshape.formats.onnx_rows import completed, shortened
 from onereshape.operator import Reshape
 from tests.models import PEAK, SHIPPED, external, model, rich, small, write
 
@@ -73,10 +74,10 @@ class TestRoundTrip:
                     node.name = f"{node.name}/changed"
                 if rng.random() < 0.2 and node.outputs:
                     node.outputs[0].shape = ir.Shape(["N", 3])
-            after, whole = ir.to_proto(changed), ir.to_proto(to_ir(proto))
+            before, after = ir.to_proto(to_ir(proto)), ir.to_proto(changed)
 
-            assert written(proto, after) == whole
-            assert merged(proto, written(proto, after), after) == merged(proto, whole, after)
+            assert shortened(proto, changed).unchanged == (before == after)
+            assert completed(shortened(proto, changed)) == merged(proto, before, after)
 
     def test_what_onnx_ir_loses(self, tmp_path: Path) -> None:
         proto = rich()

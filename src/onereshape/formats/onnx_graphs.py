@@ -17,6 +17,9 @@ _SHOWN = 8
 """Names of a circle that a message shows."""
 MOST_UNFOLDED = 200_000
 """Nodes of a model whose functions stand where they are called; functions that call twice double with each."""
+_GRAPHS = (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS)
+_HOLDING = (*_GRAPHS, ir.AttributeType.TENSOR, ir.AttributeType.TENSORS)
+"""The kinds of attributes that hold tensors, or graphs that do."""
 
 
 def roots(model: ir.Model) -> Iterator[tuple[Any, str]]:
@@ -61,11 +64,12 @@ def subgraphs(node: ir.Node) -> list[tuple[str, ir.Graph]]:
     """The branches and bodies of a node, by the names of its attributes."""
     found: list[tuple[str, ir.Graph]] = []
     for attribute in node.attributes.data.values():
-        if attribute.is_ref():
+        kind = attribute.type
+        if kind not in _GRAPHS or attribute.is_ref():
             continue
-        if attribute.type == ir.AttributeType.GRAPH:
+        if kind == ir.AttributeType.GRAPH:
             found.append((attribute.name, attribute.as_graph()))
-        elif attribute.type == ir.AttributeType.GRAPHS:
+        else:
             found += [(f"{attribute.name}[{index}]", graph) for index, graph in enumerate(attribute.as_graphs())]
     return found
 
@@ -177,12 +181,14 @@ def _needs(node: ir.Node) -> Iterator[ir.Node]:
 
 
 def external_tensors(model: ir.Model) -> Iterator[ir.ExternalTensor]:
+    """The tensors whose data are in other files: of each graph and function the initializers, then the attributes."""
     for root, _ in roots(model):
-        for part in graphs(root):
+        holding = [node for node in root if any(each.type in _HOLDING for each in node.attributes.data.values())]
+        for part in (root, *graphs(holding)[1:]):
             for value in getattr(part, "initializers", {}).values():  # a function has none
                 if isinstance(value.const_value, ir.ExternalTensor):
                     yield value.const_value
-        for node in every(root):
+        for node in every(holding):
             for attribute in node.attributes.data.values():
                 if isinstance(attribute.value, ir.ExternalTensor):
                     yield attribute.value

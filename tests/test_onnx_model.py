@@ -64,20 +64,16 @@ class TestRoundTrip:
         expected.graph.node[-1].metadata_props.add(key="k", value="v")
         assert expected == saved(tmp_path / "again.onnx")
 
-    @pytest.mark.parametrize("seed", range(3))
+    @pytest.mark.parametrize("seed", range(4))
     def test_onnx_ir_is_shown_what_differs_only_and_writes_the_same(self, seed: int) -> None:
-        protos = [*(saved(path) for path in SHIPPED), rich(), nested(), small()]
-        for proto in protos:
-            changed, rng = to_ir(proto), np.random.default_rng(seed)
-            for node in changed.graph if seed else ():
-                if rng.random() < 0.1:
-                    node.name = f"{node.name}/changed"
-                if rng.random() < 0.2 and node.outputs:
-                    node.outputs[0].shape = ir.Shape(["N", 3])
+        for proto in [*(saved(path) for path in SHIPPED), rich(), nested(), noted(), small()]:
+            changed = to_ir(proto)
+            change(changed, np.random.default_rng(seed), often=0.0 if seed == 0 else 0.1)
             before, after = ir.to_proto(to_ir(proto)), ir.to_proto(changed)
+            short = shortened(proto, changed)
 
-            assert shortened(proto, changed).unchanged == (before == after)
-            assert completed(shortened(proto, changed)) == merged(proto, before, after)
+            assert short.unchanged == (before == after)
+            assert completed(short) == merged(proto, before, after)
 
     def test_what_onnx_ir_loses(self, tmp_path: Path) -> None:
         proto = rich()
@@ -181,6 +177,60 @@ class TestRoundTrip:
         assert found.reshapes[0].name == "r"
         with pytest.raises(FormatError, match=r"an ONNX model is saved under a name that ends in \.onnx or "):
             save(found, tmp_path / "model.xml")
+
+
+def change(found: ir.Model, rng: np.random.Generator, often: float) -> None:
+    """Changes names, declarations, attributes, inputs and constants here and there, and moves, adds and removes nodes."""
+    graph = found.graph
+    for place, node in enumerate(list(graph)):
+        new = ir.Node("", "Identity", list(node.inputs[:1]), name=f"new{place}")
+        new.outputs[0].name = f"new{place}"
+        edits: list[Any] = [
+            lambda node=node: setattr(node, "name", f"{node.name}/changed"),
+            lambda node=node: node.metadata_props.update(k="v"),
+            lambda node=node: node.attributes.add(ir.AttrFloat32("new", -0.0)),
+            lambda node=node: node.attributes.popitem() if node.attributes else None,
+            lambda node=node: node.replace_input_with(0, None) if node.inputs else None,
+            lambda node=node: setattr(node.outputs[0], "shape", ir.Shape(["N", 3])),
+            lambda node=node: setattr(node.outputs[0], "type", ir.TensorType(ir.DataType.INT8)),
+            lambda node=node: setattr(node.outputs[0], "doc_string", "said"),
+            lambda node=node: node.outputs[0].meta.update(quant_parameter_tensor_names={"SCALE_TENSOR": "s"}),
+            lambda node=node, new=new: graph.insert_before(node, new),
+            lambda node=node: (graph.remove(node), graph.append(node)),
+            lambda node=node: None if any(each.uses() for each in node.outputs) else graph.remove(node),
+        ]
+        for edit in edits:
+            if rng.random() < often:
+                edit()
+    for value in list(graph.initializers.values()):
+        if rng.random() < often:
+            value.const_value = ir.tensor(np.array([7]), name=value.name)
+        if rng.random() < often:
+            value.type = ir.TensorType(ir.DataType.FLOAT, denotation="IMAGE")
+        if rng.random() < often and not value.uses():
+            del graph.initializers[value.name]
+
+
+def noted() -> onnx.ModelProto:
+    """A model that says something of every value: types, dims, notes, a quantisation; and of two constants."""
+    proto = model(
+        """
+        agraph (float[N, 6] x) => (float[P, Q] z)
+        <int64[2] shape = {-1, 3}, float[1] scale = {0.5}, float[1] other = {2.5}, float[1] unused = {1.5}>
+        { a = Relu(x) b = Reshape(a, shape) c = Mul(b, scale) d, e = Split<num_outputs = 2>(c) z = Mul(d, other) }
+        """
+    )
+    for name in ("a", "b", "c", "d", "scale"):
+        info = proto.graph.value_info.add()
+        info.CopyFrom(helper.make_tensor_value_info(name, TensorProto.FLOAT, ["M", 3], doc_string=""))
+    proto.graph.value_info[1].metadata_props.add(key="k", value="v")
+    note = proto.graph.quantization_annotation.add(tensor_name="a")
+    note.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="scale")
+    for node in proto.graph.node:
+        node.metadata_props.add(key="z", value="1")
+        node.metadata_props.add(key="a", value="2")
+        node.doc_string = ""
+    return proto
 
 
 def nested() -> onnx.ModelProto:

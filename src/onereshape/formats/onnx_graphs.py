@@ -76,6 +76,8 @@ def subgraphs(node: ir.Node) -> list[tuple[str, ir.Graph]]:
 
 def unfolded(model: ir.Model) -> int:
     """How many nodes there would be with every function in the place of its calls; no more than one too many."""
+    if not model.functions:
+        return min(sum(1 for _ in every(model.graph)), MOST_UNFOLDED + 1)
     counts: dict[Any, int] = {}
     calls = {key: [node.op_identifier() for node in every(each)] for key, each in model.functions.items()}
     needs = {key: [call for call in made if call in calls] for key, made in calls.items()}
@@ -169,6 +171,20 @@ def _in_order(graph: Any, seen: set[ir.Node]) -> bool:
             return False
         seen.add(node)
     return True
+
+
+def copyable(graph: ir.Graph, known: set[ir.Value] | None = None) -> bool:
+    """Whether onnx-ir can copy a graph: every value that is used is an input, a constant, or made before."""
+    known = set() if known is None else known
+    known.update(graph.inputs)
+    known.update(graph.initializers.values())
+    for node in graph:
+        if not all(value is None or value in known for value in node.inputs):
+            return False
+        if not all(copyable(subgraph, known) for _, subgraph in subgraphs(node)):
+            return False
+        known.update(node.outputs)
+    return known.issuperset(graph.outputs)
 
 
 def _needs(node: ir.Node) -> Iterator[ir.Node]:

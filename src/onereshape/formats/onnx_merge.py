@@ -70,6 +70,9 @@ def _merge(result: Message, original: Message, before: Message, after: Message) 
     if before == after:
         result.CopyFrom(original)
         return
+    if original == before and _parts(before) == _parts(after):  # nothing is lost, and no order to be kept
+        result.CopyFrom(after)
+        return
     said = {field.name: field for message in (original, before, after) for field, _ in message.ListFields()}
     for name, field in said.items():
         values = [getattr(message, name) for message in (original, before, after)]
@@ -86,6 +89,11 @@ def _merge(result: Message, original: Message, before: Message, after: Message) 
             source = original if _scalar(before, name) == _scalar(after, name) else after
             if source.HasField(name):
                 setattr(result, name, getattr(source, name))
+
+
+def _parts(message: Message) -> dict[str, Message]:
+    """The messages in a message."""
+    return {field.name: value for field, value in message.ListFields() if field.message_type is not None}
 
 
 def _merged_list(name: str, original: Any, before: Any, after: Any, *, messages: bool) -> list[Any]:

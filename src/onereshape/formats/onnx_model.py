@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import onnx
+import onnx_ir as ir
 from onnx import parser, printer
 
 from onereshape.errors import FormatError
@@ -98,6 +99,13 @@ def save(model: Model, path: str) -> None:
         file.seek(0)
         file.truncate()
         file.write(_encoded(proto, encoding, path))
+
+
+def as_read(model: Model) -> ir.Model:
+    """The model as its file was, whatever has become of it."""
+    found = to_ir(model.original.proto)
+    check_external(found, model.path)
+    return found
 
 
 def reshapes(model: Model) -> tuple[ReshapeNode, ...]:

@@ -86,7 +86,7 @@ def shortened(original: onnx.ModelProto, model: ir.Model) -> Short:
 
 def completed(short: Short) -> onnx.ModelProto:
     """The message of the model as it is now: what changed is merged, and the rest is that of the original."""
-    result = merged(short.read, short.before, short.after)
+    result: onnx.ModelProto = merged(short.read, short.before, short.after)
     if short.places is None:
         return result
     original, graph, whole = short.original.graph, result.graph, onnx.GraphProto()
@@ -144,7 +144,7 @@ def _is_same(node: ir.Node, inputs: list[str], outputs: list[str], read: onnx.No
 
 def _is_same_attribute(attribute: ir.Attr, read: onnx.AttributeProto) -> bool:
     kind = attribute.type
-    if attribute.is_ref() or kind != read.type or attribute.name != read.name:
+    if attribute.is_ref() or int(kind) != read.type or attribute.name != read.name:
         return False
     if (attribute.doc_string or "") != read.doc_string:
         return False
@@ -173,9 +173,11 @@ def _same_constants(read: onnx.GraphProto, graph: ir.Graph) -> frozenset[str]:
         if name in found or name in said or value is None or value.name != name:
             said.add(name)
             continue
-        if not _is_tensor(value.const_value, tensor) or value.is_graph_input() or value.is_graph_output():
-            continue
         constant = value.const_value
+        if constant is None or not _is_tensor(constant, tensor):
+            continue
+        if value.is_graph_input() or value.is_graph_output():
+            continue
         plain = not (value.metadata_props or value.doc_string or value.meta)
         kind = value.type
         same = isinstance(kind, ir.TensorType) and kind.dtype == constant.dtype and not kind.denotation
@@ -184,9 +186,7 @@ def _same_constants(read: onnx.GraphProto, graph: ir.Graph) -> frozenset[str]:
     return frozenset(found - said)
 
 
-def _read(
-    original: onnx.ModelProto, kept: set[int], constants: frozenset[str]
-) -> tuple[onnx.ModelProto, list[bool]]:
+def _read(original: onnx.ModelProto, kept: set[int], constants: frozenset[str]) -> tuple[onnx.ModelProto, list[bool]]:
     """The message without the nodes and constants that are kept; and which of its nodes are not mere stand-ins."""
     read, graph = onnx.ModelProto(), original.graph
     _take(read, original, but={"graph"})

@@ -79,7 +79,7 @@ def blamed(model: Model, *, rewritten: bool = False) -> Iterator[None]:
         raise ReshapeError("unsupported-model", why=f"{model.path}: is not a sound ONNX model: {why}") from error
 
 
-def _judged(model: Model, rewritten: bool) -> ir.Model:  # noqa: FBT001 - as it was asked
+def _judged(model: Model, rewritten: bool) -> ir.Model:
     from onereshape.formats.onnx_model import as_read  # noqa: PLC0415 - onnx-ir takes long
 
     return as_read(model) if rewritten else model.ir

@@ -86,7 +86,6 @@ def plan(
     if not asked:
         return Plan(())
     if given.ir.functions:
-        _check_unfolded(given)
         given, facts = _copy(given, inline=True), None
     work = _decide(given, asked, batch=free is None, facts=facts)
     return Plan(work.changes, work.conditions)
@@ -131,11 +130,8 @@ def fix(  # noqa: PLR0913 - the options of the command
     if given.format != "onnx":
         raise FixError("unsupported-model", why=f"{given.path}: only ONNX models are rewritten")
     _prepare(certify and bool(asked))
-    if asked:
-        _check_unfolded(given)
     owned = not copy or not isinstance(model, Model)
-    spent = owned and not certify and not simplify and not given.ir.functions and copyable(given.ir.graph)
-    fixed = given if spent else _copy(given, inline=bool(asked))
+    fixed = _copy(given, inline=bool(asked), needed=certify or simplify or not owned)
     changes: list[Change] = []
     comparison = Comparison()
     conditions: tuple[str, ...] = ()
@@ -145,7 +141,7 @@ def fix(  # noqa: PLR0913 - the options of the command
         needed, comparison, conditions = work.needed, work.comparison, work.conditions
         changes += work.changes
         if needed:
-            with blamed(given, rewritten=spent):
+            with blamed(given, rewritten=fixed is given):
                 work.apply()
     if simplify:
         from onereshape.models.simpler.simplify import simplify as simplified  # noqa: PLC0415 - sympy takes long
@@ -188,8 +184,15 @@ def _check_unfolded(model: Model) -> None:
         raise FixError("unsupported-model", why=why)
 
 
-def _copy(model: Model, *, inline: bool) -> Model:
-    """The model to be rewritten; to free a dim, functions are put where they are called, as each call may differ."""
+def _copy(model: Model, *, inline: bool, needed: bool = True) -> Model:
+    """The model to be rewritten; to free a dim, functions are put where they are called, as each call may differ.
+
+    It is the given one where no copy is needed and one could be made: what cannot be copied is refused in any case.
+    """
+    if inline:
+        _check_unfolded(model)
+    if not needed and not model.ir.functions and copyable(model.ir.graph):
+        return model
     try:
         copy = model.ir.clone()
         if inline and copy.functions:

@@ -336,3 +336,73 @@ class TestSimplify:
 
         with pytest.raises(ReshapeError):
             orx.fix(path, simplify=True)
+
+
+class TestWithoutACopy:
+    """A model that nobody needs any more is rewritten itself."""
+
+    BAKED = "g (float[1, 6] x) => (float[1, 2, 3] y) <int64[3] t = {1, 2, 3}> { y = Reshape(x, t) }"
+    FREE = "g (float[N, 6] x) => (float[N, 2, 3] y) <int64[3] t = {0, 2, 3}> { y = Reshape(x, t) }"
+    UNSORTED = "g (float[1, 6] x) => (float[1, 2, 3] y) <int64[3] t = {1, 2, 3}> { y = Reshape(a, t) a = Relu(x) }"
+
+    def saved(self, fixed: Fixed, path: Path) -> bytes:
+        orx.save(fixed.model, path)
+        return path.read_bytes()
+
+    @pytest.mark.parametrize("certify", [False, True])
+    def test_what_is_given_stays_as_it_is(self, tmp_path: Path, certify: bool) -> None:
+        path = written(self.BAKED, tmp_path)
+        given = orx.load(path)
+        fixed = orx.fix(given, batch=True, certify=certify)
+        assert fixed.model.ir is not given.ir
+        orx.save(given, tmp_path / "again.onnx")
+
+        assert (tmp_path / "again.onnx").read_bytes() == Path(path).read_bytes()
+
+    def test_the_same_file_is_written(self, tmp_path: Path) -> None:
+        path = written(self.BAKED, tmp_path)
+        files = [
+            self.saved(orx.fix(orx.load(path), batch=True, certify=False), tmp_path / "copied.onnx"),
+            self.saved(orx.fix(orx.load(path), batch=True, certify=False, copy=False), tmp_path / "spent.onnx"),
+            self.saved(orx.fix(path, batch=True, certify=False), tmp_path / "read.onnx"),
+            self.saved(orx.fix(path, batch=True), tmp_path / "certified.onnx"),
+        ]
+        assert len(set(files)) == 1
+
+    def test_it_is_the_model_itself(self, tmp_path: Path) -> None:
+        given = orx.load(written(self.BAKED, tmp_path))
+        fixed = orx.fix(given, batch=True, certify=False, copy=False)
+
+        assert fixed.model is not given
+        assert fixed.model.ir is given.ir
+        assert fixed.model.reshapes[0].target == (0, 2, 3)
+
+    def test_nothing_to_do(self, tmp_path: Path) -> None:
+        path = written(self.FREE, tmp_path)
+        given = orx.load(path)
+        fixed = orx.fix(given, batch=True, certify=False, copy=False)
+
+        assert fixed.model is given
+        assert self.saved(fixed, tmp_path / "again.onnx") == Path(path).read_bytes()
+
+    def test_a_graph_out_of_order_is_refused_in_the_same_words(self, tmp_path: Path) -> None:
+        path = written(self.UNSORTED, tmp_path)
+        said = []
+        for copy in (True, False):
+            with pytest.raises(FixError) as error:
+                orx.fix(orx.load(path), batch=True, certify=False, copy=copy)
+            said.append(str(error.value))
+
+        assert said[0] == said[1]
+
+    def test_what_breaks_half_way_is_judged_by_what_was_read(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def broken(model: ir.Model, *_: object) -> None:
+            model.graph.node(0).op_type = "NoSuchOperator"  # a sound model made unsound by us is not its file's mistake
+            raise ZeroDivisionError
+
+        monkeypatch.setattr("onereshape.models.batch.apply.apply_batch", broken)
+        path = written(self.BAKED, tmp_path)
+        with pytest.raises(ZeroDivisionError):
+            orx.fix(path, batch=True, certify=False)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,8 @@ from onnx import TensorProto, helper, numpy_helper
 from onereshape.errors import FormatError
 from onereshape.formats.model import ReshapeNode
 from onereshape.formats.model_files import load, refreshed, save
-from onereshape.formats.onnx_merge import merged, to_ir, written
+from onereshape.formats.onnx_merge import merged, to_ir
+from onereshape.formats.onnx_rows import completed, shortened
 from onereshape.operator import Reshape
 from tests.models import PEAK, SHIPPED, external, model, rich, small, write
 
@@ -63,20 +66,31 @@ class TestRoundTrip:
         expected.graph.node[-1].metadata_props.add(key="k", value="v")
         assert expected == saved(tmp_path / "again.onnx")
 
-    @pytest.mark.parametrize("seed", range(3))
+    @pytest.mark.parametrize("seed", range(4))
     def test_onnx_ir_is_shown_what_differs_only_and_writes_the_same(self, seed: int) -> None:
-        protos = [*(saved(path) for path in SHIPPED), rich(), nested(), small()]
-        for proto in protos:
-            changed, rng = to_ir(proto), np.random.default_rng(seed)
-            for node in changed.graph if seed else ():
-                if rng.random() < 0.1:
-                    node.name = f"{node.name}/changed"
-                if rng.random() < 0.2 and node.outputs:
-                    node.outputs[0].shape = ir.Shape(["N", 3])
-            after, whole = ir.to_proto(changed), ir.to_proto(to_ir(proto))
+        for proto in [*(saved(path) for path in SHIPPED), rich(), nested(), noted(), small()]:
+            changed = to_ir(proto)
+            rng = np.random.default_rng(seed)
+            for edit in edits(changed) if seed else ():
+                if rng.random() < 0.05:
+                    edit()
+            before, after = ir.to_proto(to_ir(proto)), ir.to_proto(changed)
+            short = shortened(proto, changed)
 
-            assert written(proto, after) == whole
-            assert merged(proto, written(proto, after), after) == merged(proto, whole, after)
+            assert short.unchanged == (before == after)
+            assert completed(short) == merged(proto, before, after)
+
+    @pytest.mark.parametrize("make", [lambda: noted(), lambda: rich(), lambda: nested()])  # noqa: PLW0108 - below
+    def test_each_single_edit_is_seen(self, make: Callable[[], onnx.ModelProto]) -> None:
+        proto = make()
+        before = ir.to_proto(to_ir(proto))
+        for index in range(len(edits(to_ir(proto)))):
+            changed = to_ir(proto)
+            edits(changed)[index]()
+            after, short = ir.to_proto(changed), shortened(proto, changed)
+
+            assert short.unchanged == (before == after), index
+            assert completed(short) == merged(proto, before, after), index
 
     def test_what_onnx_ir_loses(self, tmp_path: Path) -> None:
         proto = rich()
@@ -180,6 +194,97 @@ class TestRoundTrip:
         assert found.reshapes[0].name == "r"
         with pytest.raises(FormatError, match=r"an ONNX model is saved under a name that ends in \.onnx or "):
             save(found, tmp_path / "model.xml")
+
+
+def edits(found: ir.Model) -> list[Callable[[], object]]:
+    """Everything that is tried on a model: other names, declarations, attributes, inputs, constants, nodes, orders."""
+    graph = found.graph
+    made: list[Callable[[], object]] = []
+    for place, node in enumerate(graph):
+        new = ir.Node("", "Identity", list(node.inputs[:1]), name=f"new{place}")
+        new.outputs[0].name = f"new{place}"
+        value = node.outputs[0]
+        made += [
+            partial(setattr, node, "name", f"{node.name}/changed"),
+            partial(setattr, node, "doc_string", "changed"),
+            partial(node.metadata_props.update, k="v"),
+            partial(node.attributes.add, ir.AttrFloat32("new", -0.0)),
+            partial(node.attributes.pop, next(iter(node.attributes), ""), None),
+            partial(setattr, value, "shape", ir.Shape(["N", 3])),
+            partial(setattr, value, "type", ir.TensorType(ir.DataType.INT8)),
+            partial(setattr, value, "doc_string", "said"),
+            partial(value.metadata_props.update, k="w"),
+            partial(value.meta.update, quant_parameter_tensor_names={"SCALE_TENSOR": "s"}),
+            partial(graph.insert_before, node, new),
+            partial(_moved, graph, node),
+            partial(_removed, graph, node),
+        ]
+        made += [partial(node.attributes.add, each) for each in map(_other, node.attributes.values()) if each]
+        made += [partial(node.replace_input_with, 0, None)] if node.inputs else []
+    for name, value in graph.initializers.items():
+        made += [
+            partial(setattr, value, "const_value", ir.tensor(np.array([7]), name=name)),
+            partial(setattr, value, "shape", ir.Shape(["N", 3])),
+            partial(setattr, value, "type", ir.TensorType(value.dtype or ir.DataType.INT8, denotation="IMAGE")),
+            partial(setattr, value, "doc_string", "said"),
+            partial(value.metadata_props.update, k="w"),
+            partial(value.meta.update, quant_parameter_tensor_names={"SCALE_TENSOR": "s"}),
+            partial(graph.initializers.pop, name, None),
+        ]
+    return made
+
+
+def _other(attribute: ir.Attr) -> ir.Attr | None:
+    """An attribute of the same name and kind, and of another value."""
+    changes: dict[ir.AttributeType, Callable[[Any], Any]] = {
+        ir.AttributeType.INT: lambda value: value + 1,
+        ir.AttributeType.FLOAT: lambda value: -value,
+        ir.AttributeType.STRING: lambda value: f"{value}!",
+        ir.AttributeType.INTS: lambda value: (*value, 1),
+        ir.AttributeType.TENSOR: lambda _: ir.tensor(np.array([7])),
+    }
+    changed = changes.get(attribute.type)
+    return None if changed is None else ir.Attr(attribute.name, attribute.type, changed(attribute.value))
+
+
+def _moved(graph: ir.Graph, node: ir.Node) -> None:
+    if node.graph is graph:
+        graph.remove(node)
+        graph.append(node)
+
+
+def _removed(graph: ir.Graph, node: ir.Node) -> None:
+    if node.graph is graph and not any(value.uses() or value.is_graph_output() for value in node.outputs):
+        graph.remove(node)
+
+
+def noted() -> onnx.ModelProto:
+    """A model that says something of every value: types, dims, notes, a quantisation; and of two constants."""
+    proto = model(
+        """
+        agraph (float[N, 6] x) => (float[P, Q] z)
+        <int64[2] shape = {-1, 3}, float[1] scale = {0.5}, float[1] other = {2.5}, float[1] unused = {1.5}>
+        {
+          a = LeakyRelu<alpha = 0.0>(x)
+          k = Constant<value = float[1] {3.5}>()
+          b = Reshape(a, shape)
+          c = Mul(b, scale)
+          d, e = Split<num_outputs = 2>(c)
+          z = Mul(d, other)
+        }
+        """
+    )
+    for name in ("a", "b", "c", "d", "scale"):
+        info = proto.graph.value_info.add()
+        info.CopyFrom(helper.make_tensor_value_info(name, TensorProto.FLOAT, ["M", 3], doc_string=""))
+    proto.graph.value_info[1].metadata_props.add(key="k", value="v")
+    note = proto.graph.quantization_annotation.add(tensor_name="a")
+    note.quant_parameter_tensor_names.add(key="SCALE_TENSOR", value="scale")
+    for node in proto.graph.node:
+        node.metadata_props.add(key="z", value="1")
+        node.metadata_props.add(key="a", value="2")
+        node.doc_string = ""
+    return proto
 
 
 def nested() -> onnx.ModelProto:

@@ -75,6 +75,7 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     model = load(path)
     _check_others(args, model, written)
     digest = _digest(args, model)
+    before = summary(model) if model.format == "onnx" else {}  # others are refused
     with bar("certifying") as progress:
         try:
             fixed = fix(
@@ -89,13 +90,15 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
                 timeout=args.timeout,
                 memory=memory,
                 progress=progress,
+                copy=False,
             )
         except FixError as error:
             error.add_note(f"nothing was written to {written}")
             raise
     _write(fixed.model, written, copy_weights=args.copy_weights)
-    kept = _keep(args, (model, digest), requested(model, batch, free), (written, fixed))
-    before, after = summary(model), summary(fixed.model)
+    asked = {} if args.certificate is None else requested(model, batch, free)
+    kept = _keep(args, (model, digest), asked, (written, fixed))
+    after = summary(fixed.model)
     machine = {
         "input": path,
         "written": written,

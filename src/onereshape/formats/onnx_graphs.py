@@ -17,6 +17,9 @@ _SHOWN = 8
 """Names of a circle that a message shows."""
 MOST_UNFOLDED = 200_000
 """Nodes of a model whose functions stand where they are called; functions that call twice double with each."""
+_GRAPHS = (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS)
+_HOLDING = (*_GRAPHS, ir.AttributeType.TENSOR, ir.AttributeType.TENSORS)
+"""The kinds of attributes that hold tensors, or graphs that do."""
 
 
 def roots(model: ir.Model) -> Iterator[tuple[Any, str]]:
@@ -61,17 +64,20 @@ def subgraphs(node: ir.Node) -> list[tuple[str, ir.Graph]]:
     """The branches and bodies of a node, by the names of its attributes."""
     found: list[tuple[str, ir.Graph]] = []
     for attribute in node.attributes.data.values():
-        if attribute.is_ref():
+        kind = attribute.type
+        if kind not in _GRAPHS or attribute.is_ref():
             continue
-        if attribute.type == ir.AttributeType.GRAPH:
+        if kind == ir.AttributeType.GRAPH:
             found.append((attribute.name, attribute.as_graph()))
-        elif attribute.type == ir.AttributeType.GRAPHS:
+        else:
             found += [(f"{attribute.name}[{index}]", graph) for index, graph in enumerate(attribute.as_graphs())]
     return found
 
 
 def unfolded(model: ir.Model) -> int:
     """How many nodes there would be with every function in the place of its calls; no more than one too many."""
+    if not model.functions:
+        return min(sum(1 for _ in every(model.graph)), MOST_UNFOLDED + 1)
     counts: dict[Any, int] = {}
     calls = {key: [node.op_identifier() for node in every(each)] for key, each in model.functions.items()}
     needs = {key: [call for call in made if call in calls] for key, made in calls.items()}
@@ -167,6 +173,20 @@ def _in_order(graph: Any, seen: set[ir.Node]) -> bool:
     return True
 
 
+def copyable(graph: ir.Graph, known: set[ir.Value] | None = None) -> bool:
+    """Whether onnx-ir can copy a graph: every value that is used is an input, a constant, or made before."""
+    known = set() if known is None else known
+    known.update(graph.inputs)
+    known.update(graph.initializers.values())
+    for node in graph:
+        if not all(value is None or value in known for value in node.inputs):
+            return False
+        if not all(copyable(subgraph, known) for _, subgraph in subgraphs(node)):
+            return False
+        known.update(node.outputs)
+    return known.issuperset(graph.outputs)
+
+
 def _needs(node: ir.Node) -> Iterator[ir.Node]:
     for value in node.inputs:
         if value is not None and (producer := value.producer()) is not None:
@@ -177,12 +197,14 @@ def _needs(node: ir.Node) -> Iterator[ir.Node]:
 
 
 def external_tensors(model: ir.Model) -> Iterator[ir.ExternalTensor]:
+    """The tensors whose data are in other files: of each graph and function the initializers, then the attributes."""
     for root, _ in roots(model):
-        for part in graphs(root):
+        holding = [node for node in root if any(each.type in _HOLDING for each in node.attributes.data.values())]
+        for part in (root, *graphs(holding)[1:]):
             for value in getattr(part, "initializers", {}).values():  # a function has none
                 if isinstance(value.const_value, ir.ExternalTensor):
                     yield value.const_value
-        for node in every(root):
+        for node in every(holding):
             for attribute in node.attributes.data.values():
                 if isinstance(attribute.value, ir.ExternalTensor):
                     yield attribute.value

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from itertools import groupby
 from typing import Any
 
 import onnx
@@ -22,7 +21,7 @@ Message = Any
 """A protobuf message."""
 
 
-def _node_key(node: Message) -> Any:
+def node_key(node: Message) -> Any:
     """The first output that has a name."""
     for name in node.output:
         if name:
@@ -31,7 +30,7 @@ def _node_key(node: Message) -> Any:
 
 
 _KEYS: dict[str, Callable[[Message], Any]] = {
-    "node": _node_key,
+    "node": node_key,
     "initializer": lambda tensor: tensor.name,
     "value_info": lambda info: info.name,
     "input": lambda info: info.name,
@@ -45,8 +44,6 @@ _KEYS: dict[str, Callable[[Message], Any]] = {
     "external_data": lambda entry: entry.key,
 }
 """What tells the messages of a repeated field apart."""
-_TEXTS = ("name", "doc_string", "domain", "overload")
-"""The texts of a node that onnx-ir leaves out where they are empty."""
 
 
 def to_ir(proto: onnx.ModelProto) -> ir.Model:
@@ -62,50 +59,6 @@ def to_ir(proto: onnx.ModelProto) -> ir.Model:
         return ir.from_proto(readable)
 
 
-def written(original: onnx.ModelProto, after: onnx.ModelProto) -> onnx.ModelProto:
-    """`original` as onnx-ir writes it; `after` is what became of it.
-
-    onnx-ir is shown only the nodes that differ there: a node of `original` that is in `after` is what `merged` takes,
-    whatever onnx-ir would have made of it.  For each row of nodes that it is not shown, one stands in that makes all of
-    their values, so that these are written where they would be.
-    """
-    old, now = ({_node_key(node): node for node in each.graph.node} for each in (original, after))
-    if len(old) < len(original.graph.node) or len(now) < len(after.graph.node):  # not told apart
-        return ir.to_proto(to_ir(original))
-    kept = {which for which, node in old.items() if which in now and _is_same(node, now[which])}
-    shown = onnx.ModelProto()
-    shown.CopyFrom(original)
-    shown.graph.ClearField("node")
-    stands_in: list[bool] = []
-    for is_kept, row in groupby(old, key=kept.__contains__):
-        nodes = [old[which] for which in row]
-        stands_in += [True] if is_kept else [False] * len(nodes)
-        shown.graph.node.extend([_stand_in(nodes)] if is_kept else nodes)
-    result = ir.to_proto(to_ir(shown))
-    made = (node for node, other in zip(result.graph.node, stands_in, strict=True) if not other)
-    whole = onnx.GraphProto()
-    whole.node.extend(now[which] if which in kept else next(made) for which in old)
-    result.graph.ClearField("node")
-    result.graph.node.MergeFrom(whole.node)
-    return result
-
-
-def _stand_in(nodes: list[onnx.NodeProto]) -> onnx.NodeProto:
-    return onnx.NodeProto(op_type="StandIn", output=[name for node in nodes for name in node.output if name])
-
-
-def _is_same(node: onnx.NodeProto, now: onnx.NodeProto) -> bool:
-    """Whether a node is what it was, but for texts that are empty."""
-    if node == now:
-        return True
-    bare = onnx.NodeProto()
-    bare.CopyFrom(node)
-    for name in _TEXTS:
-        if not getattr(bare, name):
-            bare.ClearField(name)
-    return bool(bare == now)
-
-
 def merged(original: Message, before: Message, after: Message) -> Message:
     """`original` with what changed between `before` and `after`, which are the same model as onnx-ir writes it."""
     result = type(original)()
@@ -116,6 +69,9 @@ def merged(original: Message, before: Message, after: Message) -> Message:
 def _merge(result: Message, original: Message, before: Message, after: Message) -> None:
     if before == after:
         result.CopyFrom(original)
+        return
+    if original == before and _parts(before) == _parts(after):  # nothing is lost, and no order to be kept
+        result.CopyFrom(after)
         return
     said = {field.name: field for message in (original, before, after) for field, _ in message.ListFields()}
     for name, field in said.items():
@@ -133,6 +89,11 @@ def _merge(result: Message, original: Message, before: Message, after: Message) 
             source = original if _scalar(before, name) == _scalar(after, name) else after
             if source.HasField(name):
                 setattr(result, name, getattr(source, name))
+
+
+def _parts(message: Message) -> dict[str, Message]:
+    """The messages in a message."""
+    return {field.name: value for field, value in message.ListFields() if field.message_type is not None}
 
 
 def _merged_list(name: str, original: Any, before: Any, after: Any, *, messages: bool) -> list[Any]:

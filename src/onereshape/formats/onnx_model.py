@@ -35,8 +35,9 @@ from onereshape.formats.onnx_graphs import (
     graphs,
     roots,
 )
-from onereshape.formats.onnx_merge import merged, to_ir, written
+from onereshape.formats.onnx_merge import to_ir
 from onereshape.formats.onnx_reshapes import reshapes as find_reshapes
+from onereshape.formats.onnx_rows import completed, shortened
 
 _LARGEST = 2**31 - 1
 """Bytes of a protobuf message."""
@@ -85,13 +86,12 @@ def save(model: Model, path: str) -> None:
     original: _Original = model.original
     check_weights(model.ir, path)
     try:
-        after = ir.to_proto(model.ir)
-        before = written(original.proto, after)
+        short = shortened(original.proto, model.ir)
     except Exception as error:  # noqa: BLE001 - whatever onnx-ir raises for a model that was changed into none
         raise unwritable(path, f"the model cannot be written: {cause(error)}") from None
-    unchanged = before == after
-    proto = original.proto if unchanged else merged(original.proto, before, after)
-    del before, after
+    unchanged = short.unchanged
+    proto = original.proto if unchanged else completed(short)
+    del short
     encoding = _encoding(path)
     with replacing(path) as file:
         if unchanged and encoding == original.encoding and _copied(model.path, original.digest, file):
@@ -99,6 +99,13 @@ def save(model: Model, path: str) -> None:
         file.seek(0)
         file.truncate()
         file.write(_encoded(proto, encoding, path))
+
+
+def as_read(model: Model) -> ir.Model:
+    """The model as its file was, whatever has become of it."""
+    found = to_ir(model.original.proto)
+    check_external(found, model.path)
+    return found
 
 
 def reshapes(model: Model) -> tuple[ReshapeNode, ...]:

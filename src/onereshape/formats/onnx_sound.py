@@ -59,21 +59,30 @@ def complaint(model: ir.Model) -> str | None:  # noqa: C901 - all that the check
 
 
 @contextmanager
-def blamed(model: Model) -> Iterator[None]:
-    """Turns what breaks down on a model that is not sound into a refusal that says what is wrong with the model."""
+def blamed(model: Model, *, rewritten: bool = False) -> Iterator[None]:
+    """Turns what breaks down on a model that is not sound into a refusal that says what is wrong with the model.
+
+    `rewritten`: it may be half another one by then, and its file as it was read is judged.
+    """
     try:
         yield
     except OSError as error:
-        if model.format == "onnx" and (location := _weights_at(model.ir, error.filename)) is not None:
+        if model.format == "onnx" and (location := _weights_at(_judged(model, rewritten), error.filename)) is not None:
             raise unreadable(model.path, f"its data in {location!r} cannot be read ({error.strerror})") from None
         raise
     except (ReshapeError, MemoryError, ImportError, NameError, SyntaxError):
         raise  # no model is to blame for these
     except Exception as error:
-        why = complaint(model.ir) if model.format == "onnx" else None
+        why = complaint(_judged(model, rewritten)) if model.format == "onnx" else None
         if why is None:
             raise
         raise ReshapeError("unsupported-model", why=f"{model.path}: is not a sound ONNX model: {why}") from error
+
+
+def _judged(model: Model, rewritten: bool) -> ir.Model:
+    from onereshape.formats.onnx_model import as_read  # noqa: PLC0415 - onnx-ir takes long
+
+    return as_read(model) if rewritten else model.ir
 
 
 def _weights_at(model: ir.Model, path: object) -> str | None:

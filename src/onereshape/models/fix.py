@@ -1,6 +1,7 @@
 """fix(): frees dims of a model, simplifies its Reshapes, and has the result compared with the original.
 
-The batch goes by the rules of `batching`, every other dim by `freeing`.  The model that is given is never changed.
+The batch goes by the rules of `batching`, every other dim by `freeing`.  A model that is given is not changed, unless
+its owner says that a copy need not be made.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from onereshape.condition import at_least, never_empty
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model import Model, cause
 from onereshape.formats.model_files import load, refreshed
-from onereshape.formats.onnx_graphs import MOST_UNFOLDED, unfolded
+from onereshape.formats.onnx_graphs import MOST_UNFOLDED, copyable, unfolded
 from onereshape.formats.onnx_sound import blamed
 from onereshape.models.certificates.certificate import Certificate
 from onereshape.models.certificates.compare import Carried
@@ -65,7 +66,7 @@ class _Work:
 
     changes: tuple[Change, ...]
     apply: Callable[[], None]
-    """Rewrites the copy of the model."""
+    """Rewrites the model that it was decided for."""
     comparison: Comparison
     """What the certificate must know of it."""
     needed: bool
@@ -103,6 +104,7 @@ def fix(  # noqa: PLR0913 - the options of the command
     timeout: float = SECONDS,
     memory: int | None = None,
     progress: Progress | None = None,
+    copy: bool = True,
 ) -> Fixed:
     """The model with the asked dims free: `batch={"x": 0}` (True: axis 0 of every input that shares that size), or
     `free={"x": {1: "S"}}`; and, on demand, with its Reshapes simplified.
@@ -112,6 +114,9 @@ def fix(  # noqa: PLR0913 - the options of the command
     the truth for a batch, sample by sample; at another size of another dim only a second export is (`witness`), and
     without one nothing is returned unless `unwitnessed` asks for it.  It runs in a child process, where one answer may
     take `timeout` seconds and `memory` bytes (None: half of what is free).
+
+    The model that is given stays as it is.  With `copy=False` nobody needs it any more: it may be rewritten itself, and
+    be neither the old nor the new one after a refusal.
     """
     limit = checked(timeout, memory)
     drawn_from = read_seed(seed)
@@ -125,7 +130,8 @@ def fix(  # noqa: PLR0913 - the options of the command
     if given.format != "onnx":
         raise FixError("unsupported-model", why=f"{given.path}: only ONNX models are rewritten")
     _prepare(certify and bool(asked))
-    fixed = _copy(given, inline=bool(asked))
+    owned = not copy or not isinstance(model, Model)
+    fixed = _copy(given, inline=bool(asked), needed=certify or simplify or not owned)
     changes: list[Change] = []
     comparison = Comparison()
     conditions: tuple[str, ...] = ()
@@ -135,7 +141,7 @@ def fix(  # noqa: PLR0913 - the options of the command
         needed, comparison, conditions = work.needed, work.comparison, work.conditions
         changes += work.changes
         if needed:
-            with blamed(given):
+            with blamed(given, rewritten=fixed is given):
                 work.apply()
     if simplify:
         from onereshape.models.simpler.simplify import simplify as simplified  # noqa: PLC0415 - sympy takes long
@@ -172,11 +178,21 @@ def _prepare(needed: bool) -> None:
     prepare()
 
 
-def _copy(model: Model, *, inline: bool) -> Model:
-    """The model to be rewritten; to free a dim, functions are put where they are called, as each call may differ."""
-    if inline and unfolded(model.ir) > MOST_UNFOLDED:
+def _check_unfolded(model: Model) -> None:
+    if unfolded(model.ir) > MOST_UNFOLDED:
         why = f"{model.path}: its functions unfold to more than {MOST_UNFOLDED} nodes"
         raise FixError("unsupported-model", why=why)
+
+
+def _copy(model: Model, *, inline: bool, needed: bool = True) -> Model:
+    """The model to be rewritten; to free a dim, functions are put where they are called, as each call may differ.
+
+    It is the given one where no copy is needed and one could be made: what cannot be copied is refused in any case.
+    """
+    if inline:
+        _check_unfolded(model)
+    if not needed and not model.ir.functions and copyable(model.ir.graph):
+        return model
     try:
         copy = model.ir.clone()
         if inline and copy.functions:

@@ -144,7 +144,7 @@ def fix(  # noqa: PLR0913 - the options of the command
             with blamed(given, rewritten=fixed is given):
                 work.apply()
     if simplify:
-        from onereshape.models.simpler.simplify import simplify as simplified  # noqa: PLC0415 - sympy takes long
+        from onereshape.models.simpler.simplify import simplify as simplified  # noqa: PLC0415 - only who asks for it needs it
 
         with blamed(given):
             found = simplified(fixed.ir)
@@ -210,7 +210,7 @@ def _decide(model: Model, asked: Mapping[str, Mapping[int, str]], *, batch: bool
 
 
 def _batch(model: Model, asked: Mapping[str, Mapping[int, str]], facts: Facts | None) -> _Work:
-    from onereshape.models.batch.apply import apply_batch, static_declarations  # noqa: PLC0415 - sympy takes long
+    from onereshape.models.batch.apply import apply_batch, static_declarations  # noqa: PLC0415 - only who asks for it needs it
     from onereshape.models.batch.search import batch_plan  # noqa: PLC0415
 
     axes = {name: axis for name, dims in asked.items() for axis in dims}
@@ -239,7 +239,7 @@ def _carried(output: str, mark: Mark) -> Carried:
 
 
 def _free(model: Model, asked: Mapping[str, Mapping[int, str]]) -> _Work:
-    from onereshape.models.free.freeing import apply_free, free_plan  # noqa: PLC0415 - sympy takes long
+    from onereshape.models.free.freeing import apply_free, free_plan  # noqa: PLC0415 - only who asks for it needs it
 
     found = free_plan(model.ir, asked)
     return _Work(

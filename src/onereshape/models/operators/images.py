@@ -10,7 +10,7 @@ import numpy as np
 
 from onereshape.models.batch.answers import common_mark, images, only_first, sized_mark
 from onereshape.models.batch.marks import Mark
-from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.asking import Asking, Shapes
 from onereshape.models.free.alignment import Axis, size_of
 from onereshape.models.free.by_shape import by_shape
@@ -18,8 +18,8 @@ from onereshape.sizes import Size, cut, exact
 from onereshape.models.free.grown import Grown, Growing, Inputs
 from onereshape.models.free.growth import grown_input
 from onereshape.models.free.meeting import ONE
-from onereshape.models.free.state import Answer as FreeAnswer
-from onereshape.models.free.view import View as FreeView
+from onereshape.models.free.state import FreeAnswer
+from onereshape.models.free.view import FreeView
 from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused, counted, paired
 from onereshape.models.record import Record

@@ -138,7 +138,7 @@ def blocks() -> Iterator[Sketch]:
         # A Transpose before it, and not a Reshape, which would find a better axis for the samples.
         x = s.op("Transpose", s.x(dims, axis, outer, inner), perm=[0, 1, 2])
         yield s.out(s.op("Col2Im", x, s.ints(3, 3), s.ints(2, 2)))
-    ways: tuple[dict[str, list[int]], ...] = (
+    ways: tuple[dict[str, Any], ...] = (
         {"strides": [2, 1], "pads": [0, 1, 2, 0]},
         {"dilations": [2, 1], "pads": [1, 0, 0, 0]},
         {"strides": [3, 3]},

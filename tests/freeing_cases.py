@@ -147,6 +147,16 @@ GENERALISED: dict[str, tuple[str, Mapping[str, Mapping[int, str]], dict[str, str
         S,
         {"h": "[1, S, 1]"},
     ),
+    "determinants of any number of matrices": (
+        "g (float[1, 4, 2, 2] x) => (float[1, 4] y) { y = Det(x) }",
+        S,
+        {},
+    ),
+    "determinants of larger matrices": (
+        "g (float[1, 2, 3] x) => (float[1] y) { t = Transpose <perm = [0, 2, 1]> (x) a = MatMul(t, x) y = Det(a) }",
+        {"x": {2: "S"}},
+        {},
+    ),
     "lengths of sequences that are turned": (
         "g (float[3, 6, 2] x) => (float[3, 6, 2] y) <int64[6] l = {2, 2, 2, 2, 2, 2}> { y = ReverseSequence(x, l) }",
         S,
@@ -308,6 +318,11 @@ FORBIDDEN: dict[str, tuple[str, Mapping[str, Mapping[int, str]], str]] = {
         " int32[1] l = {4}> { t = Transpose <perm = [1, 0, 2]> (x) y = RNN <hidden_size = 1> (t, w, r, , l) }",
         S,
         "(RNN): its sequences have 4 steps each, which is fixed, of S",
+    ),
+    "a matrix that is square only once": (
+        "g (float[1, 2, 2] x) => (float[1] y) { y = Det(x) }",
+        S,
+        "(Det): its matrices have S rows and 2 columns, which are equal at the original size only",
     ),
     "sequences that are turned as long as they were": (
         "g (float[1, 4] x) => (float[1, 4] y) <int64[1] l = {4}> {"

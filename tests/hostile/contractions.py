@@ -141,3 +141,13 @@ def recurrent(g: Sketch, op: str) -> None:
     places = (2, 1, 1) if not layout else (0, 0, 0)
     right = value.batch == (0 if layout else 1)
     g.keep(*(each._replace(batch=place if right else None) for each, place in zip(made, places, strict=False)))
+
+
+@makes("Det:11", weight=0.5)
+def determinant(g: Sketch, op: str) -> None:
+    value = g.pick("f", 2, 4)
+    if value.array.dtype != np.float32 or not value.array.size:
+        raise Misfit
+    if value.dims[-1] != value.dims[-2]:  # a product with a matrix makes it square
+        value = g.op("MatMul", value, weight(g, value.dims[-1], value.dims[-2]), batch=value.batch)
+    g.keep(g.op(op, value, batch=value.batch))

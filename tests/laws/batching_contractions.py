@@ -231,6 +231,17 @@ def _recurrence(s: Sketch, direction: str, layout: int, states: str, factors: tu
     return s.out(*s.op(s.about, x, *weights, *more, outputs=3 if s.about == "LSTM" else 2, **told))
 
 
+def determinants() -> Iterator[Sketch]:
+    """Of matrices beside the samples, and of what the samples are a part of."""
+    turn = cycle(opsets("Det"))
+    for dims, axis, outer, inner, size in PLACES:
+        s = Sketch("Det", next(turn), size)
+        yield s.out(s.op("Det", s.x((*dims, 2, 2), axis, outer, inner)))
+    for dims, axis, size in (((3, 2, 2), 1, 2), ((3, 3, 3), 2, 3), ((1, 1), 0, 1), ((2, 1, 1), 2, 1)):
+        s = Sketch("Det", next(turn), size, free=False)
+        yield s.out(s.op("Det", s.x(dims, axis)))
+
+
 STEPS = 4
 
 
@@ -272,5 +283,5 @@ def _reversed(s: Sketch, x: str, lengths: str, axis: int) -> Sketch:
 
 
 def contractions() -> Iterator[Sketch]:
-    for family in (products, gemms, einsums, reductions, largest, recurrences, reversals):
+    for family in (products, gemms, einsums, reductions, largest, recurrences, determinants, reversals):
         yield from family()

@@ -311,6 +311,11 @@ def blocks_along_any_axis(patch: pytest.MonkeyPatch) -> None:
     _record(patch, "Col2Im", batch=lambda view: iter([BatchAnswer((answers.only_first(view),))]))
 
 
+@mutant("Det")
+def determinants_of_the_samples(patch: pytest.MonkeyPatch) -> None:
+    _record(patch, "Det", batch=lambda view: iter([Answer((answers.only_first(view).at(0),))]))
+
+
 @mutant("AffineGrid")
 def grids_with_their_size_left(patch: pytest.MonkeyPatch) -> None:
     _without_edits(patch, "AffineGrid")

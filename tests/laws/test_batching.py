@@ -1,7 +1,12 @@
-"""The law of batching: every batched model gives what the original gives on the pieces, or is refused in a sentence."""
+"""The law of batching: every batched model gives what the original gives on the pieces, or is refused in a sentence.
+
+python -m tests.laws.test_batching OPERATOR ...    judges all cases of these operators, not some of them
+"""
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from contextlib import suppress
 from functools import cache
 from random import Random
@@ -21,7 +26,7 @@ from tests.laws.batching_law import TIMES, Engine, Unfit, Verdict, difference, j
 from tests.laws.batching_mutants import MUTANTS, Mutant
 from tests.laws.batching_sketch import Sketch
 from tests.laws.batching_wild import wild
-from tests.laws.batching_world import WORLD
+from tests.laws.batching_world import WORLD, whole_world
 
 RULES = {op for op, record in RECORDS.items() if record.batch is not None}
 
@@ -173,3 +178,20 @@ def test_a_plan_changes_nothing() -> None:
             with suppress(FixError):
                 batch_plan(model, case.freed(), "N", case.size)
             assert text(model) == before
+
+
+def main(operators: list[str]) -> None:
+    """All cases."""
+    counts: Counter[str] = Counter()
+    for case in whole_world():
+        if not operators or case.about in operators:
+            verdict = judge(case)
+            needless = verdict.kind == "refused" and case.free
+            counts["needless" if needless else verdict.kind] += 1
+            if needless or not verdict.lawful:
+                print(told(case, verdict))
+    print(f"{counts.total()} cases: {', '.join(f'{count} {kind}' for kind, count in counts.items())}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -7,13 +7,13 @@ from math import prod
 
 import numpy as np
 
-from onereshape.models.batch.answers import common_mark, shared
+from onereshape.models.batch.answers import common_mark, only_first, shared
 from onereshape.models.batch.folded_operators import Use
 from onereshape.models.batch.folded_work import STEPS_PER_ELEMENT
 from onereshape.models.batch.marks import Mark
 from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.asking import Asking, Dims, Shapes
-from onereshape.models.free.alignment import Axis
+from onereshape.models.free.alignment import Axis, size_of
 from onereshape.models.free.averages import not_divided
 from onereshape.models.free.grown import Grown, Growing, Inputs
 from onereshape.models.free.meeting import ONE, Meeting, broadcast, summed
@@ -285,6 +285,27 @@ def shape_det(asking: Asking) -> Shapes:
     return [tuple(dims[:-2])]
 
 
+def batch_det(view: BatchView) -> Iterator[BatchAnswer]:
+    """Det: each matrix by itself."""
+    mark = only_first(view)
+    if mark.axis >= view.rank(0) - 2:
+        raise _summed(view, mark, mark.axis)
+    yield BatchAnswer((mark,))
+
+
+def free_det(view: FreeView) -> Iterator[FreeAnswer]:
+    """Det: any number of matrices, of any size, as long as they are square."""
+    dims = view.dims(0)
+    rows, columns = dims[-2], dims[-1]
+    if rows is not None and columns is not None and rows != columns:
+        high, wide = size_of(rows), size_of(columns)
+        if (view.move(high) or view.move(wide)) and not view.same(high, wide):
+            raise Refused(
+                f"its matrices have {high} rows and {wide} columns, which are equal at the original size only"
+            )
+    yield FreeAnswer((dims[:-2],))
+
+
 _MATMUL = Record(shape=shape_matmul(0, 1), batch=batch_matmul, free=free_matmul)
 
 RECORDS = {
@@ -293,5 +314,5 @@ RECORDS = {
     "QLinearMatMul": Record(shape=shape_matmul(0, 3)),
     "Gemm": Record(shape=shape_gemm, batch=batch_gemm, free=free_gemm, folds=True, work=work_matmul),
     "Einsum": Record(shape=shape_einsum, batch=batch_einsum, free=free_einsum, folds=True, work=work_einsum),
-    "Det": Record(shape=shape_det),
+    "Det": Record(shape=shape_det, batch=batch_det, free=free_det),
 }

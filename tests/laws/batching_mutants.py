@@ -313,7 +313,7 @@ def blocks_along_any_axis(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("Det")
 def determinants_of_the_samples(patch: pytest.MonkeyPatch) -> None:
-    _record(patch, "Det", batch=lambda view: iter([Answer((answers.only_first(view).at(0),))]))
+    _record(patch, "Det", batch=lambda view: iter([BatchAnswer((answers.only_first(view).at(0),))]))
 
 
 @mutant("AffineGrid")

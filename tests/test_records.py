@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 
+import onnx
 import onnx_ir as ir
 import pytest
 
 from onereshape.models import record as records
 from onereshape.models.operators import FAMILIES, RECORDS
 from onereshape.models.record import NOTHING, operator_of, record_named, record_of
+from onereshape.models.takes import INDEX, SIZES
 
 
 def node(domain: str, op: str) -> ir.Node:
@@ -39,12 +41,12 @@ def test_what_is_not_known_has_nothing() -> None:
     assert not any(NOTHING)
 
 
-def test_control_flow_has_a_shape_and_nothing_else() -> None:
+def test_control_flow_has_a_shape_and_is_not_followed() -> None:
     """A batch, or a free size, that reaches it is refused, and nothing of it is folded."""
     for op in ("If", "Loop", "Scan"):
         record = record_named(op)
         assert record.shape is not None
-        assert record == NOTHING._replace(shape=record.shape)
+        assert record == NOTHING._replace(shape=record.shape, takes=record.takes)
 
 
 def test_records_that_were_never_read_are_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,3 +67,35 @@ def test_a_record_does_not_contradict_itself(op: str) -> None:
     assert record.grows is not None or record.limits is None
     assert record.span is None or not record.moves, "it has the span of its first input"
     assert record.folds or record.work is None
+    assert not (record.moves and record.carries), "it carries its first input"
+    assert record.keeps or record.carries == {0} or not record.in_order
+    assert record.stretch is None or record.takes == {0: "number", 1: "number"}
+
+
+def versions(op: str) -> list[onnx.defs.OpSchema]:
+    return [each for each in onnx.defs.get_all_schemas_with_history() if each.name == op and each.domain == ""]
+
+
+@pytest.mark.parametrize("op", sorted(op for op, record in RECORDS.items() if record.takes or record.carries))
+def test_what_is_said_of_an_input_is_said_of_one_that_there_is(op: str) -> None:
+    record = RECORDS[op]
+    count = max(each.max_input for each in versions(op))
+
+    assert all(position < count for position in (*record.takes, *record.carries))
+    assert not record.takes.keys() & record.carries, "what is calculated with is not handed on"
+
+
+@pytest.mark.parametrize("op", sorted(op for op, record in RECORDS.items() if record.takes))
+def test_sizes_and_indices_are_integers(op: str) -> None:
+    newest = max(versions(op), key=lambda each: each.since_version)
+    allowed = {each.type_param_str: set(each.allowed_type_strs) for each in newest.type_constraints}
+    for position, take in RECORDS[op].takes.items():
+        given = newest.inputs[position].type_str
+        if take in SIZES or take in INDEX:
+            assert allowed.get(given, {given}) & {"tensor(int64)", "tensor(int32)"}
+
+
+def test_every_word_is_said_of_some_operator() -> None:
+    said = {take for record in RECORDS.values() for take in record.takes.values()}
+
+    assert said == {*INDEX, *SIZES, "scales", "truth", "number", "positive"}

@@ -6,15 +6,19 @@ The families in `models/operators` write the records; the searches, the growth o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import onnx_ir as ir
+
+from onereshape.models.takes import Stretch, Take
 
 if TYPE_CHECKING:  # what the fields hold stands above this floor
     from onereshape.models.batch.folded_operators import Use
     from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
     from onereshape.models.facts.asking import Asking, Dims
     from onereshape.models.facts.elements import Array, Holding
+    from onereshape.models.facts.kinds import Attribute, Kind, Kinds
     from onereshape.models.free.grown import Grown, Growing, Inputs
     from onereshape.models.free.spans import Spans
     from onereshape.models.free.state import Answer as FreeAnswer, Limit
@@ -48,6 +52,8 @@ class Record(NamedTuple):
     """The dims of the outputs, None for one of which not even the rank is known; what it says holds in every run."""
     elements: Callable[[Holding], Sequence[Array | None]] | None = None
     """What the outputs hold, where they are small tensors of integers, truth values or floating-point numbers."""
+    kinds: Callable[[Kinds, Attribute], Sequence[Kind | None]] | None = None
+    """The element types of its first outputs, where an attribute chooses them; the others have those of its schema."""
     from_dims: bool = False
     """Whether what it gives follows from the dims of its input alone."""
 
@@ -87,6 +93,28 @@ class Record(NamedTuple):
     """Its input 1 may be numbers of samples, by which it looks up."""
     beside: bool = False
     """It moves sizes, and so too what is not known, so that sizes go on beside it."""
+
+    carries: frozenset[int] = frozenset()
+    """The inputs of which elements may come out unchanged, beside others: a Pad's data, every input of a Concat.
+
+    One that `moves` gives nothing but elements of its first input, and so carries it without saying so here.
+    """
+    in_order: bool = False
+    """It carries all elements of its first input, in their order: what it gives is read as that input would be.
+
+    A Transpose `keeps` them in another order; a Dropout does not move them for sure, and yet gives them in order.
+    """
+
+    # What is drawn for its inputs
+
+    takes: Mapping[int, Take] = MappingProxyType({})
+    """What it takes its inputs for, by their number: a Slice `{1: "starts", 2: "ends", 3: "axes", 4: "steps"}`.
+
+    Unlike `slots` it has every input that decides on dims, whatever the batch rule reads, and indices that are no
+    numbers of samples, which `indexes` is about.
+    """
+    stretch: Callable[[Stretch, int, tuple[int, int] | None], Stretch | None] | None = None
+    """How it calculates with integers, given as which input, and the smallest and largest of the other where known."""
 
     # Folding
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from onereshape.models.certificates.suits import SizeUse
+from onereshape.models.takes import Take
 
 Ints = Sequence[int]
 
@@ -75,7 +76,7 @@ def size_values(
         return np.ones(dims)
     data = tuple(sizes(dim) if isinstance(dim, str) else dim for dim in use.dims or ())
     asked = _Asked(rng, use, prod(dims), data, style.kept)
-    make = _VALUES.get((use.op, use.position)) if use.whole else None
+    make = _VALUES.get(use.take) if use.whole else None
     found = [1] * asked.count if style.kept == _ALL and make is None else (make or _few)(asked)
     return np.reshape(np.array(found, np.float64 if make is _scales else np.int64), dims)
 
@@ -178,7 +179,7 @@ def _new_axes(asked: _Asked) -> list[int]:
 
 
 def _chosen(asked: _Asked) -> list[int]:
-    """How many entries TopK chooses."""
+    """How many entries are chosen along an axis."""
     return [asked.between(1, min(asked.dim(asked.use.axis) or 1, 4))] * asked.count
 
 
@@ -191,32 +192,25 @@ def _any(low: int, high: int) -> Callable[[_Asked], list[int]]:
     return lambda asked: [asked.between(low, high) for _ in range(asked.count)]
 
 
-_REDUCTIONS: Final = "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare".split()
-_VALUES: Final[dict[tuple[str, int], Callable[[_Asked], Any]]] = {
-    ("Split", 1): _split,
-    ("Reshape", 1): _target,
-    ("Expand", 1): _expanded,
-    ("Tile", 1): _repeats,
-    ("Pad", 1): _pads,
-    ("Pad", 3): _axes,
-    ("Resize", 2): _scales,
-    ("Resize", 3): _resized,
-    ("Upsample", 1): _scales,
-    ("Slice", 1): _starts,
-    ("Slice", 2): _ends,
-    ("Slice", 3): _axes,
-    ("Slice", 4): _any(1, 2),
-    ("Squeeze", 1): _of_size_one,
-    ("Unsqueeze", 1): _new_axes,
-    ("CumSum", 1): _axes,
-    **{(f"Reduce{name}", 1): _axes for name in _REDUCTIONS},
-    ("TopK", 1): _chosen,
-    ("Trilu", 1): _any(-1, 2),
-    ("OneHot", 1): _any(4, 9),
-    ("Range", 0): _any(0, 2),
-    ("Range", 1): _any(4, 9),
-    ("Range", 2): _any(1, 2),
-    ("Loop", 0): _any(1, 4),
-    ("ReverseSequence", 1): _lengths,
-    **{(op, 4): _lengths for op in ("GRU", "LSTM", "RNN")},
+_VALUES: Final[dict[Take, Callable[[_Asked], Any]]] = {
+    "parts": _split,
+    "target": _target,
+    "wider dims": _expanded,
+    "new dims": _resized,
+    "scales": _scales,
+    "repeats": _repeats,
+    "pads": _pads,
+    "starts": _starts,
+    "ends": _ends,
+    "steps": _any(1, 2),
+    "axes": _axes,
+    "axes of one": _of_size_one,
+    "new axes": _new_axes,
+    "lengths": _lengths,
+    "how many": _chosen,
+    "first": _any(0, 2),
+    "limit": _any(4, 9),
+    "diagonal": _any(-1, 2),
+    "turns": _any(1, 4),
 }
+"""What else is taken as sizes may be any that are small."""

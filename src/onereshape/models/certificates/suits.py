@@ -15,74 +15,23 @@ import onnx_ir as ir
 
 from onereshape.formats.onnx_native import Dims, inferred_dims
 from onereshape.models.constants import constant_tensor
+from onereshape.models.operators import Record, record_of
+from onereshape.models.takes import INDEX, SIZES, Stretch, Take
 
 _MOST: Final = 5000
 """Values that are looked at for one input."""
 _READ: Final = 1 << 16
 """Elements of the largest constant that is read to know its smallest and largest."""
-_EVERY: Final = frozenset(range(64))
-_FIRST: Final = frozenset({0})
-
-_CARRIED: Final[dict[str, frozenset[int]]] = {
-    **dict.fromkeys(
-        "Cast CastLike Clip Dropout Expand Flatten Gather GatherElements GatherND Identity Pad ReduceMax ReduceMin "
-        "Reshape ReverseSequence ScatterElements ScatterND Slice Split Squeeze Tile Transpose Trilu Unsqueeze".split(),
-        _FIRST,
-    ),
-    "Concat": _EVERY,
-    "Max": _EVERY,
-    "Min": _EVERY,
-    "Where": frozenset({1, 2}),
-}
-"""Operators whose output holds elements of these inputs, unchanged."""
-
-_WHOLE: Final = frozenset("Cast CastLike Dropout Flatten Identity Reshape Squeeze Unsqueeze".split())
-"""Those that keep all elements, in their order."""
-
-_INDICES: Final = {"Gather": 1, "GatherElements": 1, "GatherND": 1, "ScatterElements": 1, "ScatterND": 1, "OneHot": 0}
-
-_SIZES: Final[dict[str, frozenset[int]]] = {
-    **dict.fromkeys(
-        "CumSum Expand OneHot ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd "
-        "ReduceSum ReduceSumSquare Reshape ReverseSequence Split Squeeze Tile TopK Trilu Unsqueeze".split(),
-        frozenset({1}),
-    ),
-    **dict.fromkeys("GRU LSTM RNN".split(), frozenset({4})),
-    "ConstantOfShape": _FIRST,
-    "Loop": _FIRST,
-    "Pad": frozenset({1, 3}),
-    "Range": frozenset({0, 1, 2}),
-    "Resize": frozenset({3}),
-    "Slice": frozenset({1, 2, 3, 4}),
-}
-"""Operators that take these inputs as sizes, axes or counts."""
-
-_SCALES: Final = {"Resize": 2, "Upsample": 1}
-"""Operators that multiply sizes by these inputs."""
-
-_TRUTH: Final[dict[str, frozenset[int]]] = {
-    **dict.fromkeys("And Equal Greater GreaterOrEqual Less LessOrEqual Not Or Xor".split(), frozenset({0, 1})),
-    "CumSum": _FIRST,
-    "If": _FIRST,
-    "Where": _FIRST,
-}
-"""Operators that ask these inputs for yes or no, or count what is there."""
-
-_ARITHMETIC: Final = frozenset({"Add", "Sub", "Mul", "Div", "MatMul"})
-_POSITIVE: Final = frozenset({"Log", "Sqrt"})
-_DOMAINS: Final = frozenset({"", "ai.onnx"})
 
 Kind = Literal["float", "positive", "index", "mask", "size", "scale", "bytes", "integer", "bool", "string"]
-"""The dims of a value: numbers, names, and None for what is not known."""
+"""What an input is taken for."""
 
 
 @dataclass(frozen=True, slots=True)
 class SizeUse:
     """An operator that takes an input's elements as sizes, axes or counts."""
 
-    op: str
-    position: int
-    """Which input of the operator they are."""
+    take: Take
     dims: Dims | None = None
     """The dims of its data."""
     axis: int = 0
@@ -104,14 +53,10 @@ class Suit:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A value that holds `factor` times an input's elements plus something between `least` and `most`."""
+    """A value that holds an input's elements, or what was calculated of them."""
 
     value: ir.Value
-    factor: int = 1
-    least: int = 0
-    most: int = 0
-    share: int = 1
-    """Into how many equal parts the range goes, because as many such values are added."""
+    stretch: Stretch = Stretch()  # noqa: RUF009 - a tuple
     whole: bool = True
     """Whether it holds all elements, as they were given."""
 
@@ -140,17 +85,17 @@ def _suit(value: ir.Value, graph: _Graph) -> Suit:
     if uses:
         return Suit("size", uses=tuple(uses))
     # What is only calculated with may be anything; as a row per sample it is most often the weights of a mean.
-    if "mask" in signs or ("arithmetic" in signs and dtype.itemsize > 1 and value.shape and len(value.shape) == 2):
+    if "truth" in signs or ("number" in signs and dtype.itemsize > 1 and value.shape and len(value.shape) == 2):
         return Suit("mask")
     return Suit("bytes" if dtype.itemsize == 1 else "integer")
 
 
 def _float_suit(value: ir.Value, graph: _Graph) -> Suit:
-    direct = [use for use in value.uses() if use.node.domain in _DOMAINS]
-    scaled = [use for use in direct if _SCALES.get(use.node.op_type) == use.idx]
+    direct = [(use.node, use.idx, record_of(use.node).takes.get(use.idx)) for use in value.uses()]
+    scaled = [graph.size_use(node, position, take, whole=True) for node, position, take in direct if take == "scales"]
     if scaled:
-        return Suit("scale", uses=tuple(graph.size_use(use.node, use.idx, whole=True) for use in scaled))
-    return Suit("positive" if any(use.node.op_type in _POSITIVE for use in direct) else "float")
+        return Suit("scale", uses=tuple(scaled))
+    return Suit("positive" if any(take == "positive" for _, _, take in direct) else "float")
 
 
 def _evidence(start: ir.Value, graph: _Graph) -> tuple[list[tuple[int, int]], set[str], list[SizeUse]]:
@@ -164,60 +109,43 @@ def _evidence(start: ir.Value, graph: _Graph) -> tuple[list[tuple[int, int]], se
         place = queue.popleft()
         after = [replace(place, value=value) for value in graph.through(place.value)]
         for use in place.value.uses():
-            op = use.node.op_type if use.node.domain in _DOMAINS else ""
-            if _INDICES.get(op) == use.idx:
-                size = graph.table(use.node)
-                ranges += [] if size is None else [_range(place, size)]
-            elif use.idx in _SIZES.get(op, ()):
-                uses.append(graph.size_use(use.node, use.idx, whole=place.whole))
+            record = record_of(use.node)
+            take = record.takes.get(use.idx)
+            if take in INDEX:
+                size = graph.table(use.node, take)
+                ranges += [] if size is None else [place.stretch.within(size)]
+            elif take in SIZES:
+                uses.append(graph.size_use(use.node, use.idx, take, whole=place.whole))
             else:
-                signs.add(_sign(use.node, use.idx, op))
-            after += _after(place, use.node, use.idx, op)
+                signs.add("truth" if _made_truth(use.node, use.idx, record) else take or "")
+            after += _after(place, use.node, use.idx, record)
         queue += [each for each in after if each.value not in seen]
         seen |= {each.value for each in after}
     return ranges, signs, uses
 
 
-def _sign(node: ir.Node, position: int, op: str) -> str:
-    """What a node takes an input for."""
-    if position in _TRUTH.get(op, ()) or (op == "Cast" and _cast_to(node) == ir.DataType.BOOL):
-        return "mask"
-    return "arithmetic" if op in _ARITHMETIC else ""
+def _carried(position: int, record: Record) -> bool:
+    """Whether an operator gives elements of an input unchanged."""
+    return position in record.carries or (position == 0 and record.moves)
 
 
-def _after(place: _Place, node: ir.Node, position: int, op: str) -> Iterator[_Place]:
+def _made_truth(node: ir.Node, position: int, record: Record) -> bool:
+    """Whether elements are handed on as truth values."""
+    if record.kinds is None or not _carried(position, record):
+        return False
+    return record.kinds(lambda _: None, lambda name: _attribute(node, name))[0] == ir.DataType.BOOL
+
+
+def _after(place: _Place, node: ir.Node, position: int, record: Record) -> Iterator[_Place]:
     """Where the elements are after a node."""
-    if position in _CARRIED.get(op, ()) and not (op == "Cast" and _cast_to(node) == ir.DataType.BOOL):
-        for value in node.outputs:
-            yield replace(place, value=value, whole=place.whole and op in _WHOLE)
-    elif op in {"Add", "Sub", "Mul"}:
-        shifted = _shifted(place, node, position, op)
-        if shifted is not None:
-            yield replace(shifted, whole=False)
-
-
-def _shifted(place: _Place, node: ir.Node, position: int, op: str) -> _Place | None:
-    """After arithmetic with a constant, or with something that is not known."""
-    output, other = node.outputs[0], node.inputs[1 - position]
-    bounds = None if other is None else _bounds(other)
-    if bounds is None:  # the other summand may be as large as this one; a difference stays inside (-size, size)
-        wide = {"Add": place.share * 2, "Sub": place.share}.get(op)
-        return None if wide is None else replace(place, value=output, share=wide)
-    low, high = bounds
-    if op == "Add":
-        return replace(place, value=output, least=place.least + low, most=place.most + high)
-    if op == "Sub" and position == 0:
-        return replace(place, value=output, least=place.least - high, most=place.most - low)
-    if op == "Mul" and low > 0:
-        return _Place(output, place.factor * high, place.least * low, place.most * high, place.share)
-    return None
-
-
-def _range(place: _Place, size: int) -> tuple[int, int]:
-    """The elements for which an index stays inside a table."""
-    low = -(place.least // place.factor)
-    high = (size - 1 - place.most) // place.factor // place.share + 1
-    return low, high
+    if _carried(position, record):
+        for value in () if _made_truth(node, position, record) else node.outputs:
+            yield replace(place, value=value, whole=place.whole and record.in_order)
+    elif record.stretch is not None:
+        other = node.inputs[1 - position]
+        stretch = record.stretch(place.stretch, position, None if other is None else _bounds(other))
+        if stretch is not None:
+            yield _Place(node.outputs[0], stretch, whole=False)
 
 
 def _bounds(value: ir.Value) -> tuple[int, int] | None:
@@ -227,11 +155,6 @@ def _bounds(value: ir.Value) -> tuple[int, int] | None:
         return None
     array = tensor.numpy()
     return int(array.min()), int(array.max())
-
-
-def _cast_to(node: ir.Node) -> ir.DataType | None:
-    attribute = node.attributes.get("to")
-    return None if attribute is None or attribute.is_ref() else ir.DataType(attribute.as_int())
 
 
 class _Graph:
@@ -252,15 +175,15 @@ class _Graph:
         """Where a value goes on in a subgraph or a function, or after one."""
         return self._edges.get(value, [])
 
-    def table(self, node: ir.Node) -> int | None:
+    def table(self, node: ir.Node, take: Take | None) -> int | None:
         """How many elements an index of this node may choose from; the smallest where it has several columns."""
-        if node.op_type == "OneHot":
+        if take == "index below":
             depth = None if node.inputs[1] is None else _bounds(node.inputs[1])
             return None if depth is None else depth[1]
         dims = self._dims_of(node.inputs[0])
         if dims is None:
             return None
-        if node.op_type in {"GatherND", "ScatterND"}:
+        if take == "index by columns":
             batch = _integer(node, "batch_dims")
             indices = self._dims_of(node.inputs[1])
             columns = indices[-1] if indices else None
@@ -270,11 +193,11 @@ class _Graph:
         known = [dim for dim in found if isinstance(dim, int) and dim]
         return min(known) if known else None
 
-    def size_use(self, node: ir.Node, position: int, *, whole: bool) -> SizeUse:
+    def size_use(self, node: ir.Node, position: int, take: Take, *, whole: bool) -> SizeUse:
         """What a node takes sizes for."""
         dims = self._dims_of(node.inputs[0]) if position else None
-        axis = -1 if node.op_type == "TopK" and "axis" not in node.attributes else _integer(node, "axis")
-        return SizeUse(node.op_type, position, dims, axis, whole)
+        axis = -1 if take == "how many" and "axis" not in node.attributes else _integer(node, "axis")
+        return SizeUse(take, dims, axis, whole)
 
     def _enter(self, node: ir.Node) -> None:
         function = self._model.functions.get(node.op_identifier())
@@ -308,6 +231,11 @@ class _Graph:
 def _integer(node: ir.Node, name: str) -> int:
     attribute = node.attributes.get(name)
     return 0 if attribute is None or attribute.is_ref() else attribute.as_int()
+
+
+def _attribute(node: ir.Node, name: str) -> object:
+    attribute = node.attributes.get(name)
+    return None if attribute is None or attribute.is_ref() else attribute.value
 
 
 def _inferred(model: ir.Model) -> dict[str, Dims]:

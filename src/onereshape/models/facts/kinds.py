@@ -1,7 +1,7 @@
 """The element types of a node's outputs, by the type constraints of its operator's schema.
 
 Where an output has the type letter of an input it has the type of that input, and where only one type is allowed it has
-that one.  The few operators that choose a type by an attribute are in a table.
+that one.  The few operators that choose a type by an attribute have `kinds` in their records.
 """
 
 from __future__ import annotations
@@ -12,9 +12,13 @@ from functools import lru_cache
 import onnx
 import onnx_ir as ir
 
+from onereshape.models.record import record_of
+
 Kind = ir.DataType
 Kinds = Callable[[int], Kind | None]
 """The type of an input."""
+Attribute = Callable[[str], object]
+"""The value of an attribute, None where it is left out."""
 
 _NAMES = {
     "float": Kind.FLOAT,
@@ -23,22 +27,15 @@ _NAMES = {
 }
 
 
-def kinds_of(node: ir.Node, version: int, given: Kinds, attribute: Callable[[str], object]) -> list[Kind | None]:
+def kinds_of(node: ir.Node, version: int, given: Kinds, attribute: Attribute) -> list[Kind | None]:
     """The types of the outputs, None for one that is not known."""
-    op = node.op_type
-    if node.domain == "" and op in _CHOSEN:
-        chosen = _CHOSEN[op](given, attribute)
-        return [chosen, *(kind for kind in _rest(node, version, given))]
-    if node.domain not in {"", "ai.onnx"} or op == "SimplifiedLayerNormalization":  # which no schema of onnx has
-        return [given(1 if op == "QLinearConcat" else 0)] * len(node.outputs)  # after the scale, a zero point
-    if op == "LayerNormalization":
-        statistics = _attribute("stash_type", Kind.FLOAT)(given, attribute)
-        return [given(0), statistics, statistics][: len(node.outputs)]
-    return [_known(each, given) for each in _outputs(op, version, len(node.outputs))]
-
-
-def _rest(node: ir.Node, version: int, given: Kinds) -> list[Kind | None]:
-    return [_known(each, given) for each in _outputs(node.op_type, version, len(node.outputs))[1:]]
+    count, rule = len(node.outputs), record_of(node).kinds
+    chosen = [] if rule is None else [*rule(given, attribute)]
+    if node.domain not in {"", "ai.onnx"} or node.op_type == "SimplifiedLayerNormalization":
+        told = [given(0)] * count  # which no schema of onnx has
+    else:
+        told = [_known(each, given) for each in _outputs(node.op_type, version, count)]
+    return [*chosen, *told[len(chosen) :]][:count]
 
 
 def _known(said: int | Kind | None, given: Kinds) -> Kind | None:
@@ -71,39 +68,13 @@ def _outputs(op: str, version: int, count: int) -> tuple[int | Kind | None, ...]
     return tuple(found)
 
 
-def _attribute(name: str, otherwise: Kind | int) -> Callable[[Kinds, Callable[[str], object]], Kind | None]:
+def by_attribute(name: str, otherwise: Kind | int) -> Callable[[Kinds, Attribute], list[Kind | None]]:
     """The type that an attribute names; else one type, or that of an input."""
 
-    def chosen(given: Kinds, attribute: Callable[[str], object]) -> Kind | None:
+    def chosen(given: Kinds, attribute: Attribute) -> list[Kind | None]:
         found = attribute(name)
         if isinstance(found, int) and found:
-            return Kind(found) if found in Kind._value2member_map_ else None
-        return _known(otherwise, given)
+            return [Kind(found) if found in Kind._value2member_map_ else None]
+        return [_known(otherwise, given)]
 
     return chosen
-
-
-def _quantized(given: Kinds, attribute: Callable[[str], object]) -> Kind | None:
-    return given(2) or _attribute("output_dtype", Kind.UINT8)(given, attribute)
-
-
-def _filled(_: Kinds, attribute: Callable[[str], object]) -> Kind | None:
-    value = attribute("value")
-    found = getattr(value, "dtype", Kind.FLOAT)
-    return found if isinstance(found, Kind) else None
-
-
-_CHOSEN: dict[str, Callable[[Kinds, Callable[[str], object]], Kind | None]] = {
-    "Cast": _attribute("to", Kind.UNDEFINED),
-    "ConstantOfShape": _filled,
-    "QuantizeLinear": _quantized,
-    "DequantizeLinear": _attribute("output_dtype", 1),
-    "EyeLike": _attribute("dtype", 0),
-    "Bernoulli": _attribute("dtype", 0),
-    "RandomNormal": _attribute("dtype", Kind.FLOAT),
-    "RandomUniform": _attribute("dtype", Kind.FLOAT),
-    "RandomNormalLike": _attribute("dtype", 0),
-    "RandomUniformLike": _attribute("dtype", 0),
-    "Multinomial": _attribute("dtype", Kind.INT32),
-    **dict.fromkeys(("BlackmanWindow", "HannWindow", "HammingWindow"), _attribute("output_datatype", Kind.FLOAT)),
-}

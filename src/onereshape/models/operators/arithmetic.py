@@ -22,7 +22,9 @@ from onereshape.models.facts.elements import (
     is_number,
 )
 from onereshape.models.free.spans import Spans, combined, span_within
+from onereshape.models.facts.kinds import by_attribute
 from onereshape.models.operators.pointwise import UNARY, BROADCAST, span_truth
+from onereshape.models.takes import EVERY, Stretch, Take
 from onereshape.sizes import Formula, Size, bounds, cut, exact, largest, smallest
 
 
@@ -187,30 +189,59 @@ def _rounded(function: Callable[[Any], Any]) -> Callable[[Holding], Elements]:
     return _each(lambda each: function(each) if isinstance(each, np.floating) else None, 1)
 
 
-_TRUTH = BROADCAST._replace(span=span_truth)
+def stretch_add(given: Stretch, _: int, other: tuple[int, int] | None) -> Stretch:
+    """What is added may be as large as what it is added to, where it is not known."""
+    if other is None:
+        return given._replace(share=given.share * 2)
+    return given._replace(least=given.least + other[0], most=given.most + other[1])
+
+
+def stretch_sub(given: Stretch, position: int, other: tuple[int, int] | None) -> Stretch | None:
+    """A difference of indices stays inside (-size, size)."""
+    if other is None:
+        return given
+    return given._replace(least=given.least - other[1], most=given.most - other[0]) if position == 0 else None
+
+
+def stretch_mul(given: Stretch, _: int, other: tuple[int, int] | None) -> Stretch | None:
+    if other is None or other[0] <= 0:
+        return None
+    low, high = other
+    return Stretch(given.factor * high, given.least * low, given.most * high, given.share)
+
+
+_NUMBERS: dict[int, Take] = {0: "number", 1: "number"}
+_TRUTH = BROADCAST._replace(span=span_truth, takes={0: "truth", 1: "truth"})
 
 RECORDS = {
-    "Add": BROADCAST._replace(elements=_arithmetic(add), span=combined, sums=True),
-    "Sub": BROADCAST._replace(elements=_arithmetic(sub), sums=True),
-    "Mul": BROADCAST._replace(elements=_arithmetic(mul), span=combined),
-    "Div": BROADCAST._replace(elements=held_div),
+    "Add": BROADCAST._replace(elements=_arithmetic(add), span=combined, sums=True, takes=_NUMBERS, stretch=stretch_add),
+    "Sub": BROADCAST._replace(elements=_arithmetic(sub), sums=True, takes=_NUMBERS, stretch=stretch_sub),
+    "Mul": BROADCAST._replace(elements=_arithmetic(mul), span=combined, takes=_NUMBERS, stretch=stretch_mul),
+    "Div": BROADCAST._replace(elements=held_div, takes=_NUMBERS),
     "Mod": BROADCAST._replace(elements=held_mod),
     "Pow": BROADCAST._replace(elements=_each(_power, 2)),
     "Neg": UNARY._replace(elements=_each(lambda each: -each, 1), sums=True),
-    "Sqrt": UNARY._replace(elements=_rounded(np.sqrt)),
+    "Sqrt": UNARY._replace(elements=_rounded(np.sqrt), takes={0: "positive"}),
     "Ceil": UNARY._replace(elements=_rounded(np.ceil)),
     "Floor": UNARY._replace(elements=_rounded(np.floor)),
-    "Max": BROADCAST._replace(elements=_extreme(largest), span=combined),
-    "Min": BROADCAST._replace(elements=_extreme(smallest), span=span_min),
+    "Max": BROADCAST._replace(elements=_extreme(largest), span=combined, carries=EVERY),
+    "Min": BROADCAST._replace(elements=_extreme(smallest), span=span_min, carries=EVERY),
     "Equal": _TRUTH._replace(elements=_compared(eq)),
     "Less": _TRUTH._replace(elements=_compared(lt)),
     "LessOrEqual": _TRUTH._replace(elements=_compared(le)),
     "Greater": _TRUTH._replace(elements=_compared(gt)),
     "GreaterOrEqual": _TRUTH._replace(elements=_compared(ge)),
-    "Not": UNARY._replace(elements=_each(lambda each: not each, 1), span=span_truth),
+    "Not": UNARY._replace(elements=_each(lambda each: not each, 1), span=span_truth, takes={0: "truth"}),
     "And": _TRUTH._replace(elements=_each(lambda one, other: one and other, 2)),
     "Or": _TRUTH._replace(elements=_each(lambda one, other: one or other, 2)),
     "Xor": _TRUTH,
-    "Where": BROADCAST._replace(elements=held_where, span=combined),
-    "Cast": UNARY._replace(elements=held_cast, moves=True, keeps=True, beside=True),
+    "Where": BROADCAST._replace(elements=held_where, span=combined, carries=frozenset({1, 2}), takes={0: "truth"}),
+    "Cast": UNARY._replace(
+        elements=held_cast,
+        kinds=by_attribute("to", ir.DataType.UNDEFINED),
+        moves=True,
+        keeps=True,
+        beside=True,
+        in_order=True,
+    ),
 }

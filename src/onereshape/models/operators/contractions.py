@@ -288,7 +288,7 @@ def shape_det(asking: Asking) -> Shapes:
 _MATMUL = Record(shape=shape_matmul(0, 1), batch=batch_matmul, free=free_matmul)
 
 RECORDS = {
-    "MatMul": _MATMUL._replace(grows=grow_matmul, folds=True, work=work_matmul),
+    "MatMul": _MATMUL._replace(grows=grow_matmul, folds=True, work=work_matmul, takes={0: "number", 1: "number"}),
     "MatMulInteger": _MATMUL,
     "QLinearMatMul": Record(shape=shape_matmul(0, 3)),
     "Gemm": Record(shape=shape_gemm, batch=batch_gemm, free=free_gemm, folds=True, work=work_matmul),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from onereshape.models.facts.answers import broadcast, same_first
 from onereshape.models.facts.asking import Asking, Dims, Shapes
+from onereshape.models.facts.kinds import Attribute, Kind, Kinds
 from onereshape.models.node_view import Refused
 from onereshape.models.operators.contractions import product_of
 from onereshape.models.operators.joining import joined
@@ -14,6 +15,11 @@ from onereshape.sizes import cut
 def shape_quantised_concat(asking: Asking) -> Shapes:
     """QLinearConcat: every third input from the third on is data."""
     return [joined([asking.dims(index) for index in range(2, len(asking.node.inputs), 3)], asking, 0)]
+
+
+def kinds_quantised_concat(given: Kinds, _: Attribute) -> list[Kind | None]:
+    """That of the zero point, which comes after the scale."""
+    return [given(1)]
 
 
 def shape_quantised_pair(asking: Asking) -> Shapes:
@@ -69,10 +75,12 @@ _RULES = {
     "BiasGelu": broadcast,
     "FusedMatMul": shape_fused_product,
     **dict.fromkeys(("QLinearAdd", "QLinearMul"), shape_quantised_pair),
-    "QLinearConcat": shape_quantised_concat,
     **dict.fromkeys(("SkipLayerNormalization", "SkipSimplifiedLayerNormalization"), shape_skipped),
     "Attention": shape_attention,
     "MultiHeadAttention": shape_heads,
 }
 
-RECORDS = {f"com.microsoft::{op}": Record(shape=rule) for op, rule in _RULES.items()}
+RECORDS = {
+    **{f"com.microsoft::{op}": Record(shape=rule) for op, rule in _RULES.items()},
+    "com.microsoft::QLinearConcat": Record(shape=shape_quantised_concat, kinds=kinds_quantised_concat),
+}

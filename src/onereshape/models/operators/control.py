@@ -178,4 +178,8 @@ def shape_scan(asking: Asking) -> Shapes:
     return found
 
 
-RECORDS = {"If": Record(shape=shape_if), "Loop": Record(shape=shape_loop), "Scan": Record(shape=shape_scan)}
+RECORDS = {
+    "If": Record(shape=shape_if, takes={0: "truth"}),
+    "Loop": Record(shape=shape_loop, takes={0: "turns"}),
+    "Scan": Record(shape=shape_scan),
+}

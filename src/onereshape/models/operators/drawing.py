@@ -8,6 +8,7 @@ from onereshape.models.batch.answers import only_first
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
 from onereshape.models.facts.answers import same
 from onereshape.models.facts.asking import Asking, Shapes
+from onereshape.models.facts.kinds import Kind, by_attribute
 from onereshape.models.free.meeting import same_dims
 from onereshape.models.record import Record
 
@@ -29,10 +30,13 @@ def shape_multinomial(asking: Asking) -> Shapes:
 
 
 RECORDS = {
-    **dict.fromkeys(("RandomNormal", "RandomUniform"), Record(shape=shape_random)),
     **dict.fromkeys(
-        ("RandomNormalLike", "RandomUniformLike"), Record(shape=same, batch=batch_random_like, free=same_dims)
+        ("RandomNormal", "RandomUniform"), Record(shape=shape_random, kinds=by_attribute("dtype", Kind.FLOAT))
     ),
-    "Bernoulli": Record(shape=same, free=same_dims),
-    "Multinomial": Record(shape=shape_multinomial),
+    **dict.fromkeys(
+        ("RandomNormalLike", "RandomUniformLike"),
+        Record(shape=same, kinds=by_attribute("dtype", 0), batch=batch_random_like, free=same_dims),
+    ),
+    "Bernoulli": Record(shape=same, kinds=by_attribute("dtype", 0), free=same_dims),
+    "Multinomial": Record(shape=shape_multinomial, kinds=by_attribute("dtype", Kind.INT32)),
 }

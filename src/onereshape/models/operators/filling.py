@@ -16,6 +16,7 @@ from onereshape.models.batch.marks import Mark
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
 from onereshape.models.facts.asking import Asking, Shapes
 from onereshape.models.facts.elements import Elements, Holding, Unknown, array_of, constant_array, few, whole
+from onereshape.models.facts.kinds import Attribute, Kind, Kinds
 from onereshape.models.free.by_shape import by_shape
 from onereshape.models.free.grown import Grown, Growing, Inputs
 from onereshape.models.free.spans import Spans
@@ -152,6 +153,12 @@ def work_range(use: Use) -> int:
     return max(0, int((limit - start) / step) + 1)
 
 
+def kinds_constant_of_shape(_: Kinds, attribute: Attribute) -> list[Kind | None]:
+    """That of the value, which is a float where it is left out."""
+    found = getattr(attribute("value"), "dtype", Kind.FLOAT)
+    return [found if isinstance(found, Kind) else None]
+
+
 RECORDS = {
     "ConstantOfShape": Record(
         shape=shape_constant_of_shape,
@@ -161,6 +168,8 @@ RECORDS = {
         several=True,
         free=by_shape,
         grows=grow_constant_of_shape,
+        kinds=kinds_constant_of_shape,
+        takes={0: "dims"},
         folds=True,
         work=work_constant_of_shape,
     ),
@@ -173,6 +182,7 @@ RECORDS = {
         free=free_range,
         grows=grow_range,
         span=span_range,
+        takes={0: "first", 1: "limit", 2: "steps"},
         folds=True,
         work=work_range,
     ),

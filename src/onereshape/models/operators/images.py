@@ -278,8 +278,8 @@ def shape_regions(asking: Asking) -> Shapes:
 _RESIZE = Record(shape=shape_resize, batch=batch_resize, free=free_resize)
 
 RECORDS = {
-    "Resize": _RESIZE._replace(slots=frozenset({2, 3})),
-    "Upsample": _RESIZE._replace(slots=frozenset({1})),
+    "Resize": _RESIZE._replace(slots=frozenset({2, 3}), takes={2: "scales", 3: "new dims"}),
+    "Upsample": _RESIZE._replace(slots=frozenset({1}), takes={1: "scales"}),
     "GridSample": Record(shape=shape_grid_sample, batch=batch_grid_sample, free=by_shape),
     "DepthToSpace": Record(shape=shape_depth_to_space, batch=images(0), free=free_depth_to_space, folds=True),
     "SpaceToDepth": Record(shape=shape_space_to_depth, batch=images(0), free=free_space_to_depth, folds=True),

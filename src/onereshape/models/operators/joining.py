@@ -22,6 +22,7 @@ from onereshape.models.free.view import View as FreeView
 from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused
 from onereshape.models.record import Record
+from onereshape.models.takes import EVERY
 
 
 def shape_concat(asking: Asking) -> Shapes:
@@ -232,6 +233,7 @@ RECORDS = {
         by_place=True,
         sums=True,
         beside=True,
+        carries=EVERY,
         folds=True,
     ),
     "Split": Record(
@@ -241,6 +243,8 @@ RECORDS = {
         slots=frozenset({1}),
         free=free_split,
         beside=True,
+        carries=frozenset({0}),
+        takes={1: "parts"},
         folds=True,
     ),
 }

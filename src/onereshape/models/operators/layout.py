@@ -234,7 +234,7 @@ _MOVES = Record(moves=True, keeps=True, beside=True, folds=True)
 
 RECORDS = {
     "Flatten": _MOVES._replace(
-        shape=shape_flatten, elements=held_flatten, batch=batch_flatten, free=free_flatten, by_place=True
+        shape=shape_flatten, elements=held_flatten, batch=batch_flatten, free=free_flatten, by_place=True, in_order=True
     ),
     "Squeeze": _MOVES._replace(
         shape=shape_squeeze,
@@ -244,14 +244,27 @@ RECORDS = {
         free=free_squeeze,
         grows=grow_squeeze,
         by_place=True,
+        in_order=True,
+        takes={1: "axes of one"},
     ),
     "Unsqueeze": _MOVES._replace(
-        shape=shape_unsqueeze, elements=held_unsqueeze, batch=batch_unsqueeze, free=free_unsqueeze, grows=grow_unsqueeze
+        shape=shape_unsqueeze,
+        elements=held_unsqueeze,
+        batch=batch_unsqueeze,
+        free=free_unsqueeze,
+        grows=grow_unsqueeze,
+        in_order=True,
+        takes={1: "new axes"},
     ),
     "Transpose": _MOVES._replace(
         shape=shape_transpose, elements=held_transpose, batch=batch_transpose, free=by_shape, grows=grow_transpose
     ),
     "Identity": _MOVES._replace(
-        shape=same_first, elements=held_identity, batch=batch_elementwise, free=same_dims, grows=grow_elementwise
+        shape=same_first,
+        elements=held_identity,
+        batch=batch_elementwise,
+        free=same_dims,
+        grows=grow_elementwise,
+        in_order=True,
     ),
 }

@@ -8,6 +8,7 @@ from onereshape.models.batch.answers import along, only_first, shared
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
 from onereshape.models.facts.answers import same_first
 from onereshape.models.facts.asking import Asking, Shapes
+from onereshape.models.facts.kinds import Attribute, Kind, Kinds, by_attribute
 from onereshape.models.free.alignment import size_of
 from onereshape.models.free.meeting import ONE, same_dims
 from onereshape.models.free.state import Answer as FreeAnswer
@@ -119,6 +120,12 @@ def free_channelwise(view: FreeView) -> Iterator[FreeAnswer]:
     yield FreeAnswer((dims, *[None] * (len(view.node.outputs) - 1)))
 
 
+def kinds_layers(given: Kinds, attribute: Attribute) -> list[Kind | None]:
+    """That of data; the statistics have one of their own."""
+    (statistics,) = by_attribute("stash_type", Kind.FLOAT)(given, attribute)
+    return [given(0), statistics, statistics]
+
+
 _KEPT = Record(shape=same_first, free=same_dims)
 _LAYERS = Record(shape=shape_normalization, batch=batch_normalization, free=free_normalization)
 
@@ -129,7 +136,7 @@ RECORDS = {
     "LpNormalization": _KEPT._replace(batch=along(_one_axis(-1), "norm"), folds=True),
     "MeanVarianceNormalization": _KEPT._replace(batch=along(_mvn_axes, "mean")),
     "LRN": _KEPT._replace(batch=along(_channels, "sum")),
-    "LayerNormalization": _LAYERS._replace(folds=True),
+    "LayerNormalization": _LAYERS._replace(kinds=kinds_layers, folds=True),
     "RMSNormalization": _LAYERS,
     "SimplifiedLayerNormalization": _LAYERS,
     "BatchNormalization": Record(shape=shape_channelwise, batch=batch_channelwise, free=free_channelwise),

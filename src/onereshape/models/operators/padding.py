@@ -105,6 +105,15 @@ def shape_center_crop_pad(asking: Asking) -> Shapes:
 
 
 RECORDS = {
-    "Pad": Record(shape=shape_pad, batch=batch_pad, slots=frozenset({1}), free=free_pad, folds=True, work=work_pad),
+    "Pad": Record(
+        shape=shape_pad,
+        batch=batch_pad,
+        slots=frozenset({1}),
+        free=free_pad,
+        carries=frozenset({0}),
+        takes={1: "pads", 3: "axes"},
+        folds=True,
+        work=work_pad,
+    ),
     "CenterCropPad": Record(shape=shape_center_crop_pad),
 }

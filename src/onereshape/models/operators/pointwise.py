@@ -12,6 +12,7 @@ from onereshape.models.batch.folded_work import broadcast as broadcast_work
 from onereshape.models.batch.marks import Mark, marked, times
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
 from onereshape.models.facts.answers import broadcast, same, same_first
+from onereshape.models.facts.kinds import by_attribute
 from onereshape.models.free.grown import Grown, Growing, Inputs, same_axes
 from onereshape.models.free.meeting import Meeting, broadcast as meet_all, same_dims
 from onereshape.models.free.spans import Spans
@@ -138,16 +139,25 @@ BROADCAST = UNARY._replace(work=broadcast_work)
 RECORDS = {
     **dict.fromkeys(
         "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Celu Cos Cosh Elu Erf Exp Gelu HardSigmoid HardSwish "
-        "LeakyRelu Log Mish Reciprocal Relu Round Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Tan Tanh "
+        "LeakyRelu Mish Reciprocal Relu Round Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Tan Tanh "
         "ThresholdedRelu".split(),
         UNARY,
     ),
+    "Log": UNARY._replace(takes={0: "positive"}),
     "Swish": UNARY._replace(folds=False),
-    "Clip": UNARY._replace(shape=same, batch=batch_clip),
+    "Clip": UNARY._replace(shape=same, batch=batch_clip, carries=frozenset({0})),
     **dict.fromkeys(("IsInf", "IsNaN"), UNARY._replace(span=span_truth)),
     **dict.fromkeys("BitShift BitwiseAnd BitwiseOr BitwiseXor Mean PRelu Sum".split(), BROADCAST),
-    "CastLike": Record(shape=same, batch=batch_cast_like, folds=True),
-    "Dropout": Record(shape=same, batch=batch_dropout, free=same_dims),
-    "EyeLike": Record(shape=same, free=same_dims, folds=True),
-    "Trilu": Record(shape=same_first, batch=along(_last_two, "triangle"), free=same_dims, grows=same_axes, folds=True),
+    "CastLike": Record(shape=same, batch=batch_cast_like, carries=frozenset({0}), in_order=True, folds=True),
+    "Dropout": Record(shape=same, batch=batch_dropout, free=same_dims, carries=frozenset({0}), in_order=True),
+    "EyeLike": Record(shape=same, kinds=by_attribute("dtype", 0), free=same_dims, folds=True),
+    "Trilu": Record(
+        shape=same_first,
+        batch=along(_last_two, "triangle"),
+        free=same_dims,
+        grows=same_axes,
+        carries=frozenset({0}),
+        takes={1: "diagonal"},
+        folds=True,
+    ),
 }

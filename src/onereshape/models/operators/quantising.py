@@ -8,6 +8,7 @@ from onereshape.models.batch.answers import only_first
 from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
 from onereshape.models.facts.answers import same_first
 from onereshape.models.facts.asking import Asking, Shapes
+from onereshape.models.facts.kinds import Attribute, Kind, Kinds, by_attribute
 from onereshape.models.free.alignment import size_of
 from onereshape.models.free.state import Answer as FreeAnswer
 from onereshape.models.free.view import View as FreeView
@@ -45,10 +46,16 @@ def shape_dynamic(asking: Asking) -> Shapes:
     return [asking.dims(0), (), ()]
 
 
+def kinds_quantised(given: Kinds, attribute: Attribute) -> list[Kind | None]:
+    """That of the zero point."""
+    (otherwise,) = by_attribute("output_dtype", Kind.UINT8)(given, attribute)
+    return [given(2) or otherwise]
+
+
 _LINEAR = Record(shape=same_first, batch=batch_quantize, free=free_quantize)
 
 RECORDS = {
-    "QuantizeLinear": _LINEAR,
-    "DequantizeLinear": _LINEAR._replace(folds=True),
+    "QuantizeLinear": _LINEAR._replace(kinds=kinds_quantised),
+    "DequantizeLinear": _LINEAR._replace(kinds=by_attribute("output_dtype", 1), folds=True),
     "DynamicQuantizeLinear": Record(shape=shape_dynamic),
 }

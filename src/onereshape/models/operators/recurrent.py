@@ -74,5 +74,6 @@ def free_recurrence(view: FreeView) -> Iterator[FreeAnswer]:
 
 
 RECORDS = dict.fromkeys(
-    ("RNN", "GRU", "LSTM"), Record(shape=shape_recurrence, batch=batch_recurrence, free=free_recurrence)
+    ("RNN", "GRU", "LSTM"),
+    Record(shape=shape_recurrence, batch=batch_recurrence, free=free_recurrence, takes={4: "lengths"}),
 )

@@ -186,23 +186,25 @@ def shape_loss(asking: Asking) -> Shapes:
     return [first, asking.known(0)]
 
 
-_REDUCTION = Record(shape=shape_reduction, batch=batch_reduction, free=free_reduction, folds=True)
+_REDUCTION = Record(shape=shape_reduction, batch=batch_reduction, free=free_reduction, takes={1: "axes"}, folds=True)
 
 RECORDS = {
     **dict.fromkeys(
-        "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceSumSquare".split(),
+        "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMean ReduceSumSquare".split(),
         _REDUCTION,
     ),
+    **dict.fromkeys(("ReduceMax", "ReduceMin"), _REDUCTION._replace(carries=frozenset({0}))),
     "ReduceSum": _REDUCTION._replace(elements=held_reduction(add, 0)),
     "ReduceProd": _REDUCTION._replace(elements=held_reduction(mul, 1)),
     **dict.fromkeys(("ArgMax", "ArgMin"), Record(shape=shape_place, batch=batch_place, free=free_place, folds=True)),
-    "TopK": Record(shape=shape_top_k, batch=batch_top_k, free=free_top_k, folds=True),
+    "TopK": Record(shape=shape_top_k, batch=batch_top_k, free=free_top_k, takes={1: "how many"}, folds=True),
     "CumSum": Record(
         shape=same_first,
         batch=along(_axis_input, "sum"),
         free=same_dims,
         grows=same_axes,
         span=span_cum_sum,
+        takes={0: "truth", 1: "axes"},
         folds=True,
     ),
     **dict.fromkeys(("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"), Record(shape=shape_loss)),

@@ -164,6 +164,8 @@ RECORDS = {
         keeps=True,
         by_place=True,
         beside=True,
+        in_order=True,
+        takes={1: "target"},
         folds=True,
     )
 }

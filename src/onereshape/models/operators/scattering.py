@@ -113,7 +113,14 @@ def grow_scatter_nd(growing: Growing) -> Inputs:
 
 RECORDS = {
     "Scatter": Record(shape=same_first, batch=batch_gather_elements),
-    "ScatterElements": Record(shape=same_first, batch=batch_gather_elements, free=free_scatter_elements, folds=True),
+    "ScatterElements": Record(
+        shape=same_first,
+        batch=batch_gather_elements,
+        free=free_scatter_elements,
+        carries=frozenset({0}),
+        takes={1: "index"},
+        folds=True,
+    ),
     "ScatterND": Record(
         shape=same_first,
         batch=batch_scatter_nd,
@@ -121,6 +128,8 @@ RECORDS = {
         free=free_scatter_nd,
         grows=grow_scatter_nd,
         indexes=True,
+        carries=frozenset({0}),
+        takes={1: "index by columns"},
         folds=True,
     ),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from onereshape.models.facts.asking import Asking, Shapes
+from onereshape.models.facts.kinds import Kind, by_attribute
 from onereshape.models.node_view import Refused, counted
 from onereshape.models.record import Record
 from onereshape.sizes import Size, cut
@@ -56,7 +57,10 @@ def shape_stft(asking: Asking) -> Shapes:
 
 
 RECORDS = {
-    **dict.fromkeys(("BlackmanWindow", "HannWindow", "HammingWindow"), Record(shape=shape_window)),
+    **dict.fromkeys(
+        ("BlackmanWindow", "HannWindow", "HammingWindow"),
+        Record(shape=shape_window, kinds=by_attribute("output_datatype", Kind.FLOAT)),
+    ),
     "DFT": Record(shape=shape_dft),
     "STFT": Record(shape=shape_stft),
 }

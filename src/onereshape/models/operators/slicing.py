@@ -346,6 +346,7 @@ RECORDS = {
         moves=True,
         by_place=True,
         beside=True,
+        takes={1: "starts", 2: "ends", 3: "axes", 4: "steps"},
         folds=True,
     ),
 }

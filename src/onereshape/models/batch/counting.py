@@ -10,12 +10,12 @@ from __future__ import annotations
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.batch.view import Array, State, View
+from onereshape.models.batch.view import Array, BatchState, BatchView
 from onereshape.models.node_view import Refused
 from onereshape.models.record import record_of
 
 
-def counted(view: View) -> Array | None:
+def counted(view: BatchView) -> Array | None:
     """What each sample adds to the output of a node that reads numbers of samples; None where none does."""
     mine = {index: counts for index in view.batched() if (counts := view.counts(index)) is not None}
     op, record = view.node.op_type, record_of(view.node)
@@ -44,7 +44,7 @@ def counted(view: View) -> Array | None:
     return found if found.any() else None
 
 
-def from_zero(value: ir.Value, state: State) -> bool:
+def from_zero(value: ir.Value, state: BatchState) -> bool:
     """Whether what counts the samples in these indices begins at 0 or above, so that no sample reaches back."""
     array = state.folding.array(value)  # of one sample: the others have the same, or count on from it
     if array is not None:
@@ -65,5 +65,5 @@ def from_zero(value: ir.Value, state: State) -> bool:
     return bool(moved) and all(each is not None and from_zero(each, state) for each in moved)
 
 
-def _to_integer(view: View) -> bool:
+def _to_integer(view: BatchView) -> bool:
     return ir.DataType(view.attribute("to")) in {ir.DataType.INT64, ir.DataType.INT32}

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import onnx_ir as ir
 
 from onereshape.sizes import Formula, Size
-from onereshape.models.free.state import State
+from onereshape.models.free.state import FreeState
 from onereshape.models.record import record_of
 
 _DEEPEST = 24
@@ -20,11 +20,11 @@ _DEEPEST = 24
 class Spans(NamedTuple):
     """What is known of some values already."""
 
-    state: State
+    state: FreeState
     known: Mapping[ir.Value, Size | None]
 
 
-def span_of(state: State, value: ir.Value) -> Size | None:
+def span_of(state: FreeState, value: ir.Value) -> Size | None:
     """The largest entry of a tensor of integers or truth values, None if it is not known."""
     return span_within(Spans(state, {}), value, 0)
 
@@ -68,7 +68,7 @@ def combined(spans: Spans, node: ir.Node, depth: int) -> Size | None:
     return _joined(spans.state, node.op_type, known) if len(known) == len(parts) else None
 
 
-def _joined(state: State, op: str, parts: list[Size]) -> Size | None:
+def _joined(state: FreeState, op: str, parts: list[Size]) -> Size | None:
     total = parts[0]
     for part in parts[1:]:
         if op == "Add":

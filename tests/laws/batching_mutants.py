@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import onnx_ir as ir
 import pytest
 
-from onereshape.models.batch import answers, counting, folded_operators, indices
+from onereshape.models.batch import answers, counting, indices
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.marks import Mark, homes, times
 from onereshape.models.batch.view import BatchAnswer, BatchView
@@ -242,7 +242,8 @@ def rows_of_several_samples_unchecked(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("Add")
 def rows_folded_by_the_reference_alone(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(folded_operators, "_OWN", {})
+    for op, record in RECORDS.items():
+        patch.setitem(RECORDS, op, record._replace(fold=None))
 
 
 @mutant("Transpose")

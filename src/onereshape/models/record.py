@@ -120,6 +120,8 @@ class Record(NamedTuple):
 
     folds: bool = False
     """Whether it may be calculated before the model runs: it is held against onnxruntime in all its versions."""
+    fold: Callable[[Use], Sequence[Array]] | None = None
+    """What it gives then, where onnx.reference is wrong, or more sure than the specification is."""
     work: Callable[[Use], int] | None = None
     """How much it would make of its inputs, or calculate; None: no more elements than it is given."""
 

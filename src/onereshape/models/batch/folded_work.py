@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from onereshape.models.batch.folded_operators import Unknown, Use
+from onereshape.models.batch.folded_operators import Unfolded, Use
 from onereshape.models.record import record_named
 
 STEPS_PER_ELEMENT = 64
@@ -22,7 +22,7 @@ def work(use: Use) -> int:
     try:
         return rule(use)
     except (ValueError, IndexError, OverflowError, ZeroDivisionError):
-        raise Unknown from None  # what breaks the rules of its operator has no answer
+        raise Unfolded from None  # what breaks the rules of its operator has no answer
 
 
 def _given(use: Use) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.sizes import Size
-from onereshape.models.batch.folded_operators import Unknown, Use, folded
+from onereshape.models.batch.folded_operators import Unfolded, Use, folded
 from onereshape.models.batch.folded_work import work
 from onereshape.models.constants import constant_tensor
 from onereshape.models.record import record_of
@@ -128,7 +128,7 @@ class Folding:
             if work(use) > min(MOST_ELEMENTS, self._left):
                 return None
             found = folded(use)
-        except Unknown:
+        except Unfolded:
             return None
         self._left -= sum(array.size for array in found)
         return found if all(array.size <= MOST_ELEMENTS for array in found) else None

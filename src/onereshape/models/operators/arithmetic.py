@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import add, eq, ge, gt, le, lt, mul, sub
 from typing import Any
 
 import numpy as np
+import onnx
 import onnx_ir as ir
 
+from onereshape.models.batch.folded_operators import Array, Unfolded, Use, reference
 from onereshape.models.facts.elements import (
     FLOATS,
     INTEGERS,
@@ -23,7 +25,7 @@ from onereshape.models.facts.elements import (
 )
 from onereshape.models.free.spans import Spans, combined, span_within
 from onereshape.models.facts.kinds import by_attribute
-from onereshape.models.operators.pointwise import UNARY, BROADCAST, span_truth
+from onereshape.models.operators.pointwise import UNARY, BROADCAST, folded_cast, span_truth
 from onereshape.models.takes import EVERY, Stretch, Take
 from onereshape.sizes import Formula, Size, bounds, cut, exact, largest, smallest
 
@@ -211,6 +213,44 @@ def stretch_mul(given: Stretch, _: int, other: tuple[int, int] | None) -> Stretc
     return Stretch(given.factor * high, given.least * low, given.most * high, given.share)
 
 
+def _integers(arrays: Sequence[Array]) -> bool:
+    return all(array.dtype.kind in "iu" for array in arrays)
+
+
+def fold_pow(use: Use) -> list[Array]:
+    base, power = use.given(0), use.given(1)
+    if base.dtype.kind in "iu":
+        exact = np.power(base.astype(np.float64), power.astype(np.float64))
+        if not (np.isfinite(exact).all() and (np.abs(exact) < _exact_limit(base.dtype)).all()) or (power < 0).any():
+            raise Unfolded
+    return reference(use)
+
+
+def _exact_limit(kind: np.dtype[Any]) -> float:
+    """A number that all below it, and the negative of it, can be said in a type of integers and in a float64."""
+    return float(min(np.iinfo(kind).max, 2**53))
+
+
+def fold_div(use: Use) -> list[Array]:
+    over, under = use.given(0), use.given(1)
+    if _integers([over, under]) and (not under.all() or (over.size and over.min() == np.iinfo(over.dtype).min < 0)):
+        raise Unfolded
+    return reference(use)
+
+
+def fold_mod(use: Use) -> list[Array]:
+    over, under = use.given(0), use.given(1)
+    if _integers([over, under]):
+        large = any((np.abs(each.astype(np.float64)) >= 2**53).any() for each in (over, under))
+        if not under.all() or large:
+            raise Unfolded
+    return reference(use)
+
+
+def fold_cast(use: Use) -> list[Array]:
+    return folded_cast(use, onnx.helper.tensor_dtype_to_np_dtype(use.attribute("to", onnx.TensorProto.UNDEFINED)))
+
+
 _NUMBERS: dict[int, Take] = {0: "number", 1: "number"}
 _TRUTH = BROADCAST._replace(span=span_truth, takes={0: "truth", 1: "truth"})
 
@@ -218,9 +258,9 @@ RECORDS = {
     "Add": BROADCAST._replace(elements=_arithmetic(add), span=combined, sums=True, takes=_NUMBERS, stretch=stretch_add),
     "Sub": BROADCAST._replace(elements=_arithmetic(sub), sums=True, takes=_NUMBERS, stretch=stretch_sub),
     "Mul": BROADCAST._replace(elements=_arithmetic(mul), span=combined, takes=_NUMBERS, stretch=stretch_mul),
-    "Div": BROADCAST._replace(elements=held_div, takes=_NUMBERS),
-    "Mod": BROADCAST._replace(elements=held_mod),
-    "Pow": BROADCAST._replace(elements=_each(_power, 2)),
+    "Div": BROADCAST._replace(elements=held_div, takes=_NUMBERS, fold=fold_div),
+    "Mod": BROADCAST._replace(elements=held_mod, fold=fold_mod),
+    "Pow": BROADCAST._replace(elements=_each(_power, 2), fold=fold_pow),
     "Neg": UNARY._replace(elements=_each(lambda each: -each, 1), sums=True),
     "Sqrt": UNARY._replace(elements=_rounded(np.sqrt), takes={0: "positive"}),
     "Ceil": UNARY._replace(elements=_rounded(np.ceil)),
@@ -244,5 +284,6 @@ RECORDS = {
         keeps=True,
         beside=True,
         in_order=True,
+        fold=fold_cast,
     ),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from onereshape.models.batch.folded_operators import Array, Unfolded, Use, reference
 from onereshape.models.facts.asking import Asking, Shapes
 from onereshape.models.free.by_shape import by_shape
 from onereshape.models.free.state import FreeAnswer
@@ -50,9 +51,15 @@ def shape_suppressed(asking: Asking) -> Shapes:
     return [(asking.new(), 3)]
 
 
+def fold_non_zero(use: Use) -> list[Array]:
+    if not use.given(0).ndim:
+        raise Unfolded
+    return reference(use)
+
+
 RECORDS = {
     "Compress": Record(shape=shape_compress, free=free_at_run_time),
     "Unique": Record(shape=shape_unique, free=free_at_run_time),
-    "NonZero": Record(shape=shape_non_zero, free=by_shape, folds=True),
+    "NonZero": Record(shape=shape_non_zero, free=by_shape, folds=True, fold=fold_non_zero),
     "NonMaxSuppression": Record(shape=shape_suppressed, free=free_at_run_time),
 }

@@ -11,7 +11,7 @@ import onnx_ir as ir
 from onereshape.sizes import Size
 from onereshape.models.batch.answers import common_mark, each_home, only_first, reshaped_around
 from onereshape.models.rewrite import Rewriter, Shift
-from onereshape.models.batch.folded_operators import Use
+from onereshape.models.batch.folded_operators import Array, Use, reference
 from onereshape.models.batch.indices import check_counts, free_homes, offset, step_of
 from onereshape.models.batch.marks import Mark, homes, marked
 from onereshape.models.batch.view import BatchAnswer, BatchView
@@ -322,6 +322,11 @@ def work_one_hot(use: Use) -> int:
     return use.given(0).size * int(use.given(1).reshape(()).item())
 
 
+def fold_one_hot(use: Use) -> list[Array]:
+    depth = use.given(1).reshape(())
+    return reference(use._replace(inputs=[use.inputs[0], depth, use.inputs[2]]))
+
+
 RECORDS = {
     "Gather": Record(
         shape=shape_gather,
@@ -369,6 +374,7 @@ RECORDS = {
         free=by_shape,
         takes={0: "index below", 1: "limit"},
         folds=True,
+        fold=fold_one_hot,
         work=work_one_hot,
     ),
 }

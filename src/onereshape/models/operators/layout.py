@@ -9,6 +9,7 @@ import numpy as np
 
 from onereshape.sizes import Size, product
 from onereshape.models.batch.answers import each_home, node_words, only_first
+from onereshape.models.batch.folded_operators import Array, Unfolded, Use
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.marks import Mark, homes, marked, times
 from onereshape.models.batch.view import BatchAnswer, BatchView
@@ -230,11 +231,31 @@ def held_identity(holding: Holding) -> Elements:
     return [holding.given(0)]
 
 
+def fold_flatten(use: Use) -> list[Array]:
+    data, axis = use.given(0), use.attribute("axis", 1)
+    axis = axis + data.ndim if axis < 0 else axis
+    return [data.reshape(prod(data.shape[:axis]), prod(data.shape[axis:]))]
+
+
+def fold_squeeze(use: Use) -> list[Array]:
+    data, axes = use.given(0), use.list("axes", 1)
+    away = None if axes is None else tuple(axis + data.ndim if axis < 0 else axis for axis in axes)
+    if away is not None and any(not 0 <= axis < data.ndim or data.shape[axis] != 1 for axis in away):
+        raise Unfolded
+    return [data.squeeze(away)]
+
+
 _MOVES = Record(moves=True, keeps=True, beside=True, folds=True)
 
 RECORDS = {
     "Flatten": _MOVES._replace(
-        shape=shape_flatten, elements=held_flatten, batch=batch_flatten, free=free_flatten, by_place=True, in_order=True
+        shape=shape_flatten,
+        elements=held_flatten,
+        batch=batch_flatten,
+        free=free_flatten,
+        by_place=True,
+        in_order=True,
+        fold=fold_flatten,
     ),
     "Squeeze": _MOVES._replace(
         shape=shape_squeeze,
@@ -246,6 +267,7 @@ RECORDS = {
         by_place=True,
         in_order=True,
         takes={1: "axes of one"},
+        fold=fold_squeeze,
     ),
     "Unsqueeze": _MOVES._replace(
         shape=shape_unsqueeze,

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from math import prod
+
+import numpy as np
 
 from onereshape.models.batch.answers import along, only_first, shared
+from onereshape.models.batch.folded_operators import Array, Unfolded, Use
 from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.answers import same_first
 from onereshape.models.facts.asking import Asking, Shapes
@@ -126,14 +130,64 @@ def kinds_layers(given: Kinds, attribute: Attribute) -> list[Kind | None]:
     return [given(0), statistics, statistics]
 
 
+def _axis_of(use: Use, rank: int, otherwise: int) -> int:
+    axis = int(use.attribute("axis", otherwise))
+    if not -rank <= axis < max(rank, 1):
+        raise Unfolded
+    return axis + rank if axis < 0 else axis
+
+
+def _lines(use: Use) -> tuple[Array, int]:
+    """What a Softmax looks along: one axis; before version 13 all axes from one on, as if they were one."""
+    data = use.given(0)
+    if not data.size:
+        raise Unfolded
+    if use.opset >= 13:
+        return data, _axis_of(use, data.ndim, -1)
+    axis = _axis_of(use, data.ndim, 1)
+    return data.reshape(prod(data.shape[:axis]), -1), 1
+
+
+def fold_softmax(use: Use) -> list[Array]:
+    lines, axis = _lines(use)
+    grown = np.exp(lines - lines.max(axis=axis, keepdims=True))
+    found = grown / grown.sum(axis=axis, keepdims=True)
+    return [found.astype(lines.dtype).reshape(use.given(0).shape)]
+
+
+def fold_log_softmax(use: Use) -> list[Array]:
+    lines, axis = _lines(use)
+    moved = lines - lines.max(axis=axis, keepdims=True)
+    found = moved - np.log(np.exp(moved).sum(axis=axis, keepdims=True))
+    return [found.astype(lines.dtype).reshape(use.given(0).shape)]
+
+
+def fold_hardmax(use: Use) -> list[Array]:
+    lines, axis = _lines(use)
+    found = np.zeros_like(lines)
+    np.put_along_axis(found, np.expand_dims(lines.argmax(axis=axis), axis), 1, axis=axis)
+    return [found.reshape(use.given(0).shape)]
+
+
+def fold_lp_normalization(use: Use) -> list[Array]:
+    data, power = use.given(0), use.attribute("p", 2)
+    axis = _axis_of(use, data.ndim, -1)
+    wide = data.astype(np.float64)
+    norm = (
+        np.abs(wide).sum(axis=axis, keepdims=True) if power == 1 else np.sqrt((wide**2).sum(axis=axis, keepdims=True))
+    )
+    return [np.divide(wide, norm, out=np.zeros_like(wide), where=norm != 0).astype(data.dtype)]
+
+
 _KEPT = Record(shape=same_first, free=same_dims)
+_SOFTMAX = _KEPT._replace(batch=along(_softmax_axes, "sum"), folds=True)
 _LAYERS = Record(shape=shape_normalization, batch=batch_normalization, free=free_normalization)
 
 RECORDS = {
-    **dict.fromkeys(
-        ("Softmax", "LogSoftmax", "Hardmax"), _KEPT._replace(batch=along(_softmax_axes, "sum"), folds=True)
-    ),
-    "LpNormalization": _KEPT._replace(batch=along(_one_axis(-1), "norm"), folds=True),
+    "Softmax": _SOFTMAX._replace(fold=fold_softmax),
+    "LogSoftmax": _SOFTMAX._replace(fold=fold_log_softmax),
+    "Hardmax": _SOFTMAX._replace(fold=fold_hardmax),
+    "LpNormalization": _KEPT._replace(batch=along(_one_axis(-1), "norm"), folds=True, fold=fold_lp_normalization),
     "MeanVarianceNormalization": _KEPT._replace(batch=along(_mvn_axes, "mean")),
     "LRN": _KEPT._replace(batch=along(_channels, "sum")),
     "LayerNormalization": _LAYERS._replace(kinds=kinds_layers, folds=True),

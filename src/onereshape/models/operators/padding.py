@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from math import prod
 
 from onereshape.models.batch.answers import only_first
-from onereshape.models.batch.folded_operators import Use
+from onereshape.models.batch.folded_operators import Array, Unfolded, Use, reference
 from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.asking import Asking, Shapes
 from onereshape.models.free.alignment import Axis, size_of
@@ -104,6 +104,14 @@ def shape_center_crop_pad(asking: Asking) -> Shapes:
     return [tuple(dims)]
 
 
+def fold_pad(use: Use) -> list[Array]:
+    """What is left where pads are negative, engines see differently."""
+    by = use.list("pads", 1)
+    if by is None or min(by, default=0) < 0:
+        raise Unfolded
+    return reference(use)
+
+
 RECORDS = {
     "Pad": Record(
         shape=shape_pad,
@@ -113,6 +121,7 @@ RECORDS = {
         carries=frozenset({0}),
         takes={1: "pads", 3: "axes"},
         folds=True,
+        fold=fold_pad,
         work=work_pad,
     ),
     "CenterCropPad": Record(shape=shape_center_crop_pad),

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
+import numpy as np
 import onnx_ir as ir
 
 from onereshape.sizes import Size
 from onereshape.models.batch.answers import along, common_mark, only_first, reshaped_around, shared
+from onereshape.models.batch.folded_operators import TYPES, Array, Unfolded, Use, reference
 from onereshape.models.batch.folded_work import broadcast as broadcast_work
 from onereshape.models.batch.marks import Mark, marked, times
 from onereshape.models.batch.view import BatchAnswer, BatchView
@@ -132,6 +135,52 @@ def _last_two(_view: BatchView, rank: int) -> set[int]:
     return {rank - 2, rank - 1}
 
 
+def fold_clip(use: Use) -> list[Array]:
+    """A limit that is left out is the last number of the type; not all engines cut what is infinite to it."""
+    data = use.given(0)
+    if data.dtype.kind == "f" and np.isinf(data).any():
+        raise Unfolded
+    kind: Any = np.finfo(data.dtype) if data.dtype.kind == "f" else np.iinfo(data.dtype)
+    if use.opset < 11:
+        low, high = use.attribute("min", kind.min), use.attribute("max", kind.max)
+    else:
+        low, high = (
+            limit if (given := use.optional(index)) is None else given.reshape(())
+            for index, limit in ((1, kind.min), (2, kind.max))
+        )
+    return [np.minimum(np.maximum(data, np.asarray(low, data.dtype)), np.asarray(high, data.dtype))]
+
+
+def fold_mean(use: Use) -> list[Array]:
+    arrays = [use.given(index) for index in range(len(use.inputs))]
+    total = arrays[0]
+    for array in arrays[1:]:
+        total = total + array
+    return [(total / len(arrays)).astype(arrays[0].dtype)]
+
+
+def fold_sign(use: Use) -> list[Array]:
+    if np.isnan(use.given(0)).any():
+        raise Unfolded
+    return reference(use)
+
+
+def folded_cast(use: Use, to: np.dtype[Any]) -> list[Array]:
+    """A cast to integers of what is too large for them is left open."""
+    data = use.given(0)
+    if to.name not in TYPES:
+        raise Unfolded
+    if to.kind in "iu" and data.dtype.kind == "f":
+        cut, kind = np.trunc(data.astype(np.float64)), np.iinfo(to)
+        if not ((cut >= kind.min) & (cut < float(kind.max) + (kind.bits < 64))).all():
+            raise Unfolded
+    return [data.astype(to)]
+
+
+def fold_cast_like(use: Use) -> list[Array]:
+    return folded_cast(use, use.given(1).dtype)
+
+
 UNARY = Record(shape=broadcast, batch=batch_elementwise, free=free_elementwise, grows=grow_elementwise, folds=True)
 BROADCAST = UNARY._replace(work=broadcast_work)
 """Multidirectional broadcasting, one output; a PRelu's slope broadcasts as well."""
@@ -139,16 +188,20 @@ BROADCAST = UNARY._replace(work=broadcast_work)
 RECORDS = {
     **dict.fromkeys(
         "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Celu Cos Cosh Elu Erf Exp Gelu HardSigmoid HardSwish "
-        "LeakyRelu Mish Reciprocal Relu Round Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Tan Tanh "
+        "LeakyRelu Mish Reciprocal Relu Round Selu Shrink Sigmoid Sin Sinh Softplus Softsign Tan Tanh "
         "ThresholdedRelu".split(),
         UNARY,
     ),
     "Log": UNARY._replace(takes={0: "positive"}),
+    "Sign": UNARY._replace(fold=fold_sign),
     "Swish": UNARY._replace(folds=False),
-    "Clip": UNARY._replace(shape=same, batch=batch_clip, carries=frozenset({0})),
+    "Clip": UNARY._replace(shape=same, batch=batch_clip, carries=frozenset({0}), fold=fold_clip),
     **dict.fromkeys(("IsInf", "IsNaN"), UNARY._replace(span=span_truth)),
-    **dict.fromkeys("BitShift BitwiseAnd BitwiseOr BitwiseXor Mean PRelu Sum".split(), BROADCAST),
-    "CastLike": Record(shape=same, batch=batch_cast_like, carries=frozenset({0}), in_order=True, folds=True),
+    **dict.fromkeys("BitShift BitwiseAnd BitwiseOr BitwiseXor PRelu Sum".split(), BROADCAST),
+    "Mean": BROADCAST._replace(fold=fold_mean),
+    "CastLike": Record(
+        shape=same, batch=batch_cast_like, carries=frozenset({0}), in_order=True, folds=True, fold=fold_cast_like
+    ),
     "Dropout": Record(shape=same, batch=batch_dropout, free=same_dims, carries=frozenset({0}), in_order=True),
     "EyeLike": Record(shape=same, kinds=by_attribute("dtype", 0), free=same_dims, folds=True),
     "Trilu": Record(

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import onnx_ir as ir
 
 from onereshape.models.batch.answers import along, only_first
+from onereshape.models.batch.folded_operators import Unfolded, Use, reference
 from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.answers import same_first
 from onereshape.models.facts.asking import Asking, Dims, Shapes
@@ -186,14 +187,24 @@ def shape_loss(asking: Asking) -> Shapes:
     return [first, asking.known(0)]
 
 
+def fold_same_type(use: Use) -> list[Array]:
+    return [array.astype(use.given(0).dtype) for array in reference(use)]
+
+
+def fold_of_some(use: Use) -> list[Array]:
+    """A mean of nothing is open."""
+    if not use.given(0).size:
+        raise Unfolded
+    return reference(use)
+
+
 _REDUCTION = Record(shape=shape_reduction, batch=batch_reduction, free=free_reduction, takes={1: "axes"}, folds=True)
 
 RECORDS = {
-    **dict.fromkeys(
-        "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMean ReduceSumSquare".split(),
-        _REDUCTION,
-    ),
+    **dict.fromkeys("ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp".split(), _REDUCTION),
     **dict.fromkeys(("ReduceMax", "ReduceMin"), _REDUCTION._replace(carries=frozenset({0}))),
+    "ReduceMean": _REDUCTION._replace(fold=fold_of_some),
+    "ReduceSumSquare": _REDUCTION._replace(fold=fold_same_type),
     "ReduceSum": _REDUCTION._replace(elements=held_reduction(add, 0)),
     "ReduceProd": _REDUCTION._replace(elements=held_reduction(mul, 1)),
     **dict.fromkeys(("ArgMax", "ArgMin"), Record(shape=shape_place, batch=batch_place, free=free_place, folds=True)),

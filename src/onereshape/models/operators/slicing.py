@@ -10,6 +10,7 @@ import onnx_ir as ir
 
 from onereshape.sizes import Formula, Size, cut, is_size, largest, smallest
 from onereshape.models.batch.answers import only_first
+from onereshape.models.batch.folded_operators import Array, Unfolded, Use
 from onereshape.models.rewrite import LAST, Rewriter
 from onereshape.models.batch.marks import Mark
 from onereshape.models.batch.view import BatchAnswer, BatchView
@@ -337,6 +338,27 @@ def limit_slice(growing: Growing, _: Mapping[int, Grown]) -> tuple[Limit, ...]:
     return tuple(found)
 
 
+_FARTHEST = frozenset({2**31 - 1, 2**63 - 1})
+"""Ends that mean "to the end"; going backwards, engines do not agree which end that is."""
+
+
+def fold_slice(use: Use) -> list[Array]:
+    """As in Python, but for a start before the first element: going backwards, it is the first."""
+    data = use.given(0)
+    starts, ends = use.list("starts", 1), use.list("ends", 2)
+    if starts is None or ends is None:
+        raise Unfolded
+    axes = use.list("axes", 3) or list(range(len(starts)))
+    steps = use.list("steps", 4) or [1] * len(starts)
+    index: list[Any] = [slice(None)] * data.ndim
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        if step < 0 and end in _FARTHEST:
+            raise Unfolded
+        first = 0 if step < 0 and start < -data.shape[axis] else start
+        index[axis] = slice(first, end, step)
+    return [data[tuple(index)]]
+
+
 RECORDS = {
     "Slice": Record(
         shape=shape_slice,
@@ -351,5 +373,6 @@ RECORDS = {
         beside=True,
         takes={1: "starts", 2: "ends", 3: "axes", 4: "steps"},
         folds=True,
+        fold=fold_slice,
     ),
 }

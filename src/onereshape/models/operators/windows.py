@@ -17,7 +17,7 @@ from onereshape.models.batch.answers import common_mark, images, node_words, onl
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.marks import Mark, marked
 from onereshape.models.batch.view import BatchAnswer, BatchView
-from onereshape.models.facts.asking import Asking, Dims as Sizes, Shapes
+from onereshape.models.facts.asking import Asking, Dims, Shapes
 from onereshape.models.free.alignment import Axis, size_of
 from onereshape.models.free.by_shape import by_shape
 from onereshape.models.free.meeting import summed
@@ -86,7 +86,7 @@ def _as_many(given: Sequence[int], count: int) -> list[int]:
     return list(given)
 
 
-def _kernel(asking: Asking, weights: Sizes, rank: int) -> Sequence[Size]:
+def _kernel(asking: Asking, weights: Dims, rank: int) -> Sequence[Size]:
     """The sizes of the window along each axis of space."""
     given = asking.attribute("kernel_shape")
     if given:

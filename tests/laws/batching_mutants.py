@@ -11,7 +11,7 @@ import pytest
 from onereshape.models.batch import answers, counting, indices
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.marks import Mark, homes, times
-from onereshape.models.batch.view import Answer, View
+from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.edit import Edit
 from onereshape.models.facts.elements import Array, Holding, array_of
 from onereshape.models.operators import FAMILIES, RECORDS, contractions, images, indexing, layout, repeating, reshape
@@ -45,19 +45,19 @@ def _record(patch: pytest.MonkeyPatch, op: str, **fields: Any) -> None:
     patch.setitem(RECORDS, op, RECORDS[op]._replace(**fields))
 
 
-def _answers(patch: pytest.MonkeyPatch, op: str, change: Callable[[View, Answer], Answer]) -> None:
+def _answers(patch: pytest.MonkeyPatch, op: str, change: Callable[[BatchView, BatchAnswer], BatchAnswer]) -> None:
     """Changes all answers of an operator's rule."""
     rule = RECORDS[op].batch
     assert rule is not None
 
-    def changed(view: View) -> Iterator[Answer]:
+    def changed(view: BatchView) -> Iterator[BatchAnswer]:
         for answer in rule(view):
             yield change(view, answer)
 
     _record(patch, op, batch=changed)
 
 
-def _marks(patch: pytest.MonkeyPatch, op: str, change: Callable[[View, Mark], Mark]) -> None:
+def _marks(patch: pytest.MonkeyPatch, op: str, change: Callable[[BatchView, Mark], Mark]) -> None:
     """Changes the marks of all outputs of an operator."""
     _answers(
         patch,
@@ -119,13 +119,13 @@ def numbers_not_moved(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("Where Concat ScatterND GatherElements GatherND MatMul RNN")
 def edits_of_the_input_that_was_there_when_they_were_planned(patch: pytest.MonkeyPatch) -> None:
-    replace = View.replace_input
+    replace = BatchView.replace_input
 
-    def wrong(self: View, index: int, message: str, before: str, after: str, make: Any) -> Edit:  # noqa: PLR0913, PLR0917
+    def wrong(self: BatchView, index: int, message: str, before: str, after: str, make: Any) -> Edit:  # noqa: PLR0913, PLR0917
         planned = self.value(index)
         return replace(self, index, message, before, after, lambda build, _: make(build, planned))
 
-    patch.setattr(View, "replace_input", wrong)
+    patch.setattr(BatchView, "replace_input", wrong)
 
 
 @mutant("Cast")
@@ -163,8 +163,8 @@ def numbers_of_samples_from_below_zero(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("Concat GatherElements LSTM GridSample")
 def nothing_spread(patch: pytest.MonkeyPatch) -> None:
-    spread = View.spread
-    patch.setattr(View, "spread", lambda self, index, mark: _nothing(spread(self, index, mark)))
+    spread = BatchView.spread
+    patch.setattr(BatchView, "spread", lambda self, index, mark: _nothing(spread(self, index, mark)))
 
 
 @mutant("Add Concat")
@@ -184,7 +184,7 @@ def tile_with_outer_and_inner_swapped(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("Concat")
 def concat_along_the_batch_inside(patch: pytest.MonkeyPatch) -> None:
-    def inside(view: View, mark: Mark) -> Mark:
+    def inside(view: BatchView, mark: Mark) -> Mark:
         along = view.axis(view.rank(0), 1) == mark.axis
         return mark._replace(outer=1, inner=times(mark.outer, mark.inner)) if along else mark
 
@@ -213,15 +213,15 @@ def resize_with_its_sizes_left(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("Shape Size TopK")
 def nothing_pinned(patch: pytest.MonkeyPatch) -> None:
-    pin = View.pin
-    patch.setattr(View, "pin", lambda self, index: _nothing(pin(self, index)))
+    pin = BatchView.pin
+    patch.setattr(BatchView, "pin", lambda self, index: _nothing(pin(self, index)))
 
 
 @mutant("Add Mul")
 def common_mark_without_factors(patch: pytest.MonkeyPatch) -> None:
     common = answers.common_mark
 
-    def wrong(marks: Any, view: View) -> Mark:
+    def wrong(marks: Any, view: BatchView) -> Mark:
         found = list(marks)
         return found[0] if len({mark.axis for mark in found}) == 1 else common(found, view)
 
@@ -237,7 +237,7 @@ def undoing_without_clearing(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("Add Mul Einsum")
 def rows_of_several_samples_unchecked(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(View, "same_rows", lambda *_: None)
+    patch.setattr(BatchView, "same_rows", lambda *_: None)
 
 
 @mutant("Add")
@@ -248,7 +248,7 @@ def rows_folded_by_the_reference_alone(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("Transpose")
 def transpose_the_other_way(patch: pytest.MonkeyPatch) -> None:
-    def turned(view: View, _: Mark) -> Mark:
+    def turned(view: BatchView, _: Mark) -> Mark:
         mark = view.mark(0)
         assert mark is not None
         order = view.attribute("perm") or list(range(view.rank(0)))[::-1]
@@ -294,7 +294,7 @@ def recurrence_with_the_batch_of_its_states(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("Gather")
 def gather_that_forgets_the_rank_of_its_indices(patch: pytest.MonkeyPatch) -> None:
-    def forgotten(view: View, mark: Mark) -> Mark:
+    def forgotten(view: BatchView, mark: Mark) -> Mark:
         data = view.mark(0)
         return mark if data is None or view.mark(1) is not None else mark.at(data.axis)
 

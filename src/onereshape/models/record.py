@@ -15,14 +15,14 @@ from onereshape.models.takes import Stretch, Take
 
 if TYPE_CHECKING:  # what the fields hold stands above this floor
     from onereshape.models.batch.folded_operators import Use
-    from onereshape.models.batch.view import Answer as BatchAnswer, State as BatchState, View as BatchView
+    from onereshape.models.batch.view import BatchAnswer, BatchState, BatchView
     from onereshape.models.facts.asking import Asking, Dims
     from onereshape.models.facts.elements import Array, Holding
     from onereshape.models.facts.kinds import Attribute, Kind, Kinds
     from onereshape.models.free.grown import Grown, Growing, Inputs
     from onereshape.models.free.spans import Spans
-    from onereshape.models.free.state import Answer as FreeAnswer, Limit
-    from onereshape.models.free.view import View as FreeView
+    from onereshape.models.free.state import FreeAnswer, Limit
+    from onereshape.models.free.view import FreeView
     from onereshape.sizes import Size
 
 _ONNX = frozenset({"", "ai.onnx"})

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from onereshape.sizes import Size, depends
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.marks import Mark, marked, over, times
-from onereshape.models.batch.view import Answer, View
+from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused
 
 
-def each_home(homes: Iterable[Mark], answer: Callable[[Mark], Answer], none: str) -> Iterator[Answer]:
+def each_home(homes: Iterable[Mark], answer: Callable[[Mark], BatchAnswer], none: str) -> Iterator[BatchAnswer]:
     """The answers for all homes that have one; else the refusal of the first, or `none` if there is no home."""
     refusal, found = Refused(none), False
     for place, home in enumerate(homes):
@@ -27,7 +27,7 @@ def each_home(homes: Iterable[Mark], answer: Callable[[Mark], Answer], none: str
         raise refusal
 
 
-def common_mark(marks: Iterable[Mark], view: View) -> Mark:
+def common_mark(marks: Iterable[Mark], view: BatchView) -> Mark:
     """The one mark of all operands."""
     found = set(marks)
     if len(found) == 1:
@@ -41,7 +41,7 @@ def common_mark(marks: Iterable[Mark], view: View) -> Mark:
     )
 
 
-def only_first(view: View) -> Mark:
+def only_first(view: BatchView) -> Mark:
     """The mark of input 0, where no other input may have one."""
     mark = view.mark(0)
     strangers = [view.value(index).name for index in view.batched() if index != 0]
@@ -50,7 +50,7 @@ def only_first(view: View) -> Mark:
     return mark
 
 
-def shared(view: View, index: int, mark: Mark) -> Edit:
+def shared(view: BatchView, index: int, mark: Mark) -> Edit:
     """An operand that is the same for all samples, where a size of 1 there is enough."""
     if view.size > 1 and mark.bare and view.dims(index)[mark.axis] == view.size:
         return view.one_sample(index, mark)
@@ -58,7 +58,7 @@ def shared(view: View, index: int, mark: Mark) -> Edit:
 
 
 def reshaped_around(
-    view: View, inputs: list[tuple[int, list[Size]]], output: tuple[Sequence[Size], Sequence[Size]], after: str
+    view: BatchView, inputs: list[tuple[int, list[Size]]], output: tuple[Sequence[Size], Sequence[Size]], after: str
 ) -> Edit:
     """The same node between Reshapes: of some inputs to new dims, and of the output from the first dims to the last."""
     node = view.node
@@ -76,31 +76,33 @@ def reshaped_around(
     return view.edit(None, message, "one axis", after, apply)
 
 
-def _live(view: View, index: int) -> tuple[Size, ...]:
+def _live(view: BatchView, index: int) -> tuple[Size, ...]:
     mark, dims = view.mark(index), view.dims(index)
     return dims if mark is None else marked(dims, mark, view.batch)
 
 
-def along(index_of_axes: Callable[[View, int], set[int]], what: str) -> Callable[[View], Iterator[Answer]]:
+def along(
+    index_of_axes: Callable[[BatchView, int], set[int]], what: str
+) -> Callable[[BatchView], Iterator[BatchAnswer]]:
     """A rule for operators that work along some axes of input 0 and keep the shape: N must be on none of them."""
 
-    def answers(view: View) -> Iterator[Answer]:
+    def answers(view: BatchView) -> Iterator[BatchAnswer]:
         mark = only_first(view)
         if mark.axis in index_of_axes(view, view.rank(0)):
             raise Refused(f"its {what} runs along axis {mark.axis}, which is {mark.size(view.batch)}", mixes=True)
-        yield Answer((mark,) * len(view.node.outputs))
+        yield BatchAnswer((mark,) * len(view.node.outputs))
 
     return answers
 
 
-def images(*places: int) -> Callable[[View], Iterator[Answer]]:
+def images(*places: int) -> Callable[[BatchView], Iterator[BatchAnswer]]:
     """A rule for operators that keep these axes of input 0 apart, and have no other tensor per sample."""
 
-    def answers(view: View) -> Iterator[Answer]:
+    def answers(view: BatchView) -> Iterator[BatchAnswer]:
         mark = only_first(view)
         if mark.axis not in places:
             raise Refused(f"it works along axis {mark.axis}, which is {mark.size(view.batch)}", mixes=True)
-        yield Answer((mark,))
+        yield BatchAnswer((mark,))
 
     return answers
 
@@ -114,7 +116,7 @@ def any_place(home: Mark) -> Iterator[Mark]:
                 yield Mark(home.axis, outer, home.inner // outer)
 
 
-def sized_mark(view: View, index: int) -> Mark:
+def sized_mark(view: BatchView, index: int) -> Mark:
     """The mark of a tensor whose dims an input gives, which depends on N."""
     live = view.live(index)
     homes = [axis for axis, size in enumerate(live or ()) if depends(size, (view.state.symbol,))]
@@ -127,6 +129,6 @@ def sized_mark(view: View, index: int) -> Mark:
     return Mark(homes[0], 1, inner)
 
 
-def node_words(view: View) -> str:
+def node_words(view: BatchView) -> str:
     """The node in a word or two."""
     return f"{view.node.op_type} of {[str(dim) for dim in view.dims(0)]}".replace("'", "")

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.batch.view import Array, State, View
+from onereshape.models.batch.view import Array, BatchState, BatchView
 from onereshape.models.node_view import Refused
 from onereshape.models.record import Record, record_of
 
 
-def counted(view: View) -> Array | None:
+def counted(view: BatchView) -> Array | None:
     """What each sample adds to the output of a node that reads numbers of samples; None where none does."""
     mine = {index: counts for index in view.batched() if (counts := view.counts(index)) is not None}
     record = record_of(view.node)
@@ -46,7 +46,7 @@ def counted(view: View) -> Array | None:
     return found if found.any() else None
 
 
-def from_zero(value: ir.Value, state: State) -> bool:
+def from_zero(value: ir.Value, state: BatchState) -> bool:
     """Whether what counts the samples in these indices begins at 0 or above, so that no sample reaches back."""
     array = state.folding.array(value)  # of one sample: the others have the same, or count on from it
     if array is not None:
@@ -60,17 +60,17 @@ def from_zero(value: ir.Value, state: State) -> bool:
     return record.moves and not record.picks and all_from_zero(maker.inputs[:1], state)
 
 
-def all_from_zero(values: Sequence[ir.Value | None], state: State) -> bool:
+def all_from_zero(values: Sequence[ir.Value | None], state: BatchState) -> bool:
     """The same of several, of which there is one at least."""
     return bool(values) and all(each is not None and from_zero(each, state) for each in values)
 
 
-def always_from_zero(_: ir.Node, __: State) -> bool:
+def always_from_zero(_: ir.Node, __: BatchState) -> bool:
     """Of an operator that counts."""
     return True
 
 
-def _integers(view: View, record: Record) -> bool:
+def _integers(view: BatchView, record: Record) -> bool:
     """Whether an operator leaves integers what they are."""
     chosen = None if record.kinds is None else record.kinds(lambda _: None, view.attribute)
     return chosen is None or chosen[0] in {ir.DataType.INT64, ir.DataType.INT32}

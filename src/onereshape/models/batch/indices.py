@@ -15,12 +15,12 @@ from onereshape.sizes import Size
 from onereshape.models.rewrite import Rewriter, Shift
 from onereshape.models.batch.counting import from_zero
 from onereshape.models.batch.marks import Mark
-from onereshape.models.batch.view import View
+from onereshape.models.batch.view import BatchView
 from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused
 
 
-def step_of(view: View, mark: Mark) -> int:
+def step_of(view: BatchView, mark: Mark) -> int:
     """How many entries one sample has on the axis that carries N, where they stand together."""
     if mark.outer != 1 or not isinstance(mark.inner, int):
         raise Refused(
@@ -31,13 +31,13 @@ def step_of(view: View, mark: Mark) -> int:
     return mark.inner
 
 
-def check_counts(view: View, *, along_batch: bool) -> None:
+def check_counts(view: BatchView, *, along_batch: bool) -> None:
     """Numbers of samples can only pick from the batch."""
     if view.counts(1) is not None and not along_batch:
         raise Refused("it would pick by the numbers of the samples from what is not the batch")
 
 
-def offset(view: View, index: int, shift: Shift) -> tuple[Edit, ...]:
+def offset(view: BatchView, index: int, shift: Shift) -> tuple[Edit, ...]:
     """Indices that count along N: each sample's own, moved to where its entries stand."""
     if view.counts(index) is not None and _count_already(view, index, shift):
         return ()
@@ -57,7 +57,7 @@ def offset(view: View, index: int, shift: Shift) -> tuple[Edit, ...]:
     return (view.edit(index, message, "0", f"{shift.step} * (0 to {view.state.symbol} - 1)", apply),)
 
 
-def _count_already(view: View, index: int, shift: Shift) -> bool:
+def _count_already(view: BatchView, index: int, shift: Shift) -> bool:
     """Whether indices that count the samples pick what is wanted; where they reach back, each sample must do so alone.
 
     Index -1 is the last entry of one sample alone.  With N samples it is the last entry of the last, so a model that

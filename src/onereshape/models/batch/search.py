@@ -21,7 +21,7 @@ from onereshape.models.edit import Change, Edit
 from onereshape.models.batch.marks import Mark, mentions
 from onereshape.models.facts.facts import Facts
 from onereshape.models.shapes import facts_of, telling
-from onereshape.models.batch.view import Answer, State, View
+from onereshape.models.batch.view import BatchAnswer, BatchState, BatchView
 from onereshape.models.node_view import Refused
 from onereshape.models.operators import record_of
 from onereshape.models.record import operator_of
@@ -59,7 +59,7 @@ def batch_plan(
     named = any(dims is not None and not isinstance(dims[axis], int) for dims, axis in declared)
     if facts is None or named:
         facts = facts_of(model, {name: {axis: size} for name, axis in freed.items()})
-    state = State(facts, symbol, size, opset, named)
+    state = BatchState(facts, symbol, size, opset, named)
     for name, axis in freed.items():
         state.marks[inputs[name]] = Mark(axis)
     with telling(facts):
@@ -67,7 +67,7 @@ def batch_plan(
     for value in model.graph.outputs:
         if (value in state.sized or value in state.counts) and (maker := value.producer()) is not None:
             why = f"the output {value.name} would give the size of the whole batch"
-            raise FixError("cannot-free", node=View(maker, state).label, op=maker.op_type, why=why)
+            raise FixError("cannot-free", node=BatchView(maker, state).label, op=maker.op_type, why=why)
     edits = [edit for _, answer in decided for edit in answer.edits]
     return BatchPlan(dict(state.marks), tuple(edits), symbol)
 
@@ -92,14 +92,14 @@ class _Walk:
 
     most_steps_back = 20_000
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: BatchState) -> None:
         self.state = state
 
     def matters(self, value: ir.Value) -> bool:
         """Whether a value carries N, or holds sizes that depend on it."""
         return value in self.state.marks or value in self.state.sized
 
-    def settle(self, node: ir.Node, answer: Answer) -> bool:
+    def settle(self, node: ir.Node, answer: BatchAnswer) -> bool:
         """Notes the marks and the sizes of the outputs."""
         if answer.counts is not None:
             self.state.counts[node.outputs[0]] = answer.counts
@@ -119,13 +119,13 @@ class _Walk:
             self.state.sized.pop(value, None)
             self.state.counts.pop(value, None)
 
-    def chooses(self, node: ir.Node, _answer: Answer) -> bool:
+    def chooses(self, node: ir.Node, _answer: BatchAnswer) -> bool:
         """Whether the rule of the node has several answers."""
         return record_of(node).several
 
     def error(self, node: ir.Node, refused: Refused | None) -> FixError:
         """The refusal of a node, in the words of its operator."""
-        label = View(node, self.state).label
+        label = BatchView(node, self.state).label
         tensor = next((value.name for value in used(node) if value in self.state.marks), None)
         if record_of(node).batch is None and tensor is not None:
             return FixError("no-batching-rule", node=label, op=operator_of(node), tensor=tensor)
@@ -133,13 +133,13 @@ class _Walk:
         code = "mixes-samples" if refused is not None and refused.mixes else "cannot-free"
         return FixError(code, node=label, op=node.op_type, why=why)
 
-    def answers(self, node: ir.Node) -> Iterator[Answer]:
+    def answers(self, node: ir.Node) -> Iterator[BatchAnswer]:
         """The answers of the rule; inputs that hold sizes are pinned where the rule does not expect them."""
-        view, record = View(node, self.state), record_of(node)
+        view, record = BatchView(node, self.state), record_of(node)
         state = self.state
         batched = bool(view.batched()) or (has_graphs(node) and not state.marks.keys().isdisjoint(inside(node)))
         if not batched and self._sizes(node) is not None:
-            yield Answer(())
+            yield BatchAnswer(())
             return
         if record.batch is None and (batched or not state.sized.keys().isdisjoint(inside(node))):
             raise Refused("a graph inside it reads a size that depends on the batch")
@@ -149,14 +149,14 @@ class _Walk:
         sized = [index for index in range(len(node.inputs)) if view.sized(index)] if state.sized else []
         pins = tuple(view.pin(index) for index in sized if index not in slots)
         if record.batch is None or not (batched or slots & set(sized)):
-            yield Answer((), pins)
+            yield BatchAnswer((), pins)
             return
         counts = counted(view) if state.counts else None
         for answer in record.batch(view):
             if any(mark is not None and 0 in (mark.outer, mark.inner) for mark in answer.marks):
                 raise Refused(f"it would carry {self.state.symbol} on an axis without entries")
             own = counts if answer.counts is None else answer.counts
-            yield Answer(answer.marks, (*pins, *answer.edits), own)
+            yield BatchAnswer(answer.marks, (*pins, *answer.edits), own)
 
     def _sizes(self, node: ir.Node) -> list[np.ndarray[Any, Any]] | None:
         """What a node computes from sizes, its outputs one by one, as far as all of it is known as a function of N.

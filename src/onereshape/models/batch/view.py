@@ -29,7 +29,7 @@ _NO_WORD = -2
 """In place of a word that need not be kept."""
 
 
-class Answer(NamedTuple):
+class BatchAnswer(NamedTuple):
     """What a rule says of one node."""
 
     marks: tuple[Mark | None, ...]
@@ -39,7 +39,7 @@ class Answer(NamedTuple):
 
 
 @dataclass(slots=True)
-class State:
+class BatchState:
     """What is known of the values of the graph, as far as it has been decided."""
 
     facts: Facts
@@ -92,12 +92,12 @@ class State:
         return evaluated(node, inputs, self.live_dims, self.opset, self.dtype)
 
 
-class View(NodeView):
+class BatchView(NodeView):
     """One node and what is known of its inputs."""
 
     __slots__ = ("_marks", "state")
 
-    def __init__(self, node: ir.Node, state: State) -> None:
+    def __init__(self, node: ir.Node, state: BatchState) -> None:
         super().__init__(node)
         self.state = state
         marks = state.marks

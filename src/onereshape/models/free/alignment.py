@@ -19,7 +19,7 @@ Axis = tuple[Size, ...]
 _MOST_READINGS = 16
 
 
-class Reading(NamedTuple):
+class Alignment(NamedTuple):
     """One way to read a Reshape."""
 
     axes: tuple[Axis, ...]
@@ -50,7 +50,7 @@ class _Factor(NamedTuple):
 
 def readings(
     data: Sequence[Axis], output: Sequence[Size], then: Callable[[Size], Size], inferred: int | None = None
-) -> Iterator[Reading]:
+) -> Iterator[Alignment]:
     """The ways to reshape data of these dims into an output that has these sizes in the original.
 
     `inferred` is the output dim that the words say takes the rest, which settles a split.
@@ -67,7 +67,7 @@ def readings(
         for way in ways:
             axes.update(way.axes)
             conditions += way.conditions
-        yield Reading(tuple(axes[place] for place in range(len(output))), tuple(conditions), alone)
+        yield Alignment(tuple(axes[place] for place in range(len(output))), tuple(conditions), alone)
 
 
 class _Part(NamedTuple):

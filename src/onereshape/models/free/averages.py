@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import onnx_ir as ir
 
 from onereshape.models.free.alignment import Axis, size_of
-from onereshape.models.free.view import View
+from onereshape.models.free.view import FreeView
 from onereshape.models.node_view import Refused
 from onereshape.models.record import record_named
 
@@ -17,7 +17,7 @@ _NEAR = 1e-3
 """How far a number in 16 bits is from the one that is meant."""
 
 
-def not_divided(view: View, own: Axis | None) -> None:
+def not_divided(view: FreeView, own: Axis | None) -> None:
     """Refuses a mean over a free axis that is written as a sum and a division by the old size."""
     then = None if own is None or not view.move(size_of(own)) else view.state.then(size_of(own))
     if own is None or not isinstance(then, int) or then < 2:
@@ -31,7 +31,7 @@ def not_divided(view: View, own: Axis | None) -> None:
                 raise Refused(f"it sums over {size_of(own)}, and {name} then takes {number} for it")
 
 
-def users_of(view: View) -> Iterator[tuple[ir.Node, int]]:
+def users_of(view: FreeView) -> Iterator[tuple[ir.Node, int]]:
     """The nodes that use what a node makes, and as which input; also where it was moved before."""
     pending = list(view.node.outputs)
     for _ in range(_MOST_FOLLOWED):
@@ -44,7 +44,7 @@ def users_of(view: View) -> Iterator[tuple[ir.Node, int]]:
                 yield user, index
 
 
-def single(view: View, value: ir.Value | None) -> float | None:
+def single(view: FreeView, value: ir.Value | None) -> float | None:
     """The number that a constant is."""
     array = None if value is None or view.state.matters(value) else view.state.folding.array(value)
     return None if array is None or array.size != 1 else float(array.reshape(-1)[0])

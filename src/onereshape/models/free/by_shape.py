@@ -10,24 +10,26 @@ from collections.abc import Iterator
 
 import onnx_ir as ir
 
-from onereshape.models.facts.asking import Asking, Dims as Sizes
+from onereshape.models.facts.asking import Asking, Dims
 from onereshape.models.facts.elements import Array
 from onereshape.models.free.alignment import Axis, size_of
-from onereshape.models.free.state import Answer, Dims
-from onereshape.models.free.view import View
+from onereshape.models.free.state import FreeAnswer, Axes
+from onereshape.models.free.view import FreeView
 from onereshape.models.node_view import Ranked, Refused
 from onereshape.models.record import record_of
 from onereshape.sizes import Size, symbol
 
 
-def by_shape(view: View) -> Iterator[Answer]:
+def by_shape(view: FreeView) -> Iterator[FreeAnswer]:
     """The dims that the operator's shape rule gives where some are free."""
     rule = record_of(view.node).shape
     if rule is None:
         raise Refused("it has no rule for its shape")
     asking = _Freed(view)
     found = rule(asking)
-    yield Answer(tuple(asking.axes_of(index, dims) for index, dims in zip(range(asking.count), found, strict=False)))
+    yield FreeAnswer(
+        tuple(asking.axes_of(index, dims) for index, dims in zip(range(asking.count), found, strict=False))
+    )
 
 
 class _Freed(Asking):
@@ -35,7 +37,7 @@ class _Freed(Asking):
 
     __slots__ = ("_named", "_view")
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: FreeView) -> None:
         super().__init__(view.node, None)  # type: ignore[arg-type]  # all that reads it is below
         self._view = view
         self._named: dict[str, Axis | None] = {}
@@ -47,11 +49,11 @@ class _Freed(Asking):
     def attribute(self, name: str, default: object = None) -> object:
         return self._view.attribute(name, default)
 
-    def known(self, index: int = 0) -> Sizes | None:
+    def known(self, index: int = 0) -> Dims | None:
         found = self._view.state.dims(self._view.value(index)) if self.has(index) else None
         return None if found is None else tuple(map(self._named_size, found))
 
-    def dims(self, index: int = 0) -> Sizes:
+    def dims(self, index: int = 0) -> Dims:
         return Ranked(map(self._named_size, self._view.dims(index)))
 
     def held(self, index: int) -> Array | None:
@@ -78,7 +80,7 @@ class _Freed(Asking):
         self._named[name] = axis
         return symbol(name)
 
-    def axes_of(self, index: int, dims: Sizes | None) -> Dims:
+    def axes_of(self, index: int, dims: Dims | None) -> Axes:
         """The dims of an output: with their factors, None for one that is not known."""
         if dims is None:
             return (None,) * len(self._view.output(index))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import onnx_ir as ir
 
 from onereshape.models.facts.elements import Array, evaluated
-from onereshape.models.free.state import State, sizes
+from onereshape.models.free.state import FreeState, sizes
 from onereshape.sizes import Size
 
 
-def follow(state: State, node: ir.Node) -> list[Array | None]:
+def follow(state: FreeState, node: ir.Node) -> list[Array | None]:
     """The elements of the outputs of a node of which an input, or its dims, depend on what is free; None: not known."""
 
     def dims(value: ir.Value) -> list[Size | None] | None:

@@ -18,7 +18,7 @@ from onereshape.models.batch.folding import Folding
 from onereshape.sizes import symbol
 from onereshape.models.free.plan import FreePlan, FreeSymbol, plan_of
 from onereshape.models.free.search import decide
-from onereshape.models.free.state import State
+from onereshape.models.free.state import FreeState
 from onereshape.models.shapes import facts_of, telling
 
 Freed = Mapping[str, Mapping[int, str]]
@@ -40,7 +40,7 @@ def free_plan(model: ir.Model, freed: Freed) -> FreePlan:
     opset = graph.opset_imports.get("", graph.opset_imports.get("ai.onnx", 1))
     folding = Folding(facts.dims_of, opset)
     sources = _sources(inputs, freed)
-    state = State(facts, folding, originals, opset, frozenset(sources))
+    state = FreeState(facts, folding, originals, opset, frozenset(sources))
     for name, axes in asked.items():
         dims = list(state.dims(inputs[name]) or ())
         for axis, called in axes.items():

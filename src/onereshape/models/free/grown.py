@@ -10,8 +10,8 @@ import onnx_ir as ir
 from onereshape.models.edit import Change
 from onereshape.models.free.alignment import size_of
 from onereshape.sizes import Size
-from onereshape.models.free.state import Dims, Limit, Make, State, shown, sizes
-from onereshape.models.free.view import View
+from onereshape.models.free.state import Axes, Limit, Make, FreeState, shown, sizes
+from onereshape.models.free.view import FreeView
 from onereshape.models.node_view import Refused
 
 Wanted = Mapping[int, Size]
@@ -21,7 +21,7 @@ Wanted = Mapping[int, Size]
 class Grown(NamedTuple):
     """A tensor that is as large as it must be."""
 
-    dims: Dims
+    dims: Axes
     make: Make
     span: Size | None = None
     """Its largest entry, of integers."""
@@ -33,11 +33,11 @@ class Grown(NamedTuple):
 class Growing(NamedTuple):
     """The copy of one node: what it wants, and the inputs that are others."""
 
-    view: View
+    view: FreeView
     wanted: Wanted
     label: str
     depth: int
-    grow: Callable[[State, ir.Value, Wanted, str, int], Grown]
+    grow: Callable[[FreeState, ir.Value, Wanted, str, int], Grown]
 
     def input(self, index: int, wanted: Wanted) -> Grown:
         """An input, grown."""

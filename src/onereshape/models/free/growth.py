@@ -18,8 +18,8 @@ from onereshape.sizes import Size
 from onereshape.models.free.grown import Growing, Grown, Wanted
 from onereshape.models.free.patterns import Pattern, pattern_of
 from onereshape.models.free.spans import Spans, added_span, span_of
-from onereshape.models.free.state import Dims, State, shown, sizes
-from onereshape.models.free.view import View
+from onereshape.models.free.state import Axes, FreeState, shown, sizes
+from onereshape.models.free.view import FreeView
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.node_view import Refused
 from onereshape.models.record import record_of
@@ -27,7 +27,7 @@ from onereshape.models.record import record_of
 _DEEPEST = 40
 
 
-def grown_input(view: View, index: int, wanted: Wanted) -> tuple[Edit, Dims]:
+def grown_input(view: FreeView, index: int, wanted: Wanted) -> tuple[Edit, Axes]:
     """The edit that gives a node an input of the size that it must have, and the dims that this input has then."""
     value, node = view.value(index), view.node
     grown = _grow(view.state, value, wanted, view.label, 0)
@@ -40,7 +40,7 @@ def grown_input(view: View, index: int, wanted: Wanted) -> tuple[Edit, Dims]:
     return Edit(grown.changes, apply, node, index, grown.uses, wanted=dict(wanted)), grown.dims
 
 
-def _grow(state: State, value: ir.Value, wanted: Wanted, label: str, depth: int) -> Grown:
+def _grow(state: FreeState, value: ir.Value, wanted: Wanted, label: str, depth: int) -> Grown:
     dims = state.dims(value)
     if dims is None:
         raise Refused(f"the rank of {value.name} is not known")
@@ -61,11 +61,11 @@ def _grow(state: State, value: ir.Value, wanted: Wanted, label: str, depth: int)
             raise refused from None
 
 
-def _has(state: State, own: Axis | None, size: Size) -> bool:
+def _has(state: FreeState, own: Axis | None, size: Size) -> bool:
     return own is not None and state.same(size_of(own), size)
 
 
-def _constant(state: State, value: ir.Value, wanted: Wanted, label: str) -> Grown:
+def _constant(state: FreeState, value: ir.Value, wanted: Wanted, label: str) -> Grown:
     """A constant that goes on in only one way."""
     array = None if state.matters(value) else state.folding.array(value)
     axis, size = next(iter(wanted.items()))
@@ -101,7 +101,7 @@ def _pattern(array: Any, wanted: Wanted) -> tuple[Pattern | None, Wanted]:
     return found, wanted
 
 
-def _copied(state: State, node: ir.Node, wanted: Wanted, label: str, depth: int) -> Grown:
+def _copied(state: FreeState, node: ir.Node, wanted: Wanted, label: str, depth: int) -> Grown:
     """The node that makes a tensor, on larger inputs."""
     value = node.outputs[0]
     record = record_of(node)
@@ -110,7 +110,7 @@ def _copied(state: State, node: ir.Node, wanted: Wanted, label: str, depth: int)
         axis, size = next(iter(wanted.items()))
         here = sizes(dims)[axis]
         raise Refused(f"{value.name}, made by {node.op_type}, has size {here} at axis {axis}, where {size} is needed")
-    growing = Growing(View(node, state), wanted, label, depth, _grow)
+    growing = Growing(FreeView(node, state), wanted, label, depth, _grow)
     inputs, more = record.grows(growing)
     whole = {**wanted, **more}
     grown = tuple((whole[place],) if place in whole else own for place, own in enumerate(dims))
@@ -133,7 +133,7 @@ def _copied(state: State, node: ir.Node, wanted: Wanted, label: str, depth: int)
     return Grown(grown, make, span, tuple(_uses(state, node, inputs)), changes, limits)
 
 
-def _uses(state: State, node: ir.Node, inputs: Mapping[int, Grown]) -> Iterator[ir.Value]:
+def _uses(state: FreeState, node: ir.Node, inputs: Mapping[int, Grown]) -> Iterator[ir.Value]:
     """The values of the original that a copy is made of."""
     for index, value in enumerate(node.inputs):
         planned = state.planned.get((node, index))

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from onereshape.models.free.alignment import Axis, size_of
-from onereshape.models.free.state import Dims
-from onereshape.models.free.view import View
+from onereshape.models.free.state import Axes
+from onereshape.models.free.view import FreeView
 from onereshape.models.node_view import Refused
 
 
-def doubt_of(view: View, index: int, own: Axis | None, columns: Any = None) -> str:
+def doubt_of(view: FreeView, index: int, own: Axis | None, columns: Any = None) -> str:
     """Why constant indices into a free axis cannot stay as they are, if so."""
     array = view.constant(index)
     if own is None or array is None or not view.move(size_of(own)) or array.size == 0:
@@ -28,7 +28,7 @@ def column_of(column: int) -> Any:
     return lambda array: np.asarray(array)[..., column]
 
 
-def tuple_length(view: View, places: Dims) -> int:
+def tuple_length(view: FreeView, places: Axes) -> int:
     last = places[-1]
     count = None if last is None else size_of(last)
     if not isinstance(count, int):

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from onereshape.models.free.alignment import Axis, size_of
 from onereshape.sizes import Size
 from onereshape.models.free.growth import grown_input
-from onereshape.models.free.state import Answer, Dims
-from onereshape.models.free.view import View
+from onereshape.models.free.state import FreeAnswer, Axes
+from onereshape.models.free.view import FreeView
 from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused
 
@@ -20,13 +20,13 @@ _MOST_ROUNDS = 8
 class Meeting:
     """Operands that must agree; those of a fixed size that do not are grown."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: FreeView) -> None:
         self.view = view
         self._wanted: dict[int, dict[int, Size]] = {}
-        self._grown: dict[int, Dims] = {}
+        self._grown: dict[int, Axes] = {}
         self._edits: dict[int, Edit] = {}
 
-    def dims(self, index: int) -> Dims:
+    def dims(self, index: int) -> Axes:
         """The dims of an operand, as far as it has grown."""
         return self._grown[index] if index in self._grown else self.view.dims(index)
 
@@ -57,20 +57,20 @@ class Meeting:
         else:
             raise Refused(f"{size} meets {here}: {view.value(index).name} has size {here} at axis {place}")
 
-    def result(self, compute: Callable[[Meeting], Dims]) -> Answer:
+    def result(self, compute: Callable[[Meeting], Axes]) -> FreeAnswer:
         """The answer once all operands agree; growing one can make another grow."""
         for _ in range(_MOST_ROUNDS):
             before = {index: dict(wanted) for index, wanted in self._wanted.items()}
             dims = compute(self)
             if self._wanted == before:
-                return Answer((dims,), tuple(self._edits.values()))
+                return FreeAnswer((dims,), tuple(self._edits.values()))
             for index, wanted in self._wanted.items():
                 if wanted != before.get(index):
                     self._edits[index], self._grown[index] = grown_input(self.view, index, wanted)
         raise Refused("its operands do not come to the same dims")
 
 
-def broadcast(meeting: Meeting, ranks: dict[int, int]) -> Dims:
+def broadcast(meeting: Meeting, ranks: dict[int, int]) -> Axes:
     """The dims of a result; of each operand the first axes, as many as given, meet from the right."""
     rank = max(ranks.values())
     found: list[Axis | None] = []
@@ -80,12 +80,12 @@ def broadcast(meeting: Meeting, ranks: dict[int, int]) -> Dims:
     return tuple(found)
 
 
-def same_dims(view: View) -> Iterator[Answer]:
+def same_dims(view: FreeView) -> Iterator[FreeAnswer]:
     """The dims of input 0."""
-    yield Answer((view.dims(0),) * len(view.node.outputs))
+    yield FreeAnswer((view.dims(0),) * len(view.node.outputs))
 
 
-def summed(view: View, one: tuple[int, Axis | None], other: tuple[int, Axis | None]) -> None:
+def summed(view: FreeView, one: tuple[int, Axis | None], other: tuple[int, Axis | None]) -> None:
     """Makes sure that two axes over which a product sums are equal."""
     (first, left), (second, right) = one, other
     if left is None or right is None or left == right:

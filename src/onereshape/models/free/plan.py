@@ -9,7 +9,7 @@ import onnx_ir as ir
 
 from onereshape.models.edit import Change, Edit
 from onereshape.sizes import Formula, Size
-from onereshape.models.free.state import GROWN, Limit, State, sizes
+from onereshape.models.free.state import GROWN, Limit, FreeState, sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class FreePlan:
         return found
 
 
-def plan_of(graph: ir.Graph, state: State, edits: list[Edit], sources: Mapping[str, tuple[str, int]]) -> FreePlan:
+def plan_of(graph: ir.Graph, state: FreeState, edits: list[Edit], sources: Mapping[str, tuple[str, int]]) -> FreePlan:
     """The plan that a decided graph makes; a constant that grows for many nodes is one change."""
     seen: dict[tuple[str, ...], Change] = {}
     for change in (change for edit in edits for change in edit.changes):
@@ -68,7 +68,7 @@ def plan_of(graph: ir.Graph, state: State, edits: list[Edit], sources: Mapping[s
     return FreePlan(tuple(seen.values()), tuple(edits), dims, outputs, symbols, conditions, sources)
 
 
-def _conditions(state: State) -> tuple[dict[str, FreeSymbol], tuple[str, ...]]:
+def _conditions(state: FreeState) -> tuple[dict[str, FreeSymbol], tuple[str, ...]]:
     """The sizes that the symbols can take, and the same in words."""
     symbols: dict[str, FreeSymbol] = {}
     texts: list[str] = []

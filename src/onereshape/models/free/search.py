@@ -17,9 +17,9 @@ from onereshape.errors import FixError
 from onereshape.models.free.alignment import size_of
 from onereshape.models.free.contents import follow
 from onereshape.sizes import Size, TooLongError
-from onereshape.models.free.state import Answer, Dims, Rules, State, shown, sizes
+from onereshape.models.free.state import FreeAnswer, Axes, Rules, FreeState, shown, sizes
 from onereshape.models.edit import Edit
-from onereshape.models.free.view import View
+from onereshape.models.free.view import FreeView
 from onereshape.models.node_view import Refused
 from onereshape.models.operators import record_of
 from onereshape.models.search import Search, has_graphs, used
@@ -33,18 +33,18 @@ class _Walk:
 
     most_steps_back = 5_000
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: FreeState) -> None:
         self.state = state
         self.matters = state.matters
 
-    def answers(self, node: ir.Node) -> Iterator[Answer]:
+    def answers(self, node: ir.Node) -> Iterator[FreeAnswer]:
         """The readings of a node, each under the conditions that were there before it."""
         before = self.state.rules
-        for answer in _answers(View(node, self.state)):
+        for answer in _answers(FreeView(node, self.state)):
             yield answer
             self.state.rules = before  # where the answer was not taken
 
-    def settle(self, node: ir.Node, answer: Answer) -> bool:
+    def settle(self, node: ir.Node, answer: FreeAnswer) -> bool:
         """Notes the dims of the outputs, and what is in them."""
         settle(self.state, node, answer)
         return bool(answer.edits or answer.suspect or not answer.alone)
@@ -62,20 +62,20 @@ class _Walk:
             self.state.tensors.pop(value, None)
             self.state.contents.pop(value, None)
 
-    def chooses(self, _node: ir.Node, answer: Answer) -> bool:
+    def chooses(self, _node: ir.Node, answer: FreeAnswer) -> bool:
         """Whether the node can be read in other ways."""
         return not answer.alone
 
     def error(self, node: ir.Node, refused: Refused | None) -> FixError:
         """The refusal of a node."""
-        return _refusal(View(node, self.state), "no reading fits" if refused is None else refused.why)
+        return _refusal(FreeView(node, self.state), "no reading fits" if refused is None else refused.why)
 
 
-Decided = list[tuple[ir.Node, Answer]]
+Decided = list[tuple[ir.Node, FreeAnswer]]
 """The nodes that the free sizes reach, and how each is read."""
 
 
-def decide(graph: ir.Graph, state: State) -> list[Edit]:
+def decide(graph: ir.Graph, state: FreeState) -> list[Edit]:
     """Reads the graph, and says what must be rewritten; refuses what can be read in two ways."""
     nodes = list(graph)
     decided = Search(nodes, _Walk(state)).run()
@@ -88,9 +88,9 @@ def decide(graph: ir.Graph, state: State) -> list[Edit]:
     return edits
 
 
-def _refuse_doubt(state: State, node: ir.Node, chosen: Answer, explorer: _Explorer) -> None:
+def _refuse_doubt(state: FreeState, node: ir.Node, chosen: FreeAnswer, explorer: _Explorer) -> None:
     """Refuses a node that could be read in another way too, with nothing after it that tells which is right."""
-    view = View(node, _fork(state))
+    view = FreeView(node, _fork(state))
     for answer in _answers(view):
         if _meaning(answer) == _meaning(chosen):
             continue
@@ -101,24 +101,24 @@ def _refuse_doubt(state: State, node: ir.Node, chosen: Answer, explorer: _Explor
             raise _refusal(view, f"it can be read as {one} or as {two}, and nothing tells which is right")
 
 
-def _meaning(answer: Answer) -> tuple[Any, ...]:
+def _meaning(answer: FreeAnswer) -> tuple[Any, ...]:
     """What tells one answer from another."""
     return answer.outputs, tuple((edit.slot, edit.entries) for edit in answer.edits)
 
 
-def _told(answer: Answer) -> str:
+def _told(answer: FreeAnswer) -> str:
     """An answer in a message."""
     entries = [shown(edit.entries) for edit in answer.edits if edit.entries is not None]
     outputs = " and ".join(_shown(dims) for dims in answer.outputs)
     return f"{outputs}, by {' and '.join(entries)}" if entries else outputs
 
 
-def _forget_edits(state: State, node: ir.Node) -> None:
+def _forget_edits(state: FreeState, node: ir.Node) -> None:
     for index in (None, *range(len(node.inputs))):
         state.planned.pop((node, index), None)
 
 
-def settle(state: State, node: ir.Node, answer: Answer) -> None:
+def settle(state: FreeState, node: ir.Node, answer: FreeAnswer) -> None:
     """Notes what an answer says of the outputs of a node."""
     _forget_edits(state, node)
     state.planned.update({(edit.node, edit.slot): edit for edit in answer.edits})
@@ -141,7 +141,7 @@ def settle(state: State, node: ir.Node, answer: Answer) -> None:
                 state.contents[value] = found
 
 
-def _answers(view: View) -> Iterator[Answer]:
+def _answers(view: FreeView) -> Iterator[FreeAnswer]:
     """The answers of a rule that agree with the original at its size."""
     node, state = view.node, view.state
     if has_graphs(node):
@@ -165,7 +165,7 @@ def _answers(view: View) -> Iterator[Answer]:
         raise refused
 
 
-def _disagreement(view: View, answer: Answer) -> Refused | None:
+def _disagreement(view: FreeView, answer: FreeAnswer) -> Refused | None:
     for index, dims in enumerate(answer.outputs):
         value = view.node.outputs[index] if index < len(view.node.outputs) else None
         original = None if value is None or not value.name else view.state.original(value)
@@ -189,12 +189,12 @@ class _Explorer:
         self.places = places
         self.left = 0
 
-    def bears(self, state: State, node: ir.Node) -> bool:
+    def bears(self, state: FreeState, node: ir.Node) -> bool:
         """Whether the nodes after one can live with how it is read."""
         self.left = _MOST_EXPLORED
         return self._survives(state, _users(node, self.places))
 
-    def _survives(self, state: State, pending: list[int]) -> bool:
+    def _survives(self, state: FreeState, pending: list[int]) -> bool:
         """Whether no node refuses it, or too many had to be looked at."""
         queue = list(pending)
         while queue:
@@ -205,10 +205,10 @@ class _Explorer:
             if self.left < 0:
                 return True
             node = self.nodes[place]
-            view = View(node, state)
+            view = FreeView(node, state)
             before = [(state.tensors.get(value), value in state.contents) for value in node.outputs]
             if not any(value is not None and state.matters(value) for value in used(node)):
-                settle(state, node, Answer(()))
+                settle(state, node, FreeAnswer(()))
             else:
                 try:
                     answers = list(_answers(view))
@@ -222,15 +222,15 @@ class _Explorer:
                     heappush(queue, user)
         return True
 
-    def _branch(self, state: State, node: ir.Node, answer: Answer, queue: list[int]) -> bool:
+    def _branch(self, state: FreeState, node: ir.Node, answer: FreeAnswer, queue: list[int]) -> bool:
         other = _fork(state)
         settle(other, node, answer)
         return self._survives(other, sorted({*queue, *_users(node, self.places)}))
 
 
-def _fork(state: State) -> State:
+def _fork(state: FreeState) -> FreeState:
     """A state that can be changed without changing the first."""
-    other = State(state.facts, state.folding, state.sizes, state.opset, state.sources)
+    other = FreeState(state.facts, state.folding, state.sizes, state.opset, state.sources)
     other.tensors = ChainMap({}, state.tensors)
     other.contents = dict(state.contents)
     other.rules = state.rules
@@ -239,7 +239,7 @@ def _fork(state: State) -> State:
     return other
 
 
-def _refuse_suspects(graph: ir.Graph, state: State, decided: Decided, edits: list[Edit]) -> None:
+def _refuse_suspects(graph: ir.Graph, state: FreeState, decided: Decided, edits: list[Edit]) -> None:
     """Refuses a node that is still used as it is written, though it should not be."""
     suspects = {node: answer.suspect for node, answer in decided if answer.suspect}
     if not suspects:
@@ -253,7 +253,7 @@ def _refuse_suspects(graph: ir.Graph, state: State, decided: Decided, edits: lis
             continue
         seen.add(node)
         if node in suspects:
-            raise _refusal(View(node, state), suspects[node])
+            raise _refusal(FreeView(node, state), suspects[node])
         for index, value in enumerate(node.inputs):
             if (node, index) in replaced:
                 pending.extend(replaced[node, index])
@@ -261,7 +261,7 @@ def _refuse_suspects(graph: ir.Graph, state: State, decided: Decided, edits: lis
                 pending.append(value)
 
 
-def _refusal(view: View, why: str) -> FixError:
+def _refusal(view: FreeView, why: str) -> FixError:
     return FixError("cannot-free", node=view.label, op=view.node.op_type, why=why)
 
 
@@ -269,5 +269,5 @@ def _users(node: ir.Node, places: Mapping[ir.Node, int]) -> list[int]:
     return sorted({places[user] for value in node.outputs for user, _ in value.uses() if user in places})
 
 
-def _shown(dims: Dims | None) -> str:
+def _shown(dims: Axes | None) -> str:
     return "?" if dims is None else "[" + ", ".join("?" if axis is None else str(size_of(axis)) for axis in dims) + "]"

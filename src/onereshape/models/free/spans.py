@@ -11,7 +11,7 @@ from typing import NamedTuple
 import onnx_ir as ir
 
 from onereshape.sizes import Formula, Size
-from onereshape.models.free.state import State
+from onereshape.models.free.state import FreeState
 from onereshape.models.record import record_of
 
 _DEEPEST = 24
@@ -20,11 +20,11 @@ _DEEPEST = 24
 class Spans(NamedTuple):
     """What is known of some values already."""
 
-    state: State
+    state: FreeState
     known: Mapping[ir.Value, Size | None]
 
 
-def span_of(state: State, value: ir.Value) -> Size | None:
+def span_of(state: FreeState, value: ir.Value) -> Size | None:
     """The largest entry of a tensor of integers or truth values, None if it is not known."""
     return span_within(Spans(state, {}), value, 0)
 
@@ -61,7 +61,7 @@ def _made(spans: Spans, node: ir.Node, depth: int) -> Size | None:
 
 
 def combined(
-    join: Callable[[State, Size, Size], Size | None], first: int = 0
+    join: Callable[[FreeState, Size, Size], Size | None], first: int = 0
 ) -> Callable[[Spans, ir.Node, int], Size | None]:
     """A rule for a sum, a product, or the largest of several, from an input on: all of them must be known."""
 
@@ -78,7 +78,7 @@ def combined(
     return rule
 
 
-def larger(state: State, one: Size, other: Size) -> Size | None:
+def larger(state: FreeState, one: Size, other: Size) -> Size | None:
     """The larger in the original; a formula wins a draw, since it can grow."""
     first, second = state.then(one), state.then(other)
     if not (isinstance(first, int) and isinstance(second, int)):

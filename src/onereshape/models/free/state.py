@@ -17,7 +17,7 @@ from onereshape.models.rewrite import Rewriter
 from onereshape.models.facts.elements import Array, array_of
 from onereshape.models.facts.facts import Facts
 
-Dims = tuple[Axis | None, ...]
+Axes = tuple[Axis | None, ...]
 """The dims of a tensor; None for one that is not known."""
 Make = Callable[[Rewriter, ir.Node], ir.Value]
 
@@ -31,10 +31,10 @@ GROWN = frozenset({"initializer", "Constant"})
 """What a change names in place of an operator where it is a constant itself that grows."""
 
 
-class Answer(NamedTuple):
+class FreeAnswer(NamedTuple):
     """What a rule says of one node."""
 
-    outputs: tuple[Dims | None, ...]
+    outputs: tuple[Axes | None, ...]
     edits: tuple[Edit, ...] = ()
     alone: bool = True
     """Whether there is no other way to read the node."""
@@ -66,7 +66,7 @@ _NO_RULES = Rules({})
 
 
 @dataclass(slots=True)
-class State:
+class FreeState:
     """What is known of the values of the graph, as far as it has been decided."""
 
     facts: Facts
@@ -76,7 +76,7 @@ class State:
     opset: int
     sources: frozenset[str]
     """The symbols that an input of the model has as a dim, so that they can be computed."""
-    tensors: MutableMapping[ir.Value, Dims | None] = field(default_factory=dict)
+    tensors: MutableMapping[ir.Value, Axes | None] = field(default_factory=dict)
     """The dims of values that depend on the symbols."""
     contents: MutableMapping[ir.Value, Array | None] = field(default_factory=dict)
     """The elements of values that depend on the symbols; None where they are not known."""
@@ -103,7 +103,7 @@ class State:
         """The dims in the original."""
         return self.facts.dims_of(value)
 
-    def dims(self, value: ir.Value) -> Dims | None:
+    def dims(self, value: ir.Value) -> Axes | None:
         """The dims when the symbols are free."""
         found = self.tensors.get(value)
         if found is not None:
@@ -170,7 +170,7 @@ class State:
             if limit not in self.rules.limits:
                 self.rules = self.rules._replace(limits=(*self.rules.limits, limit))
 
-    def remember(self, dims: Dims) -> None:
+    def remember(self, dims: Axes) -> None:
         """Notes how merged dims were made, so that they can be taken apart wherever they come again."""
         for axis in dims:
             if axis is not None and len(axis) > 1 and sum(map(self.moves, axis)) > 1:

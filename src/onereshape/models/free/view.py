@@ -15,17 +15,17 @@ import onnx_ir as ir
 from onereshape.models.edit import Change, Edit, origin_of
 from onereshape.models.free.alignment import Axis
 from onereshape.sizes import Formula, Size
-from onereshape.models.free.state import Dims, Make, State, shown
+from onereshape.models.free.state import Axes, Make, FreeState, shown
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.node_view import NodeView, Ranked, Refused
 
 
-class View(NodeView):
+class FreeView(NodeView):
     """One node and what is known of its inputs."""
 
     __slots__ = ("state",)
 
-    def __init__(self, node: ir.Node, state: State) -> None:
+    def __init__(self, node: ir.Node, state: FreeState) -> None:
         super().__init__(node)
         self.state = state
 
@@ -33,7 +33,7 @@ class View(NodeView):
     def opset(self) -> int:
         return self.state.opset
 
-    def dims(self, index: int) -> Dims:
+    def dims(self, index: int) -> Axes:
         """The dims of an input."""
         found = self.state.dims(self.value(index))
         if found is None:
@@ -141,7 +141,7 @@ class View(NodeView):
         return f"{size} is forced to {self.state.then(size)} by {self.label}: {what} = {said}"
 
 
-def _known(dims: Dims, value: ir.Value) -> tuple[Axis, ...]:
+def _known(dims: Axes, value: ir.Value) -> tuple[Axis, ...]:
     if None in dims:
         raise Refused(f"the size of {value.name} at axis {dims.index(None)} is not known")
     return tuple(axis for axis in dims if axis is not None)

@@ -12,7 +12,7 @@ import onnx_ir as ir
 
 from onereshape.models.batch.counting import all_from_zero
 from onereshape.models.batch.folded_operators import Array, Unfolded, Use, reference
-from onereshape.models.batch.view import State as BatchState
+from onereshape.models.batch.view import BatchState
 from onereshape.models.facts.elements import (
     FLOATS,
     INTEGERS,
@@ -27,7 +27,7 @@ from onereshape.models.facts.elements import (
 )
 from onereshape.models.facts.kinds import by_attribute
 from onereshape.models.free.spans import Spans, combined, larger, span_within
-from onereshape.models.free.state import State as FreeState
+from onereshape.models.free.state import FreeState
 from onereshape.models.operators.pointwise import UNARY, BROADCAST, folded_cast, span_truth
 from onereshape.models.takes import EVERY, Stretch, Take
 from onereshape.sizes import Formula, Size, bounds, cut, exact, largest, smallest

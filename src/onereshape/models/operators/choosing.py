@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from onereshape.models.batch.folded_operators import Array, Unfolded, Use, reference
 from onereshape.models.facts.asking import Asking, Shapes
 from onereshape.models.free.by_shape import by_shape
-from onereshape.models.free.state import Answer as FreeAnswer
-from onereshape.models.free.view import View as FreeView
+from onereshape.models.free.state import FreeAnswer
+from onereshape.models.free.view import FreeView
 from onereshape.models.record import Record
 
 

@@ -11,14 +11,14 @@ from onereshape.models.batch.answers import common_mark, shared
 from onereshape.models.batch.folded_operators import Use
 from onereshape.models.batch.folded_work import STEPS_PER_ELEMENT
 from onereshape.models.batch.marks import Mark
-from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
-from onereshape.models.facts.asking import Asking, Dims as Sizes, Shapes
+from onereshape.models.batch.view import BatchAnswer, BatchView
+from onereshape.models.facts.asking import Asking, Dims, Shapes
 from onereshape.models.free.alignment import Axis
 from onereshape.models.free.averages import not_divided
 from onereshape.models.free.grown import Grown, Growing, Inputs
 from onereshape.models.free.meeting import ONE, Meeting, broadcast, summed
-from onereshape.models.free.state import Answer as FreeAnswer, Dims
-from onereshape.models.free.view import View as FreeView
+from onereshape.models.free.state import FreeAnswer, Axes
+from onereshape.models.free.view import FreeView
 from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused, paired
 from onereshape.models.record import Record
@@ -38,7 +38,7 @@ def shape_matmul(left: int, right: int) -> Callable[[Asking], Shapes]:
     return rule
 
 
-def product_of(asking: Asking, left: Sizes, right: Sizes) -> Sizes:
+def product_of(asking: Asking, left: Dims, right: Dims) -> Dims:
     """The product of two stacks of matrices."""
     if not len(left) or not len(right):
         raise Refused("it multiplies a scalar")
@@ -96,7 +96,7 @@ def free_matmul(view: FreeView) -> Iterator[FreeAnswer]:
     columns = right[-1:] if len(right) > 1 else ()
     ranks = {index: len(dims) - 2 for index, dims in enumerate((left, right)) if len(dims) > 2}
 
-    def compute(meeting: Meeting) -> Dims:
+    def compute(meeting: Meeting) -> Axes:
         return (*(broadcast(meeting, ranks) if ranks else ()), *rows, *columns)
 
     yield Meeting(view).result(compute)
@@ -165,7 +165,7 @@ def free_gemm(view: FreeView) -> Iterator[FreeAnswer]:
     summed(view, (0, inner), (1, other))
     axes = {0: (0, int(bool(view.attribute("transA", 0)))), 1: (1, int(not view.attribute("transB", 0)))}
 
-    def compute(meeting: Meeting) -> Dims:
+    def compute(meeting: Meeting) -> Axes:
         own = view.rank(2) if view.has(2) else 0
         for place in range(own):
             meeting.meet([axes[place - own + 2], (2, place)])
@@ -187,7 +187,7 @@ def shape_einsum(asking: Asking) -> Shapes:
     """A label that stands for several dims has the size that they have together: 1 gives way to another."""
     terms, result = _letters(str(asking.attribute("equation")))
     sizes: dict[str, Size] = {}
-    wide: Sizes = ()
+    wide: Dims = ()
     for index, term in enumerate(terms):
         dims = tuple(asking.dims(index))
         before, dots, after = term.partition("...")

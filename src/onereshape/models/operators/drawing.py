@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onereshape.models.batch.answers import only_first
-from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.answers import same
 from onereshape.models.facts.asking import Asking, Shapes
 from onereshape.models.facts.kinds import Kind, by_attribute

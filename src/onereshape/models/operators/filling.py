@@ -14,15 +14,15 @@ from onereshape.models.batch.counting import always_from_zero
 from onereshape.models.batch.folded_operators import Use
 from onereshape.models.batch.folded_work import numbers
 from onereshape.models.batch.marks import Mark
-from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.asking import Asking, Shapes
 from onereshape.models.facts.elements import Elements, Holding, Unknown, array_of, constant_array, few, whole
 from onereshape.models.facts.kinds import Attribute, Kind, Kinds
 from onereshape.models.free.by_shape import by_shape
 from onereshape.models.free.grown import Grown, Growing, Inputs
 from onereshape.models.free.spans import Spans
-from onereshape.models.free.state import Answer as FreeAnswer, shown
-from onereshape.models.free.view import View as FreeView
+from onereshape.models.free.state import FreeAnswer, shown
+from onereshape.models.free.view import FreeView
 from onereshape.models.node_view import Refused
 from onereshape.models.record import Record
 from onereshape.sizes import Size, bounds, ceiling, cut, largest

@@ -11,14 +11,14 @@ import numpy as np
 
 from onereshape.models.batch.answers import common_mark, images, only_first
 from onereshape.models.batch.marks import Mark
-from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.asking import Asking, Shapes
 from onereshape.models.free.alignment import Axis, size_of
 from onereshape.models.free.by_shape import by_shape
 from onereshape.sizes import Size, cut, exact
 from onereshape.models.free.meeting import ONE
-from onereshape.models.free.state import Answer as FreeAnswer
-from onereshape.models.free.view import View as FreeView
+from onereshape.models.free.state import FreeAnswer
+from onereshape.models.free.view import FreeView
 from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused, counted, paired
 from onereshape.models.record import Record

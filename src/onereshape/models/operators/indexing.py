@@ -14,7 +14,7 @@ from onereshape.models.rewrite import Rewriter, Shift
 from onereshape.models.batch.folded_operators import Array, Use, reference
 from onereshape.models.batch.indices import check_counts, free_homes, offset, step_of
 from onereshape.models.batch.marks import Mark, homes, marked
-from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.answers import same_first
 from onereshape.models.facts.asking import Asking, Shapes
 from onereshape.models.facts.elements import Elements, Holding, few, whole
@@ -26,8 +26,8 @@ from onereshape.models.free.growth import grown_input
 from onereshape.models.free.indices import column_of, doubt_of, tuple_length
 from onereshape.models.free.meeting import ONE, Meeting
 from onereshape.models.free.spans import span_of
-from onereshape.models.free.state import Answer as FreeAnswer, Dims, Limit
-from onereshape.models.free.view import View as FreeView
+from onereshape.models.free.state import FreeAnswer, Axes, Limit
+from onereshape.models.free.view import FreeView
 from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused, paired
 from onereshape.models.record import Record
@@ -281,7 +281,7 @@ def free_gather_nd(view: FreeView) -> Iterator[FreeAnswer]:
     count = tuple_length(view, places)
     doubts = [doubt_of(view, 1, dims[batch + column], column_of(column)) for column in range(count)]
 
-    def compute(meeting: Meeting) -> Dims:
+    def compute(meeting: Meeting) -> Axes:
         before = [meeting.meet([(0, axis), (1, axis)]) for axis in range(batch)]
         return (*before, *meeting.dims(1)[batch:-1], *dims[batch + count :])
 

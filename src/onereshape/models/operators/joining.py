@@ -11,16 +11,16 @@ from onereshape.models.batch.answers import common_mark, only_first
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.marks import over, times
 from onereshape.models.batch.counting import from_zero
-from onereshape.models.batch.view import Answer as BatchAnswer, State as BatchState, View as BatchView
-from onereshape.models.facts.asking import Asking, Dims as Sizes, Shapes
+from onereshape.models.batch.view import BatchAnswer, BatchState, BatchView
+from onereshape.models.facts.asking import Asking, Dims, Shapes
 from onereshape.models.facts.elements import Elements, Holding, few
 from onereshape.models.free.alignment import Axis, size_of
 from onereshape.sizes import Size, cut
 from onereshape.models.free.grown import Growing, Inputs
 from onereshape.models.free.meeting import ONE, Meeting
 from onereshape.models.free.spans import combined, larger
-from onereshape.models.free.state import Answer as FreeAnswer, Dims, shown
-from onereshape.models.free.view import View as FreeView
+from onereshape.models.free.state import FreeAnswer, Axes, shown
+from onereshape.models.free.view import FreeView
 from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused
 from onereshape.models.record import Record
@@ -32,7 +32,7 @@ def shape_concat(asking: Asking) -> Shapes:
     return [joined([asking.dims(index) for index in range(len(asking.node.inputs))], asking, 1)]
 
 
-def joined(shapes: Sequence[Sizes], asking: Asking, default: int) -> Sizes:
+def joined(shapes: Sequence[Dims], asking: Asking, default: int) -> Dims:
     """The dims of several side by side, along the axis that an attribute names."""
     if len({len(dims) for dims in shapes}) != 1:
         raise Refused("its inputs have several ranks")
@@ -81,7 +81,7 @@ def free_concat(view: FreeView) -> Iterator[FreeAnswer]:
     if known and view.move(total):
         view.state.join(total, tuple(size_of(own[axis] or ONE) for own in dims))
 
-    def compute(meeting: Meeting) -> Dims:
+    def compute(meeting: Meeting) -> Axes:
         places = range(len(dims[0]))
         return tuple(((total,) if known else None) if place == axis else _joint(meeting, place) for place in places)
 
@@ -113,7 +113,7 @@ def shape_split(asking: Asking) -> Shapes:
     sizes: Sequence[Size | None] | None = asking.elements(1) if asking.has(1) else asking.attribute("split")
     if sizes is None and not asking.has(1):
         sizes = _pieces(asking, dims[axis], count)
-    found: list[Sizes] = []
+    found: list[Dims] = []
     for output in range(count):
         size = sizes[output] if sizes is not None and output < len(sizes) else None
         found.append((*dims[:axis], asking.told(size), *dims[axis + 1 :]))
@@ -220,7 +220,7 @@ def _no_split(view: FreeView) -> Edit:
     raise Refused(f"its parts {list(view.attribute('split'))} are an attribute, which cannot say a free size")
 
 
-def _at(dims: Dims, axis: int, size: Size | None) -> Dims:
+def _at(dims: Axes, axis: int, size: Size | None) -> Axes:
     return (*dims[:axis], None if size is None else (size,), *dims[axis + 1 :])
 
 

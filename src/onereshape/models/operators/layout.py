@@ -12,7 +12,7 @@ from onereshape.models.batch.answers import each_home, node_words, only_first
 from onereshape.models.batch.folded_operators import Array, Unfolded, Use
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.marks import Mark, homes, marked, times
-from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.answers import same_first
 from onereshape.models.facts.asking import Asking, Shapes
 from onereshape.models.facts.elements import Elements, Holding, Unknown
@@ -20,8 +20,8 @@ from onereshape.models.free.alignment import Axis, axis_of, size_of
 from onereshape.models.free.by_shape import by_shape
 from onereshape.models.free.grown import Growing, Inputs, moved_axes
 from onereshape.models.free.meeting import ONE, same_dims
-from onereshape.models.free.state import Answer as FreeAnswer
-from onereshape.models.free.view import View as FreeView
+from onereshape.models.free.state import FreeAnswer
+from onereshape.models.free.view import FreeView
 from onereshape.models.node_view import NodeView, Refused, counted
 from onereshape.models.operators.pointwise import batch_elementwise, grow_elementwise
 from onereshape.models.record import Record

@@ -7,11 +7,11 @@ from math import prod
 
 from onereshape.models.batch.answers import only_first
 from onereshape.models.batch.folded_operators import Array, Unfolded, Use, reference
-from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.asking import Asking, Shapes
 from onereshape.models.free.alignment import Axis, size_of
-from onereshape.models.free.state import Answer as FreeAnswer
-from onereshape.models.free.view import View as FreeView
+from onereshape.models.free.state import FreeAnswer
+from onereshape.models.free.view import FreeView
 from onereshape.models.node_view import NodeView, Refused, counted
 from onereshape.models.record import Record
 from onereshape.sizes import Size

@@ -13,14 +13,14 @@ from onereshape.models.batch.answers import along, common_mark, only_first, resh
 from onereshape.models.batch.folded_operators import TYPES, Array, Unfolded, Use, reference
 from onereshape.models.batch.folded_work import broadcast as broadcast_work
 from onereshape.models.batch.marks import Mark, marked, times
-from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.answers import broadcast, same, same_first
 from onereshape.models.facts.kinds import by_attribute
 from onereshape.models.free.grown import Grown, Growing, Inputs, same_axes
 from onereshape.models.free.meeting import Meeting, broadcast as meet_all, same_dims
 from onereshape.models.free.spans import Spans
-from onereshape.models.free.state import Answer as FreeAnswer, sizes
-from onereshape.models.free.view import View as FreeView
+from onereshape.models.free.state import FreeAnswer, sizes
+from onereshape.models.free.view import FreeView
 from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused
 from onereshape.models.record import Record

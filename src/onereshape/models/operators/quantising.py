@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onereshape.models.batch.answers import only_first
-from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.answers import same_first
 from onereshape.models.facts.asking import Asking, Shapes
 from onereshape.models.facts.kinds import Attribute, Kind, Kinds, by_attribute
 from onereshape.models.free.alignment import size_of
-from onereshape.models.free.state import Answer as FreeAnswer
-from onereshape.models.free.view import View as FreeView
+from onereshape.models.free.state import FreeAnswer
+from onereshape.models.free.view import FreeView
 from onereshape.models.node_view import Refused
 from onereshape.models.record import Record
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onereshape.models.batch.answers import common_mark
-from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.asking import Asking, Shapes
 from onereshape.models.free.alignment import Axis, size_of
 from onereshape.models.free.meeting import ONE, Meeting, summed
-from onereshape.models.free.state import Answer as FreeAnswer
-from onereshape.models.free.view import View as FreeView
+from onereshape.models.free.state import FreeAnswer
+from onereshape.models.free.view import FreeView
 from onereshape.models.node_view import Refused
 from onereshape.models.record import Record
 

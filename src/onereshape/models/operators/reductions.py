@@ -12,9 +12,9 @@ import onnx_ir as ir
 from onereshape.models.batch.answers import along, only_first
 from onereshape.models.batch.counting import always_from_zero
 from onereshape.models.batch.folded_operators import Unfolded, Use, reference
-from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.answers import same_first
-from onereshape.models.facts.asking import Asking, Dims as Sizes, Shapes
+from onereshape.models.facts.asking import Asking, Dims, Shapes
 from onereshape.models.facts.elements import Array, Elements, Holding, Unknown, array_of
 from onereshape.models.free.alignment import size_of
 from onereshape.models.free.averages import not_divided, single, users_of
@@ -22,8 +22,8 @@ from onereshape.sizes import Size
 from onereshape.models.free.grown import same_axes
 from onereshape.models.free.meeting import ONE, same_dims
 from onereshape.models.free.spans import Spans, span_within
-from onereshape.models.free.state import Answer as FreeAnswer, Dims
-from onereshape.models.free.view import View as FreeView
+from onereshape.models.free.state import FreeAnswer, Axes
+from onereshape.models.free.view import FreeView
 from onereshape.models.node_view import NodeView, Refused
 from onereshape.models.record import Record
 
@@ -162,7 +162,7 @@ def free_top_k(view: FreeView) -> Iterator[FreeAnswer]:
         then = view.state.then(size_of(own))
         if isinstance(then, int) and then <= 2 * size and size > 1:
             suspect = f"it takes {size} of {then} entries along {size_of(own)}"
-    found: Dims = (*dims[:axis], None if size is None else (size,), *dims[axis + 1 :])
+    found: Axes = (*dims[:axis], None if size is None else (size,), *dims[axis + 1 :])
     yield FreeAnswer((found, found), suspect=suspect)
 
 
@@ -184,7 +184,7 @@ def span_cum_sum(spans: Spans, node: ir.Node, depth: int) -> Size | None:
 def shape_loss(asking: Asking) -> Shapes:
     """Losses: one number, or one for each label."""
     labels = asking.known(1)
-    first: Sizes | None = labels if asking.attribute("reduction", "mean") == "none" else ()
+    first: Dims | None = labels if asking.attribute("reduction", "mean") == "none" else ()
     return [first, asking.known(0)]
 
 

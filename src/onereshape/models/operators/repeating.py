@@ -13,15 +13,15 @@ from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.folded_operators import Use
 from onereshape.models.batch.folded_work import numbers
 from onereshape.models.batch.marks import Mark, marked, times
-from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.asking import Asking, Shapes
 from onereshape.models.facts.elements import Elements, Holding, Unknown, few, whole
 from onereshape.models.free.alignment import Axis, axis_of, size_of
 from onereshape.models.free.grown import Growing, Inputs
 from onereshape.models.free.growth import grown_input
 from onereshape.models.free.meeting import ONE
-from onereshape.models.free.state import Answer as FreeAnswer, Dims
-from onereshape.models.free.view import View as FreeView
+from onereshape.models.free.state import FreeAnswer, Axes
+from onereshape.models.free.view import FreeView
 from onereshape.models.node_view import Refused, paired
 from onereshape.models.record import Record
 
@@ -142,7 +142,7 @@ def free_expand(view: FreeView) -> Iterator[FreeAnswer]:
     yield FreeAnswer((tuple(found),), tuple(edits), suspect=suspect)
 
 
-def _at_least(dims: Dims, rank: int) -> Dims:
+def _at_least(dims: Axes, rank: int) -> Axes:
     """What is known of a result that is not smaller than data: a dim that is more than 1 already."""
     return (*[None] * (rank - len(dims)), *(own if own is not None and own != ONE else None for own in dims))
 

@@ -12,7 +12,7 @@ from onereshape.sizes import Size
 from onereshape.models.batch.answers import each_home
 from onereshape.models.rewrite import Rewriter, Entry
 from onereshape.models.batch.marks import Mark, homes, marked, times
-from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.edit import Edit
 from onereshape.models.facts.elements import Elements, Holding, Unknown
 from onereshape.models.facts.reshaping import shape_reshape

@@ -8,8 +8,8 @@ from dataclasses import replace
 from onereshape.models.free.alignment import Axis, readings, size_of
 from onereshape.sizes import Size, exact, product
 from onereshape.models.free.grown import Growing, Inputs
-from onereshape.models.free.state import Answer as FreeAnswer, shown, sizes
-from onereshape.models.free.view import View as FreeView
+from onereshape.models.free.state import FreeAnswer, shown, sizes
+from onereshape.models.free.view import FreeView
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused

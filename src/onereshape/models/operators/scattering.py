@@ -8,14 +8,14 @@ from onereshape.models.batch.answers import common_mark
 from onereshape.models.rewrite import Shift
 from onereshape.models.batch.indices import check_counts, free_homes, offset, step_of
 from onereshape.models.batch.marks import Mark
-from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.answers import same_first
 from onereshape.models.free.alignment import size_of
 from onereshape.models.free.grown import Growing, Inputs
 from onereshape.models.free.indices import column_of, doubt_of, tuple_length
 from onereshape.models.free.meeting import Meeting
-from onereshape.models.free.state import Answer as FreeAnswer, Dims
-from onereshape.models.free.view import View as FreeView
+from onereshape.models.free.state import FreeAnswer, Axes
+from onereshape.models.free.view import FreeView
 from onereshape.models.node_view import Refused
 from onereshape.models.operators.indexing import batch_gather_elements
 from onereshape.models.record import Record
@@ -26,7 +26,7 @@ def free_scatter_elements(view: FreeView) -> Iterator[FreeAnswer]:
     dims = view.dims(0)
     axis = view.axis(len(dims), 0)
 
-    def compute(meeting: Meeting) -> Dims:
+    def compute(meeting: Meeting) -> Axes:
         for place in range(len(dims)):
             meeting.meet([(1, place), (2, place)])
         return dims
@@ -86,7 +86,7 @@ def free_scatter_nd(view: FreeView) -> Iterator[FreeAnswer]:
     dims, places = view.dims(0), view.dims(1)
     count = tuple_length(view, places)
 
-    def compute(meeting: Meeting) -> Dims:
+    def compute(meeting: Meeting) -> Axes:
         first = len(places) - 1
         for axis in range(first):
             meeting.meet([(1, axis), (2, axis)])

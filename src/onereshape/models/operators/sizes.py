@@ -8,7 +8,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.models.batch.counting import always_from_zero
-from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.asking import Asking, Shapes
 from onereshape.models.facts.elements import Array, Elements, Holding, array_of, few
 from onereshape.models.free.by_shape import by_shape

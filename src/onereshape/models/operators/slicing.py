@@ -13,13 +13,13 @@ from onereshape.models.batch.answers import only_first
 from onereshape.models.batch.folded_operators import Array, Unfolded, Use
 from onereshape.models.rewrite import LAST, Rewriter
 from onereshape.models.batch.marks import Mark
-from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
+from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.asking import Asking, Shapes
 from onereshape.models.facts.elements import Elements, Holding, Unknown
 from onereshape.models.free.alignment import Axis, size_of
 from onereshape.models.free.grown import Grown, Growing, Inputs
-from onereshape.models.free.state import Answer as FreeAnswer, Limit
-from onereshape.models.free.view import View as FreeView
+from onereshape.models.free.state import FreeAnswer, Limit
+from onereshape.models.free.view import FreeView
 from onereshape.models.edit import Edit
 from onereshape.models.node_view import NodeView, Refused, counted, paired
 from onereshape.models.operators.filling import steps_on

@@ -12,13 +12,13 @@ from onereshape.sizes import Size, ceiling, cut, smallest
 from onereshape.models.batch.answers import common_mark, images, node_words, only_first
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.marks import Mark, marked
-from onereshape.models.batch.view import Answer as BatchAnswer, View as BatchView
-from onereshape.models.facts.asking import Asking, Dims as Sizes, Shapes
+from onereshape.models.batch.view import BatchAnswer, BatchView
+from onereshape.models.facts.asking import Asking, Dims, Shapes
 from onereshape.models.free.alignment import Axis, size_of
 from onereshape.models.free.by_shape import by_shape
 from onereshape.models.free.meeting import summed
-from onereshape.models.free.state import Answer as FreeAnswer
-from onereshape.models.free.view import View as FreeView
+from onereshape.models.free.state import FreeAnswer
+from onereshape.models.free.view import FreeView
 from onereshape.models.edit import Edit
 from onereshape.models.node_view import NodeView, Refused
 from onereshape.models.record import Record
@@ -82,7 +82,7 @@ def _as_many(given: Sequence[int], count: int) -> list[int]:
     return list(given)
 
 
-def _kernel(asking: Asking, weights: Sizes, rank: int) -> Sequence[Size]:
+def _kernel(asking: Asking, weights: Dims, rank: int) -> Sequence[Size]:
     """The sizes of the window along each axis of space."""
     given = asking.attribute("kernel_shape")
     if given:

@@ -61,7 +61,7 @@ def test_a_record_does_not_contradict_itself(op: str) -> None:
     record = RECORDS[op]
 
     assert record.moves or not (record.keeps or record.picks)
-    assert record.elements is not None or not (record.beside or record.from_dims)
+    assert record.elements is not None or not (record.beside or record.from_dims is not None)
     assert record.shape is not None, "every record says what its outputs look like"
     assert record.batch is not None or not (record.slots or record.several)
     assert record.grows is not None or record.limits is None

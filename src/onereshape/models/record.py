@@ -15,7 +15,7 @@ from onereshape.models.takes import Stretch, Take
 
 if TYPE_CHECKING:  # what the fields hold stands above this floor
     from onereshape.models.batch.folded_operators import Use
-    from onereshape.models.batch.view import BatchAnswer, BatchView
+    from onereshape.models.batch.view import BatchAnswer, BatchState, BatchView
     from onereshape.models.facts.asking import Asking, Dims
     from onereshape.models.facts.elements import Array, Holding
     from onereshape.models.facts.kinds import Attribute, Kind, Kinds
@@ -54,8 +54,8 @@ class Record(NamedTuple):
     """What the outputs hold, where they are small tensors of integers, truth values or floating-point numbers."""
     kinds: Callable[[Kinds, Attribute], Sequence[Kind | None]] | None = None
     """The element types of its first outputs, where an attribute chooses them; the others have those of its schema."""
-    from_dims: bool = False
-    """Whether what it gives follows from the dims of its input alone."""
+    from_dims: Callable[[ir.Node, Sequence[int]], Array] | None = None
+    """What it gives, where that follows from the dims of its input alone: a Shape, a Size."""
 
     # The batch
 
@@ -91,6 +91,12 @@ class Record(NamedTuple):
     """It adds its inputs, or lays them side by side: beside numbers of samples, any other input adds 0 to them."""
     indexes: bool = False
     """Its input 1 may be numbers of samples, by which it looks up."""
+    multiplies: bool = False
+    """It multiplies its inputs: numbers of samples by a constant, a sum by what makes it a mean."""
+    divides: bool = False
+    """It divides its first input by the second."""
+    from_zero: Callable[[ir.Node, BatchState], bool] | None = None
+    """Whether nothing that it gives is below 0; of one that moves, and does not pick, its first input tells."""
     beside: bool = False
     """It moves sizes, and so too what is not known, so that sizes go on beside it."""
 

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 import onnx_ir as ir
 
 from onereshape.errors import FixError
-from onereshape.models import operators as _records  # noqa: F401 - they are written when it is imported
 from onereshape.models.facts.facts import Facts, GivenUp
 from onereshape.models.facts.limits import LONGEST_NAME, MOST_DIMS
 from onereshape.models.facts.walk import CircleError, Walk
+from onereshape.models.operators import record_named
 from onereshape.sizes import Formula, Size, symbol
 
 Freed = Mapping[str, Mapping[int, str | int]]
@@ -67,7 +67,7 @@ def _read_by_targets(model: ir.Model) -> set[ir.Node]:
         maker = None if value is None else value.producer()
         if maker is not None and maker not in seen:
             seen.add(maker)
-            pending += () if maker.op_type in {"Shape", "Size"} else maker.inputs
+            pending += maker.inputs if record_named(maker.op_type).from_dims is None else ()
     return seen
 
 

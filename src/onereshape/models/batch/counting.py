@@ -7,22 +7,24 @@ every operator that is linear, and an indexing operator accepts it where it is j
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import onnx_ir as ir
 
 from onereshape.models.batch.view import Array, BatchState, BatchView
 from onereshape.models.node_view import Refused
-from onereshape.models.record import record_of
+from onereshape.models.record import Record, record_of
 
 
 def counted(view: BatchView) -> Array | None:
     """What each sample adds to the output of a node that reads numbers of samples; None where none does."""
     mine = {index: counts for index in view.batched() if (counts := view.counts(index)) is not None}
-    op, record = view.node.op_type, record_of(view.node)
+    record = record_of(view.node)
     if not mine or (record.indexes and set(mine) == {1}):
         return None
-    linear = record.sums or op == "Mul" or (record.moves and not record.picks)
-    if not linear or view.size != 1 or (op == "Cast" and not _to_integer(view)):
+    linear = record.sums or record.multiplies or (record.moves and not record.picks)
+    if not linear or view.size != 1 or not _integers(view, record):
         raise Refused("it would calculate with the numbers of the samples")
     feeds: list[Array | None] = []
     for index in range(len(view.node.inputs)):
@@ -36,7 +38,7 @@ def counted(view: BatchView) -> Array | None:
             feeds.append(view.state.folding.array(view.value(index)))
     if record.by_place and not all(isinstance(dim, int) for index in mine for dim in view.dims(index)):
         raise Refused("it moves the numbers of the samples by sizes that are not known")
-    if op == "Mul" and (len(mine) > 1 or any(feed is None for feed in feeds)):
+    if record.multiplies and (len(mine) > 1 or any(feed is None for feed in feeds)):
         raise Refused("it multiplies the numbers of the samples by what differs from sample to sample")
     found = view.state.folding.applied(view.node, feeds)
     if found is None:
@@ -50,20 +52,25 @@ def from_zero(value: ir.Value, state: BatchState) -> bool:
     if array is not None:
         return bool((array >= 0).all())
     maker = value.producer()
-    if maker is None or maker.domain not in {"", "ai.onnx"}:
+    if maker is None:
         return False
-    if maker.op_type in {"Range", "ArgMax", "ArgMin", "Shape"}:
-        return True
-    if maker.op_type == "Mod":
-        divisor = None if maker.inputs[1] is None else state.folding.array(maker.inputs[1])
-        return divisor is not None and not maker.attributes.get_int("fmod", 0) and bool((divisor > 0).all())
-    if maker.op_type == "Concat":  # of several columns, only those that count the samples
-        return all(from_zero(each, state) for each in maker.inputs if each is not None and each in state.counts)
     record = record_of(maker)
-    first = record.moves and not record.picks
-    moved = maker.inputs[:1] if first else maker.inputs if maker.op_type in {"Add", "Mul"} else ()
-    return bool(moved) and all(each is not None and from_zero(each, state) for each in moved)
+    if record.from_zero is not None:
+        return record.from_zero(maker, state)
+    return record.moves and not record.picks and all_from_zero(maker.inputs[:1], state)
 
 
-def _to_integer(view: BatchView) -> bool:
-    return ir.DataType(view.attribute("to")) in {ir.DataType.INT64, ir.DataType.INT32}
+def all_from_zero(values: Sequence[ir.Value | None], state: BatchState) -> bool:
+    """The same of several, of which there is one at least."""
+    return bool(values) and all(each is not None and from_zero(each, state) for each in values)
+
+
+def always_from_zero(_: ir.Node, __: BatchState) -> bool:
+    """Of an operator that counts."""
+    return True
+
+
+def _integers(view: BatchView, record: Record) -> bool:
+    """Whether an operator leaves integers what they are."""
+    chosen = None if record.kinds is None else record.kinds(lambda _: None, view.attribute)
+    return chosen is None or chosen[0] in {ir.DataType.INT64, ir.DataType.INT32}

@@ -20,7 +20,6 @@ MOST_ELEMENTS = 1 << 24
 MOST_TOGETHER = 1 << 26
 """Elements of all arrays that one search folds."""
 _MOST_NODES = 2_000
-_FROM_DIMS = frozenset({"Shape", "Size"})
 
 Array = np.ndarray[Any, Any]
 Dims = Callable[[ir.Value], Sequence[Size | None] | None]
@@ -105,16 +104,16 @@ class Folding:
 
     def _sizes(self, node: ir.Node) -> list[int] | None:
         """The dims that a Shape or a Size reads, where all are numbers."""
-        value = node.inputs[0] if node.op_type in _FROM_DIMS and node.inputs else None
+        value = node.inputs[0] if record_of(node).from_dims is not None and node.inputs else None
         dims = None if value is None else self._dims(value)
         if dims is None or not all(isinstance(dim, int) for dim in dims):
             return None
         return [dim for dim in dims if isinstance(dim, int)]
 
     def _outputs(self, node: ir.Node) -> list[Array] | None:
-        sizes = self._sizes(node)
-        if sizes is not None:
-            return [_shape_array(node, sizes)]
+        sizes, from_dims = self._sizes(node), record_of(node).from_dims
+        if sizes is not None and from_dims is not None:
+            return [from_dims(node, sizes)]
         arrays = [None if value is None else self._found.get(value) for value in node.inputs]
         if any(value is not None and array is None for value, array in zip(node.inputs, arrays, strict=True)):
             return None
@@ -132,10 +131,3 @@ class Folding:
             return None
         self._left -= sum(array.size for array in found)
         return found if all(array.size <= MOST_ELEMENTS for array in found) else None
-
-
-def _shape_array(node: ir.Node, shape: list[int]) -> Array:
-    if node.op_type == "Size":
-        return np.array(np.prod(shape, dtype=object), np.int64)
-    start, end = (node.attributes.get(name) for name in ("start", "end"))
-    return np.array(shape[None if start is None else start.value : None if end is None else end.value], np.int64)

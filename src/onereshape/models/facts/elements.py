@@ -126,7 +126,7 @@ def evaluated(  # noqa: PLR0913 - one node, and all that is known around it
     record, nothing = record_of(node), list[Array | None]([None] * len(node.outputs))
     if record.elements is None:
         return nothing
-    if record.from_dims:
+    if record.from_dims is not None:
         inputs = ()
     elif any(array is None and value is not None for array, value in zip(inputs, node.inputs, strict=True)):
         return nothing

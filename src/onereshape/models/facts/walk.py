@@ -263,7 +263,7 @@ class Walk:
         if any(kind is not None and kind.name not in FOLLOWED for kind in kinds):
             return
         inputs: list[Array | None] = []
-        for value in () if record.from_dims else node.inputs:
+        for value in node.inputs if record.from_dims is None else ():
             held = None if value is None else scope.held(value)
             if held is None and value is not None:
                 return

@@ -23,7 +23,8 @@ def not_divided(view: FreeView, own: Axis | None) -> None:
     if own is None or not isinstance(then, int) or then < 2:
         return
     for user, index in users_of(view):
-        if user.op_type in {"Div", "Mul"}:
+        record = record_named(user.op_type)
+        if record.divides or record.multiplies:
             number = single(view, user.inputs[1 - index])
             if number is not None and _stands_for(number, then):
                 name = user.name or user.outputs[0].name

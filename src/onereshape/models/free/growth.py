@@ -117,7 +117,7 @@ def _copied(state: FreeState, node: ir.Node, wanted: Wanted, label: str, depth: 
     spans = Spans(
         state, {each: inputs[index].span for index, each in enumerate(node.inputs) if index in inputs and each}
     )
-    span = inputs[1].span if node.op_type == "Range" else added_span(spans, node)
+    span = added_span(spans, node)
     own = () if record.limits is None else record.limits(growing, inputs)
     limits = (*(limit for each in inputs.values() for limit in each.limits), *own)
     key = ("grown", value, tuple(sorted(whole.items(), key=str)))

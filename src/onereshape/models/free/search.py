@@ -24,7 +24,6 @@ from onereshape.models.node_view import Refused
 from onereshape.models.operators import record_of
 from onereshape.models.search import Search, has_graphs, used
 
-_ONNX = frozenset({"", "ai.onnx"})
 _MOST_EXPLORED = 1_000
 """Nodes that are looked at to see whether another reading fails."""
 
@@ -124,7 +123,7 @@ def settle(state: FreeState, node: ir.Node, answer: FreeAnswer) -> None:
     _forget_edits(state, node)
     state.planned.update({(edit.node, edit.slot): edit for edit in answer.edits})
     tainted = any(value in state.contents for value in node.inputs if value is not None)
-    shape = node.op_type in {"Shape", "Size"} and node.domain in _ONNX
+    shape = record_of(node).from_dims is not None
     held = follow(state, node) if tainted or shape else []
     for index, value in enumerate(node.outputs):
         dims = answer.outputs[index] if index < len(answer.outputs) else None

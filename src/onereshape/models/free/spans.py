@@ -5,7 +5,7 @@ Positions go up to the length of the sequence; a table of positions that they ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import onnx_ir as ir
@@ -60,25 +60,27 @@ def _made(spans: Spans, node: ir.Node, depth: int) -> Size | None:
     return None if record.span is None else record.span(spans, node, depth)
 
 
-def combined(spans: Spans, node: ir.Node, depth: int) -> Size | None:
-    """Of a sum, a product, or the largest of several: all operands must be known."""
-    inputs = node.inputs[1:] if node.op_type == "Where" else node.inputs
-    parts = [span_within(spans, value, depth + 1) for value in inputs]
-    known = [part for part in parts if part is not None]
-    return _joined(spans.state, node.op_type, known) if len(known) == len(parts) else None
+def combined(
+    join: Callable[[FreeState, Size, Size], Size | None], first: int = 0
+) -> Callable[[Spans, ir.Node, int], Size | None]:
+    """A rule for a sum, a product, or the largest of several, from an input on: all of them must be known."""
+
+    def rule(spans: Spans, node: ir.Node, depth: int) -> Size | None:
+        parts = [span_within(spans, value, depth + 1) for value in node.inputs[first:]]
+        known = [part for part in parts if part is not None]
+        if len(known) != len(parts):
+            return None
+        total: Size | None = known[0]
+        for part in known[1:]:
+            total = None if total is None else join(spans.state, total, part)
+        return total
+
+    return rule
 
 
-def _joined(state: FreeState, op: str, parts: list[Size]) -> Size | None:
-    total = parts[0]
-    for part in parts[1:]:
-        if op == "Add":
-            total = total + part
-        elif op == "Mul":
-            total = total * part
-        else:
-            first, second = state.then(total), state.then(part)
-            if not (isinstance(first, int) and isinstance(second, int)):
-                return None
-            # The larger in the original; a formula wins a draw, since it can grow.
-            total = part if (second, isinstance(part, Formula)) > (first, isinstance(total, Formula)) else total
-    return total
+def larger(state: FreeState, one: Size, other: Size) -> Size | None:
+    """The larger in the original; a formula wins a draw, since it can grow."""
+    first, second = state.then(one), state.then(other)
+    if not (isinstance(first, int) and isinstance(second, int)):
+        return None
+    return other if (second, isinstance(other, Formula)) > (first, isinstance(one, Formula)) else one

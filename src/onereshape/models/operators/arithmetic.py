@@ -10,7 +10,9 @@ import numpy as np
 import onnx
 import onnx_ir as ir
 
+from onereshape.models.batch.counting import all_from_zero
 from onereshape.models.batch.folded_operators import Array, Unfolded, Use, reference
+from onereshape.models.batch.view import BatchState
 from onereshape.models.facts.elements import (
     FLOATS,
     INTEGERS,
@@ -23,8 +25,9 @@ from onereshape.models.facts.elements import (
     few,
     is_number,
 )
-from onereshape.models.free.spans import Spans, combined, span_within
 from onereshape.models.facts.kinds import by_attribute
+from onereshape.models.free.spans import Spans, combined, larger, span_within
+from onereshape.models.free.state import FreeState
 from onereshape.models.operators.pointwise import UNARY, BROADCAST, folded_cast, span_truth
 from onereshape.models.takes import EVERY, Stretch, Take
 from onereshape.sizes import Formula, Size, bounds, cut, exact, largest, smallest
@@ -251,21 +254,54 @@ def fold_cast(use: Use) -> list[Array]:
     return folded_cast(use, onnx.helper.tensor_dtype_to_np_dtype(use.attribute("to", onnx.TensorProto.UNDEFINED)))
 
 
+def from_zero_all(node: ir.Node, state: BatchState) -> bool:
+    """A sum, a product."""
+    return all_from_zero(node.inputs, state)
+
+
+def from_zero_mod(node: ir.Node, state: BatchState) -> bool:
+    """What is left by a divisor above 0, with its sign."""
+    divisor = None if node.inputs[1] is None else state.folding.array(node.inputs[1])
+    return divisor is not None and not node.attributes.get_int("fmod", 0) and bool((divisor > 0).all())
+
+
+def _sum(_: FreeState, one: Size, other: Size) -> Size:
+    return one + other
+
+
+def _product(_: FreeState, one: Size, other: Size) -> Size:
+    return one * other
+
+
 _NUMBERS: dict[int, Take] = {0: "number", 1: "number"}
 _TRUTH = BROADCAST._replace(span=span_truth, takes={0: "truth", 1: "truth"})
 
 RECORDS = {
-    "Add": BROADCAST._replace(elements=_arithmetic(add), span=combined, sums=True, takes=_NUMBERS, stretch=stretch_add),
+    "Add": BROADCAST._replace(
+        elements=_arithmetic(add),
+        span=combined(_sum),
+        sums=True,
+        from_zero=from_zero_all,
+        takes=_NUMBERS,
+        stretch=stretch_add,
+    ),
     "Sub": BROADCAST._replace(elements=_arithmetic(sub), sums=True, takes=_NUMBERS, stretch=stretch_sub),
-    "Mul": BROADCAST._replace(elements=_arithmetic(mul), span=combined, takes=_NUMBERS, stretch=stretch_mul),
-    "Div": BROADCAST._replace(elements=held_div, takes=_NUMBERS, fold=fold_div),
-    "Mod": BROADCAST._replace(elements=held_mod, fold=fold_mod),
+    "Mul": BROADCAST._replace(
+        elements=_arithmetic(mul),
+        span=combined(_product),
+        multiplies=True,
+        from_zero=from_zero_all,
+        takes=_NUMBERS,
+        stretch=stretch_mul,
+    ),
+    "Div": BROADCAST._replace(elements=held_div, divides=True, takes=_NUMBERS, fold=fold_div),
+    "Mod": BROADCAST._replace(elements=held_mod, from_zero=from_zero_mod, fold=fold_mod),
     "Pow": BROADCAST._replace(elements=_each(_power, 2), fold=fold_pow),
     "Neg": UNARY._replace(elements=_each(lambda each: -each, 1), sums=True),
     "Sqrt": UNARY._replace(elements=_rounded(np.sqrt), takes={0: "positive"}),
     "Ceil": UNARY._replace(elements=_rounded(np.ceil)),
     "Floor": UNARY._replace(elements=_rounded(np.floor)),
-    "Max": BROADCAST._replace(elements=_extreme(largest), span=combined, carries=EVERY),
+    "Max": BROADCAST._replace(elements=_extreme(largest), span=combined(larger), carries=EVERY),
     "Min": BROADCAST._replace(elements=_extreme(smallest), span=span_min, carries=EVERY),
     "Equal": _TRUTH._replace(elements=_compared(eq)),
     "Less": _TRUTH._replace(elements=_compared(lt)),
@@ -276,7 +312,9 @@ RECORDS = {
     "And": _TRUTH._replace(elements=_each(lambda one, other: one and other, 2)),
     "Or": _TRUTH._replace(elements=_each(lambda one, other: one or other, 2)),
     "Xor": _TRUTH,
-    "Where": BROADCAST._replace(elements=held_where, span=combined, carries=frozenset({1, 2}), takes={0: "truth"}),
+    "Where": BROADCAST._replace(
+        elements=held_where, span=combined(larger, first=1), carries=frozenset({1, 2}), takes={0: "truth"}
+    ),
     "Cast": UNARY._replace(
         elements=held_cast,
         kinds=by_attribute("to", ir.DataType.UNDEFINED),

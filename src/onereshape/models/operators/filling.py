@@ -10,6 +10,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.models.batch.answers import any_place, sized_mark
+from onereshape.models.batch.counting import always_from_zero
 from onereshape.models.batch.folded_operators import Use
 from onereshape.models.batch.folded_work import numbers
 from onereshape.models.batch.marks import Mark
@@ -136,11 +137,15 @@ def grow_range(growing: Growing) -> Inputs:
     before = view.live(1)
     message = view.forced(growing.wanted[0], "limit", "?" if before is None else before[0])
     change = view.change(view.value(1), message, shown(before), str(limit))
-    return {1: Grown((), lambda writer, _: writer.scalar(limit), limit - 1, changes=(change,))}, {}
+    return {1: Grown((), lambda writer, _: writer.scalar(limit), limit, changes=(change,))}, {}
 
 
 def span_range(spans: Spans, node: ir.Node, _: int) -> Size | None:
+    """One less than the limit."""
     limit = node.inputs[1]
+    if limit is not None and limit in spans.known:
+        grown = spans.known[limit]
+        return None if grown is None else grown - 1
     elements = None if limit is None else spans.state.live(limit)
     if elements is None or elements.size != 1 or elements.reshape(-1)[0] is None:
         return None
@@ -182,6 +187,7 @@ RECORDS = {
         free=free_range,
         grows=grow_range,
         span=span_range,
+        from_zero=always_from_zero,
         takes={0: "first", 1: "limit", 2: "steps"},
         folds=True,
         work=work_range,

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+import onnx_ir as ir
 
 from onereshape.models.batch.answers import common_mark, only_first
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.marks import over, times
-from onereshape.models.batch.view import BatchAnswer, BatchView
+from onereshape.models.batch.counting import from_zero
+from onereshape.models.batch.view import BatchAnswer, BatchState, BatchView
 from onereshape.models.facts.asking import Asking, Dims, Shapes
 from onereshape.models.facts.elements import Elements, Holding, few
 from onereshape.models.free.alignment import Axis, size_of
 from onereshape.sizes import Size, cut
 from onereshape.models.free.grown import Growing, Inputs
 from onereshape.models.free.meeting import ONE, Meeting
-from onereshape.models.free.spans import combined
+from onereshape.models.free.spans import combined, larger
 from onereshape.models.free.state import FreeAnswer, Axes, shown
 from onereshape.models.free.view import FreeView
 from onereshape.models.edit import Edit
@@ -222,6 +224,11 @@ def _at(dims: Axes, axis: int, size: Size | None) -> Axes:
     return (*dims[:axis], None if size is None else (size,), *dims[axis + 1 :])
 
 
+def from_zero_concat(node: ir.Node, state: BatchState) -> bool:
+    """Of several columns, only those that count the samples."""
+    return all(from_zero(each, state) for each in node.inputs if each is not None and each in state.counts)
+
+
 RECORDS = {
     "Concat": Record(
         shape=shape_concat,
@@ -229,7 +236,8 @@ RECORDS = {
         batch=batch_concat,
         free=free_concat,
         grows=grow_concat,
-        span=combined,
+        span=combined(larger),
+        from_zero=from_zero_concat,
         by_place=True,
         sums=True,
         beside=True,

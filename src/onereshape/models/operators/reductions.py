@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import onnx_ir as ir
 
 from onereshape.models.batch.answers import along, only_first
+from onereshape.models.batch.counting import always_from_zero
 from onereshape.models.batch.folded_operators import Unfolded, Use, reference
 from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.answers import same_first
@@ -207,7 +208,10 @@ RECORDS = {
     "ReduceSumSquare": _REDUCTION._replace(fold=fold_same_type),
     "ReduceSum": _REDUCTION._replace(elements=held_reduction(add, 0)),
     "ReduceProd": _REDUCTION._replace(elements=held_reduction(mul, 1)),
-    **dict.fromkeys(("ArgMax", "ArgMin"), Record(shape=shape_place, batch=batch_place, free=free_place, folds=True)),
+    **dict.fromkeys(
+        ("ArgMax", "ArgMin"),
+        Record(shape=shape_place, batch=batch_place, free=free_place, from_zero=always_from_zero, folds=True),
+    ),
     "TopK": Record(shape=shape_top_k, batch=batch_top_k, free=free_top_k, takes={1: "how many"}, folds=True),
     "CumSum": Record(
         shape=same_first,

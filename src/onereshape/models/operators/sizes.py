@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.models.batch.counting import always_from_zero
 from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.asking import Asking, Shapes
-from onereshape.models.facts.elements import Elements, Holding, array_of, few
+from onereshape.models.facts.elements import Array, Elements, Holding, array_of, few
 from onereshape.models.free.by_shape import by_shape
 from onereshape.models.record import Record
 from onereshape.sizes import product
@@ -43,9 +47,22 @@ def batch_sizes(view: BatchView) -> Iterator[BatchAnswer]:
     yield BatchAnswer(())
 
 
-_SIZES = Record(from_dims=True, batch=batch_sizes, free=by_shape, folds=True)
+def dims_shape(node: ir.Node, dims: Sequence[int]) -> Array:
+    """The dims."""
+    start, end = (node.attributes.get(name) for name in ("start", "end"))
+    return np.array(dims[None if start is None else start.value : None if end is None else end.value], np.int64)
+
+
+def dims_size(_: ir.Node, dims: Sequence[int]) -> Array:
+    """Their product."""
+    return np.array(np.prod(dims, dtype=object), np.int64)
+
+
+_SIZES = Record(batch=batch_sizes, free=by_shape, folds=True)
 
 RECORDS = {
-    "Shape": _SIZES._replace(shape=shape_shape, elements=held_shape, beside=True),
-    "Size": _SIZES._replace(shape=shape_size, elements=held_size),
+    "Shape": _SIZES._replace(
+        shape=shape_shape, elements=held_shape, from_dims=dims_shape, beside=True, from_zero=always_from_zero
+    ),
+    "Size": _SIZES._replace(shape=shape_size, elements=held_size, from_dims=dims_size),
 }

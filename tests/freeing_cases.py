@@ -260,6 +260,12 @@ FORBIDDEN: dict[str, tuple[str, Mapping[str, Mapping[int, str]], str]] = {
         S,
         "(Slice): its ends are computed from what is not known, and would have to be rewritten",
     ),
+    "bounds of which one is not known, and another may be one less than the size": (
+        "g (float[B, 6] x, int64[1] k) => (float[a, b] y) <int64[1] five = {5}, int64[2] none = {0, 0}> {"
+        " t = Concat <axis = 0> (k, five) y = Slice(x, none, t) }",
+        S,
+        "(Slice): its ends are computed from what is not known, and would have to be rewritten",
+    ),
     "a matrix": (
         "g (float[1, 4] x) => (float[1, 2] y) <float[4, 2] w = {1, 1, 1, 1, 1, 1, 1, 1}> { y = MatMul(x, w) }",
         S,

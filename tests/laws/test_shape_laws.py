@@ -184,6 +184,7 @@ SHARED: dict[str, Callable[[], Any]] = {
         (symbol("N"), 6), (4, -1), _spec(), None, unknown=False
     ),
     "models.facts.reshaping._row": lambda: reshaping._row(18),
+    "models.facts.wellformed._fits": lambda: wellformed._fits("Relu", "", 18, (True,), 1, ()),
     "models.facts.wellformed._schema": lambda: wellformed._schema("Relu", "", 18),
     "models.simpler.agreement.agreement": lambda: agreement((2, 3), (), ()),
     "terms.conform._sides": lambda: conform._sides(conform.schema("Conv", 22)),

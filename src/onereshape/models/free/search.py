@@ -91,14 +91,17 @@ def decide(graph: ir.Graph, state: FreeState) -> list[Edit]:
 def _refuse_doubt(state: FreeState, node: ir.Node, chosen: FreeAnswer, explorer: _Explorer) -> None:
     """Refuses a node that could be read in another way too, with nothing after it that tells which is right."""
     view = FreeView(node, _fork(state))
-    for answer in _answers(view):
-        if _meaning(answer) == _meaning(chosen):
-            continue
-        other = _fork(state)
-        settle(other, node, answer)
-        if explorer.bears(other, node):
-            one, two = _told(chosen), _told(answer)
-            raise _refusal(view, f"it can be read as {one} or as {two}, and nothing tells which is right")
+    try:
+        for answer in _answers(view):
+            if _meaning(answer) == _meaning(chosen):
+                continue
+            other = _fork(state)
+            settle(other, node, answer)
+            if explorer.bears(other, node):
+                one, two = _told(chosen), _told(answer)
+                raise _refusal(view, f"it can be read as {one} or as {two}, and nothing tells which is right")
+    except Refused as refused:  # another way to read it that cannot be written down is one all the same
+        raise _refusal(view, refused.why) from None
 
 
 def _meaning(answer: FreeAnswer) -> tuple[Any, ...]:

@@ -221,6 +221,7 @@ def indexing() -> Iterator[Case]:
     yield from each("Slice", x("N", 5), run([1], [0, 0], dims=["K"]), run([4], [9, 9], dims=["K"]), opsets=[13])
     yield from each("Slice", x("N", "M"), const([0]), shape_of("M"), const([0]), opsets=[13])
     yield from each("Slice", x("N", "M"), shape_of("M"), const([2**31 - 1]), const([0]), opsets=[13])
+    yield from each("Slice", x("N", 5), const([0]), const([2]), shape_of("N"), opsets=[13], sizes={"N": (0, 1)})
     for axis in (None, 0, 1, -1):
         rest = {} if axis is None else {"axis": axis}
         yield from each("Compress", x("N", 3), x("K", kind="?"), **rest)

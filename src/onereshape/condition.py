@@ -56,8 +56,8 @@ class Condition(str):
     """A sentence that knows what it says; it never changes.
 
     >>> found = Condition("equal", Product(2, ("M", "N")), 12)
-    >>> found, found.names, found.forces
-    ('2*M*N = 12', frozenset({'M', 'N'}), (Product(coefficient=2, symbols=('M', 'N')), 12))
+    >>> found, sorted(found.names), found.forces
+    ('2*M*N = 12', ['M', 'N'], (Product(coefficient=2, symbols=('M', 'N')), 12))
     >>> found == "2*M*N = 12"
     True
     """

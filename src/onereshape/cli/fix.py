@@ -75,7 +75,7 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     model = load(path)
     _check_others(args, model, written)
     digest = _digest(args, model)
-    before = summary(model) if model.format == "onnx" else {}  # others are refused
+    before = summary(model)
     with bar("certifying") as progress:
         try:
             fixed = fix(

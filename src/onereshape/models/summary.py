@@ -13,7 +13,12 @@ Row = tuple[str, str, str]
 
 
 def summary(model: Model) -> dict[str, Any]:
-    """Inputs and outputs with their dims, how many nodes there are, by operator, and how Reshapes get their targets."""
+    """Inputs and outputs with their dims, how many nodes there are, by operator, and how Reshapes get their targets.
+
+    Of a model that is not ONNX's nothing is counted.
+    """
+    if model.format != "onnx":
+        return {}
     graph = model.ir.graph
     operators = Counter(node.op_type for node in graph.all_nodes())
     constant = sum(node.target is not None and None not in node.target for node in model.reshapes)

@@ -79,6 +79,27 @@ def test_a_slice_along_an_axis_that_a_size_tells() -> None:
     assert not {"N", "M", 1, 4} & set(found)
 
 
+FOUND = (
+    ' <domain: "local", opset_import: ["" : 18]> found (a) => (b, c) { b = NonZero(a) c = Relu(a) }'
+    ' <domain: "local", opset_import: ["" : 18]> cut <k> (a) => (b) { t = Constant <value_ints: ints = @k> ()'
+    " b = Reshape(a, t) }"
+)
+
+
+def test_what_is_unknown_is_another_in_each_call() -> None:
+    proto = parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 18, "local" : 1]> g (float[N] x, float[N] z) => (int64[] n, int64[] m)'
+        " { n, p = local.found(x) m, q = local.found(z) r = local.cut <k = [1, -1]> (p)"
+        " s = local.cut <k = [-1, 1]> (p) t = local.cut <k = [1, -1]> (q) }" + FOUND
+    )
+
+    one, other = claimed(proto, "n"), claimed(proto, "m")
+    assert one is not None
+    assert other is not None
+    assert one[1] != other[1]
+    assert [claimed(proto, name) for name in "pqrst"] == [("N",), ("N",), (1, "N"), ("N", 1), (1, "N")]
+
+
 def test_powers_that_a_float_does_not_hold_are_not_known() -> None:
     proto = read("g (float[N] x) => (int64 y) <int64 a = {2147483647}, int64 b = {2}> { y = Pow(a, b) }")
 
@@ -190,3 +211,19 @@ def test_a_target_that_the_caller_gives_is_left_alone(tmp_path: Path) -> None:
     )
 
     assert orx.fix(path, free={"x": {1: "Z"}}, certify=False).changes == ()
+
+
+def test_an_output_that_is_calculated_of_a_size_stays_that_of_one_sample(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    text = (
+        "g (float[2, 3] x) => (int64[] y, float[2, 3] z) { s = Shape(x) y = ReduceSum <keepdims = 0> (s) z = Relu(x) }"
+    )
+    onnx.save(read(text), path)
+
+    fixed = orx.fix(path, batch=True)
+
+    assert [change.message for change in fixed.changes] == [
+        "ReduceSum of y takes s, which grows with N, for one sample alone"
+    ]
+    session = ort.InferenceSession(ir.to_proto(fixed.model.ir).SerializeToString(), providers=["CPUExecutionProvider"])
+    assert session.run(["y"], {"x": np.zeros((6, 3), np.float32)})[0] == 5

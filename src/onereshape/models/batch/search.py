@@ -7,7 +7,7 @@ Every rule is right by itself, so the whole is; nothing here depends on names or
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,7 +106,8 @@ class _Walk:
         for value, mark in zip(node.outputs, answer.marks, strict=False):
             if mark is not None:
                 self.state.marks[value] = mark
-        self._follow_sizes(node)
+        if not answer.edits:  # those take sizes for one sample alone
+            self._follow_sizes(node)
         return bool(answer.edits)
 
     def now(self) -> None:
@@ -138,7 +139,8 @@ class _Walk:
         view, record = BatchView(node, self.state), record_of(node)
         state = self.state
         batched = bool(view.batched()) or (has_graphs(node) and not state.marks.keys().isdisjoint(inside(node)))
-        if not batched and self._sizes(node) is not None:
+        sizes = None if batched else self._sizes(node)
+        if sizes is not None and not self._tells(node, sizes):
             yield BatchAnswer(())
             return
         if record.batch is None and (batched or not state.sized.keys().isdisjoint(inside(node))):
@@ -157,6 +159,16 @@ class _Walk:
                 raise Refused(f"it would carry {self.state.symbol} on an axis without entries")
             own = counts if answer.counts is None else answer.counts
             yield BatchAnswer(answer.marks, (*pins, *answer.edits), own)
+
+    def _tells(self, node: ir.Node, sizes: Iterable[np.ndarray[Any, Any]]) -> bool:
+        """Whether an output of the model would give the size of the whole batch, and can give that of one sample."""
+        if self.state.named:
+            return False
+        outputs = zip(node.outputs, sizes, strict=False)
+        return any(value.is_graph_output() and self._grows(each) for value, each in outputs)
+
+    def _grows(self, sizes: np.ndarray[Any, Any]) -> bool:
+        return any(mentions(size, self.state.symbol) for size in sizes.flat)
 
     def _sizes(self, node: ir.Node) -> list[np.ndarray[Any, Any]] | None:
         """What a node computes from sizes, its outputs one by one, as far as all of it is known as a function of N.
@@ -180,5 +192,5 @@ class _Walk:
         if any(output in self.state.marks for output in node.outputs):
             return
         for output, sizes in zip(node.outputs, self._sizes(node) or (), strict=False):
-            if any(mentions(size, self.state.symbol) for size in sizes.flat):
+            if self._grows(sizes):
                 self.state.sized[output] = sizes

@@ -158,7 +158,7 @@ def _bounds(value: ir.Value) -> tuple[int, int] | None:
 
 
 class _Graph:
-    """The model's edges that no operator's table has, and the sizes of its tables."""
+    """The model's edges that no operator's record has, and the sizes of its tables."""
 
     def __init__(self, model: ir.Model) -> None:
         self._model = model

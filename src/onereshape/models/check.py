@@ -215,9 +215,6 @@ def _with_plan(
         if error.usage:
             raise
         return [*findings, _cannot(places, error)]
-    except RuntimeError:
-        why = f"{model.path}: onnx-ir cannot copy its graph (are its nodes out of order, or inputs missing?)"
-        raise ReshapeError("unsupported-model", why=why) from None
     planned = [_of_change(change, places) for change in changes]
     told = {(each.code, each.place) for each in planned}
     return [*planned, *(each for each in findings if (each.code, each.place) not in told)]
@@ -233,11 +230,7 @@ def _simpler(model: Model, facts: Facts, places: _Places) -> Iterator[Finding]:
     """What `fix --simplify` would make of the model."""
     from onereshape.models.simpler.simplify import simplifications  # noqa: PLC0415 - as above
 
-    try:
-        changes = simplifications(model, facts)
-    except RuntimeError:  # onnx-ir copies no graph whose nodes are out of order
-        return
-    yield from (_of_change(change, places) for change in changes)
+    yield from (_of_change(change, places) for change in simplifications(model, facts))
 
 
 def _of_change(change: Change, places: _Places) -> Finding:

@@ -13,7 +13,8 @@ import onnx_ir as ir
 from onereshape.errors import FixError
 from onereshape.models.facts.facts import Facts, GivenUp
 from onereshape.models.facts.limits import LONGEST_NAME, MOST_DIMS
-from onereshape.models.facts.walk import CircleError, Walk
+from onereshape.models.facts.order import CircleError
+from onereshape.models.facts.walk import Walk
 from onereshape.models.operators import record_named
 from onereshape.sizes import Formula, Size, symbol
 

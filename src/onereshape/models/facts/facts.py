@@ -15,7 +15,8 @@ from onereshape.dims import Dim, as_name, parse
 from onereshape.errors import ReshapeError
 from onereshape.models.facts.elements import INTEGERS, Array
 from onereshape.models.facts.asking import Dims
-from onereshape.models.facts.walk import Scope, Walk, inner_graphs
+from onereshape.models.facts.order import inner_graphs
+from onereshape.models.facts.walk import Scope, Walk
 from onereshape.sizes import Formula, Size
 
 

@@ -7,8 +7,7 @@ what holds in every iteration.  The model is not touched, and what it declares i
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from graphlib import CycleError, TopologicalSorter
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,6 +38,7 @@ from onereshape.models.facts.limits import (
     Limits,
     TooLargeError,
 )
+from onereshape.models.facts.order import inner_graphs, ordered, values_of
 from onereshape.models.facts.wellformed import is_wellformed
 from onereshape.models.node_view import Refused
 from onereshape.models.record import RECORDS, Record
@@ -46,10 +46,6 @@ from onereshape.sizes import Formula, Size, symbol
 
 _COUNTING = frozenset({ir.DataType.INT64, ir.DataType.INT32})
 """The types of targets, indices and sizes."""
-
-
-class CircleError(ValueError):
-    """The nodes of a graph need one another in a circle."""
 
 
 class Scope:
@@ -195,7 +191,7 @@ class Walk:
 
     def graph(self, graph: ir.Graph, scope: Scope) -> None:
         """Walks the nodes of a graph."""
-        for node in _ordered(graph):
+        for node in ordered(graph):
             try:
                 self._node(node, scope)
             except REFUSALS as error:
@@ -351,7 +347,7 @@ class Walk:
 
     def _merge(self, inner: Scope, graph: ir.Graph) -> None:
         """Keeps of the values of a function what all its calls agree on."""
-        for value in _values(graph):
+        for value in values_of(graph):
             found, held, kind = inner.dims.get(value), inner.elements.get(value), inner.kinds.get(value)
             if value in self._merged:
                 found = self._agreed(self._merged[value], found)
@@ -367,7 +363,7 @@ class Walk:
             if lost in self._lost:
                 continue
             self._lost.add(lost)
-            for value in _values(lost.graph):
+            for value in values_of(lost.graph):
                 self._merged[value] = self._held[value] = self._kinds[value] = None
             called = (self.model.functions.get(node.op_identifier()) for node in lost.graph.all_nodes())
             pending += [each for each in called if each is not None]
@@ -420,58 +416,3 @@ def _given_constant(node: ir.Node, scope: Scope) -> Any:
             if found is not None and name in {"value_int", "value_ints", "value_float", "value_floats"}:
                 return ir.tensor(np.array(found, np.int64 if "int" in name else np.float32))
     return None
-
-
-def inner_graphs(node: ir.Node) -> Iterator[ir.Graph]:
-    """The branches and bodies of a node."""
-    for attribute in node.attributes.values():
-        if attribute.type == ir.AttributeType.GRAPH and not attribute.is_ref():
-            yield attribute.as_graph()
-        elif attribute.type == ir.AttributeType.GRAPHS and not attribute.is_ref():
-            yield from attribute.as_graphs()
-
-
-def _values(graph: ir.Graph) -> Iterable[ir.Value]:
-    """All values of a graph and of those in it."""
-    yield from graph.inputs
-    yield from graph.initializers.values()
-    for node in graph:
-        yield from node.outputs
-        for inner in inner_graphs(node):
-            yield from _values(inner)
-
-
-def _ordered(graph: ir.Graph) -> Iterable[ir.Node]:
-    """The nodes, each after those that it needs; files may list them in another order."""
-    seen: set[ir.Value] = set()
-    nodes = list(graph)
-    made = {value for node in nodes for value in node.outputs}
-    for node in nodes:
-        for value in _read(node):
-            if value in made and value not in seen:
-                return _sorted(nodes)
-        seen.update(node.outputs)
-    return nodes
-
-
-def _sorted(nodes: Sequence[ir.Node]) -> list[ir.Node]:
-    here = set(nodes)
-    needs = {
-        node: {maker for value in _read(node) if (maker := value.producer()) in here and maker is not None}
-        for node in nodes
-    }
-    try:
-        return list(TopologicalSorter(needs).static_order())
-    except CycleError:
-        raise CircleError from None
-
-
-def _read(node: ir.Node) -> Iterator[ir.Value]:
-    """The values that a node reads, in the graphs inside it too."""
-    for value in node.inputs:
-        if value is not None:
-            yield value
-    for graph in inner_graphs(node):
-        for inner in graph:
-            yield from _read(inner)
-        yield from graph.outputs

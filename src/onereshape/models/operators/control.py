@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import onnx_ir as ir
 
 from onereshape.models.facts.asking import Asking, Dims, Shapes
-from onereshape.models.facts.walk import Scope, inner_graphs
+from onereshape.models.facts.order import inner_graphs
+from onereshape.models.facts.walk import Scope
 from onereshape.models.node_view import Refused, counted
 from onereshape.models.record import Record
 from onereshape.sizes import Formula, Size

@@ -24,7 +24,8 @@ from onereshape.condition import at_least
 from onereshape.convert import unchanged
 from onereshape.dtypes import stored_as
 from onereshape.formats import temporary
-from onereshape.models.batch import folded_operators
+from onereshape.models import words
+from onereshape.models.batch import folded_operators, marks
 from onereshape.models.facts import kinds, reshaping, wellformed
 from onereshape.models.facts.reshape_claims import sure_axes
 from onereshape.models.simpler.agreement import agreement
@@ -177,6 +178,7 @@ SHARED: dict[str, Callable[[], Any]] = {
     "dtypes.stored_as": lambda: stored_as("|V1"),
     "formats.temporary._kernel": temporary._kernel,
     "inference._answer": lambda: orx.infer(["N", (1, 8)], [0, -1], "onnx"),
+    "models.batch.marks._homes": lambda: marks._homes((1, 6), marks.Mark(0), (6,), 1),
     "models.batch.folded_operators._held": lambda: folded_operators._held("Relu", 18),
     "models.facts.kinds._outputs": lambda: kinds._outputs("Relu", 18, 1),
     "models.facts.reshape_claims.sure_axes": lambda: sure_axes((), (1,), (1,), copies=True),
@@ -186,6 +188,7 @@ SHARED: dict[str, Callable[[], Any]] = {
     "models.facts.reshaping._row": lambda: reshaping._row(18),
     "models.facts.wellformed._fits": lambda: wellformed._fits("Relu", "", 18, (True,), 1, ()),
     "models.facts.wellformed._schema": lambda: wellformed._schema("Relu", "", 18),
+    "models.words._constant_words": lambda: words._constant_words((2, 3), (6,), None, zero_copies=True),
     "models.simpler.agreement.agreement": lambda: agreement((2, 3), (), ()),
     "terms.conform._sides": lambda: conform._sides(conform.schema("Conv", 22)),
     "terms.conform.defaults": lambda: conform.defaults(conform.schema("RNN", 22)),

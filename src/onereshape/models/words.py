@@ -6,6 +6,7 @@ Only the words are chosen here; which Reshape gets them is left to those who rew
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from onereshape.errors import ReshapeError
 from onereshape.inference import infer
@@ -32,6 +33,16 @@ def constant_words(
     >>> constant_words([N, 12, 64], [12 * N, 64], zero_copies=True, keep=[12, 64])
     [-1, 64]
     """
+    given = None if data is None else tuple(data)
+    found = _constant_words(given, tuple(output), None if keep is None else tuple(keep), zero_copies=zero_copies)
+    return None if found is None else list(found)
+
+
+@lru_cache(maxsize=4096)
+def _constant_words(
+    data: tuple[Size, ...] | None, output: tuple[Size, ...], keep: tuple[int, ...] | None, *, zero_copies: bool
+) -> tuple[int, ...] | None:
+    """Remembered, because the layers of a model ask the same again and again."""
     kept = keep if keep is not None and len(keep) == len(output) else [None] * len(output)
     words = [_word(data, axis, dim, kept[axis], zero_copies=zero_copies) for axis, dim in enumerate(output)]
     inferred = [axis for axis, word in enumerate(words) if word is None]
@@ -43,7 +54,7 @@ def constant_words(
         return None
     found = [-1 if axis in inferred else word for axis, word in enumerate(words)]
     target = [word for word in found if word is not None]
-    return target if data is None or _same(data, output, target, zero_copies=zero_copies) else None
+    return tuple(target) if data is None or _same(data, output, target, zero_copies=zero_copies) else None
 
 
 def _word(data: Sequence[Size] | None, axis: int, dim: Size, kept: int | None, *, zero_copies: bool) -> int | None:

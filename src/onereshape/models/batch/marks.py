@@ -8,6 +8,7 @@ only the place of N in row-major order decides what a tensor means; which axis h
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from onereshape.sizes import Size, depends, exact, product
@@ -58,6 +59,12 @@ def homes(data: Sequence[Size], mark: Mark, output: Sequence[Size], batch: int) 
     >>> next(homes((197, 1, 768), Mark(1), (197, 12, 64), 1))
     Mark(axis=1, outer=1, inner=12)
     """
+    yield from _homes(tuple(data), mark, tuple(output), batch)
+
+
+@lru_cache(maxsize=4096)
+def _homes(data: tuple[Size, ...], mark: Mark, output: tuple[Size, ...], batch: int) -> tuple[Mark, ...]:
+    """Remembered, because the layers of a model ask the same again and again."""
     before = times(*data[: mark.axis], mark.outer)
     whole = (*data, *output, mark.outer, mark.inner)
     found = []
@@ -68,7 +75,7 @@ def homes(data: Sequence[Size], mark: Mark, output: Sequence[Size], batch: int) 
         if outer is not None and inner is not None:
             found.append(Mark(axis, outer, inner))
         prefix = times(prefix, dim)
-    yield from sorted(found, key=lambda home: (not home.bare, home.outer != 1))
+    return tuple(sorted(found, key=lambda home: (not home.bare, home.outer != 1)))
 
 
 def mentions(size: Size | None, symbol: str) -> bool:

@@ -119,6 +119,11 @@ CODES: dict[str, Code] = {
     "mixes-samples": Code("{node} ({op}) mixes the samples: {why}"),
     "no-batching-rule": Code("{node}: {op} has no batching rule, and its input {tensor} carries the batch"),
     "cannot-free": Code("{node} ({op}): {why}"),
+    "unlike": Code("the exports do not go together: {why}"),
+    "ambiguous": Code(
+        "{node} ({op}): {what} can be read as {one} or as {two}, and the exports do not tell which is right; "
+        "one more export would, at {sizes}"
+    ),
     # Files and models
     "unreadable": Code("{path}: {why}", usage=True),
     "unwritable": Code("{path}: {why}", usage=True),

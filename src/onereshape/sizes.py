@@ -64,12 +64,13 @@ class Formula:
     2*N - S + 2 3*N*S floor((N + 3)/4)
     """
 
-    __slots__ = ("_hash", "_text", "terms")
+    __slots__ = ("_hash", "_symbols", "_text", "terms")
 
     def __init__(self, terms: tuple[Term, ...]) -> None:
         self.terms = terms
         self._hash: int | None = None
         self._text: str | None = None
+        self._symbols: frozenset[str] | None = None
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -109,7 +110,9 @@ class Formula:
     @property
     def symbols(self) -> frozenset[str]:
         """The symbols that it depends on."""
-        return frozenset(_names(self))
+        if self._symbols is None:
+            self._symbols = frozenset(_names(self))
+        return self._symbols
 
     @property
     def weight(self) -> int:
@@ -124,6 +127,16 @@ class Formula:
             if coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], str):
                 return monomial[0]
         return None
+
+    def at(self, sizes: Mapping[str, int]) -> int | Fraction:
+        """The number that it is where the symbols have these sizes, all of which must be given."""
+        total: int | Fraction = 0
+        for monomial, coefficient in self.terms:
+            term = coefficient
+            for atom in monomial:
+                term = term * (sizes[atom] if isinstance(atom, str) else _operated(atom, sizes))
+            total = total + term
+        return total
 
     def bind(self, known: Mapping[str, Size]) -> Size:
         """The same with a size in place of some symbols."""
@@ -389,6 +402,15 @@ def _made(name: str, one: Size, other: Size) -> Formula:
     if operation.weight > MOST_ATOMS:
         raise TooLongError
     return Formula((((operation,), 1),))
+
+
+def _operated(operation: Operation, sizes: Mapping[str, int]) -> int | Fraction:
+    one, other = (part if isinstance(part, int) else part.at(sizes) for part in operation.parts)
+    if operation.name == "floor":
+        return one // other
+    if operation.name == "over":
+        return _plain(Fraction(one) / other)
+    return max(one, other) if operation.name == "Max" else min(one, other)
 
 
 _OPERATIONS = {"floor": cut, "over": over, "Max": largest, "Min": smallest}

@@ -107,7 +107,7 @@ class Asking(NodeView):
             if size < 0:
                 raise Refused(f"it asks for a size of {size}")
             return size
-        return self.new() if size is None or not is_size(size) else size
+        return size if size is not None and (self.scope.walk.plain or is_size(size)) else self.new()
 
     def first(self, index: int) -> Size:
         """A dim that an input holds as its only element."""

@@ -122,6 +122,9 @@ class Scope:
 class Walk:
     """One walk over a model; its records are those of `RECORDS`."""
 
+    plain = False
+    """Whether every formula is taken for a size, as in a model that is known to run: `S - 1` is 0 or more there."""
+
     def __init__(self, model: ir.Model, prefix: str) -> None:
         self.model = model
         self.limits = Limits(len(model.graph))
@@ -193,7 +196,7 @@ class Walk:
         """Walks the nodes of a graph."""
         for node in ordered(graph):
             try:
-                self._node(node, scope)
+                self.visit(node, scope)
             except REFUSALS as error:
                 if isinstance(error, TooLargeError):
                     self.limits.give_up(node, str(error))
@@ -205,7 +208,8 @@ class Walk:
                 error.add_note(f"while inferring the shapes of {node.op_type} {node.name or ''}".rstrip())
                 raise
 
-    def _node(self, node: ir.Node, scope: Scope) -> None:
+    def visit(self, node: ir.Node, scope: Scope) -> None:
+        """Finds out what is known of the outputs of one node."""
         op, domain = node.op_type, node.domain
         if domain == "ai.onnx":
             domain = ""
@@ -264,7 +268,7 @@ class Walk:
             if held is None and value is not None:
                 return
             inputs.append(held)
-        holding = Holding(node, inputs, scope.dims_of, scope.opset, scope.attribute)
+        holding = Holding(node, inputs, scope.dims_of, scope.opset, scope.attribute, plain=self.plain)
         try:
             found = record.elements(holding)  # type: ignore[misc]
         except TooLargeError as error:

@@ -55,10 +55,10 @@ class Fit(NamedTuple):
 
 def size_at(size: Size, binding: Binding) -> int:
     """A size at given sizes of its symbols."""
-    found = size.bind(binding) if isinstance(size, Formula) else size
-    if not isinstance(found, int):
-        raise ValueError(f"{size} is no number at {dict(binding)}")
-    return found
+    found = size.at(binding) if isinstance(size, Formula) else size
+    if found.denominator != 1:
+        raise ValueError(f"{size} is no whole number at {dict(binding)}")
+    return int(found)
 
 
 def dims_at(dims: tuple[Size, ...], binding: Binding) -> tuple[int, ...]:

@@ -1,0 +1,113 @@
+"""Dims that must be equal where a node runs at all, and what a node tells of a tensor that it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
+
+import onnx_ir as ir
+
+from onereshape.models.facts.answers import broadcast
+from onereshape.models.facts.asking import Dims
+from onereshape.models.facts.walk import Scope
+from onereshape.models.record import operator_of, record_of
+from onereshape.sizes import Formula, Size
+
+Equation = tuple[Size, Size]
+
+
+def equations(node: ir.Node, scope: Scope) -> Iterator[Equation]:
+    """The pairs of different sizes that must be equal."""
+    for one, other in _pairs(node, [None if value is None else scope.dims_of(value) for value in node.inputs]):
+        if one != other and (isinstance(one, Formula) or isinstance(other, Formula)) and 1 not in (one, other):
+            yield one, other
+
+
+def _pairs(node: ir.Node, shapes: Sequence[Dims | None]) -> Iterator[Equation]:
+    known = [dims for dims in shapes if dims is not None]
+    operator = operator_of(node)
+    if _broadcasts(node):
+        for place, dims in enumerate(known[1:], 1):
+            for before in known[:place]:
+                yield from zip(reversed(before), reversed(dims), strict=False)
+    elif operator == "Concat":
+        axis = node.attributes.get_int("axis", 0)
+        for dims in known[1:]:
+            if len(dims) == len(known[0]):
+                at = axis % len(dims) if dims else 0
+                yield from (pair for place, pair in enumerate(zip(known[0], dims, strict=True)) if place != at)
+    elif operator == "MatMul" and len(known) == 2 and all(known):
+        left, right = known
+        yield left[-1], right[-2] if len(right) > 1 else right[0]
+        yield from zip(reversed(left[:-2]), reversed(right[:-2]), strict=False)
+
+
+def groups(
+    data: Sequence[tuple[int, ...] | None], target: Sequence[tuple[int, ...]]
+) -> Iterator[tuple[list[int], list[int]]]:
+    """Which dims of the data, and which entries of the target, a Reshape turns into one another, by their values.
+
+    A group ends where both have as many elements, in all exports.  An entry of -1, or of 0, takes what is left there.
+    """
+    known = [values for values in data if values is not None]
+    if len(known) < len(data) or not target:
+        return
+    totals = [prod(each) for each in zip(*known, strict=True)] if known else [1] * len(target[0])
+    words = [
+        known[place] if set(word) == {0} and place < len(known) else word for place, word in enumerate(target)
+    ]
+    said = [prod(each[export] for each in words if each[export] != -1) for export in range(len(totals))]
+    if 0 in said:
+        return
+    words = [
+        tuple(total // each if number == -1 else number for number, total, each in zip(word, totals, said, strict=True))
+        for word in words
+    ]
+    above: list[int] = []
+    below: list[int] = []
+    left, right = [1] * len(totals), [1] * len(totals)
+    one = other = 0
+    while one < len(known) or other < len(words):
+        if one < len(known) and (left[0] <= right[0] and not (above and left == right) or other >= len(words)):
+            left = [a * b for a, b in zip(left, known[one], strict=True)]
+            above.append(one)
+            one += 1
+        else:
+            right = [a * b for a, b in zip(right, words[other], strict=True)]
+            below.append(other)
+            other += 1
+        if above and below and left == right:
+            yield above, below
+            above, below = [], []
+            left, right = [1] * len(totals), [1] * len(totals)
+
+
+def hints(node: ir.Node, slot: int, scope: Scope) -> Mapping[int, Sequence[Size]]:
+    """What the other inputs of a node tell of the dims of a tensor, by axis, or of the numbers in it, by place."""
+    value = node.inputs[slot]
+    others = [None if other is None or place == slot else scope.dims_of(other) for place, other in enumerate(node.inputs)]
+    operator = operator_of(node)
+    if operator in {"Reshape", "Expand"} and slot == 1 and others[0] is not None and value is not None:
+        count = scope.dims_of(value)
+        length = count[0] if count and isinstance(count[0], int) else len(others[0])
+        shift = length - len(others[0]) if operator == "Expand" else 0
+        aligned = {place + shift: [size] for place, size in enumerate(others[0])}
+        if operator == "Expand":
+            return aligned
+        return {place: [*aligned.get(place, []), *others[0]] for place in range(length)}
+    if operator == "Slice" and slot == 2 and others[0] is not None:
+        return {place: others[0] for place in range(len(others[0]))}
+    if _broadcasts(node) and value is not None:
+        own = scope.dims_of(value)
+        rank = len(own) if own is not None else 0
+        found: dict[int, list[Size]] = {}
+        for dims in others:
+            for place, size in enumerate(reversed(dims or ())):
+                if rank - 1 - place >= 0:
+                    found.setdefault(rank - 1 - place, []).append(size)
+        return found
+    return {}
+
+
+def _broadcasts(node: ir.Node) -> bool:
+    return record_of(node).shape is broadcast

@@ -1,0 +1,288 @@
+"""Fitted: what the constants stand for in which exports differ, found while the sizes go through the model.
+
+One walk over the first export, with its free dims as symbols: before a node is read, the numbers that differ among its
+inputs become formulas, and its shape rule gives the dims behind it.  Where several formulas fit, the number gets a name of
+its own.  Dims that must be equal (the operands of an Add, the data and the target of a Reshape) tell what it stands for, and
+the model is walked once more.  What nothing tells is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product as combinations
+from typing import NamedTuple
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.errors import FixError
+from onereshape.models.facts.asking import Dims
+from onereshape.models.facts.elements import array_of
+from onereshape.models.facts.walk import Scope, Walk
+from onereshape.models.like.equations import equations, groups, hints
+from onereshape.models.like.exported import Binding
+from onereshape.models.like.formulas import Known, told_apart
+from onereshape.models.like.matching import Use
+from onereshape.models.like.symbols import sizes_text
+from onereshape.sizes import Formula, Size, exact, over, product, symbol
+
+_MOST_ENTRIES = 64
+"""Of a tensor of integers that is read number by number."""
+_MOST_COMBINED = 256
+"""Readings of several numbers that are tried together."""
+_OPEN = "?"
+"""Begins the names of numbers of which it is not told yet what they stand for."""
+
+Key = tuple[int, int]
+"""Which of the places that differ, and which of its numbers or dims."""
+
+
+class Fitted(NamedTuple):
+    """A place at which the exports differ, in formulas."""
+
+    use: Use
+    dims: tuple[Size, ...]
+    entries: tuple[Size, ...] | None
+    """Its numbers, where it is a small tensor of integers that is as large in all exports."""
+
+
+class Sized(NamedTuple):
+    """What a walk found."""
+
+    fitted: list[Fitted]
+    known: Known
+    scope: Scope
+    walk: Walk
+
+
+class _Open(NamedTuple):
+    key: Key
+    use: Use
+    readings: tuple[Size, ...]
+
+
+def fitted(model: ir.Model, dims: Mapping[ir.Value, Dims], uses: Sequence[Use], bindings: Sequence[Binding]) -> Sized:
+    """The places of a model that differ, as formulas of the free symbols; every use has an input of its own."""
+    decided: dict[Key, Size] = {}
+    while True:
+        walk = _Fitting(model, uses, bindings, decided)
+        scope = walk.run(dims)
+        if not walk.open:
+            return Sized(walk.fitted, walk.known, scope, walk)
+        found = walk.solved()
+        if not found:
+            raise _refusal(list(walk.open.values()), bindings)
+        decided.update(found)
+
+
+def _refusal(doubts: Sequence[_Open], bindings: Sequence[Binding]) -> FixError:
+    """Why what is open stays so: the first number that no formula gives, or that several give."""
+    doubt = doubts[0]
+    use, place = doubt.use, _place(doubt.use, doubt.key[1])
+    node, op = use.node.name or use.node.outputs[0].name, use.node.op_type
+    if len(doubt.readings) < 2:
+        return FixError("cannot-free", node=node, op=op, why=f"no formula of the free sizes gives {place}")
+    one, two, *_ = doubt.readings
+    sizes = told_apart(one, two, bindings)
+    where = "other sizes" if sizes is None else sizes_text(sizes)
+    return FixError("ambiguous", node=node, op=op, what=place, one=one, two=two, sizes=where)
+
+
+def _place(use: Use, entry: int) -> str:
+    numbers = [array.reshape(-1)[entry] if entry >= 0 else array.shape[~entry] for array in use.arrays]
+    shown = ", ".join(str(number) for number in numbers)
+    where = f"entry {entry} of {use.names[0]}" if entry >= 0 else f"axis {~entry} of {use.names[0]}"
+    return f"{where} (in the exports: {shown})"
+
+
+class _Fitting(Walk):
+    """The walk, with what is decided already."""
+
+    plain = True
+
+    def __init__(
+        self, model: ir.Model, uses: Sequence[Use], bindings: Sequence[Binding], decided: Mapping[Key, Size]
+    ) -> None:
+        super().__init__(model, "_d")
+        self.known = Known(bindings)
+        self.fitted: list[Fitted] = []
+        self.open: dict[str, _Open] = {}
+        self._decided = decided
+        self._equations: list[tuple[Size, Size]] = []
+        self._uses: dict[ir.Node, list[tuple[int, Use]]] = {}
+        for number, use in enumerate(uses):
+            self._uses.setdefault(use.node, []).append((number, use))
+
+    def visit(self, node: ir.Node, scope: Scope) -> None:
+        for number, use in self._uses.get(node, ()):
+            if isinstance(use.slot, int):
+                self._settle(number, use, use.slot, scope)
+            else:
+                self.fitted.append(Fitted(use, use.arrays[0].shape, self._entries(number, use, scope)))
+        if node.op_type == "Reshape" and self._reshape(node, scope):
+            pass
+        else:
+            super().visit(node, scope)
+        self._equations += equations(node, scope)
+        for value in node.outputs:
+            for size in scope.dims.get(value) or ():
+                self.known.add(size)
+            held = scope.elements.get(value)
+            if held is not None and held.size <= _MOST_ENTRIES:
+                for each in held.reshape(-1).tolist():
+                    if isinstance(each, Formula):
+                        self.known.add(each)
+
+    # One place
+
+    def _settle(self, number: int, use: Use, slot: int, scope: Scope) -> None:
+        """Says what a place holds, as far as its dims and integers go."""
+        value = use.node.inputs[slot]
+        if value is None:
+            return
+        shapes = [array.shape for array in use.arrays]
+        if all(shape == shapes[0] for shape in shapes):
+            entries = self._entries(number, use, scope)
+            if entries is not None:
+                scope.elements[value] = array_of(entries, shapes[0])
+            else:
+                scope.elements[value] = None
+            dims: tuple[Size, ...] = shapes[0]
+        else:
+            entries = None
+            told = hints(use.node, slot, scope)
+            dims = tuple(
+                self._read(number, ~axis, use, sizes, told.get(axis, ()))
+                for axis, sizes in enumerate(zip(*shapes, strict=True))
+            )
+            scope.elements[value] = None
+        scope.dims[value] = dims
+        self.fitted.append(Fitted(use, dims, entries))
+
+    def _entries(self, number: int, use: Use, scope: Scope) -> tuple[Size, ...] | None:
+        first = use.arrays[0]
+        if first.dtype.kind not in "iu" or first.size > _MOST_ENTRIES or any(each.shape != first.shape for each in use.arrays):
+            return None
+        rows = [tuple(int(each) for each in row) for row in zip(*(array.reshape(-1).tolist() for array in use.arrays), strict=True)]
+        told = hints(use.node, use.slot, scope) if isinstance(use.slot, int) else {}
+        found = [self._read(number, place, use, row, told.get(place, ())) for place, row in enumerate(rows)]
+        return tuple(self._balanced(number, use, rows, found, scope))
+
+    def _read(  # noqa: PLR0913 - one number, and all that is known of it
+        self, number: int, place: int, use: Use, values: tuple[int, ...], told: Sequence[Size]
+    ) -> Size:
+        """What one number stands for: what the node itself tells, the only reading that fits, or a name of its own."""
+        if len({*values}) == 1:
+            return values[0]
+        if (number, place) in self._decided:
+            return self._decided[number, place]
+        here: list[Size] = []
+        for size in told:
+            if isinstance(size, Formula) and self.known.values(size) == values and not _is_open(size):
+                here += [] if any(self.known.equal(size, other) for other in here) else [size]
+        readings = here or [reading.size for reading in self.known.readings(values)]
+        return readings[0] if len(readings) == 1 else self._named(number, place, use, values, tuple(readings))
+
+    def _named(self, number: int, place: int, use: Use, values: tuple[int, ...], readings: tuple[Size, ...]) -> Size:
+        name = f"{_OPEN}{number}.{place}"
+        self.open[name] = _Open((number, place), use, readings)
+        for binding, size in zip(self.known.bindings, values, strict=True):
+            binding[name] = size
+        return symbol(name)
+
+    def _balanced(
+        self, number: int, use: Use, rows: Sequence[tuple[int, ...]], entries: list[Size], scope: Scope
+    ) -> list[Size]:
+        """Entries; of a target, the only one of a group that is not told yet is what the others leave of the data."""
+        data = use.node.inputs[0]
+        if use.node.op_type != "Reshape" or use.slot != 1 or data is None or not any(map(_is_open, entries)):
+            return entries
+        dims = scope.dims_of(data)
+        if dims is None:
+            return entries
+        for above, below in groups([self.known.values(size) for size in dims], rows):
+            unknown = [place for place in below if _is_open(entries[place])]
+            if len(unknown) == 1 and not any(entries[place] in (0, -1) for place in below):
+                (place,) = unknown
+                others = product(entries[at] for at in below if at != place)
+                left = self._quotient(product(dims[at] for at in above), others)
+                if left is not None and not _is_open(left) and self.known.values(left) == rows[place]:
+                    del self.open[f"{_OPEN}{number}.{place}"]
+                    entries[place] = left
+        return entries
+
+    def _quotient(self, top: Size, bottom: Size) -> Size | None:
+        """The quotient, exact wherever the model runs."""
+        if bottom == 0:
+            return None
+        found = exact(top, bottom)
+        if found is None:
+            try:
+                found = over(top, bottom)
+            except ZeroDivisionError:
+                return None
+            self.known.whole(found)
+        return found
+
+    # A Reshape
+
+    def _reshape(self, node: ir.Node, scope: Scope) -> bool:
+        """The dims that a target of formulas asks for; the shape rule itself would doubt that they are above 0."""
+        data, target = (node.inputs[place] if place < len(node.inputs) else None for place in (0, 1))
+        if data is None or target is None or node.domain not in {"", "ai.onnx"}:
+            return False
+        held, dims = scope.held(target), scope.dims_of(data)
+        if held is None or dims is None or any(each is None for each in held.reshape(-1).tolist()):
+            return False
+        words: list[Size] = held.reshape(-1).tolist()
+        if not any(isinstance(size, Formula) for size in (*words, *dims)):
+            return False
+        if not node.attributes.get_int("allowzero", 0):
+            words = [dims[at] if word == 0 and at < len(dims) else word for at, word in enumerate(words)]
+        total = product(dims)
+        if -1 in words:
+            left = self._quotient(total, product(word for word in words if word != -1))
+            if left is None or (values := self.known.values(left)) is None or min(values) < 0:
+                return False
+            words = [left if word == -1 else word for word in words]
+        else:
+            self._equations.append((total, product(words)))
+        kind = scope.kind_of(data)
+        if kind is not None:
+            scope.kinds[node.outputs[0]] = kind
+        scope.dims[node.outputs[0]] = tuple(words)
+        if (own := scope.held(data)) is not None and all(isinstance(word, int) for word in words):
+            scope.elements[node.outputs[0]] = own.reshape([int(word) for word in words])  # type: ignore[arg-type]
+        return True
+
+    # What is told by dims that must be equal
+
+    def solved(self) -> dict[Key, Size]:
+        """The numbers of which an equation leaves only one reading."""
+        left = {name: list(doubt.readings) for name, doubt in self.open.items()}
+        for one, other in self._equations:
+            for name, size in ((one, other), (other, one)):
+                if isinstance(name, Formula) and name.name in left and not _is_open(size) and self._agree(one, other):
+                    left[name.name] = [size]
+            names = sorted({name for size in (one, other) if isinstance(size, Formula) for name in size.symbols if name in left})
+            count = int(np.prod([len(left[name]) for name in names])) if names else 0
+            if not 1 < count <= _MOST_COMBINED or not self._agree(one, other):
+                continue
+            fits = [each for each in combinations(*(left[name] for name in names)) if self._holds(one, other, names, each)]
+            if fits:
+                for place, name in enumerate(names):
+                    left[name] = [size for size in left[name] if any(each[place] is size for each in fits)]
+        return {self.open[name].key: sizes[0] for name, sizes in left.items() if len(sizes) == 1}
+
+    def _holds(self, one: Size, other: Size, names: Sequence[str], sizes: Sequence[Size]) -> bool:
+        known: dict[str, Size] = dict(zip(names, sizes, strict=True))
+        return self.known.equal(*(size.bind(known) if isinstance(size, Formula) else size for size in (one, other)))
+
+    def _agree(self, one: Size, other: Size) -> bool:
+        """Whether two sizes are equal in all exports."""
+        values = self.known.values(one)
+        return values is not None and values == self.known.values(other)
+
+
+def _is_open(size: Size) -> bool:
+    return isinstance(size, Formula) and any(name.startswith(_OPEN) for name in size.symbols)

@@ -1,0 +1,251 @@
+"""Known: the sizes that are known in a model, and which of them, or which formula of them, a number stands for.
+
+A number that is 12, 12 and 5 in three exports is a size that has these values there.  The sizes that tensors have come
+first, as a model seldom calculates with others; then the simplest formula of one or two of them.  Whatever else is about
+as simple is told too: where two formulas fit, the exports do not tell which is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations_with_replacement
+from math import lcm
+from typing import NamedTuple
+
+from onereshape.models.like.exported import Binding, size_at
+from onereshape.sizes import Formula, Size, TooLongError, ceiling, cut, symbol
+
+_MARGIN = 1
+"""By how much a formula must be simpler than another to be preferred."""
+_MOST_COST = 8
+"""Of a formula; what is more complicated proves nothing, since some such formula always fits."""
+_MOST_DIVISOR = 64
+_MOST_BASES = 48
+"""Known sizes of which products and quotients are tried."""
+_LARGEST_STEP = 512
+_SAMPLES = 64
+
+
+class Reading(NamedTuple):
+    """A formula that fits, and how complicated it is."""
+
+    size: Size
+    cost: int
+
+
+class Known:
+    """Sizes by the values that they have in the exports."""
+
+    def __init__(self, bindings: Sequence[Binding]) -> None:
+        self.bindings = [dict(binding) for binding in bindings]
+        """The sizes of the symbols in each export; of those too of which it is still open what they stand for."""
+        self.steps: dict[str, int] = {}
+        """By which the sizes of a symbol differ wherever the model runs: a Reshape to [H/2, 2] asks for an even H."""
+        self._first = dict(bindings[0])
+        self._least = {name: min(binding[name] for binding in bindings) for name in bindings[0]}
+        self._seen: set[Size] = set()
+        self._by_values: dict[tuple[int, ...], list[Size]] = {}
+        self._readings: dict[tuple[int, ...], list[Reading]] = {}
+        self._traces: dict[Size, tuple[int | Fraction | None, ...]] = {}
+        for name in bindings[0]:
+            self.add(symbol(name))
+
+    def add(self, size: Size) -> None:
+        """Notes a size that a tensor has."""
+        if not isinstance(size, Formula) or size in self._seen or not size.symbols <= self._first.keys():
+            return
+        self._seen.add(size)
+        values = self.values(size)
+        if values is None or len({*values}) == 1:
+            return
+        sizes = self._by_values.setdefault(values, [])
+        if not any(self.equal(size, other) for other in sizes):
+            sizes.append(size)
+            self._readings.clear()
+
+    def values(self, size: Size) -> tuple[int, ...] | None:
+        """A size in each export, None where it depends on something unknown."""
+        if isinstance(size, int):
+            return (size,) * len(self.bindings)
+        if not size.symbols <= self.bindings[0].keys():
+            return None
+        try:
+            return tuple(size_at(size, binding) for binding in self.bindings)
+        except (ValueError, ArithmeticError):
+            return None
+
+    def equal(self, one: Size, other: Size) -> bool:
+        """Whether two sizes are the same wherever the model runs and none is smaller than in the exports: by samples."""
+        if one == other:
+            return True
+        if isinstance(one, int) and isinstance(other, int):
+            return False
+        return self._trace(one) == self._trace(other)
+
+    def _trace(self, size: Size) -> tuple[int | Fraction | None, ...]:
+        """A size at many sizes of the symbols."""
+        found = self._traces.get(size)
+        if found is None:
+            found = self._traces[size] = tuple(_at(size, binding) for binding in self._samples())
+        return found
+
+    def _samples(self) -> Iterator[Binding]:
+        """Sizes of symbols, none below the least, of all residues of small numbers, none the same as another's."""
+        names = list(self._least)
+        for turn in range(_SAMPLES):
+            binding = {}
+            for place, name in enumerate(names):
+                step, more = self.steps.get(name, 1), 97 * place + turn * (2 * place + 1) + (turn % 7) * 61
+                binding[name] = self._least[name] + step * more
+            yield binding
+
+    def whole(self, size: Size) -> None:
+        """Notes that a size is a whole number wherever the model runs, if that tells anything of a symbol."""
+        if not isinstance(size, Formula) or not size.symbols <= self._first.keys():
+            return
+        names = sorted(size.symbols)
+        for group in [[name] for name in names] + ([names] if len(names) > 1 else []):
+            for step in range(1, _LARGEST_STEP + 1):
+                steps = {**self.steps, **{name: lcm(self.steps.get(name, 1), step) for name in group}}
+                if self._is_whole(size, steps) and self._alike(steps):
+                    if steps != self.steps and step > 1:
+                        self.steps = steps
+                        self._traces.clear()
+                    return
+
+    def _is_whole(self, size: Formula, steps: Mapping[str, int]) -> bool:
+        for turn in range(12):
+            binding = {
+                name: self._first[name] + steps.get(name, 1) * (turn * (place + 1) + turn // 3)
+                for place, name in enumerate(self._first)
+            }
+            found = _at(size, binding)
+            if found is None or found.denominator != 1:
+                return False
+        return True
+
+    def _alike(self, steps: Mapping[str, int]) -> bool:
+        """Whether the exports themselves differ by such steps."""
+        return all(
+            (binding[name] - self._first[name]) % step == 0 for binding in self.bindings for name, step in steps.items()
+        )
+
+    def conditions(self) -> list[str]:
+        """What the steps ask of the sizes, in words."""
+        texts = []
+        for name, step in self.steps.items():
+            rest = self._first[name] % step
+            texts.append(f"{name} leaves {rest} when divided by {step}" if rest else f"{name} is divisible by {step}")
+        return texts
+
+    def sizes(self) -> Iterator[Size]:
+        """All of them."""
+        for sizes in self._by_values.values():
+            yield from sizes
+
+    def readings(self, values: tuple[int, ...]) -> list[Reading]:
+        """What numbers may stand for, the simplest first, with all that is about as simple."""
+        if len({*values}) == 1:
+            return [Reading(values[0], 0)]
+        if values not in self._readings:
+            self._readings[values] = self._found(values)
+        return self._readings[values]
+
+    def _found(self, values: tuple[int, ...]) -> list[Reading]:
+        exact = self._distinct(Reading(size, 0) for size in self._by_values.get(values, ()))
+        if exact:
+            return exact
+        ordered = sorted(self._derived(values), key=lambda each: each.cost)
+        near = [each for each in ordered if each.cost <= min(_MOST_COST, ordered[0].cost + _MARGIN)]
+        return self._distinct(near)
+
+    def _distinct(self, readings: Iterable[Reading]) -> list[Reading]:
+        found: list[Reading] = []
+        for reading in readings:
+            if not any(self.equal(reading.size, other.size) for other in found):
+                found.append(reading)
+        return found
+
+    def _derived(self, values: tuple[int, ...]) -> Iterator[Reading]:
+        """Formulas of known sizes that have these values."""
+        bases = [(size, own) for own, sizes in self._by_values.items() for size in sizes][:_MOST_BASES]
+        for size, own in bases:
+            yield from _affine(size, own, values)
+            yield from _quotients(size, own, values)
+            yield from _multiples(size, own, values)
+        for (one, left), (other, right) in combinations_with_replacement(bases, 2):
+            product = tuple(a * b for a, b in zip(left, right, strict=True))
+            if (line := _line(product, values)) is not None and 0 in (line[1], line[0] - 1):
+                try:
+                    size = one * other * line[0] + line[1]
+                except TooLongError:
+                    continue
+                yield Reading(size, 2 + _bits(line[0] - 1) + _bits(line[1]))
+            total = tuple(a + b for a, b in zip(left, right, strict=True))
+            if one is not other and total == values:
+                yield Reading(one + other, 2)
+
+
+def _affine(size: Size, own: tuple[int, ...], values: tuple[int, ...]) -> Iterator[Reading]:
+    line = _line(own, values)
+    if line is not None:
+        slope, start = line
+        yield Reading(size * slope + start, 1 + _bits(abs(slope) - 1) + (slope < 0) + _bits(start))
+
+
+def _quotients(size: Size, own: tuple[int, ...], values: tuple[int, ...]) -> Iterator[Reading]:
+    """Quotients rounded down and up, plus a number."""
+    for divisor in range(2, _MOST_DIVISOR + 1):
+        for rounded, top in ((cut, 0), (ceiling, divisor - 1)):
+            starts = {value - (number + top) // divisor for value, number in zip(values, own, strict=True)}
+            if len(starts) == 1:
+                (start,) = starts
+                yield Reading(rounded(size, divisor) + start, 2 + _bits(divisor - 1) + _bits(start))
+
+
+def _multiples(size: Size, own: tuple[int, ...], values: tuple[int, ...]) -> Iterator[Reading]:
+    """The next multiple of a number, and how far it is."""
+    for divisor in range(2, _MOST_DIVISOR + 1):
+        up = [-(-number // divisor) * divisor for number in own]
+        if list(values) == up:
+            yield Reading(ceiling(size, divisor) * divisor, 2 + _bits(divisor - 1))
+        if list(values) == [one - number for one, number in zip(up, own, strict=True)]:
+            yield Reading(ceiling(size, divisor) * divisor - size, 3 + _bits(divisor - 1))
+
+
+def _line(own: Sequence[int], values: Sequence[int]) -> tuple[int, int] | None:
+    """The slope and the start of the line that takes these sizes to those values, of whole numbers."""
+    pairs = list(zip(own, values, strict=True))
+    x, y = pairs[0]
+    other = next(((a, b) for a, b in pairs if a != x), None)
+    if other is None:
+        return None
+    slope, rest = divmod(other[1] - y, other[0] - x)
+    start = y - slope * x
+    if rest or not slope or any(slope * a + start != b for a, b in pairs):
+        return None
+    return slope, start
+
+
+def _bits(number: int) -> int:
+    return abs(number).bit_length()
+
+
+def told_apart(one: Size, other: Size, bindings: Sequence[Binding]) -> Binding | None:
+    """Sizes near those of the exports at which two formulas differ: an export there would tell which is right."""
+    names = list(bindings[0])
+    largest = {name: max(binding[name] for binding in bindings) for name in names}
+    for step in range(1, 200):
+        binding = {name: largest[name] + step * (2 * place + 1) for place, name in enumerate(names)}
+        if _at(one, binding) != _at(other, binding):
+            return binding
+    return None
+
+
+def _at(size: Size, binding: Binding) -> int | Fraction | None:
+    """A number, None where it would be a quotient by 0."""
+    try:
+        return size if isinstance(size, int) else size.at(binding)
+    except ZeroDivisionError:
+        return None

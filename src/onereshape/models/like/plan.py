@@ -1,0 +1,193 @@
+"""like_plan(): from exports of one model at several sizes, the model of any size.
+
+The exports tell which constants follow the sizes, and by their values how.  A constant that differs and of which nobody
+knows how it goes on is refused, and named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.errors import FixError
+from onereshape.models.edit import Change, Edit, apply_edits, declare, origin_of
+from onereshape.models.facts.asking import Dims
+from onereshape.models.like.exported import Binding, Exported, Fit, size_at
+from onereshape.models.like.families import fit_of
+from onereshape.models.like.fitting import Fitted, Sized, fitted
+from onereshape.models.like.matching import Use, differing
+from onereshape.models.like.symbols import Names, sizes_text, symbols_of
+from onereshape.models.rewrite import Rewriter
+from onereshape.sizes import Formula, Size, symbol
+
+
+@dataclass(frozen=True, slots=True)
+class LikePlan:
+    """What the exports say: the dims that are free, and what must be rewritten."""
+
+    changes: tuple[Change, ...]
+    edits: tuple[Edit, ...]
+    freed: Mapping[str, Mapping[int, str]]
+    """Input -> axis -> the symbol of its size."""
+    bindings: tuple[Binding, ...]
+    """The sizes of the symbols in each export, the model's own first."""
+    dims: Mapping[ir.Value, tuple[Size | None, ...]]
+    """The dims of values, None for one that is not known."""
+    conditions: tuple[str, ...]
+    """What must hold of the sizes, in words."""
+
+    def promised(self, binding: Binding) -> dict[str, tuple[int | None, ...]]:
+        """The dims that the outputs have at these sizes, None for those that are not known."""
+        return {
+            value.name or "": tuple(None if size is None else size_at(size, binding) for size in dims)
+            for value, dims in self.dims.items()
+            if value.is_graph_output()
+        }
+
+
+def like_plan(model: ir.Model, others: Sequence[ir.Model], names: Names) -> LikePlan:
+    """Decides what follows the sizes in which exports differ; a node that they do not share is written apart."""
+    models = [model, *others]
+    symbols = symbols_of(models, names)
+    uses = [_own(model, number, use) for number, use in enumerate(differing(models))]
+    sized = fitted(model, _inputs(model, symbols.freed), uses, symbols.bindings)
+    edits: list[Edit] = []
+    conditions: dict[str, None] = {}
+    for each in sized.fitted:
+        edit, limits = _edit(each, sized, symbols.bindings)
+        edits.append(edit)
+        conditions.update(dict.fromkeys(limits))
+    conditions.update(dict.fromkeys(sized.known.conditions()))
+    dims = _known_dims(sized, frozenset(symbols.bindings[0]))
+    changes = {(change.tensor, change.after, change.node): change for edit in edits for change in edit.changes}
+    return LikePlan(
+        tuple(changes.values()), tuple(edits), symbols.freed, symbols.bindings, dims, tuple(conditions)
+    )
+
+
+def apply_like(model: ir.Model, plan: LikePlan) -> None:
+    """Rewrites the model, of which the plan was made, in place."""
+    sources = {name: (value, axis) for value, axes in reversed(plan.freed.items()) for axis, name in reversed(axes.items())}
+    inputs = {value.name: value for value in model.graph.inputs}
+    for name, axes in plan.freed.items():
+        declare(inputs[name], axes)
+    for node in model.graph.all_nodes():
+        for value in node.outputs:
+            if value.shape is not None:
+                known = plan.dims.get(value)
+                value.shape = None if known is None else ir.Shape([_written(size) for size in known])
+    for value in model.graph.outputs:
+        if value.shape is None and (known := plan.dims.get(value)) is not None:
+            value.shape = ir.Shape([_written(size) for size in known])
+    apply_edits(model, plan.edits, sources)
+
+
+def _written(size: Size | None) -> int | ir.SymbolicDim:
+    return size if isinstance(size, int) else ir.SymbolicDim(None if size is None else str(size))
+
+
+def _own(model: ir.Model, number: int, use: Use) -> Use:
+    """Gives a place a constant of its own, since the next one that shares it may stand for something else."""
+    if isinstance(use.slot, int):
+        name = f"{use.names[0]}/{number}"
+        while name in model.graph.initializers:
+            name += "_"
+        tensor = ir.tensor(use.arrays[0], name=name)
+        value = ir.Value(name=name, shape=ir.Shape(use.arrays[0].shape), type=ir.TensorType(tensor.dtype), const_value=tensor)
+        model.graph.register_initializer(value)
+        use.node.replace_input_with(use.slot, value)
+    return use
+
+
+def _inputs(model: ir.Model, freed: Names) -> dict[ir.Value, Dims]:
+    """The dims of the inputs, with those that are free as symbols."""
+    found: dict[ir.Value, Dims] = {}
+    for value in model.graph.inputs:
+        if value.shape is None or value.is_initializer():
+            continue
+        dims: list[Size] = []
+        for axis, dim in enumerate(value.shape):
+            called = freed.get(value.name or "", {}).get(axis)
+            known = dim if isinstance(dim, int) else symbol(dim.value or f"{value.name}[{axis}]")
+            dims.append(known if called is None else symbol(called))
+        found[value] = tuple(dims)
+    return found
+
+
+def _known_dims(sized: Sized, names: frozenset[str]) -> dict[ir.Value, tuple[Size | None, ...]]:
+    """The dims that depend on nothing but the free symbols."""
+
+    def plain(size: Size) -> Size | None:
+        return size if isinstance(size, int) or size.symbols <= names else None
+
+    return {value: tuple(map(plain, dims)) for value, dims in sized.scope.dims.items()}
+
+
+# Edits
+
+
+def _edit(found: Fitted, sized: Sized, bindings: Sequence[Binding]) -> tuple[Edit, tuple[str, ...]]:
+    use = found.use
+    if isinstance(use.slot, str):
+        raise _refused(use, f"its attribute {use.slot} is {_shown(use)}, and an attribute cannot follow a size")
+    if found.entries is not None:
+        entries = found.entries
+        return _replaced(use, _entries_words(entries), lambda writer, node: _vector(writer, node, use, entries)), ()
+    fit = fit_of(Exported(use.arrays, tuple(bindings), found.dims))
+    if fit is None:
+        raise _refused(use, _unknown(use, found, bindings))
+    limits = tuple(f"{limit.size} <= {limit.most}, since {limit.why}" for limit in fit.limits)
+    return _replaced(use, fit.words, lambda writer, _: fit.make(writer)), limits
+
+
+def _replaced(use: Use, words: str, make: Any) -> Edit:
+    node, slot = use.node, use.slot
+    if not isinstance(slot, int):
+        raise TypeError(slot)
+    label = node.name or f"{node.op_type} of {node.outputs[0].name}"
+    value = node.inputs[slot]
+    before = _shown(use)
+    message = f"{use.names[0]} is {before} in the exports: {words}"
+    change = Change("baked-dim", label, node.op_type, use.names[0], f"constant {use.names[0]}", message, before, words)
+
+    def apply(writer: Rewriter) -> None:
+        node.replace_input_with(slot, make(writer, node))
+
+    return Edit((change,), apply, node, slot, uses=() if value is None else (value,))
+
+
+def _vector(writer: Rewriter, node: ir.Node, use: Use, entries: Sequence[Size]) -> ir.Value:
+    """Numbers of sizes, in the shape and the type that they had."""
+    first = use.arrays[0]
+    found = writer.vector(entries) if first.size else writer.integers([])
+    if first.ndim != 1:
+        found = writer.front("Reshape", [found, writer.integers(first.shape)])
+    kind = ir.DataType.from_numpy(first.dtype)
+    return found if kind == ir.DataType.INT64 else writer.front("Cast", [found], {"to": int(kind)})
+
+
+def _entries_words(entries: Sequence[Size]) -> str:
+    return f"[{', '.join(map(str, entries))}]"
+
+
+def _shown(use: Use) -> str:
+    """What the exports have at a place, in a message."""
+    if use.arrays[0].size <= 8 and all(array.shape == use.arrays[0].shape for array in use.arrays):
+        return " and ".join(str(array.tolist()) for array in use.arrays)
+    return " and ".join(f"{list(array.shape)} numbers" for array in use.arrays)
+
+
+def _unknown(use: Use, found: Fitted, bindings: Sequence[Binding]) -> str:
+    growing = [axis for axis, size in enumerate(found.dims) if isinstance(size, Formula)]
+    at = " and ".join(sizes_text(binding) for binding in bindings)
+    if not growing:
+        return f"the constant {use.names[0]} differs ({_shown(use)} at {at}) in a way that no size explains: are the weights equal?"
+    return f"the constant {use.names[0]} has {found.dims[growing[0]]} entries along axis {growing[0]}, and nothing tells how it goes on"
+
+
+def _refused(use: Use, why: str) -> FixError:
+    return FixError("cannot-free", node=use.node.name or use.node.outputs[0].name, op=use.node.op_type, why=why)

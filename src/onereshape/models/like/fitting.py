@@ -123,7 +123,8 @@ class _Fitting(Walk):
             pass
         else:
             super().visit(node, scope)
-        self._equations += equations(node, scope)
+        for one, other in equations(node, scope):
+            self._equate(one, other)
         for value in node.outputs:
             for size in scope.dims.get(value) or ():
                 self.known.add(size)
@@ -239,14 +240,8 @@ class _Fitting(Walk):
             return False
         if not node.attributes.get_int("allowzero", 0):
             words = [dims[at] if word == 0 and at < len(dims) else word for at, word in enumerate(words)]
-        total = product(dims)
-        if -1 in words:
-            left = self._quotient(total, product(word for word in words if word != -1))
-            if left is None or (values := self.known.values(left)) is None or min(values) < 0:
-                return False
-            words = [left if word == -1 else word for word in words]
-        else:
-            self._equations.append((total, product(words)))
+        if not self._grouped(dims, words):
+            return False
         kind = scope.kind_of(data)
         if kind is not None:
             scope.kinds[node.outputs[0]] = kind
@@ -255,7 +250,38 @@ class _Fitting(Walk):
             scope.elements[node.outputs[0]] = own.reshape([int(word) for word in words])  # type: ignore[arg-type]
         return True
 
+    def _grouped(self, dims: Dims, words: list[Size]) -> bool:
+        """Finds what a -1 stands for, and notes which dims of the data and which words are as large; whether all is told."""
+        rows = [self.known.values(word) for word in words]
+        known = [row for row in rows if row is not None]
+        if len(known) < len(rows):
+            return False
+        parts = list(groups([self.known.values(size) for size in dims], known)) or [
+            (list(range(len(dims))), list(range(len(words))))
+        ]
+        for above, below in parts:
+            whole = product(dims[at] for at in above)
+            others = product(words[at] for at in below if words[at] != -1)
+            place = next((at for at in below if words[at] == -1), None)
+            if place is None:
+                self._equate(whole, others)
+                continue
+            left = self._quotient(whole, others)
+            if left is None:
+                return False
+            words[place] = left
+        return -1 not in words
+
     # What is told by dims that must be equal
+
+    def _equate(self, one: Size, other: Size) -> None:
+        """Notes that two sizes are equal wherever the model runs."""
+        if one == other:
+            return
+        if any(map(_is_open, (one, other))):
+            self._equations.append((one, other))
+        elif self._agree(one, other):
+            self.known.equate(one, other)
 
     def solved(self) -> dict[Key, Size]:
         """The numbers of which an equation leaves only one reading."""

@@ -7,7 +7,7 @@ as simple is told too: where two formulas fit, the exports do not tell which is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from math import lcm
@@ -45,6 +45,7 @@ class Known:
         self._first = dict(bindings[0])
         self._least = {name: min(binding[name] for binding in bindings) for name in bindings[0]}
         self._seen: set[Size] = set()
+        self._equated: set[tuple[Size, Size]] = set()
         self._by_values: dict[tuple[int, ...], list[Size]] = {}
         self._readings: dict[tuple[int, ...], list[Reading]] = {}
         self._traces: dict[Size, tuple[int | Fraction | None, ...]] = {}
@@ -104,26 +105,40 @@ class Known:
         """Notes that a size is a whole number wherever the model runs, if that tells anything of a symbol."""
         if not isinstance(size, Formula) or not size.symbols <= self._first.keys():
             return
-        names = sorted(size.symbols)
-        for group in [[name] for name in names] + ([names] if len(names) > 1 else []):
+
+        def holds(binding: Binding) -> bool:
+            found = _at(size, binding)
+            return found is not None and found.denominator == 1
+
+        self._step(size.symbols, holds)
+
+    def equate(self, one: Size, other: Size) -> None:
+        """Notes that two sizes are equal wherever the model runs, if that tells anything of a symbol."""
+        names = {name for size in (one, other) if isinstance(size, Formula) for name in size.symbols}
+        if (one, other) not in self._equated and names <= self._first.keys():
+            self._equated.add((one, other))
+            if not self.equal(one, other):
+                self._step(names, lambda binding: _at(one, binding) == _at(other, binding))
+
+    def _step(self, names: Iterable[str], holds: Callable[[Binding], bool]) -> None:
+        """Takes the smallest steps at which something holds."""
+        ordered = sorted(names)
+        for group in [[name] for name in ordered] + ([ordered] if len(ordered) > 1 else []):
             for step in range(1, _LARGEST_STEP + 1):
                 steps = {**self.steps, **{name: lcm(self.steps.get(name, 1), step) for name in group}}
-                if self._is_whole(size, steps) and self._alike(steps):
-                    if steps != self.steps and step > 1:
+                if self._alike(steps) and all(holds(binding) for binding in self._stepping(steps)):
+                    if step > 1 and steps != self.steps:
                         self.steps = steps
                         self._traces.clear()
                     return
 
-    def _is_whole(self, size: Formula, steps: Mapping[str, int]) -> bool:
-        for turn in range(12):
-            binding = {
+    def _stepping(self, steps: Mapping[str, int]) -> Iterator[Binding]:
+        """A few sizes that differ from those of the first export by these steps."""
+        for turn in range(1, 12):
+            yield {
                 name: self._first[name] + steps.get(name, 1) * (turn * (place + 1) + turn // 3)
                 for place, name in enumerate(self._first)
             }
-            found = _at(size, binding)
-            if found is None or found.denominator != 1:
-                return False
-        return True
 
     def _alike(self, steps: Mapping[str, int]) -> bool:
         """Whether the exports themselves differ by such steps."""

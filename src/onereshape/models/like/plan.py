@@ -137,7 +137,7 @@ def _edit(found: Fitted, sized: Sized, bindings: Sequence[Binding]) -> tuple[Edi
     if found.entries is not None:
         entries = found.entries
         return _replaced(use, _entries_words(entries), lambda writer, node: _vector(writer, node, use, entries)), ()
-    fit = fit_of(Exported(use.arrays, tuple(bindings), found.dims))
+    fit = fit_of(Exported(use.arrays, tuple(bindings), found.dims, tuple(sized.known.sizes())))
     if fit is None:
         raise _refused(use, _unknown(use, found, bindings))
     limits = tuple(f"{limit.size} <= {limit.most}, since {limit.why}" for limit in fit.limits)

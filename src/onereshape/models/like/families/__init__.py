@@ -5,11 +5,7 @@ The first that fits is taken, so what is said in fewer words stands first.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from onereshape.models.like.exported import Exported, Fit
-
-Family = Callable[[Exported], Fit | None]
+from onereshape.models.like.exported import Exported, Family, Fit
 
 FAMILIES: tuple[Family, ...] = ()
 

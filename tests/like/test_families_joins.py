@@ -31,7 +31,11 @@ def strides(*, H: int, W: int) -> Array:  # noqa: N803
 
 
 def fit(constant: Exported) -> Fit | None:
-    return counts(constant) or product_of(constant, fit) or joined(constant, fit)
+    return parts(constant) or joined(constant, parts)
+
+
+def parts(constant: Exported) -> Fit | None:
+    return counts(constant) or product_of(constant, parts)
 
 
 FLOORS = sum((cut(H, step) * cut(W, step) for step in STEPS[1:]), start=cut(H, 8) * cut(W, 8))

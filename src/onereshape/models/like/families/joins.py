@@ -22,6 +22,9 @@ _PARTS = 8
 _FEW = 12
 """Changes of course up to which an axis may be cut a number of entries from either end."""
 
+_TRIED = 200
+"""Parts of an axis that are tried."""
+
 Values = tuple[int, ...]
 
 
@@ -37,10 +40,11 @@ class _Cutting(NamedTuple):
     """How many entries a last part that does not grow may have."""
     breaks: tuple[frozenset[int], ...]
     seen: dict[tuple[Values, Values], Fit | None]
+    failed: set[tuple[Values, int]]
 
 
 def joined(exported: Exported, fit: Family) -> Fit | None:
-    """A constant whose parts along an axis each go on; the fewest parts are taken."""
+    """A constant whose parts along an axis each go on; the fewest parts are taken, and none is cut again."""
     for axis in exported.growing:
         total = exported.dims[axis]
         end = sizes_at(total, exported.bindings)
@@ -48,7 +52,7 @@ def joined(exported: Exported, fit: Family) -> Fit | None:
             continue
         breaks = tuple(changes(array, axis) for array in exported.arrays)
         lengths = dict(_lengths(exported, axis, breaks))
-        cutting = _Cutting(exported, axis, partial(_part, fit=fit), lengths, _numbers(breaks, end), breaks, {})
+        cutting = _Cutting(exported, axis, partial(_part, fit=fit), lengths, _numbers(breaks, end), breaks, {}, set())
         start = (0,) * len(end)
         for count in range(2, _PARTS + 1):
             parts = _cut(cutting, start, total, count)
@@ -70,6 +74,15 @@ def changes(array: Array, axis: int) -> frozenset[int]:
 
 def _cut(cutting: _Cutting, start: Values, rest: Size, count: int) -> list[Fit] | None:
     """The fits of so many parts from a place on, where the rest has a size; None if there are none."""
+    if (start, count) in cutting.failed or len(cutting.seen) > _TRIED:
+        return None
+    found = _parts(cutting, start, rest, count)
+    if found is None:
+        cutting.failed.add((start, count))
+    return found
+
+
+def _parts(cutting: _Cutting, start: Values, rest: Size, count: int) -> list[Fit] | None:
     left = sizes_at(rest, cutting.exported.bindings)
     if left is None or min(left) < 1:
         return None
@@ -78,6 +91,8 @@ def _cut(cutting: _Cutting, start: Values, rest: Size, count: int) -> list[Fit] 
         return None if last is None else [last]
     back = [(tuple(each - number for each in left), rest - number) for number in cutting.back if count == 2]
     for values, size in (*cutting.lengths.items(), *back):
+        if isinstance(size, int) and any(start):
+            continue  # what does not grow stands at either end
         ends = tuple(a + b for a, b in zip(start, values, strict=True))
         if min(values) < 1 or any(a >= b for a, b in zip(values, left, strict=True)):
             continue

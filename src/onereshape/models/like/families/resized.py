@@ -17,6 +17,8 @@ from onereshape.models.like.exported import Array, Binding, Exported, Fit, alike
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Size
 
+_LARGEST = 1e4
+"""Beyond are the marks of masks, beside which all else is lost in rounding."""
 _FEWEST = 2
 """Entries of the grid along an axis."""
 
@@ -53,6 +55,8 @@ def resized(exported: Exported) -> Fit | None:
     """A table over two axes that grow, of which one export has the grid and the others what is interpolated from it."""
     axes = exported.growing
     if exported.arrays[0].dtype != np.float32 or len(axes) != 2 or axes[1] != axes[0] + 1:
+        return None
+    if not all(np.all(np.abs(array) < _LARGEST) for array in exported.arrays):
         return None
     found = list(_readings(exported, axes))
     if not found or any(not _same(found[0], other, axes) for other in found[1:]):

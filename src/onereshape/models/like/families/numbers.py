@@ -53,6 +53,8 @@ _PLAIN: tuple[tuple[str, tuple[Step, ...]], ...] = (
     ("log({})", (Step("Log"),)),
     ("{} - 1", (Step("Sub", 1.0),)),
     ("{} + 1", (Step("Add", 1.0),)),
+    ("{} - 2", (Step("Sub", 2.0),)),
+    ("{} + 2", (Step("Add", 2.0),)),
     ("1/({} - 1)", (Step("Sub", 1.0), Step("Div", 1.0, first=True))),
     ("1/({} + 1)", (Step("Add", 1.0), Step("Div", 1.0, first=True))),
     ("{}/2", (Step("Div", 2.0),)),

@@ -154,7 +154,7 @@ def _made(writer: Rewriter, grid: Array, dims: tuple[Size, ...], axes: tuple[int
     if way.cubic:
         attributes["cubic_coeff_a"] = way.coefficient
     if way.smooth:
-        attributes["antialias"] = 1
+        attributes |= {"antialias": 1, "exclude_outside": 1}
     nothing = writer.constant(np.zeros(0, np.float32))
     value = writer.front("Resize", [writer.constant(planes), nothing, nothing, writer.vector(target)], attributes)
     value = writer.front("Reshape", [value, writer.vector([dims[axis] for axis in order])])

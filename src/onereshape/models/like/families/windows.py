@@ -35,7 +35,7 @@ def _widths(exported: Exported, axis: int) -> list[int]:
     shortest = min(map(len, rows))
     found = [_period(rows, shortest), _run(rows)]
     first = [min((place for place in changes(array, axis) if place > 1), default=0) for array in exported.arrays]
-    found += [first[0], first[0] - 1]
+    found += [first[0] + 1, first[0]]
     # Two whole windows at least, in every export.
     return [width for width in dict.fromkeys(found) if 1 < width <= shortest // 2]
 

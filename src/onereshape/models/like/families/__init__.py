@@ -9,11 +9,12 @@ from collections.abc import Callable
 
 from onereshape.models.like.exported import Exported, Fit
 from onereshape.models.like.families.affine import affine
+from onereshape.models.like.families.diagonals import diagonals, diagonals_cut
 from onereshape.models.like.families.same import blocks, same
 
 Family = Callable[[Exported], Fit | None]
 
-FAMILIES: tuple[Family, ...] = (same, affine, blocks)
+FAMILIES: tuple[Family, ...] = (same, affine, diagonals, blocks, diagonals_cut)
 
 
 def fit_of(exported: Exported) -> Fit | None:

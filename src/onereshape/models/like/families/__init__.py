@@ -10,13 +10,14 @@ from functools import partial
 from onereshape.models.like.exported import Exported, Family, Fit
 from onereshape.models.like.families.affine import affine
 from onereshape.models.like.families.cuts import cut_of
+from onereshape.models.like.families.diagonals import diagonals, diagonals_cut
 from onereshape.models.like.families.joins import joined
 from onereshape.models.like.families.products import flattened, product_of
 from onereshape.models.like.families.resized import resized
 from onereshape.models.like.families.same import blocks, same
 from onereshape.models.like.families.windows import windowed
 
-LEAVES: tuple[Family, ...] = (same, affine, blocks)
+LEAVES: tuple[Family, ...] = (same, affine, diagonals, blocks)
 """What is known of a constant as it is."""
 
 
@@ -32,16 +33,16 @@ def _part(exported: Exported) -> Fit | None:
     return _first((_leaf, resized, partial(product_of, fit=_part), partial(windowed, fit=_leaf)), exported)
 
 
-def _joined(exported: Exported) -> Fit | None:
-    return _first((_leaf, partial(joined, fit=_part)), exported)
-
+_edged: Family = partial(joined, fit=partial(_first, (same, partial(joined, fit=same))))
+"""The same in the middle, and something else at the edges of one axis or two: the masks of shifted windows."""
 
 FAMILIES: tuple[Family, ...] = (
     *LEAVES,
     partial(flattened, fit=_leaf),
     _part,
     partial(joined, fit=_part),
-    partial(product_of, fit=_joined),
+    partial(product_of, fit=_edged),
+    diagonals_cut,
     cut_of,
     partial(product_of, fit=cut_of),
 )

@@ -266,7 +266,7 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
     "unwitnessed": (
         lambda: _fail(FixError("unwitnessed", why="compared at S = 6 (the exported size); ran at S = 12")),
         "nobody witnessed the repaired model at another size: compared at S = 6 (the exported size); ran at S = 12; "
-        "give an export at another size (--witness OTHER.onnx), or have the file all the same (--unwitnessed)"
+        "give an export at another size (--like OTHER.onnx), or have the file all the same (--unwitnessed)"
         "  [unwitnessed]",
     ),
     "engine-refused": (

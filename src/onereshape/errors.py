@@ -119,6 +119,11 @@ CODES: dict[str, Code] = {
     "mixes-samples": Code("{node} ({op}) mixes the samples: {why}"),
     "no-batching-rule": Code("{node}: {op} has no batching rule, and its input {tensor} carries the batch"),
     "cannot-free": Code("{node} ({op}): {why}"),
+    "unlike": Code("the exports do not go together: {why}"),
+    "ambiguous": Code(
+        "{node} ({op}): {what} can be read as {one} or as {two}, and the exports do not tell which is right; "
+        "one more export would, at {sizes}"
+    ),
     # Files and models
     "unreadable": Code("{path}: {why}", usage=True),
     "unwritable": Code("{path}: {why}", usage=True),
@@ -133,7 +138,7 @@ CODES: dict[str, Code] = {
     "not-certified": Code("the repaired model is not certified: {why}"),
     "other-file": Code("{path} is not the file that {proof} was made for: {what}"),
     "unwitnessed": Code(
-        "nobody witnessed the repaired model at another size: {why}; give an export at another size (--witness "
+        "nobody witnessed the repaired model at another size: {why}; give an export at another size (--like "
         "OTHER.onnx), or have the file all the same (--unwitnessed)"
     ),
     "engine-refused": Code("onnxruntime cannot {what}: {why}"),

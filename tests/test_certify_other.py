@@ -190,7 +190,9 @@ def test_a_witness_that_has_nothing_to_say() -> None:
     """At its size everything is cut away, and what is empty equals everything that is empty."""
     body = """(float[1, {s}, 8] x) => (float[1, {t}, 8] y) <int64[1] two = {{2}}, int64[1] end = {{100}},
         int64[1] one = {{1}}> {{ y = Slice(x, two, end, one) }}"""
-    found = other(built(body.format(s=4, t=2)), built(body.format(s="S", t="T")), witnesses=(built(body.format(s=2, t=0)),))
+    found = other(
+        built(body.format(s=4, t=2)), built(body.format(s="S", t="T")), witnesses=(built(body.format(s=2, t=0)),)
+    )
 
     assert found.status == "untested"
     assert found.reason == "no output of the witness (S = 2) depends on what is fed, and so it shows nothing"

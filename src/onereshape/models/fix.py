@@ -92,8 +92,10 @@ class _Wish:
     seed: int
     limit: Limits
     progress: Progress | None
-    others: tuple[Model, ...] = ()
-    """Other exports, fitted on or not: where something differs, their weights may."""
+    fitted: tuple[Model, ...] = ()
+    """Other exports that the first step is fitted on,"""
+    witnesses: tuple[Model, ...] = ()
+    """and those that it does not use: where something differs, their weights may."""
 
 
 def plan(
@@ -163,7 +165,7 @@ def fix(  # noqa: PLR0913 - the options of the command
         raise ReshapeError("bad-usage", why="like names no other export")
     freeing = bool(named or fitted)
     _prepare(certify and (freeing or bool(batched)))
-    wish = _Wish(certify, unwitnessed, drawn_from, limit, progress, (*fitted, *witnesses))
+    wish = _Wish(certify, unwitnessed, drawn_from, limit, progress, fitted, witnesses)
     owned = not copy or not isinstance(model, Model)
     found = Fixed(given, (), None)
     if freeing:
@@ -225,11 +227,12 @@ def _step(  # noqa: PLR0913 - what a step depends on
 
 def _refusal(given: Model, certificate: Certificate, wish: _Wish) -> FixError:
     """What is raised instead of a model that is not good enough."""
-    code = "unwitnessed" if certificate.status == "unwitnessed" else "not-certified"
-    why = certificate.reason
+    code, why = "unwitnessed" if certificate.status == "unwitnessed" else "not-certified", certificate.reason
     if certificate.status == "differs" and certificate.kind == "other":
-        other = other_weights(given, wish.others)
-        why += "" if other is None else f" ({other})"
+        if (other := other_weights(given, wish.fitted)) is not None:
+            code, why = "unlike", other
+        elif (other := other_weights(given, wish.witnesses)) is not None:
+            why += f" ({other})"
     error = FixError(code, why=why)
     error.certificate = certificate
     return error

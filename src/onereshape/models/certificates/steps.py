@@ -19,5 +19,6 @@ def joined(first: Certificate | None, second: Certificate | None) -> Certificate
     if first is None or second is None:
         return first or second
     status = min(first.status, second.status, key=_ORDER.index)
-    reason = f"other dims, {first.status}: {first.reason}; then the batch, {second.status}: {second.reason}"
+    then = f"then the batch, beside that model sample by sample, {second.status}: {second.reason}"
+    reason = f"other dims, {first.status}: {first.reason}; {then}"
     return replace(second, status=status, reason=reason, basis=first)

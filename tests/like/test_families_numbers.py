@@ -13,7 +13,7 @@ from onereshape.sizes import cut, symbol
 from tests.like.making import run
 
 H, W, S = symbol("H"), symbol("W"), symbol("S")
-BINDINGS = ({"H": 16, "W": 16, "S": 10}, {"H": 40, "W": 29, "S": 22})
+BINDINGS = ({"H": 16, "W": 16, "S": 10}, {"H": 40, "W": 30, "S": 23})
 OTHER = {"H": 24, "W": 64, "S": 15}
 KNOWN = (H, W, S, cut(H, 4), cut(W, 4), 2 * S - 1)
 

@@ -30,7 +30,7 @@ _leaf: Family = partial(_first, LEAVES)
 
 def _part(exported: Exported) -> Fit | None:
     """What is known of a part that is not cut again: its axes may be taken apart, and a grid be interpolated."""
-    return _first((_leaf, resized, partial(product_of, fit=_part), partial(windowed, fit=_leaf)), exported)
+    return _first((_leaf, resized, partial(product_of, fit=_part)), exported)
 
 
 _edged: Family = partial(joined, fit=partial(_first, (same, partial(joined, fit=same))))
@@ -39,7 +39,9 @@ _edged: Family = partial(joined, fit=partial(_first, (same, partial(joined, fit=
 FAMILIES: tuple[Family, ...] = (
     *LEAVES,
     partial(flattened, fit=_leaf),
-    _part,
+    resized,
+    partial(product_of, fit=_part),
+    partial(windowed, fit=_leaf),
     partial(joined, fit=_part),
     partial(product_of, fit=_edged),
     diagonals_cut,

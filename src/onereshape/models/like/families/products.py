@@ -76,7 +76,7 @@ def splits(exported: Exported, axis: int) -> list[tuple[Size, Size]]:
 
 
 def _own(size: Formula) -> Iterator[tuple[Size, Size]]:
-    """Pairs of the factors of a product; a number that all terms have in common is a factor too."""
+    """Pairs of the factors of a product, the first of which is no product; a number is a factor too, first or last."""
     if len(size.terms) != 1:
         return
     ((monomial, coefficient),) = size.terms
@@ -92,7 +92,6 @@ def _own(size: Formula) -> Iterator[tuple[Size, Size]]:
         rest = product([*atoms[:place], *atoms[place + 1 :], number])
         if rest != 1:
             yield first, rest
-            yield rest, first
 
 
 def _known(size: Formula, exported: Exported) -> Iterator[tuple[Size, Size]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice, product
 from typing import Any, NamedTuple
 
@@ -70,10 +71,16 @@ Family = Callable[[Exported], Fit | None]
 
 def size_at(size: Size, binding: Binding) -> int:
     """A size at given sizes of its symbols."""
-    found = size.bind(binding) if isinstance(size, Formula) else size
+    found = _bound(size, tuple(binding.items())) if isinstance(size, Formula) else size
     if not isinstance(found, int):
         raise ValueError(f"{size} is no number at {dict(binding)}")
     return found
+
+
+@lru_cache(maxsize=8192)
+def _bound(size: Formula, binding: tuple[tuple[str, int], ...]) -> Size:
+    """A formula at given sizes; the same ones are asked for again and again."""
+    return size.bind(dict(binding))
 
 
 def dims_at(dims: tuple[Size, ...], binding: Binding) -> tuple[int, ...]:
@@ -83,7 +90,7 @@ def dims_at(dims: tuple[Size, ...], binding: Binding) -> tuple[int, ...]:
 
 def sizes_at(size: Size, bindings: Sequence[Binding]) -> tuple[int, ...] | None:
     """A size in each export, None where it is no whole number in one of them."""
-    found = [size.bind(binding) if isinstance(size, Formula) else size for binding in bindings]
+    found = [_bound(size, tuple(binding.items())) if isinstance(size, Formula) else size for binding in bindings]
     whole = tuple(each for each in found if isinstance(each, int))
     return whole if len(whole) == len(found) else None
 
@@ -91,7 +98,9 @@ def sizes_at(size: Size, bindings: Sequence[Binding]) -> tuple[int, ...] | None:
 def elsewhere(bindings: Sequence[Binding]) -> list[Binding]:
     """Sizes that no export has: those of several exports mixed, and multiples, which divide as the exported ones do."""
     names = sorted(bindings[0])
-    mixed = [dict(zip(names, sizes, strict=True)) for sizes in _mixes([[each[name] for each in bindings] for name in names])]
+    mixed = [
+        dict(zip(names, sizes, strict=True)) for sizes in _mixes([[each[name] for each in bindings] for name in names])
+    ]
     last = bindings[-1]
     scaled = [{name: last[name] * (2 + (place + turn) % 3) for place, name in enumerate(names)} for turn in range(3)]
     return [binding for binding in [*mixed, *scaled] if binding not in bindings]
@@ -101,7 +110,9 @@ def same_elsewhere(one: Fit, other: Fit, bindings: Sequence[Binding]) -> bool:
     """Whether two fits are one and the same at sizes that no export has, as far as both are known there."""
     limits = (*one.limits, *other.limits)
     tried = [
-        binding for binding in elsewhere(bindings) if all(size_at(limit.size, binding) <= limit.most for limit in limits)
+        binding
+        for binding in elsewhere(bindings)
+        if all(size_at(limit.size, binding) <= limit.most for limit in limits)
     ]
     return bool(tried) and all(alike(one.at(binding), other.at(binding)) for binding in tried)
 

@@ -76,7 +76,7 @@ def splits(exported: Exported, axis: int) -> list[tuple[Size, Size]]:
 
 
 def _own(size: Formula) -> Iterator[tuple[Size, Size]]:
-    """Pairs of the factors of a product, the first of which is no product; a number is a factor too, first or last."""
+    """Pairs of the factors of a product, the first of which is no product; a number is a factor too."""
     if len(size.terms) != 1:
         return
     ((monomial, coefficient),) = size.terms
@@ -85,9 +85,7 @@ def _own(size: Formula) -> Iterator[tuple[Size, Size]]:
     number = int(coefficient)
     atoms = [Formula((((atom,), 1),)) for atom in monomial]
     if number > 1:
-        rest = product(atoms)
-        yield rest, number
-        yield number, rest
+        yield number, product(atoms)
     for place, first in enumerate(atoms):
         rest = product([*atoms[:place], *atoms[place + 1 :], number])
         if rest != 1:
@@ -122,7 +120,9 @@ def _broken(size: Formula) -> Iterator[tuple[Size, Size]]:
     one, other = (Formula((((atom,), 1),)) for atom in monomial)
     below = coefficient.denominator
     # Nearest to the square root first: pictures are cut alike in both directions.
-    for part in sorted((part for part in range(1, below + 1) if below % part == 0), key=lambda part: abs(part * part - below)):
+    for part in sorted(
+        (part for part in range(1, below + 1) if below % part == 0), key=lambda part: abs(part * part - below)
+    ):
         first, second = over(one, part), over(other, below // part)
         yield first, second
         yield second, first

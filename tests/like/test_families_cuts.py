@@ -29,7 +29,7 @@ def end(*, S: int) -> Array:  # noqa: N803
 
 def relative(*, S: int) -> Array:  # noqa: N803
     """A bias of the difference of two positions."""
-    return TABLE[0, :, 7, 0][np.subtract.outer(np.arange(S), np.arange(S)) + 21]
+    return np.asarray(TABLE[0, :, 7, 0][np.subtract.outer(np.arange(S), np.arange(S)) + 21])
 
 
 def corner(*, H: int, W: int) -> Array:  # noqa: N803

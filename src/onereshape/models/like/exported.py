@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice, product
 from typing import Any, NamedTuple
@@ -58,6 +58,15 @@ class Fit(NamedTuple):
     """Writes the nodes that compute it."""
     limits: tuple[Limit, ...] = ()
     """Up to which sizes it is known."""
+    opset: int = 1
+    """The least opset that has its nodes."""
+    others: tuple[Fit, ...] = ()
+    """Other readings, right in every export too, that differ from this one elsewhere: then none of them is taken."""
+
+    def each(self, build: Callable[[Fit], Fit]) -> Fit:
+        """What is built of it, and of each other reading."""
+        first, *others = (build(fit) for fit in (self._replace(others=()), *self.others))
+        return first._replace(others=tuple(others))
 
 
 class Ambiguous(NamedTuple):
@@ -73,7 +82,7 @@ def size_at(size: Size, binding: Binding) -> int:
     """A size at given sizes of its symbols."""
     found = _bound(size, tuple(binding.items())) if isinstance(size, Formula) else size
     if not isinstance(found, int):
-        raise ValueError(f"{size} is no number at {dict(binding)}")
+        raise ValueError(f"{size} is no number at {dict(binding)}")  # noqa: TRY004 - it is, at other sizes
     return found
 
 
@@ -115,6 +124,16 @@ def same_elsewhere(one: Fit, other: Fit, bindings: Sequence[Binding]) -> bool:
         if all(size_at(limit.size, binding) <= limit.most for limit in limits)
     ]
     return bool(tried) and all(alike(one.at(binding), other.at(binding)) for binding in tried)
+
+
+def distinct(fits: Iterable[Fit], bindings: Sequence[Binding]) -> Fit | None:
+    """The first of several fits, with those that differ from it and from each other elsewhere as other readings."""
+    kept: list[Fit] = []
+    for fit in fits:
+        for reading in (fit._replace(others=()), *fit.others):
+            if not any(same_elsewhere(reading, other, bindings) for other in kept):
+                kept.append(reading)
+    return kept[0]._replace(others=tuple(kept[1:])) if kept else None
 
 
 def _mixes(choices: list[list[int]]) -> list[tuple[int, ...]]:

@@ -69,7 +69,7 @@ def resized(exported: Exported) -> Fit | None:
         return interpolated(grid, axes, (shape[axes[0]], shape[axes[1]]), way)
 
     words = f"is a table of {grid.shape[axes[0]]} x {grid.shape[axes[1]]} entries, interpolated ({way})"
-    return Fit(words, at, lambda writer: _made(writer, grid, dims, axes, way))
+    return Fit(words, at, lambda writer: _made(writer, grid, dims, axes, way), (), 18 if way.smooth else 11)
 
 
 def _readings(exported: Exported, axes: tuple[int, ...]) -> Iterator[tuple[Array, Way]]:

@@ -11,10 +11,11 @@ from onereshape.models.like.exported import Exported, Fit
 from onereshape.models.like.families.affine import affine
 from onereshape.models.like.families.diagonals import diagonals, diagonals_cut
 from onereshape.models.like.families.same import blocks, same
+from onereshape.models.like.families.waves import waves
 
 Family = Callable[[Exported], Fit | None]
 
-FAMILIES: tuple[Family, ...] = (same, affine, diagonals, blocks, diagonals_cut)
+FAMILIES: tuple[Family, ...] = (same, affine, diagonals, waves, blocks, diagonals_cut)
 
 
 def fit_of(exported: Exported) -> Fit | None:

@@ -7,7 +7,7 @@ are a geometric sequence of round numbers, which is tried first, since it is exa
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -148,12 +148,12 @@ def _rough(places: Array, cosine: Array, signed: Array, frequency: Array, eps: f
     return np.asarray(eps * np.abs(signed) / np.sqrt(np.maximum((slope**2).sum(axis=0), 1e-30)))
 
 
-def geometric(found: Turning, columns: Array, taken: Array) -> Iterator[Array]:
+def geometric(found: Turning, columns: Array, taken: Array, kind: np.dtype[Any]) -> Iterator[Array]:
     """The frequencies as geometric sequences, as they are commonly calculated; of the columns that are taken."""
     which = np.zeros(columns.shape[1], np.int64)
     several = 0
-    for kind in (True, False):
-        chosen = np.flatnonzero((found.cosine == kind) & taken)
+    for cosine in (True, False):
+        chosen = np.flatnonzero((found.cosine == cosine) & taken)
         if len(chosen):
             which[chosen], count = _numbered(columns[:, chosen])
             several = max(several, count)
@@ -162,13 +162,13 @@ def geometric(found: Turning, columns: Array, taken: Array) -> Iterator[Array]:
         return
     sure = found.frequency[clear] / found.rough[clear]
     ratio, first = np.polyfit(which[clear], np.log(found.frequency[clear]), 1, w=sure)
-    places = np.arange(several, dtype=np.float32)
+    places = np.arange(several).astype(kind)
     if abs(first) < max(1e-5, 4 / float(sure.max())):
         base, other = _round(np.exp(-ratio * several)), _round(np.exp(-ratio * (several - 1)))
-        yield (1 / np.float32(base) ** (2 * places / np.float32(2 * several))).astype(np.float32)[which]
-        yield np.exp(2 * places * np.float32(-np.log(base) / (2 * several))).astype(np.float32)[which]
-        yield np.exp(places * np.float32(-np.log(other) / (several - 1))).astype(np.float32)[which]
-    yield np.exp(first + ratio * np.arange(several)).astype(np.float32)[which]
+        yield (1 / kind.type(base) ** (2 * places / kind.type(2 * several)))[which]
+        yield np.exp(2 * places * kind.type(-np.log(base) / (2 * several)))[which]
+        yield np.exp(places * kind.type(-np.log(other) / (several - 1)))[which]
+    yield np.exp(first + ratio * np.arange(several)).astype(kind)[which]
 
 
 def _round(number: float) -> float:

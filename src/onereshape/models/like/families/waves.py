@@ -109,14 +109,15 @@ def _lines(exported: Exported, axis: int) -> Iterator[Line]:
     """The columns along an axis, for each kind of position by which the exports agree."""
     size = exported.dims[axis]
     half = exact(1 - size, 2)
-    centred = Position(axis, size, 1, half) if half is not None else Position(axis, size, 2, 1 - size)
     others = [each for each in exported.growing if each != axis]
     eps = 8 * float(np.finfo(exported.arrays[0].dtype).eps)
     rows = [
         np.moveaxis(first_along(array, others), axis, 0).reshape(array.shape[axis], -1).astype(np.float64)
         for array in exported.arrays
     ]
-    kinds = {"start": Position(axis, size), "end": Position(axis, size, 1, 1 - size), "middle": centred}
+    kinds = {"start": Position(axis, size), "end": Position(axis, size, 1, 1 - size)}
+    if half is not None:
+        kinds["middle"] = Position(axis, size, 1, half)
     for kind, position in kinds.items():
         numbers = [position.at(binding, axis + 1).reshape(-1) for binding in exported.bindings]
         joined = _joined(numbers, rows, eps)
@@ -182,7 +183,7 @@ def _frequencies(line: Line, moves: Array, kind: np.dtype[np.generic], *, exactl
     """The frequencies of a line: of a sequence, or as they were measured where that is known well enough."""
     found = line.turning
     if exactly:
-        yield from (each / line.position.step for each in geometric(found, line.columns, moves))
+        yield from geometric(found, line.columns, moves, kind)
         return
     far = _FURTHER * float(np.abs(line.places).max()) * np.linspace(0, 1, 257)[:, None]
     one, other = far * found.frequency, far * (found.frequency + found.rough)

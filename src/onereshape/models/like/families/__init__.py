@@ -15,9 +15,10 @@ from onereshape.models.like.families.joins import joined
 from onereshape.models.like.families.products import flattened, product_of
 from onereshape.models.like.families.resized import resized
 from onereshape.models.like.families.same import blocks, same
+from onereshape.models.like.families.waves import waves
 from onereshape.models.like.families.windows import windowed
 
-LEAVES: tuple[Family, ...] = (same, affine, diagonals, blocks)
+LEAVES: tuple[Family, ...] = (same, affine, diagonals, waves, blocks)
 """What is known of a constant as it is."""
 
 

@@ -13,7 +13,9 @@ from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Size
 
 
-def exported(make: Callable[..., Array], dims: tuple[Size, ...], *bindings: Binding, known: tuple[Size, ...] = ()) -> Exported:
+def exported(
+    make: Callable[..., Array], dims: tuple[Size, ...], *bindings: Binding, known: tuple[Size, ...] = ()
+) -> Exported:
     """A constant of each of several exports, made from their sizes."""
     return Exported(tuple(make(**binding) for binding in bindings), bindings, dims, known)
 
@@ -21,7 +23,9 @@ def exported(make: Callable[..., Array], dims: tuple[Size, ...], *bindings: Bind
 def run(fit: Fit, binding: Binding, opset: int = 18) -> Array:
     """What the nodes of a fit compute."""
     names = sorted(binding)
-    inputs = [ir.Value(name=f"in_{name}", shape=ir.Shape([None]), type=ir.TensorType(ir.DataType.FLOAT)) for name in names]
+    inputs = [
+        ir.Value(name=f"in_{name}", shape=ir.Shape([None]), type=ir.TensorType(ir.DataType.FLOAT)) for name in names
+    ]
     graph = ir.Graph(inputs, [], nodes=[], opset_imports={"": opset}, name="g")
     model = ir.Model(graph, ir_version=8)
     writer = Rewriter(model, {name: (f"in_{name}", 0) for name in names})

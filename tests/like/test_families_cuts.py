@@ -29,7 +29,7 @@ def end(*, S: int) -> Array:  # noqa: N803
 
 def relative(*, S: int) -> Array:  # noqa: N803
     """A bias of the difference of two positions."""
-    return TABLE[0, :, 7, 0][np.subtract.outer(np.arange(S), np.arange(S)) + 21]
+    return np.asarray(TABLE[0, :, 7, 0][np.subtract.outer(np.arange(S), np.arange(S)) + 21])
 
 
 def corner(*, H: int, W: int) -> Array:  # noqa: N803
@@ -46,7 +46,9 @@ CUTS = [
 
 
 @pytest.mark.parametrize(("make", "dims", "bindings", "other"), CUTS)
-def test_a_part_of_the_largest_table(make: object, dims: tuple[Size, ...], bindings: list[dict[str, int]], other: dict[str, int]) -> None:
+def test_a_part_of_the_largest_table(
+    make: object, dims: tuple[Size, ...], bindings: list[dict[str, int]], other: dict[str, int]
+) -> None:
     assert callable(make)
     constant = exported(make, dims, *bindings)
     found = cut_of(constant)
@@ -63,7 +65,9 @@ def test_a_part_of_the_largest_table(make: object, dims: tuple[Size, ...], bindi
 
 
 @pytest.mark.parametrize(("make", "dims", "bindings", "_other"), CUTS)
-def test_one_entry_that_is_another_is_no_part(make: object, dims: tuple[Size, ...], bindings: list[dict[str, int]], _other: object) -> None:
+def test_one_entry_that_is_another_is_no_part(
+    make: object, dims: tuple[Size, ...], bindings: list[dict[str, int]], _other: object
+) -> None:
     assert callable(make)
     constant = exported(make, dims, *bindings)
     wrong = constant.arrays[0].copy()
@@ -131,5 +135,7 @@ def test_a_table_that_is_not_interpolated() -> None:
 
     assert resized(constant._replace(arrays=(constant.arrays[0], wrong))) is None
     assert resized(table(WAYS[0], [SMALLER, LARGER])) is None
-    masked = tuple(np.where(np.arange(array.shape[2])[:, None] > 1, np.float32(-3e38), array) for array in constant.arrays)
+    masked = tuple(
+        np.where(np.arange(array.shape[2])[:, None] > 1, np.float32(-3e38), array) for array in constant.arrays
+    )
     assert resized(constant._replace(arrays=masked)) is None

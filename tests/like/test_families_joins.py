@@ -84,5 +84,24 @@ def test_a_size_that_is_read_in_two_ways_is_no_place_to_cut() -> None:
 
 
 def test_where_entries_change_their_course() -> None:
-    assert changes(np.array([0, 1, 2, 3, 7, 8, 9]), 0) == {1, 3, 4, 5, 6}
-    assert changes(np.arange(9)[:, None], 0) == {1, 8}
+    assert changes(np.array([0, 1, 2, 3, 7, 8, 9]), 0) == {3, 4, 5}
+    assert changes(np.arange(9)[:, None], 0) == set()
+    assert changes(np.linspace(0, 1, 31, dtype=np.float32), 0) == set()
+    assert changes(np.array([np.nan, np.nan, np.nan, np.inf, np.inf, np.inf, 0, 0, 0]), 0) == {2, 3, 4, 5, 6, 7}
+    assert changes(np.array([3, 9]), 0) == {1}
+
+
+def test_halves_are_told_apart_by_an_odd_size() -> None:
+    def make(S: int) -> Array:  # noqa: N803
+        return np.roll(np.arange(S), S // 2)
+
+    assert fit(exported(make, (S,), {"S": 10}, {"S": 22})) is None
+    found = fit(exported(make, (S,), {"S": 10}, {"S": 23}))
+    assert found is None or np.array_equal(found.at({"S": 15}), make(15))
+
+
+def test_what_goes_on_smoothly_is_not_cut() -> None:
+    def never(constant: Exported) -> Fit | None:
+        raise AssertionError(constant)
+
+    assert joined(exported(lambda S: np.arange(S) * 0.1, (S,), {"S": 10}, {"S": 22}), never) is None  # noqa: N803

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import log, sqrt
 
 import numpy as np
 import pytest
 
-from onereshape.models.like.exported import Ambiguous, Array, Exported, Fit
+from onereshape.models.like.exported import Ambiguous, Array, Binding, Exported, Fit
 from onereshape.models.like.families.numbers import number_of
 from onereshape.sizes import cut, symbol
 from tests.like.making import run
 
 H, W, S = symbol("H"), symbol("W"), symbol("S")
-BINDINGS = ({"H": 16, "W": 16, "S": 10}, {"H": 40, "W": 29, "S": 22})
+BINDINGS = ({"H": 16, "W": 16, "S": 10}, {"H": 40, "W": 30, "S": 23})
 OTHER = {"H": 24, "W": 64, "S": 15}
 KNOWN = (H, W, S, cut(H, 4), cut(W, 4), 2 * S - 1)
 
-READINGS = {
+READINGS: dict[str, Callable[[Binding], float]] = {
     "S": lambda b: b["S"],
     "H - 1": lambda b: b["H"] - 1,
     "W + 1": lambda b: b["W"] + 1,
@@ -36,7 +37,7 @@ READINGS = {
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64, np.float16])
 @pytest.mark.parametrize("words", READINGS)
-def test_a_number_that_is_made_of_a_size(words: str, kind: type[np.floating]) -> None:  # type: ignore[type-arg]
+def test_a_number_that_is_made_of_a_size(words: str, kind: type[np.float32 | np.float64 | np.float16]) -> None:
     make = READINGS[words]
     found = number_of(_exported([np.array(make(each), kind) for each in BINDINGS]), KNOWN)
 

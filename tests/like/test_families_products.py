@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from onereshape.models.like.exported import Array, Exported, Fit, agrees
+from onereshape.models.like.families import fit_of, readings_of
 from onereshape.models.like.families.products import flattened, product_of, splits
 from onereshape.sizes import Size, cut, over, symbol
 from tests.like.making import counts, exported, run
@@ -48,17 +49,26 @@ def test_a_grid_row_by_row_or_column_by_column(make: partial[Array], size: Size,
     assert np.array_equal(run(found, B), make(**B))
 
 
-def test_a_product_of_sums_is_found_among_the_known_sizes() -> None:
+def test_a_product_of_sums() -> None:
     def make(H: int, W: int) -> Array:  # noqa: N803
         return np.add.outer(np.arange(H + 1) * 10, np.arange(W + 1)).reshape(-1)
 
     size = (H + 1) * (W + 1)
     constant = exported(make, (size,), {"H": 3, "W": 3}, {"H": 5, "W": 4})
 
-    assert fit(constant) is None
-    found = fit(constant._replace(known=(H + 1, W + 1, H, S)))
-    assert found is not None
-    assert np.array_equal(run(found, {"H": 7, "W": 2}), make(7, 2))
+    for known in ((), (H + 1, W + 1, H, S)):
+        found = fit(constant._replace(known=known))
+        assert found is not None
+        assert np.array_equal(run(found, {"H": 7, "W": 2}), make(7, 2))
+
+
+def test_sums_that_were_multiplied() -> None:
+    constant = exported(grid, (0,), A)
+    for one, other in ((2 * H - 1, 2 * W - 1), (H + 3, 5 * W - 2), (3 * H + 1, W + 1)):
+        found = splits(constant._replace(dims=(one * other,)), 0)
+        assert (one, other) in found or (other, one) in found
+        assert all(first * second == one * other for first, second in found)
+    assert splits(constant._replace(dims=(H * W + H + W,)), 0) == []
 
 
 def test_a_number_is_a_factor() -> None:
@@ -73,8 +83,18 @@ def test_a_number_is_a_factor() -> None:
 
 def test_squares_cannot_tell_rows_from_columns() -> None:
     constant = exported(grid, (cut(H, 8) * cut(W, 8), 2), A, {"H": 128, "W": 128})
+    found = fit(constant)
 
-    assert fit(constant) is None
+    assert found is not None
+    (other,) = found.others
+    assert np.array_equal(found.at(C), grid(**C))
+    assert not np.array_equal(other.at(C), grid(**C))
+    assert [each.words.split(":")[0] for each in (found, other)] == [
+        "with axis 0 as floor(H/8) times floor(W/8)",
+        "with axis 0 as floor(W/8) times floor(H/8)",
+    ]
+    assert fit_of(constant) is None
+    assert len(readings_of(constant)) == 2
 
 
 def test_near_misses() -> None:

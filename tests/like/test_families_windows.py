@@ -35,9 +35,7 @@ def fit(constant: Exported) -> Fit | None:
     return windowed(constant, counts)
 
 
-@pytest.mark.parametrize(
-    ("make", "dims"), [(repeated, (S,)), (repeating, (S,)), (both, (2, S)), (random, (S, 2))]
-)
+@pytest.mark.parametrize(("make", "dims"), [(repeated, (S,)), (repeating, (S,)), (both, (2, S)), (random, (S, 2))])
 @pytest.mark.parametrize("sizes", [(12, 23), (12, 24), (15, 30)])
 def test_windows(make: Callable[..., Array], dims: tuple[Size, ...], sizes: tuple[int, int]) -> None:
     found = fit(exported(make, dims, *({"S": size} for size in sizes)))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from functools import lru_cache
 from itertools import islice, product
 from typing import Any, NamedTuple
 
@@ -57,6 +59,15 @@ class Fit(NamedTuple):
     """Writes the nodes that compute it."""
     limits: tuple[Limit, ...] = ()
     """Up to which sizes it is known."""
+    opset: int = 1
+    """The least opset that has its nodes."""
+    others: tuple[Fit, ...] = ()
+    """Other readings, right in every export too, that differ from this one elsewhere: then none of them is taken."""
+
+    def each(self, build: Callable[[Fit], Fit]) -> Fit:
+        """What is built of it, and of each other reading."""
+        first, *others = (build(fit) for fit in (self._replace(others=()), *self.others))
+        return first._replace(others=tuple(others))
 
 
 class Ambiguous(NamedTuple):
@@ -70,10 +81,16 @@ Family = Callable[[Exported], Fit | None]
 
 def size_at(size: Size, binding: Binding) -> int:
     """A size at given sizes of its symbols."""
-    found = size.at(binding) if isinstance(size, Formula) else size
+    found = _number(size, tuple(binding.items())) if isinstance(size, Formula) else size
     if found.denominator != 1:
         raise ValueError(f"{size} is no whole number at {dict(binding)}")
     return int(found)
+
+
+@lru_cache(maxsize=8192)
+def _number(size: Formula, binding: tuple[tuple[str, int], ...]) -> int | Fraction:
+    """A formula at given sizes; the same ones are asked for again and again."""
+    return size.at(dict(binding))
 
 
 def dims_at(dims: tuple[Size, ...], binding: Binding) -> tuple[int, ...]:
@@ -83,7 +100,7 @@ def dims_at(dims: tuple[Size, ...], binding: Binding) -> tuple[int, ...]:
 
 def sizes_at(size: Size, bindings: Sequence[Binding]) -> tuple[int, ...] | None:
     """A size in each export, None where it is no whole number in one of them."""
-    found = [size.bind(binding) if isinstance(size, Formula) else size for binding in bindings]
+    found = [_bound(size, tuple(binding.items())) if isinstance(size, Formula) else size for binding in bindings]
     whole = tuple(each for each in found if isinstance(each, int))
     return whole if len(whole) == len(found) else None
 
@@ -108,6 +125,16 @@ def same_elsewhere(one: Fit, other: Fit, bindings: Sequence[Binding]) -> bool:
         if all(size_at(limit.size, binding) <= limit.most for limit in limits)
     ]
     return bool(tried) and all(alike(one.at(binding), other.at(binding)) for binding in tried)
+
+
+def distinct(fits: Iterable[Fit], bindings: Sequence[Binding]) -> Fit | None:
+    """The first of several fits, with those that differ from it and from each other elsewhere as other readings."""
+    kept: list[Fit] = []
+    for fit in fits:
+        for reading in (fit._replace(others=()), *fit.others):
+            if not any(same_elsewhere(reading, other, bindings) for other in kept):
+                kept.append(reading)
+    return kept[0]._replace(others=tuple(kept[1:])) if kept else None
 
 
 def _mixes(choices: list[list[int]]) -> list[tuple[int, ...]]:

@@ -15,9 +15,10 @@ from onereshape.models.like.families.joins import joined
 from onereshape.models.like.families.products import flattened, product_of
 from onereshape.models.like.families.resized import resized
 from onereshape.models.like.families.same import blocks, same
+from onereshape.models.like.families.waves import waves
 from onereshape.models.like.families.windows import windowed
 
-LEAVES: tuple[Family, ...] = (same, affine, diagonals, blocks)
+LEAVES: tuple[Family, ...] = (same, affine, diagonals, waves, blocks)
 """What is known of a constant as it is."""
 
 
@@ -26,11 +27,16 @@ def _first(families: tuple[Family, ...], exported: Exported) -> Fit | None:
 
 
 _leaf: Family = partial(_first, LEAVES)
+_PLAIN = tuple(family for family in LEAVES if family is not diagonals)
+"""What is known of a part of a constant: a part of a table of differences is none."""
+
+
+def _apart(exported: Exported) -> Fit | None:
+    return _first((*LEAVES, resized, partial(product_of, fit=_apart)), exported)
 
 
 def _part(exported: Exported) -> Fit | None:
-    """What is known of a part that is not cut again: its axes may be taken apart, and a grid be interpolated."""
-    return _first((_leaf, resized, partial(product_of, fit=_part), partial(windowed, fit=_leaf)), exported)
+    return _first((*_PLAIN, resized, partial(product_of, fit=_part)), exported)
 
 
 _edged: Family = partial(joined, fit=partial(_first, (same, partial(joined, fit=same))))
@@ -39,7 +45,9 @@ _edged: Family = partial(joined, fit=partial(_first, (same, partial(joined, fit=
 FAMILIES: tuple[Family, ...] = (
     *LEAVES,
     partial(flattened, fit=_leaf),
-    _part,
+    resized,
+    partial(product_of, fit=_apart),
+    partial(windowed, fit=partial(_first, _PLAIN)),
     partial(joined, fit=_part),
     partial(product_of, fit=_edged),
     diagonals_cut,
@@ -49,5 +57,12 @@ FAMILIES: tuple[Family, ...] = (
 
 
 def fit_of(exported: Exported) -> Fit | None:
-    """How a constant goes on, None if no family knows it."""
-    return _first(FAMILIES, exported)
+    """How a constant goes on, None if no family knows it, or knows it in more than one way."""
+    found = readings_of(exported)
+    return found[0] if len(found) == 1 else None
+
+
+def readings_of(exported: Exported) -> tuple[Fit, ...]:
+    """The ways in which a constant may go on that differ elsewhere, all of one family."""
+    found = _first(FAMILIES, exported)
+    return () if found is None else (found._replace(others=()), *found.others)

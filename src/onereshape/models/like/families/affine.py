@@ -17,7 +17,7 @@ from onereshape.models.like.families.planes import Plane, plane_of
 from onereshape.models.like.families.positions import Position, Scale
 from onereshape.models.like.families.reading import Reading, error_of, reading_of
 from onereshape.models.like.families.writing import probes, sizes_of
-from onereshape.sizes import Formula, exact
+from onereshape.sizes import Formula, Size, cut, exact
 
 _FEWEST = 3
 """Entries along an axis, in one export at least, from which a slope can be read."""
@@ -46,23 +46,32 @@ def affine(exported: Exported) -> Fit | None:
 
 
 def _level(reading: Reading) -> int:
-    """How much a reading says of sizes; a start at a size and something more says two things."""
+    """How much a reading says beside the slopes: of a base, and of sizes that positions or slopes depend on."""
     starts = sum(term.position.sized for term in reading.terms)
-    return starts + sum(term.scale.size != 1 for term in reading.terms) + bool(starts and np.any(reading.base))
+    halves = any(term.position.start in _halves(term.position.size) for term in reading.terms)
+    base = bool(np.any(reading.base))
+    return starts + sum(term.scale.size != 1 for term in reading.terms) + base * (1 + halves)
+
+
+def _halves(size: Size) -> set[Size]:
+    """Starts at the middle of an axis, one of the two where there are two."""
+    both = (cut(size, 2), cut(size + 1, 2))
+    return {start for each in both for start in (0 - each, 1 - each) if exact(1 - size, 2) is None}
 
 
 def _only(exported: Exported, readings: Sequence[Reading]) -> Fit | None:
     """The reading, if all of them say the same at other sizes."""
     best = min(readings, key=lambda each: (error_of(each, exported), bool(np.any(each.base))))
+    compared = 0
     for probe in probes(exported):
         try:
             found = [reading.at(probe) for reading in readings]
-        except ValueError:  # a size that is no whole number there
+        except ValueError:  # a size that is no whole number there, or below 0
             continue
         if not all(_same(each, found[0]) for each in found):
             return None
-        break
-    else:
+        compared += 1
+    if not compared:
         return None
     fit = Fit(_words(best), best.at, best.make)
     return fit if agrees(fit, exported) else None
@@ -130,12 +139,14 @@ def _positions(exported: Exported, axis: int, scale: Scale) -> Iterator[Position
         yield Position(axis, size, 1, 1)
         if exported.arrays[0].dtype.kind == "f":
             yield Position(axis, size, 2, 1)
-    yield from (Position(axis, size, 1, start) for start in (1 - size, 0 - size))
+    yield from (Position(axis, size, 1, start) for start in (1 - size, 0 - size, size, size - 1))
     half = exact(1 - size, 2)
     if half is not None:
         yield Position(axis, size, 1, half)
     elif exported.arrays[0].dtype.kind == "f":
         yield Position(axis, size, 2, 1 - size)
+    if scale.size == 1:
+        yield from (Position(axis, size, 1, start) for start in _halves(size))
     for other in sizes_of(exported):
         if other != size:
             yield from (Position(axis, size, 1, start) for start in (other, other - 1, 1 - other, 0 - other))

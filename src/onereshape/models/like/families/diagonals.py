@@ -82,8 +82,12 @@ def _band(table: Table, lines: Array) -> Known | None:
 
 def _clipped(table: Table, lines: Array, least: int) -> Known | None:
     """Lines that end straight on both sides, with nothing or one straight piece between."""
-    if lines.dtype.kind not in "if" or lines.shape[1] < 2 * _LINE or not np.all(np.isfinite(lines)):
+    if lines.dtype.kind not in "if" or lines.shape[1] < 2 * _LINE or np.any(np.isnan(lines)):
         return None
+    whole = table
+    if lines.dtype.kind == "f":  # what is not finite is far, and in a line with itself
+        far = np.finfo(lines.dtype).max / 4
+        table, lines = table._replace(entries=np.clip(table.entries, -far, far)), np.clip(lines, -far, far)
     wide = lines.astype(np.float64 if lines.dtype.kind == "f" else np.int64)
     eps = 8 * float(np.finfo(lines.dtype).eps) if lines.dtype.kind == "f" else 0
     # Beside its neighbours only, as a mask may stand in the same line.
@@ -107,7 +111,7 @@ def _clipped(table: Table, lines: Array, least: int) -> Known | None:
     ends = Ends(_slope(table, table.low, edges[0]), _slope(table, edges[1], table.high))
     middle = table.between(*edges)
     words = f"goes straight on with the difference between axis {table.rows.axis} and axis {table.columns.axis}"
-    return (middle, ends, words) if _straight(table, middle, ends, eps) else None
+    return (whole.between(*edges), ends, words) if _straight(table, middle, ends, eps) else None
 
 
 def _slope(table: Table, one: int, other: int) -> Array:

@@ -15,7 +15,7 @@ import onnx_ir as ir
 
 from onereshape.models.like.exported import Array, Binding, Exported, Family, Fit, elsewhere, sizes_at
 from onereshape.models.rewrite import Rewriter
-from onereshape.sizes import Formula, Size, over
+from onereshape.sizes import Formula, Size, ceiling, cut, over
 
 _PARTS = 8
 """Parts of an axis, at most."""
@@ -64,12 +64,24 @@ def joined(exported: Exported, fit: Family) -> Fit | None:
 def changes(array: Array, axis: int) -> frozenset[int]:
     """The places along an axis where entries do not go on as those before, or not as those after do."""
     size = array.shape[axis]
+    if size < 3:
+        return frozenset(range(1, size))
     rows = np.moveaxis(array, axis, 0).reshape(size, -1).astype(np.float64)
-    with np.errstate(invalid="ignore"):
-        steps = np.nan_to_num(np.diff(rows, axis=0))
-    other = np.any(steps[1:] != steps[:-1], axis=1)
-    found = {place + 1 for place in np.flatnonzero(other)} | {place + 2 for place in np.flatnonzero(other)}
-    return frozenset(int(place) for place in found | {1, size - 1} if 0 < place < size)
+    with np.errstate(invalid="ignore", over="ignore"):
+        bends = np.abs(np.diff(rows, 2, axis=0))
+        largest = np.maximum(np.maximum(np.abs(rows[:-2]), np.abs(rows[1:-1])), np.abs(rows[2:]))
+        # A step that is a little longer only because numbers are rounded is no change.
+        eps = float(np.finfo(array.dtype).eps) if array.dtype.kind == "f" else 0.0
+        rounding = 8 * eps * np.where(np.isfinite(largest), largest, 0.0)
+        straight = (bends <= rounding) | _alike(rows)
+    bent = np.flatnonzero(~np.all(straight, axis=1))
+    return frozenset(int(place) + more for place in bent for more in (1, 2))
+
+
+def _alike(rows: Array) -> Array:
+    """Where three entries are one and the same, which may be no number."""
+    one, two, three = rows[:-2], rows[1:-1], rows[2:]
+    return np.asarray(((one == two) & (two == three)) | (np.isnan(one) & np.isnan(two) & np.isnan(three)))
 
 
 def _cut(cutting: _Cutting, start: Values, rest: Size, count: int) -> list[Fit] | None:
@@ -132,6 +144,15 @@ def _part(exported: Exported, fit: Family) -> Fit | None:
 
 
 def _together(parts: Sequence[Fit], axis: int) -> Fit:
+    """The parts one after the other; where they have other readings, these after the first ones."""
+    turns = max(len(part.others) for part in parts)
+    first, *others = (
+        _one([(part, *part.others)[min(turn, len(part.others))] for part in parts], axis) for turn in range(turns + 1)
+    )
+    return first._replace(others=tuple(others))
+
+
+def _one(parts: Sequence[Fit], axis: int) -> Fit:
 
     def at(binding: Binding) -> Array:
         return np.concatenate([part.at(binding) for part in parts], axis=axis)
@@ -140,8 +161,8 @@ def _together(parts: Sequence[Fit], axis: int) -> Fit:
         return writer.front("Concat", [part.make(writer) for part in parts], {"axis": axis})
 
     words = "; then ".join(dict.fromkeys(part.words for part in parts))
-    limits = tuple(limit for part in parts for limit in part.limits)
-    return Fit(f"in {len(parts)} parts along axis {axis}: {words}", at, make, limits)
+    limits = tuple(dict.fromkeys(limit for part in parts for limit in part.limits))
+    return Fit(f"in {len(parts)} parts along axis {axis}: {words}", at, make, limits, max(part.opset for part in parts))
 
 
 def _lengths(exported: Exported, axis: int, breaks: tuple[frozenset[int], ...]) -> Iterator[tuple[Values, Size]]:
@@ -153,6 +174,7 @@ def _lengths(exported: Exported, axis: int, breaks: tuple[frozenset[int], ...]) 
         (own, _terms(size)),
         (others, exported.known),
         (others, _shares(size)),
+        (others, _halves(size, bindings)),
         (own, _numbers(breaks)),
     ):
         for each in sizes:
@@ -185,6 +207,12 @@ def _shares(size: Size) -> Iterator[Size]:
     for monomial, coefficient in size.terms:
         if len(monomial) == 2 and coefficient.denominator != 1:
             yield from (over(Formula(((monomial, 1),)), 4**power) for power in range(1, 9))
+
+
+def _halves(size: Size, bindings: Sequence[Binding]) -> Iterator[Size]:
+    """Both halves, where an odd size tells them apart."""
+    if any(each % 2 for each in sizes_at(size, bindings) or ()):
+        yield from (cut(size, 2), ceiling(size, 2))
 
 
 def _numbers(breaks: Sequence[frozenset[int]], sizes: Sequence[int] | None = None) -> list[int]:

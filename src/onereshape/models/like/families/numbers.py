@@ -93,7 +93,7 @@ def number_of(exported: Exported, known: Sequence[Size]) -> Fit | Ambiguous | No
 
 
 def _distinct(known: Sequence[Size], bindings: Sequence[Binding]) -> list[tuple[Size, tuple[int, ...]]]:
-    """The sizes that are not the same in all exports, those alike elsewhere too only once, the shortest formula first."""
+    """The sizes that are not the same in all exports, each once, in its shortest formula."""
     others = elsewhere(bindings)
     found: dict[object, tuple[Size, tuple[int, ...]]] = {}
     for size in sorted(
@@ -129,7 +129,7 @@ def _ratios(_numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Itera
 
 
 def _scaled(numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Iterator[Reading]:
-    """A plain reading times a number, or a size and a whole number more; the exports must give one number more often."""
+    """A plain reading times a number that is the same in all exports, or a size and a whole number more."""
     for size, values in sizes:
         for words, steps in _PLAIN[:_TIMES]:
             plain = _steps(np.array(values, np.float64), steps)

@@ -6,10 +6,11 @@ It is taken apart into its factors, in either order, and what the families know 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import gcd
 
 import onnx_ir as ir
 
-from onereshape.models.like.exported import Array, Binding, Exported, Family, Fit, dims_at, same_elsewhere, sizes_at
+from onereshape.models.like.exported import Array, Binding, Exported, Family, Fit, dims_at, distinct, sizes_at
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Formula, Size, over, product
 
@@ -20,12 +21,11 @@ _MOST = 24
 
 
 def product_of(exported: Exported, fit: Family) -> Fit | None:
-    """A constant that goes on once an axis is taken apart into two; None too where two ways to do so differ."""
+    """A constant that goes on once an axis is taken apart into two; ways to do so that differ are other readings."""
     for axis in exported.growing:
         found = [each for pair in splits(exported, axis) if (each := _apart(exported, axis, pair, fit)) is not None]
         if found:
-            alone = all(same_elsewhere(found[0], other, exported.bindings) for other in found[1:])
-            return found[0] if alone else None
+            return distinct(found, exported.bindings)
     return None
 
 
@@ -50,13 +50,17 @@ def reshaped(exported: Exported, dims: Dims, fit: Family, words: str) -> Fit | N
     if found is None:
         return None
 
-    def at(binding: Binding) -> Array:
-        return found.at(binding).reshape(dims_at(exported.dims, binding))
+    def build(inner: Fit) -> Fit:
 
-    def make(writer: Rewriter) -> ir.Value:
-        return writer.front("Reshape", [found.make(writer), writer.vector(exported.dims)])
+        def at(binding: Binding) -> Array:
+            return inner.at(binding).reshape(dims_at(exported.dims, binding))
 
-    return Fit(f"{words}: {found.words}", at, make, found.limits)
+        def make(writer: Rewriter) -> ir.Value:
+            return writer.front("Reshape", [inner.make(writer), writer.vector(exported.dims)])
+
+        return inner._replace(words=f"{words}: {inner.words}", at=at, make=make)
+
+    return found.each(build)
 
 
 def splits(exported: Exported, axis: int) -> list[tuple[Size, Size]]:
@@ -65,7 +69,7 @@ def splits(exported: Exported, axis: int) -> list[tuple[Size, Size]]:
     if not isinstance(size, Formula):
         return []
     kept: list[tuple[Size, Size]] = []
-    for pair in (*_own(size), *_known(size, exported), *_broken(size)):
+    for pair in (*_own(size), *_known(size, exported), *_broken(size), *_sums(size)):
         values = [sizes_at(each, exported.bindings) for each in pair]
         if any(each is None or min(each) < 1 or max(each) == 1 for each in values) or pair in kept:
             continue
@@ -76,7 +80,7 @@ def splits(exported: Exported, axis: int) -> list[tuple[Size, Size]]:
 
 
 def _own(size: Formula) -> Iterator[tuple[Size, Size]]:
-    """Pairs of the factors of a product; a number that all terms have in common is a factor too."""
+    """Pairs of the factors of a product, the first of which is no product; a number is a factor too."""
     if len(size.terms) != 1:
         return
     ((monomial, coefficient),) = size.terms
@@ -85,14 +89,11 @@ def _own(size: Formula) -> Iterator[tuple[Size, Size]]:
     number = int(coefficient)
     atoms = [Formula((((atom,), 1),)) for atom in monomial]
     if number > 1:
-        rest = product(atoms)
-        yield rest, number
-        yield number, rest
+        yield number, product(atoms)
     for place, first in enumerate(atoms):
         rest = product([*atoms[:place], *atoms[place + 1 :], number])
         if rest != 1:
             yield first, rest
-            yield rest, first
 
 
 def _known(size: Formula, exported: Exported) -> Iterator[tuple[Size, Size]]:
@@ -129,6 +130,24 @@ def _broken(size: Formula) -> Iterator[tuple[Size, Size]]:
         first, second = over(one, part), over(other, below // part)
         yield first, second
         yield second, first
+
+
+def _sums(size: Formula) -> Iterator[tuple[Size, Size]]:
+    """Pairs of sums of one atom and a number each, where that is what was multiplied: (2*H - 1)*(2*W - 1)."""
+    numbers = dict(size.terms)
+    long = [monomial for monomial in numbers if len(monomial) == 2]
+    if len(long) != 1 or any(number.denominator != 1 for number in numbers.values()):
+        return
+    one, other = long[0]
+    both, first, second, last = (int(numbers.pop(each, 0)) for each in ((one, other), (one,), (other,), ()))
+    if numbers or both <= 0 or both * last != first * second or not last:
+        return
+    common = gcd(both, first)
+    inner = Formula((((one,), 1),)) * common + second // (both // common)
+    outer = Formula((((other,), 1),)) * (both // common) + first // common
+    if inner * outer == size:
+        yield inner, outer
+        yield outer, inner
 
 
 def _apart(exported: Exported, axis: int, pair: tuple[Size, Size], fit: Family) -> Fit | None:

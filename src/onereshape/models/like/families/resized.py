@@ -56,7 +56,7 @@ def resized(exported: Exported) -> Fit | None:
     axes = exported.growing
     if exported.arrays[0].dtype != np.float32 or len(axes) != 2 or axes[1] != axes[0] + 1:
         return None
-    if not all(np.all(np.abs(array) < _LARGEST) for array in exported.arrays):
+    if not all(np.all(np.abs(array) < _LARGEST) and _rich(array) for array in exported.arrays):
         return None
     found = list(_readings(exported, axes))
     if not found or any(not _same(found[0], other, axes) for other in found[1:]):
@@ -69,7 +69,7 @@ def resized(exported: Exported) -> Fit | None:
         return interpolated(grid, axes, (shape[axes[0]], shape[axes[1]]), way)
 
     words = f"is a table of {grid.shape[axes[0]]} x {grid.shape[axes[1]]} entries, interpolated ({way})"
-    return Fit(words, at, lambda writer: _made(writer, grid, dims, axes, way))
+    return Fit(words, at, lambda writer: _made(writer, grid, dims, axes, way), (), 18 if way.smooth else 11)
 
 
 def _readings(exported: Exported, axes: tuple[int, ...]) -> Iterator[tuple[Array, Way]]:
@@ -78,12 +78,24 @@ def _readings(exported: Exported, axes: tuple[int, ...]) -> Iterator[tuple[Array
     for grid in exported.arrays:
         if min(grid.shape[first], grid.shape[second]) < _FEWEST:
             continue
+        if not any(_mixed(grid, array) for array in exported.arrays):
+            continue
         for way in WAYS:
             if all(
                 alike(interpolated(grid, axes, (array.shape[first], array.shape[second]), way), array)
                 for array in exported.arrays
             ):
                 yield grid, way
+
+
+def _rich(array: Array) -> bool:
+    """Whether most entries are found only once, as in tables that were learned; masks and counts are something else."""
+    return 2 * len(np.unique(array)) > array.size
+
+
+def _mixed(grid: Array, array: Array) -> bool:
+    """Whether enough entries are between those of the grid, and not some of these."""
+    return 4 * int(np.isin(array, grid).sum()) < 3 * array.size
 
 
 def _same(one: tuple[Array, Way], other: tuple[Array, Way], axes: tuple[int, ...]) -> bool:

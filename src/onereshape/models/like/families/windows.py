@@ -62,18 +62,22 @@ def _in_windows(exported: Exported, axis: int, width: int, fit: Family) -> Fit |
     if inner is None:
         return None
 
-    def at(binding: Binding) -> Array:
-        return _flat(inner.at(binding), axis, size_at(size, binding))
+    def build(whole: Fit) -> Fit:
 
-    def make(writer: Rewriter) -> ir.Value:
-        whole = [*exported.dims[:axis], ceiling(size, width) * width, *exported.dims[axis + 1 :]]
-        value = writer.front("Reshape", [inner.make(writer), writer.vector(whole)])
-        if whole[axis] == size:
-            return value
-        return writer.front("Slice", [value, writer.integers([0]), writer.size(size), writer.integers([axis])])
+        def at(binding: Binding) -> Array:
+            return _flat(whole.at(binding), axis, size_at(size, binding))
 
-    found = Fit(f"in windows of {width} along axis {axis}: {inner.words}", at, make, inner.limits)
-    return found if agrees(found, exported) else None
+        def make(writer: Rewriter) -> ir.Value:
+            flat = (*exported.dims[:axis], ceiling(size, width) * width, *exported.dims[axis + 1 :])
+            value = writer.front("Reshape", [whole.make(writer), writer.vector(flat)])
+            if flat[axis] == size:
+                return value
+            return writer.front("Slice", [value, writer.integers([0]), writer.size(size), writer.integers([axis])])
+
+        return whole._replace(words=f"in windows of {width} along axis {axis}: {whole.words}", at=at, make=make)
+
+    found = inner.each(build)
+    return found if all(agrees(each, exported) for each in (found, *found.others)) else None
 
 
 def _completed(exported: Exported, axis: int, width: int, fit: Family) -> list[Array] | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.like.exported import Array, Binding, Exported
+from onereshape.models.like.exported import Array, Binding, Exported, size_at
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Formula, Size, symbol
 
@@ -25,10 +25,11 @@ def along(rank: int, axis: int) -> list[int]:
 
 
 def sizes_of(exported: Exported) -> list[Formula]:
-    """The sizes that a constant may depend on: those of its own axes, and the symbols."""
+    """The sizes that a constant may depend on: of its axes, and the symbols; those that differ between the exports."""
     dims = [size for size in exported.dims if isinstance(size, Formula)]
     names = [symbol(name) for name in sorted(set().union(*exported.bindings))]
-    return list(dict.fromkeys([*dims, *names]))
+    found = dict.fromkeys([*dims, *names])
+    return [size for size in found if len({size_at(size, binding) for binding in exported.bindings}) > 1]
 
 
 def dims_of(writer: Rewriter, dims: Sequence[Size]) -> ir.Value:
@@ -73,11 +74,10 @@ def key_of(*arrays: Array) -> tuple[object, ...]:
     return tuple((array.dtype.str, array.shape, array.tobytes()) for array in arrays)
 
 
-def probes(exported: Exported) -> Iterable[Binding]:
-    """Sizes that were not exported, multiples of those that were, so that what is divided stays whole."""
+def probes(exported: Exported) -> Iterator[Binding]:
+    """Sizes that were not exported: a few more, of other residues, and multiples, by which what is divided is whole."""
     names = sorted(set().union(*exported.bindings))
-    for factors in ((2, 3, 5, 7), (3, 2, 7, 5), (5, 7, 2, 3)):
-        yield from (
-            {name: binding[name] * factors[place % len(factors)] for place, name in enumerate(names)}
-            for binding in exported.bindings
-        )
+    for binding in exported.bindings:
+        yield from ({name: binding[name] + more + place for place, name in enumerate(names)} for more in (1, 2, 5))
+        for factors in ((2, 3, 5, 7), (5, 7, 2, 3)):
+            yield {name: binding[name] * factors[place % len(factors)] for place, name in enumerate(names)}

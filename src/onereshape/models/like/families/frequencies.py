@@ -1,0 +1,191 @@
+"""Frequencies: how fast the columns of a table of sines and cosines turn.
+
+A column is an amplitude times the sine or the cosine of a frequency times a position.  The frequencies of most tables
+are a geometric sequence of round numbers, which is tried first, since it is exact; else each is measured alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from onereshape.models.like.exported import Array
+
+_WINDOW = 64
+"""Positions from which a first frequency is taken; more would take it for one of its neighbours."""
+_STEPS = 30
+_LEAST = 0.98
+"""The part of a column that the best wave of those that are tried must explain."""
+
+
+class Turning(NamedTuple):
+    """What the columns of a table are, one after another."""
+
+    cosine: Array
+    """Whether it is a cosine, else a sine."""
+    amplitude: Array
+    """With its sign; of a column that does not turn, its value."""
+    frequency: Array
+    rough: Array
+    """How far the frequency may be off."""
+    slow: Array
+    """Whether it does not turn at all, but may be a cosine that turns too slowly to be seen."""
+
+
+def turning(places: Array, columns: Array, eps: float) -> Turning | None:
+    """The sines and cosines that the columns are at these places, of one amplitude; None if they are not."""
+    still = np.all(columns == columns[:1], axis=0)
+    starts = columns[np.flatnonzero(places == 0)]
+    largest = float(np.abs(columns).max())
+    allowed = eps * largest
+    if still.all() or (len(starts) and not _one_amplitude(np.abs(starts[0][~still]), allowed)):
+        return None
+    known = (np.abs(starts[0]) > allowed) | still if len(starts) else None
+    cosine, frequency = _grid(places, columns, known)
+    if frequency is None:
+        return None
+    sizes = _amplitudes(places, columns, cosine, frequency)
+    clear = ~still & (frequency * np.abs(places).max() >= 1.5)
+    if not clear.any():
+        return None
+    amplitude = float(np.median(np.abs(sizes[clear])))
+    if len(starts) and np.any(cosine & ~still):
+        amplitude = float(np.abs(starts[0][cosine & ~still][0]))
+    if abs(amplitude - 1) <= 4 * eps:
+        amplitude = 1.0
+    signed = np.where(sizes < 0, -amplitude, amplitude)
+    frequency = np.where(still, 0, _refined(places, columns, cosine, signed, frequency))
+    signed = np.where(still, columns[0], signed)
+    slow = still & (np.abs(np.abs(signed) - amplitude) <= allowed)
+    unseen = np.where(slow, np.sqrt(eps / 4) / np.abs(places).max(), 0)
+    rough = np.where(still, unseen, _rough(places, cosine, signed, frequency, eps / 8))
+    return Turning(cosine | still, signed, frequency, rough, slow)
+
+
+def _one_amplitude(starts: Array, allowed: float) -> bool:
+    """Whether columns start at 0, as sines do, or all at one amplitude, as cosines do."""
+    turned = starts[starts > allowed]
+    return not len(turned) or bool(np.ptp(turned) <= allowed)
+
+
+def _wave(places: Array, frequency: Array, cosine: Array) -> Array:
+    angle = places[:, None] * frequency
+    return np.asarray(np.where(cosine, np.cos(angle), np.sin(angle)))
+
+
+def _grid(places: Array, columns: Array, known: Array | None) -> tuple[Array, Array | None]:
+    """Whether each column is a cosine, where it is not known, and the frequency that leaves least of it.
+
+    No frequency if none of those that are tried leaves little: a wave between two of them does.
+    """
+    near = np.argsort(np.abs(places), kind="stable")[:_WINDOW]
+    tried = np.concatenate([np.geomspace(1e-7, 0.05, 300), np.linspace(0.05, np.pi, 1000)])
+    values = columns[near]
+    energy = np.maximum((values**2).sum(axis=0), 1e-30)
+    kept, found = [], []
+    for kind in (False, True):
+        waves = _wave(places[near], tried, np.full(tried.shape, kind))
+        lengths = np.maximum((waves**2).sum(axis=0), 1e-30)
+        # The part of a column that lies along a wave.
+        parts = (waves.T @ values) ** 2 / lengths[:, None] / energy
+        best = np.argmax(parts, axis=0)
+        kept.append(np.take_along_axis(parts, best[None], axis=0)[0])
+        found.append(tried[best])
+    cosine = kept[1] > kept[0] if known is None else known
+    least = np.where(cosine, kept[1], kept[0])
+    silent = (values**2).sum(axis=0) == 0
+    if np.any(~silent & (least < _LEAST)):
+        return cosine, None
+    return cosine, np.where(cosine, found[1], found[0])
+
+
+def _amplitudes(places: Array, columns: Array, cosine: Array, frequency: Array) -> Array:
+    """The amplitude of each column, refined together with its frequency."""
+    near = np.argsort(np.abs(places), kind="stable")[:_WINDOW]
+    at, values, turned = places[near], columns[near], frequency.copy()
+    sizes = np.ones(columns.shape[1])
+    for _ in range(_STEPS):
+        wave = _wave(at, turned, cosine)
+        slope = _slope(at, turned, cosine)
+        sizes = (wave * values).sum(axis=0) / np.maximum((wave**2).sum(axis=0), 1e-30)
+        left = values - sizes * wave
+        # Without the part along the wave itself, which the amplitude takes.
+        lengths = np.maximum((wave**2).sum(axis=0), 1e-30)
+        across = sizes * (slope - wave * ((slope * wave).sum(axis=0) / lengths))
+        turned = turned + (left * across).sum(axis=0) / np.maximum((across**2).sum(axis=0), 1e-30)
+    frequency[:] = np.where(np.abs(turned - frequency) < 0.05, turned, frequency)
+    return np.asarray(sizes)
+
+
+def _refined(places: Array, columns: Array, cosine: Array, signed: Array, frequency: Array) -> Array:
+    """The frequencies that leave least, from few positions to all of them."""
+    order = np.argsort(np.abs(places), kind="stable")
+    window = min(_WINDOW, len(places))
+    found = np.maximum(np.abs(frequency), 1e-9)
+    while True:
+        chosen = order[:window]
+        at, values = places[chosen], columns[chosen]
+        for _ in range(_STEPS):
+            slope = signed * _slope(at, found, cosine)
+            left = values - signed * _wave(at, found, cosine)
+            step = (left * slope).sum(axis=0) / np.maximum((slope**2).sum(axis=0), 1e-30)
+            found = np.abs(found + np.clip(step, -0.5 * found, 0.5 * found))
+        if window == len(places):
+            return found
+        window = min(2 * window, len(places))
+
+
+def _slope(places: Array, frequency: Array, cosine: Array) -> Array:
+    """How a wave of amplitude 1 changes with its frequency."""
+    angle = places[:, None] * frequency
+    return np.asarray(places[:, None] * np.where(cosine, -np.sin(angle), np.cos(angle)))
+
+
+def _rough(places: Array, cosine: Array, signed: Array, frequency: Array, eps: float) -> Array:
+    slope = signed * _slope(places, frequency, cosine)
+    return np.asarray(eps * np.abs(signed) / np.sqrt(np.maximum((slope**2).sum(axis=0), 1e-30)))
+
+
+def geometric(found: Turning, columns: Array, taken: Array, kind: np.dtype[Any]) -> Iterator[Array]:
+    """The frequencies as geometric sequences, as they are commonly calculated; of the columns that are taken."""
+    which = np.zeros(columns.shape[1], np.int64)
+    several = 0
+    for cosine in (True, False):
+        chosen = np.flatnonzero((found.cosine == cosine) & taken)
+        if len(chosen):
+            which[chosen], count = _numbered(columns[:, chosen])
+            several = max(several, count)
+    clear = taken & (found.frequency > 0) & (found.rough < 1e-2 * found.frequency)
+    if several < 2 or len(np.unique(which[clear])) < 2:
+        return
+    sure = found.frequency[clear] / found.rough[clear]
+    ratio, first = np.polyfit(which[clear], np.log(found.frequency[clear]), 1, w=sure)
+    places = np.arange(several).astype(kind)
+    if abs(first) < max(1e-5, 4 / float(sure.max())):
+        base, other = _round(np.exp(-ratio * several)), _round(np.exp(-ratio * (several - 1)))
+        yield (1 / kind.type(base) ** (2 * places / kind.type(2 * several)))[which]
+        yield np.exp(2 * places * kind.type(-np.log(base) / (2 * several)))[which]
+        yield np.exp(places * kind.type(-np.log(other) / (several - 1)))[which]
+    yield np.exp(first + ratio * np.arange(several)).astype(kind)[which]
+
+
+def _round(number: float) -> float:
+    """A number of few digits, if one is near."""
+    digits = float(f"{number:.2g}")
+    return digits if abs(digits - number) <= 1e-2 * number else number
+
+
+def _numbered(columns: Array) -> tuple[Array, int]:
+    """The number of the frequency of each column, and how many there are: they come one by one, twice, or again."""
+    wide = columns.shape[1]
+    period = next(size for size in range(1, wide + 1) if not wide % size and _again(columns, size))
+    numbers = np.arange(wide) % period
+    if period % 2 == 0 and period > 1 and np.array_equal(columns[:, 0:period:2], columns[:, 1:period:2]):
+        return numbers // 2, period // 2
+    return numbers, period
+
+
+def _again(columns: Array, size: int) -> bool:
+    return bool(np.array_equal(columns[:, size:], columns[:, :-size])) if size < columns.shape[1] else True

@@ -1,0 +1,217 @@
+"""Waves: sines and cosines of positions, as tables of rotary and of sinusoidal positions have them.
+
+Each column turns along one of the axes that grow.  That the positions start at 0, run backwards or are centred is read
+from where the exports agree; the frequencies, from all that is known of a column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, agrees, dims_at
+from onereshape.models.like.families.frequencies import Turning, geometric, turning
+from onereshape.models.like.families.planes import near
+from onereshape.models.like.families.positions import Position, working
+from onereshape.models.like.families.writing import cast, first_along, key_of, spread, total
+from onereshape.models.rewrite import Rewriter
+from onereshape.sizes import Size, exact
+
+_FEWEST = 8
+"""Positions from which a wave can be read."""
+_SHARED = 3
+"""Positions that each export must have."""
+_FURTHER = 8
+"""How many times as far as the largest export a frequency that was measured must be known."""
+_WRONG = 2e-5
+"""What it may be off there, as a part of the amplitude."""
+
+
+class Waves(NamedTuple):
+    """A table: cosines and sines of the sum of frequencies times positions."""
+
+    turns: tuple[tuple[Position, Array], ...]
+    """Positions and their frequencies; the arrays have the axes of the constant, of size 1 if they grow."""
+    cosines: Array
+    sines: Array
+    kind: np.dtype[np.generic]
+    dims: tuple[Size, ...]
+
+    def at(self, binding: Binding) -> Array:
+        """The table at given sizes."""
+        rank, kind = self.cosines.ndim, self.cosines.dtype
+        angle = sum(position.at(binding, rank).astype(kind) * turn for position, turn in self.turns)
+        parts = [np.cos(angle) * self.cosines] if np.any(self.cosines) else []
+        parts += [np.sin(angle) * self.sines] if np.any(self.sines) else []
+        whole = np.sum(parts, axis=0)
+        return np.broadcast_to(whole.astype(self.kind), dims_at(self.dims, binding)).copy()
+
+    def make(self, writer: Rewriter) -> ir.Value:
+        """The nodes that compute it."""
+
+        def write() -> ir.Value:
+            rank, kind = self.cosines.ndim, self.cosines.dtype
+            angles = []
+            for position, turn in self.turns:
+                numbers = cast(writer, position.make(writer, rank), kind)
+                angles.append(writer.front("Mul", [numbers, writer.constant(turn)]))
+            angle = total(writer, angles)
+            waves = []
+            for op, size in (("Cos", self.cosines), ("Sin", self.sines)):
+                if np.any(size):
+                    wave = writer.front(op, [angle])
+                    waves.append(wave if np.all(size == 1) else writer.front("Mul", [wave, writer.constant(size)]))
+            grown = {position.axis for position, _ in self.turns}
+            shape = [self.dims[axis] if axis in grown else size for axis, size in enumerate(self.cosines.shape)]
+            return cast(writer, spread(writer, total(writer, waves), shape, self.dims), self.kind)
+
+        turns = tuple((position, *key_of(turn)) for position, turn in self.turns)
+        return writer.once(("waves", turns, *key_of(self.cosines, self.sines), self.kind.str, self.dims), write)
+
+
+class Line(NamedTuple):
+    """The columns of a table that turn along one axis."""
+
+    position: Position
+    places: Array
+    """The positions that the exports have, in order."""
+    columns: Array
+    """A column for each entry of the axes that do not grow."""
+    turning: Turning
+    kind: str
+    """From where the positions count."""
+
+
+def waves(exported: Exported) -> Fit | None:
+    """Sines and cosines of positions along the axes that grow."""
+    if exported.arrays[0].dtype.kind != "f" or not all(np.all(np.isfinite(each)) for each in exported.arrays):
+        return None
+    axes = [axis for axis in exported.growing if any(_varies(array, axis) for array in exported.arrays)]
+    if not axes or len(axes) > 2 or any(len({array.shape[axis] for array in exported.arrays}) == 1 for axis in axes):
+        return None
+    fits: dict[tuple[str, ...], Fit] = {}
+    for lines in product(*(list(_lines(exported, axis)) for axis in axes)):
+        kinds = tuple(line.kind for line in lines)
+        if kinds not in fits and (fit := _fit(exported, lines)) is not None:
+            fits[kinds] = fit
+    return next(iter(fits.values())) if len(fits) == 1 else None  # more than one: nobody knows which
+
+
+def _varies(array: Array, axis: int) -> bool:
+    return not np.array_equal(array, np.broadcast_to(first_along(array, [axis]), array.shape))
+
+
+def _lines(exported: Exported, axis: int) -> Iterator[Line]:
+    """The columns along an axis, for each kind of position by which the exports agree."""
+    size = exported.dims[axis]
+    half = exact(1 - size, 2)
+    others = [each for each in exported.growing if each != axis]
+    eps = 8 * float(np.finfo(exported.arrays[0].dtype).eps)
+    rows = [
+        np.moveaxis(first_along(array, others), axis, 0).reshape(array.shape[axis], -1).astype(np.float64)
+        for array in exported.arrays
+    ]
+    kinds = {"start": Position(axis, size), "end": Position(axis, size, 1, 1 - size)}
+    if half is not None:
+        kinds["middle"] = Position(axis, size, 1, half)
+    for kind, position in kinds.items():
+        numbers = [position.at(binding, axis + 1).reshape(-1) for binding in exported.bindings]
+        joined = _joined(numbers, rows, eps)
+        if joined is None:
+            continue
+        places, columns = joined
+        for start in (0, 1, 2) if kind == "start" else (0,):
+            found = turning((places + start).astype(np.float64), columns, eps)
+            if found is not None:
+                yield Line(position._replace(start=position.start + start), places + start, columns, found, kind)
+
+
+def _joined(numbers: Sequence[Array], rows: Sequence[Array], eps: float) -> tuple[Array, Array] | None:
+    """All positions and their rows; None if exports do not agree on those that they share, or share too few."""
+    longest = max(range(len(numbers)), key=lambda each: len(numbers[each]))
+    places, columns = numbers[longest], rows[longest]
+    if len(places) < _FEWEST:
+        return None
+    for others, there in zip(numbers, rows, strict=True):
+        shared = np.isin(others, places)
+        if len(others) < _SHARED or not shared.all():
+            return None  # the longest has all of them, or they are not the same positions
+        if np.any(np.abs(columns[np.searchsorted(places, others)] - there) > eps * np.abs(columns).max()):
+            return None
+    return places, columns
+
+
+def _fit(exported: Exported, lines: Sequence[Line]) -> Fit | None:
+    """The table of these lines, by the frequencies that explain it best."""
+    shape = first_along(exported.arrays[0], exported.growing).shape
+    kind = working(exported.arrays[0].dtype)
+    flat = [line.turning for line in lines]
+    moving = [(each.frequency > 0) | (each.slow if len(lines) == 1 else False) for each in flat]
+    if len(lines) == 2 and np.any(moving[0] & moving[1]):
+        return None
+    pick = moving[-1] if len(lines) == 2 else np.ones_like(moving[0])
+    cosine = np.where(pick, flat[-1].cosine, flat[0].cosine)
+    amplitude = np.where(pick, flat[-1].amplitude, flat[0].amplitude)
+    cosines, sines = (np.where(each, amplitude, 0).reshape(shape).astype(kind) for each in (cosine, ~cosine))
+    axes = exported.growing
+    for exactly in (True, False):
+        best: tuple[float, Waves] | None = None
+        found = [_frequencies(*each, kind, exactly=exactly) for each in zip(lines, moving, strict=True)]
+        for chosen in product(*found):
+            turns = tuple(
+                (line.position, np.where(moves, each, 0).reshape(shape).astype(kind))
+                for line, each, moves in zip(lines, chosen, moving, strict=True)
+            )
+            table = Waves(turns, cosines, sines, exported.arrays[0].dtype, exported.dims)
+            cases = [(table.at(at), array) for at, array in zip(exported.bindings, exported.arrays, strict=True)]
+            if all(near(one, array, axes) for one, array in cases):
+                error = max(float(np.abs(one.astype(np.float64) - array).max()) for one, array in cases)
+                if best is None or error < best[0]:
+                    best = error, table
+        if best is not None:
+            limits = () if exactly else tuple(_limit(exported, line) for line in lines)
+            fit = Fit(_words(lines), best[1].at, best[1].make, limits)
+            return fit if agrees(fit, exported) else None
+    return None
+
+
+def _frequencies(line: Line, moves: Array, kind: np.dtype[np.generic], *, exactly: bool) -> Iterator[Array]:
+    """The frequencies of a line: of a sequence, or as they were measured where that is known well enough."""
+    found = line.turning
+    if exactly:
+        yield from geometric(found, line.columns, moves, kind)
+        return
+    far = _FURTHER * float(np.abs(line.places).max()) * np.linspace(0, 1, 257)[:, None]
+    one, other = far * found.frequency, far * (found.frequency + found.rough)
+    off = np.abs(np.where(found.cosine, np.cos(one) - np.cos(other), np.sin(one) - np.sin(other)))
+    if np.all(off <= _WRONG):
+        yield _snapped(line, kind)
+
+
+def _snapped(line: Line, kind: np.dtype[np.generic]) -> Array:
+    """The measured frequencies, each the one of its neighbours that explains its column best."""
+    found, places = line.turning, line.places[:, None].astype(kind)
+    best, least = found.frequency.astype(kind), np.full(found.frequency.shape, np.inf)
+    for ulps in range(-3, 4):
+        tried = found.frequency.astype(kind) + ulps * np.spacing(found.frequency.astype(kind))
+        angle = places * tried
+        wave = np.where(found.cosine, np.cos(angle), np.sin(angle)) * found.amplitude
+        error = np.abs(wave - line.columns).max(axis=0)
+        best, least = np.where(error < least, tried, best), np.minimum(error, least)
+    return best
+
+
+def _limit(exported: Exported, line: Line) -> Limit:
+    axis = line.position.axis
+    most = _FURTHER * max(array.shape[axis] for array in exported.arrays)
+    return Limit(exported.dims[axis], most, f"the frequencies along axis {axis} were measured, and are known so far")
+
+
+def _words(lines: Sequence[Line]) -> str:
+    starts = [f" from {line.position.start}" if line.position.sized else "" for line in lines]
+    axes = [f"axis {line.position.axis}{start}" for line, start in zip(lines, starts, strict=True)]
+    return "is sines and cosines along " + " and ".join(axes)

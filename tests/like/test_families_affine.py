@@ -218,3 +218,18 @@ def test_parts_of_an_even_size_have_two_readings() -> None:
     assert affine(exported(true, (cut(S, 2) + 1,), {"S": 12}, {"S": 24})) is None
     case = exported(true, (cut(S, 2) + 1,), SHORT, LONG)
     holds(affine(case), case, true, OTHER, {"S": 9})
+
+
+def test_a_few_entries_of_a_curve_are_no_line() -> None:
+    def true(s: int) -> Array:
+        return np.asarray(np.sin(np.arange(26, 26 + s)[:, None] * np.array([1e-3, 2e-4])).astype(np.float32))
+
+    assert affine(exported(true, (S, 2), {"S": 2}, {"S": 3})) is None
+
+
+def test_a_few_round_entries_are_a_line() -> None:
+    def true(s: int) -> Array:
+        return ((np.arange(s) + 0.5) * 16).astype(np.float32)
+
+    case = exported(true, (S,), {"S": 2}, {"S": 4})
+    holds(affine(case), case, true, OTHER)

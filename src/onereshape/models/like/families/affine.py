@@ -21,6 +21,10 @@ from onereshape.sizes import Formula, Size, cut, exact
 
 _FEWEST = 3
 """Entries along an axis, in one export at least, from which a slope can be read."""
+_SURE = 6
+"""Entries from which floating-point numbers that are not round lie in a line."""
+_ROUND = 4096
+"""Parts of 1 that are round numbers."""
 _PROBES = 6
 """Sizes at which two readings are compared."""
 
@@ -81,8 +85,21 @@ def _only(exported: Exported, readings: Sequence[Reading]) -> Fit | None:
             break
     if not compared and len(readings) > 1:
         return None
+    if not _enough(exported, best):
+        return None
     fit = Fit(_words(best), best.at, best.make)
     return fit if agrees(fit, exported) else None
+
+
+def _enough(exported: Exported, reading: Reading) -> bool:
+    """Whether entries are enough for a line: a few of any curve lie in one, but not in a round one or through 0."""
+    if reading.kind.kind != "f" or not np.any(reading.base):
+        return True
+    axes = [term.position.axis for term in reading.terms]
+    if all(max(array.shape[axis] for array in exported.arrays) >= _SURE for axis in axes):
+        return True
+    numbers = [reading.base, *(term.slope for term in reading.terms)]
+    return all(np.array_equal(each * _ROUND, np.rint(each * _ROUND)) for each in numbers)
 
 
 def _same(one: Array, other: Array) -> bool:

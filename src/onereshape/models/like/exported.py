@@ -25,6 +25,8 @@ class Exported(NamedTuple):
     """The sizes of the free symbols in each export."""
     dims: tuple[Size, ...]
     """Its dims, as formulas of the free symbols: in each export they are those of the array."""
+    known: tuple[Size, ...] = ()
+    """Sizes that tensors of the model have, as such formulas: what lengths and borders may be made of."""
 
     @property
     def growing(self) -> tuple[int, ...]:

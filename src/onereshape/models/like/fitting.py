@@ -23,6 +23,7 @@ from onereshape.models.like.equations import equations, groups, hints
 from onereshape.models.like.exported import Binding
 from onereshape.models.like.formulas import Known, told_apart
 from onereshape.models.like.matching import Use
+from onereshape.models.like.pools import Pool, pool_of
 from onereshape.models.like.symbols import sizes_text
 from onereshape.sizes import Formula, Size, exact, over, product, symbol
 
@@ -50,9 +51,9 @@ class Sized(NamedTuple):
     """What a walk found."""
 
     fitted: list[Fitted]
+    pools: list[Pool]
     known: Known
     scope: Scope
-    walk: Walk
 
 
 class _Open(NamedTuple):
@@ -68,7 +69,7 @@ def fitted(model: ir.Model, dims: Mapping[ir.Value, Dims], uses: Sequence[Use], 
         walk = _Fitting(model, uses, bindings, decided)
         scope = walk.run(dims)
         if not walk.open:
-            return Sized(walk.fitted, walk.known, scope, walk)
+            return Sized(walk.fitted, walk.pools, walk.known, scope)
         found = walk.solved()
         if not found:
             raise _refusal(list(walk.open.values()), bindings)
@@ -106,6 +107,7 @@ class _Fitting(Walk):
         super().__init__(model, "_d")
         self.known = Known(bindings)
         self.fitted: list[Fitted] = []
+        self.pools: list[Pool] = []
         self.open: dict[str, _Open] = {}
         self._decided = decided
         self._equations: list[tuple[Size, Size]] = []
@@ -114,16 +116,17 @@ class _Fitting(Walk):
             self._uses.setdefault(use.node, []).append((number, use))
 
     def visit(self, node: ir.Node, scope: Scope) -> None:
-        for number, use in self._uses.get(node, ()):
+        uses = self._uses.get(node, ())
+        for number, use in uses:
             if isinstance(use.slot, int):
                 self._settle(number, use, use.slot, scope)
-            else:
-                self.fitted.append(Fitted(use, use.arrays[0].shape, self._entries(number, use, scope)))
-        if node.op_type == "Reshape" and self._reshape(node, scope):
-            pass
-        else:
+        attributes = {use.slot: use for _, use in uses if isinstance(use.slot, str)}
+        if attributes:
+            self._pool(node, attributes, scope)
+        elif node.op_type != "Reshape" or not self._reshape(node, scope):
             super().visit(node, scope)
-        self._equations += equations(node, scope)
+        for one, other in equations(node, scope):
+            self._equate(one, other)
         for value in node.outputs:
             for size in scope.dims.get(value) or ():
                 self.known.add(size)
@@ -132,6 +135,20 @@ class _Fitting(Walk):
                 for each in held.reshape(-1).tolist():
                     if isinstance(each, Formula):
                         self.known.add(each)
+
+    def _pool(self, node: ir.Node, uses: Mapping[str, Use], scope: Scope) -> None:
+        """A node with attributes that differ: a pool may have such."""
+        data = node.inputs[0] if node.inputs else None
+        dims = None if data is None else scope.dims_of(data)
+        given = {name: [array.reshape(-1).tolist() for array in use.arrays] for name, use in uses.items()}
+        found = pool_of(node, given, dims, self.known)
+        if isinstance(found, str):
+            name, use = next(iter(uses.items()))
+            why = f"its attribute {name} is {' and '.join(str(array.tolist()) for array in use.arrays)}: {found}"
+            raise FixError("cannot-free", node=node.name or node.outputs[0].name, op=node.op_type, why=why)
+        self.pools.append(found)
+        if dims is not None:
+            scope.dims[node.outputs[0]] = found.dims(dims)
 
     # One place
 
@@ -164,7 +181,7 @@ class _Fitting(Walk):
         if first.dtype.kind not in "iu" or first.size > _MOST_ENTRIES or any(each.shape != first.shape for each in use.arrays):
             return None
         rows = [tuple(int(each) for each in row) for row in zip(*(array.reshape(-1).tolist() for array in use.arrays), strict=True)]
-        told = hints(use.node, use.slot, scope) if isinstance(use.slot, int) else {}
+        told = hints(use.node, use.slot, scope)  # type: ignore[arg-type]
         found = [self._read(number, place, use, row, told.get(place, ())) for place, row in enumerate(rows)]
         return tuple(self._balanced(number, use, rows, found, scope))
 
@@ -239,14 +256,8 @@ class _Fitting(Walk):
             return False
         if not node.attributes.get_int("allowzero", 0):
             words = [dims[at] if word == 0 and at < len(dims) else word for at, word in enumerate(words)]
-        total = product(dims)
-        if -1 in words:
-            left = self._quotient(total, product(word for word in words if word != -1))
-            if left is None or (values := self.known.values(left)) is None or min(values) < 0:
-                return False
-            words = [left if word == -1 else word for word in words]
-        else:
-            self._equations.append((total, product(words)))
+        if not self._grouped(dims, words):
+            return False
         kind = scope.kind_of(data)
         if kind is not None:
             scope.kinds[node.outputs[0]] = kind
@@ -255,7 +266,38 @@ class _Fitting(Walk):
             scope.elements[node.outputs[0]] = own.reshape([int(word) for word in words])  # type: ignore[arg-type]
         return True
 
+    def _grouped(self, dims: Dims, words: list[Size]) -> bool:
+        """Finds what a -1 stands for, and notes which dims of the data and which words are as large; whether all is told."""
+        rows = [self.known.values(word) for word in words]
+        known = [row for row in rows if row is not None]
+        if len(known) < len(rows):
+            return False
+        parts = list(groups([self.known.values(size) for size in dims], known)) or [
+            (list(range(len(dims))), list(range(len(words))))
+        ]
+        for above, below in parts:
+            whole = product(dims[at] for at in above)
+            others = product(words[at] for at in below if words[at] != -1)
+            place = next((at for at in below if words[at] == -1), None)
+            if place is None:
+                self._equate(whole, others)
+                continue
+            left = self._quotient(whole, others)
+            if left is None:
+                return False
+            words[place] = left
+        return -1 not in words
+
     # What is told by dims that must be equal
+
+    def _equate(self, one: Size, other: Size) -> None:
+        """Notes that two sizes are equal wherever the model runs."""
+        if one == other:
+            return
+        if any(map(_is_open, (one, other))):
+            self._equations.append((one, other))
+        elif self._agree(one, other):
+            self.known.equate(one, other)
 
     def solved(self) -> dict[Key, Size]:
         """The numbers of which an equation leaves only one reading."""

@@ -7,31 +7,22 @@ as simple is told too: where two formulas fit, the exports do not tell which is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import combinations_with_replacement
 from math import lcm
-from typing import NamedTuple
 
 from onereshape.models.like.exported import Binding, size_at
-from onereshape.sizes import Formula, Size, TooLongError, ceiling, cut, symbol
+from onereshape.models.like.readings import Reading, derived
+from onereshape.sizes import Formula, Size, symbol
 
-_MARGIN = 1
+_MARGIN = 2
 """By how much a formula must be simpler than another to be preferred."""
 _MOST_COST = 8
 """Of a formula; what is more complicated proves nothing, since some such formula always fits."""
-_MOST_DIVISOR = 64
 _MOST_BASES = 48
 """Known sizes of which products and quotients are tried."""
 _LARGEST_STEP = 512
 _SAMPLES = 64
-
-
-class Reading(NamedTuple):
-    """A formula that fits, and how complicated it is."""
-
-    size: Size
-    cost: int
 
 
 class Known:
@@ -45,6 +36,7 @@ class Known:
         self._first = dict(bindings[0])
         self._least = {name: min(binding[name] for binding in bindings) for name in bindings[0]}
         self._seen: set[Size] = set()
+        self._equated: set[tuple[Size, Size]] = set()
         self._by_values: dict[tuple[int, ...], list[Size]] = {}
         self._readings: dict[tuple[int, ...], list[Reading]] = {}
         self._traces: dict[Size, tuple[int | Fraction | None, ...]] = {}
@@ -104,26 +96,40 @@ class Known:
         """Notes that a size is a whole number wherever the model runs, if that tells anything of a symbol."""
         if not isinstance(size, Formula) or not size.symbols <= self._first.keys():
             return
-        names = sorted(size.symbols)
-        for group in [[name] for name in names] + ([names] if len(names) > 1 else []):
+
+        def holds(binding: Binding) -> bool:
+            found = _at(size, binding)
+            return found is not None and found.denominator == 1
+
+        self._step(size.symbols, holds)
+
+    def equate(self, one: Size, other: Size) -> None:
+        """Notes that two sizes are equal wherever the model runs, if that tells anything of a symbol."""
+        names = {name for size in (one, other) if isinstance(size, Formula) for name in size.symbols}
+        if (one, other) not in self._equated and names <= self._first.keys():
+            self._equated.add((one, other))
+            if not self.equal(one, other):
+                self._step(names, lambda binding: _at(one, binding) == _at(other, binding))
+
+    def _step(self, names: Iterable[str], holds: Callable[[Binding], bool]) -> None:
+        """Takes the smallest steps at which something holds."""
+        ordered = sorted(names)
+        for group in [[name] for name in ordered] + ([ordered] if len(ordered) > 1 else []):
             for step in range(1, _LARGEST_STEP + 1):
                 steps = {**self.steps, **{name: lcm(self.steps.get(name, 1), step) for name in group}}
-                if self._is_whole(size, steps) and self._alike(steps):
-                    if steps != self.steps and step > 1:
+                if self._alike(steps) and all(holds(binding) for binding in self._stepping(steps)):
+                    if step > 1 and steps != self.steps:
                         self.steps = steps
                         self._traces.clear()
                     return
 
-    def _is_whole(self, size: Formula, steps: Mapping[str, int]) -> bool:
-        for turn in range(12):
-            binding = {
-                name: self._first[name] + steps.get(name, 1) * (turn * (place + 1) + turn // 3)
+    def _stepping(self, steps: Mapping[str, int]) -> Iterator[Binding]:
+        """A few sizes that differ from those of the first export by these steps."""
+        for turn in range(1, 24):
+            yield {
+                name: self._first[name] + steps.get(name, 1) * (turn * (place + 1) + turn % 5 * 101 + turn % 3 * 38)
                 for place, name in enumerate(self._first)
             }
-            found = _at(size, binding)
-            if found is None or found.denominator != 1:
-                return False
-        return True
 
     def _alike(self, steps: Mapping[str, int]) -> bool:
         """Whether the exports themselves differ by such steps."""
@@ -156,9 +162,10 @@ class Known:
         exact = self._distinct(Reading(size, 0) for size in self._by_values.get(values, ()))
         if exact:
             return exact
-        ordered = sorted(self._derived(values), key=lambda each: each.cost)
-        near = [each for each in ordered if each.cost <= min(_MOST_COST, ordered[0].cost + _MARGIN)]
-        return self._distinct(near)
+        bases = [(size, own) for own, sizes in self._by_values.items() for size in sizes][:_MOST_BASES]
+        ordered = sorted(derived(bases, values), key=lambda each: each.cost)
+        best = next((each.cost for each in ordered if each.proves and each.cost <= _MOST_COST), None)
+        return [] if best is None else self._distinct(each for each in ordered if each.cost <= best + _MARGIN)
 
     def _distinct(self, readings: Iterable[Reading]) -> list[Reading]:
         found: list[Reading] = []
@@ -166,70 +173,6 @@ class Known:
             if not any(self.equal(reading.size, other.size) for other in found):
                 found.append(reading)
         return found
-
-    def _derived(self, values: tuple[int, ...]) -> Iterator[Reading]:
-        """Formulas of known sizes that have these values."""
-        bases = [(size, own) for own, sizes in self._by_values.items() for size in sizes][:_MOST_BASES]
-        for size, own in bases:
-            yield from _affine(size, own, values)
-            yield from _quotients(size, own, values)
-            yield from _multiples(size, own, values)
-        for (one, left), (other, right) in combinations_with_replacement(bases, 2):
-            product = tuple(a * b for a, b in zip(left, right, strict=True))
-            if (line := _line(product, values)) is not None and 0 in (line[1], line[0] - 1):
-                try:
-                    size = one * other * line[0] + line[1]
-                except TooLongError:
-                    continue
-                yield Reading(size, 2 + _bits(line[0] - 1) + _bits(line[1]))
-            total = tuple(a + b for a, b in zip(left, right, strict=True))
-            if one is not other and total == values:
-                yield Reading(one + other, 2)
-
-
-def _affine(size: Size, own: tuple[int, ...], values: tuple[int, ...]) -> Iterator[Reading]:
-    line = _line(own, values)
-    if line is not None:
-        slope, start = line
-        yield Reading(size * slope + start, 1 + _bits(abs(slope) - 1) + (slope < 0) + _bits(start))
-
-
-def _quotients(size: Size, own: tuple[int, ...], values: tuple[int, ...]) -> Iterator[Reading]:
-    """Quotients rounded down and up, plus a number."""
-    for divisor in range(2, _MOST_DIVISOR + 1):
-        for rounded, top in ((cut, 0), (ceiling, divisor - 1)):
-            starts = {value - (number + top) // divisor for value, number in zip(values, own, strict=True)}
-            if len(starts) == 1:
-                (start,) = starts
-                yield Reading(rounded(size, divisor) + start, 2 + _bits(divisor - 1) + _bits(start))
-
-
-def _multiples(size: Size, own: tuple[int, ...], values: tuple[int, ...]) -> Iterator[Reading]:
-    """The next multiple of a number, and how far it is."""
-    for divisor in range(2, _MOST_DIVISOR + 1):
-        up = [-(-number // divisor) * divisor for number in own]
-        if list(values) == up:
-            yield Reading(ceiling(size, divisor) * divisor, 2 + _bits(divisor - 1))
-        if list(values) == [one - number for one, number in zip(up, own, strict=True)]:
-            yield Reading(ceiling(size, divisor) * divisor - size, 3 + _bits(divisor - 1))
-
-
-def _line(own: Sequence[int], values: Sequence[int]) -> tuple[int, int] | None:
-    """The slope and the start of the line that takes these sizes to those values, of whole numbers."""
-    pairs = list(zip(own, values, strict=True))
-    x, y = pairs[0]
-    other = next(((a, b) for a, b in pairs if a != x), None)
-    if other is None:
-        return None
-    slope, rest = divmod(other[1] - y, other[0] - x)
-    start = y - slope * x
-    if rest or not slope or any(slope * a + start != b for a, b in pairs):
-        return None
-    return slope, start
-
-
-def _bits(number: int) -> int:
-    return abs(number).bit_length()
 
 
 def told_apart(one: Size, other: Size, bindings: Sequence[Binding]) -> Binding | None:

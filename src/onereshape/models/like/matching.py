@@ -124,7 +124,7 @@ class _Matching:
             return f"{_told(known[0])} of one export stands beside {_told(_other(known))} of another", None
         indices = {value.index() for value in known}
         if len({_signature(node) for node in nodes}) > 1 or len(indices) > 1:
-            return f"{_told(known[0])} of one export stands beside {_told(_other(known))} of another", None
+            return _apart(known, nodes), None
         return "", nodes
 
     def _same_input(self, values: Sequence[ir.Value]) -> bool:
@@ -380,6 +380,15 @@ def _told(value: ir.Value) -> str:
     if maker is None:
         return f"{'the constant' if value.is_initializer() else 'the input'} {value.name}"
     return f"{maker.op_type} {maker.name or value.name}"
+
+
+def _apart(values: Sequence[ir.Value], nodes: Nodes) -> str:
+    """How nodes differ."""
+    counts = [len(node.inputs) for node in nodes]
+    if len({node.op_type for node in nodes}) == 1 and len({*counts}) > 1:
+        several = " and ".join(map(str, dict.fromkeys(counts)))
+        return f"{_told(values[0])} has {several} inputs, as if a loop over a size had been written out"
+    return f"{_told(values[0])} of one export stands beside {_told(_other(values))} of another"
 
 
 def _other(values: Sequence[ir.Value]) -> ir.Value:

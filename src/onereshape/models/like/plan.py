@@ -20,6 +20,7 @@ from onereshape.models.like.exported import Binding, Exported, Fit, size_at
 from onereshape.models.like.families import fit_of
 from onereshape.models.like.fitting import Fitted, Sized, fitted
 from onereshape.models.like.matching import Use, differing
+from onereshape.models.like.pools import Pool
 from onereshape.models.like.symbols import Names, sizes_text, symbols_of
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Formula, Size, symbol
@@ -61,6 +62,7 @@ def like_plan(model: ir.Model, others: Sequence[ir.Model], names: Names) -> Like
         edit, limits = _edit(each, sized, symbols.bindings)
         edits.append(edit)
         conditions.update(dict.fromkeys(limits))
+    edits += [_pooled(pool) for pool in sized.pools]
     conditions.update(dict.fromkeys(sized.known.conditions()))
     dims = _known_dims(sized, frozenset(symbols.bindings[0]))
     changes = {(change.tensor, change.after, change.node): change for edit in edits for change in edit.changes}
@@ -132,16 +134,24 @@ def _known_dims(sized: Sized, names: frozenset[str]) -> dict[ir.Value, tuple[Siz
 
 def _edit(found: Fitted, sized: Sized, bindings: Sequence[Binding]) -> tuple[Edit, tuple[str, ...]]:
     use = found.use
-    if isinstance(use.slot, str):
-        raise _refused(use, f"its attribute {use.slot} is {_shown(use)}, and an attribute cannot follow a size")
     if found.entries is not None:
         entries = found.entries
         return _replaced(use, _entries_words(entries), lambda writer, node: _vector(writer, node, use, entries)), ()
-    fit = fit_of(Exported(use.arrays, tuple(bindings), found.dims))
+    fit = fit_of(Exported(use.arrays, tuple(bindings), found.dims, tuple(sized.known.sizes())))
     if fit is None:
         raise _refused(use, _unknown(use, found, bindings))
     limits = tuple(f"{limit.size} <= {limit.most}, since {limit.why}" for limit in fit.limits)
     return _replaced(use, fit.words, lambda writer, _: fit.make(writer)), limits
+
+
+def _pooled(pool: Pool) -> Edit:
+    node = pool.node
+    label = node.name or f"{node.op_type} of {node.outputs[0].name}"
+    parts, windows = (f"[{', '.join(map(str, each))}]" for each in (pool.parts, pool.windows))
+    message = f"its window is {windows}, for {parts} results at all sizes"
+    before = str(list(node.attributes.get_ints("kernel_shape") or ()))
+    change = Change("baked-dim", label, node.op_type, node.outputs[0].name or "", f"attribute of {label}", message, before, windows)
+    return Edit((change,), pool.write, node, None)
 
 
 def _replaced(use: Use, words: str, make: Any) -> Edit:

@@ -1,0 +1,141 @@
+"""Affine: a base plus, along each axis that grows, a slope times a position.
+
+The slopes and the base may differ along the axes that do not grow.  A position starts at 0, or runs backwards, or is
+centred, or starts at a size; a slope may be that of a ramp, one part of a size, or a multiple of a size.  In each
+export alone the entries must lie on such a plane; what it has to do with the sizes is then read from all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+import numpy as np
+
+from onereshape.models.like.exported import Array, Exported, Fit, agrees
+from onereshape.models.like.families.planes import Plane, plane_of
+from onereshape.models.like.families.positions import Position, Scale
+from onereshape.models.like.families.reading import Reading, error_of, reading_of
+from onereshape.models.like.families.writing import probes, sizes_of
+from onereshape.sizes import Formula, exact
+
+_FEWEST = 3
+"""Entries along an axis, in one export at least, from which a slope can be read."""
+
+
+def affine(exported: Exported) -> Fit | None:
+    """A base plus a slope times a position, along each axis that grows; None where there are two ways to read it."""
+    planes = [plane_of(array, exported.growing) for array in exported.arrays]
+    known = [plane for plane in planes if plane is not None]
+    if len(known) < len(planes) or not known:
+        return None
+    axes = tuple(axis for axis in exported.growing if any(np.any(plane.slopes[axis]) for plane in known))
+    if not axes or any(max(array.shape[axis] for array in exported.arrays) < _FEWEST for axis in axes):
+        return None
+    if any(len({array.shape[axis] for array in exported.arrays}) == 1 and not known[0].plain(axis) for axis in axes):
+        return None  # an axis that is as long in all of them does not show what the size has to do with it
+    scales = [list(_scales(exported, known, axis)) for axis in axes]
+    levels: dict[int, list[Reading]] = {}
+    for chosen in product(*scales):
+        starts = [list(_positions(exported, axis, scale)) for axis, (scale, _) in zip(axes, chosen, strict=True)]
+        for positions in product(*starts):
+            reading = reading_of(exported, known, list(zip(positions, chosen, strict=True)))
+            if reading is not None:
+                levels.setdefault(_level(reading), []).append(reading)
+    return _only(exported, levels[min(levels)]) if levels else None
+
+
+def _level(reading: Reading) -> int:
+    """How much a reading says of sizes; a start at a size and something more says two things."""
+    starts = sum(term.position.sized for term in reading.terms)
+    return starts + sum(term.scale.size != 1 for term in reading.terms) + bool(starts and np.any(reading.base))
+
+
+def _only(exported: Exported, readings: Sequence[Reading]) -> Fit | None:
+    """The reading, if all of them say the same at other sizes."""
+    best = min(readings, key=lambda each: (error_of(each, exported), bool(np.any(each.base))))
+    for probe in probes(exported):
+        try:
+            found = [reading.at(probe) for reading in readings]
+        except ValueError:  # a size that is no whole number there
+            continue
+        if not all(_same(each, found[0]) for each in found):
+            return None
+        break
+    else:
+        return None
+    fit = Fit(_words(best), best.at, best.make)
+    return fit if agrees(fit, exported) else None
+
+
+def _same(one: Array, other: Array) -> bool:
+    """Whether two readings say the same: they were read from rounded numbers, and are far from those."""
+    if one.dtype.kind != "f":
+        return bool(np.array_equal(one, other))
+    loose = 1e-2 if one.dtype.itemsize == 2 else 1e-4
+    return bool(np.allclose(one, other, rtol=loose, atol=loose * float(np.abs(other).max(initial=0)), equal_nan=True))
+
+
+def _words(reading: Reading) -> str:
+    parts = []
+    for term in reading.terms:
+        kind = "is a ramp" if term.scale.over else "counts"
+        start = f" from {term.position.start}" if term.position.sized else ""
+        parts.append(f"{kind} along axis {term.position.axis}{start}")
+    return " and ".join(parts)
+
+
+def _scales(exported: Exported, planes: Sequence[Plane], axis: int) -> Iterator[tuple[Scale, Array]]:
+    """What the slope along an axis is a multiple of, with the multiple; a number, if that is all it takes."""
+    slopes = [plane.slopes[axis] for plane in planes]
+    rough = [plane.rough(axis) for plane in planes]
+    candidates = [Scale()]
+    for size in sizes_of(exported):
+        candidates.append(Scale(size))
+        if exported.arrays[0].dtype.kind == "f":
+            candidates += [
+                Scale(below, over=True) for below in (size - 1, size, size + 1) if isinstance(below, Formula)
+            ]
+    for scale in candidates:
+        found = _multiple(slopes, rough, [scale.at(binding) for binding in exported.bindings])
+        if found is not None:
+            yield scale, found
+            if scale.size == 1:
+                return
+
+
+def _multiple(slopes: Sequence[Array], rough: Sequence[Array | None], factors: Sequence[float]) -> Array | None:
+    """The slopes over some factors, if these are the same in all exports."""
+    known = [place for place, error in enumerate(rough) if error is not None]
+    if not known or any(factors[place] == 0 for place in known):
+        return None
+    if slopes[0].dtype.kind != "f":
+        quotients = [slopes[place] // int(factors[place]) for place in known]
+        whole = all(not np.any(slopes[place] % int(factors[place])) for place in known)
+        return quotients[0] if whole and all(np.array_equal(each, quotients[0]) for each in quotients) else None
+    found = [
+        (slopes[place] / factors[place], error / factors[place])
+        for place in known
+        if (error := rough[place]) is not None
+    ]
+    best, least = min(found, key=lambda each: float(each[1].sum()))
+    return best if all(np.all(np.abs(slope - best) <= error + least) for slope, error in found) else None
+
+
+def _positions(exported: Exported, axis: int, scale: Scale) -> Iterator[Position]:
+    """The positions along an axis that are known."""
+    size = exported.dims[axis]
+    yield Position(axis, size)
+    if scale.size != 1:  # a constant start is no constant then
+        yield Position(axis, size, 1, 1)
+        if exported.arrays[0].dtype.kind == "f":
+            yield Position(axis, size, 2, 1)
+    yield from (Position(axis, size, 1, start) for start in (1 - size, 0 - size))
+    half = exact(1 - size, 2)
+    if half is not None:
+        yield Position(axis, size, 1, half)
+    elif exported.arrays[0].dtype.kind == "f":
+        yield Position(axis, size, 2, 1 - size)
+    for other in sizes_of(exported):
+        if other != size:
+            yield from (Position(axis, size, 1, start) for start in (other, other - 1, 1 - other, 0 - other))

@@ -1,0 +1,101 @@
+"""Positions: numbers that count along an axis, from a start that may depend on sizes, and a term that grows with them.
+
+A position is `step*i + start`; a term is a slope times a position, which may be divided by a size (a ramp) or taken
+times one (the number of a place in a grid).  Slopes may differ along the axes that do not grow.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.models.like.exported import Array, Binding, size_at
+from onereshape.models.like.families.writing import along, cast
+from onereshape.models.rewrite import Rewriter
+from onereshape.sizes import Formula, Size
+
+
+class Position(NamedTuple):
+    """The numbers `step*i + start` along an axis."""
+
+    axis: int
+    size: Size
+    step: int = 1
+    start: Size = 0
+
+    @property
+    def sized(self) -> bool:
+        """Whether the start depends on sizes."""
+        return isinstance(self.start, Formula)
+
+    def first(self, binding: Binding) -> int:
+        """The first number, at given sizes."""
+        return size_at(self.start, binding)
+
+    def at(self, binding: Binding, rank: int) -> Array:
+        """The numbers at given sizes, along their axis."""
+        count = np.arange(size_at(self.size, binding), dtype=np.int64)
+        return (count * self.step + self.first(binding)).reshape(along(rank, self.axis))
+
+    def make(self, writer: Rewriter, rank: int) -> ir.Value:
+        """The numbers along their axis, in int64."""
+
+        def write() -> ir.Value:
+            found = writer.count(self.size)
+            if self.step != 1:
+                found = writer.front("Mul", [found, writer.integers([self.step])])
+            if self.start != 0:
+                found = writer.front("Add", [found, writer.size(self.start)])
+            return found if rank == 1 else writer.front("Reshape", [found, writer.integers(along(rank, self.axis))])
+
+        return writer.once(("position", self, rank), write)
+
+
+class Scale(NamedTuple):
+    """A size that a position is taken times, or divided by."""
+
+    size: Size = 1
+    over: bool = False
+
+    def at(self, binding: Binding) -> float:
+        """The factor at given sizes; a ramp of one entry is divided by 1, as 0 has no parts."""
+        size = size_at(self.size, binding)
+        return 1 / max(size, 1) if self.over else size
+
+
+class Term(NamedTuple):
+    """A slope times a position, times or divided by a size."""
+
+    position: Position
+    slope: Array
+    """Its axes are those of the constant; those that grow have size 1."""
+    scale: Scale = Scale()
+
+    def at(self, binding: Binding) -> Array:
+        """The term at given sizes, in the type of the slope."""
+        kind = self.slope.dtype
+        found = self.position.at(binding, self.slope.ndim).astype(kind)
+        if self.scale.size != 1:
+            size = np.asarray(size_at(self.scale.size, binding)).astype(kind)
+            found = found / np.maximum(size, np.ones_like(size)) if self.scale.over else found * size
+        return found if np.all(self.slope == 1) else found * self.slope
+
+    def make(self, writer: Rewriter) -> ir.Value:
+        """The nodes that compute it."""
+        kind = self.slope.dtype
+        found = cast(writer, self.position.make(writer, self.slope.ndim), kind)
+        if self.scale.size != 1:
+            size = cast(writer, writer.size(self.scale.size), kind)
+            if self.scale.over:
+                size = writer.front("Max", [size, writer.constant(np.ones(1, kind))])
+            found = writer.front("Div" if self.scale.over else "Mul", [found, size])
+        return found if np.all(self.slope == 1) else writer.front("Mul", [found, writer.constant(self.slope)])
+
+
+def working(kind: np.dtype[np.generic]) -> np.dtype[np.generic]:
+    """The type in which a constant of some type is calculated."""
+    if kind.kind != "f":
+        return np.dtype(np.int64)
+    return np.dtype(np.float64) if kind.itemsize > 4 else np.dtype(np.float32)

@@ -1,0 +1,133 @@
+"""Reading: a constant as a base plus terms that grow with positions, one way to read it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.models.like.exported import Array, Binding, Exported, dims_at
+from onereshape.models.like.families.planes import Plane, near
+from onereshape.models.like.families.positions import Position, Scale, Term, working
+from onereshape.models.like.families.writing import cast, key_of, spread, total
+from onereshape.models.rewrite import Rewriter
+from onereshape.sizes import Size
+
+Pair = tuple[Position, tuple[Scale, Array]]
+"""A position, and the slope along it as a multiple of a scale."""
+
+
+class Reading(NamedTuple):
+    """One way to read a constant."""
+
+    terms: tuple[Term, ...]
+    base: Array
+    kind: np.dtype[np.generic]
+    dims: tuple[Size, ...]
+
+    def at(self, binding: Binding) -> Array:
+        """The constant at given sizes."""
+        found = self.base
+        for number, term in enumerate(self.terms):
+            found = term.at(binding) if not number and not np.any(self.base) else found + term.at(binding)
+        return np.broadcast_to(found.astype(self.kind), dims_at(self.dims, binding)).copy()
+
+    def make(self, writer: Rewriter) -> ir.Value:
+        """The nodes that compute it."""
+
+        def write() -> ir.Value:
+            bases = [writer.constant(self.base)] if np.any(self.base) else []
+            found = total(writer, [*bases, *(term.make(writer) for term in self.terms)])
+            grown = {term.position.axis for term in self.terms}
+            shape = [self.dims[axis] if axis in grown else size for axis, size in enumerate(self.base.shape)]
+            return cast(writer, spread(writer, found, shape, self.dims), self.kind)
+
+        terms = tuple((term.position, term.scale, *key_of(term.slope)) for term in self.terms)
+        return writer.once(("affine", terms, *key_of(self.base), self.kind.str, self.dims), write)
+
+
+def reading_of(exported: Exported, planes: Sequence[Plane], pairs: Sequence[Pair]) -> Reading | None:
+    """The reading by these positions and scales, if what is left is the same in all exports."""
+    kind = working(exported.arrays[0].dtype)
+    left: list[Array] = []
+    for plane, binding in zip(planes, exported.bindings, strict=True):
+        rest = plane.base
+        for position, (scale, slope) in pairs:
+            start, step = position.first(binding), position.step
+            moved = slope * start * _factor(scale, binding, slope)
+            rest = rest - (moved / step if step != 1 else moved)
+        left.append(rest)
+    if kind.kind != "f":
+        base = left[0].astype(kind)
+        if not all(np.array_equal(each, left[0]) for each in left):
+            return None
+        terms = tuple(Term(position, slope.astype(kind), scale) for position, (scale, slope) in pairs)
+        reading = Reading(terms, base, exported.arrays[0].dtype, exported.dims)
+        return reading if error_of(reading, exported) == 0 else None
+    allowed = np.max([plane.rounding for plane in planes], axis=0) * 2
+    if any(np.any(np.abs(each - left[0]) > allowed) for each in left):
+        return None
+    return _rounded(exported, pairs, np.mean(left, axis=0), allowed)
+
+
+def _factor(scale: Scale, binding: Mapping[str, int], slope: Array) -> float:
+    return int(scale.at(binding)) if slope.dtype.kind != "f" else scale.at(binding)
+
+
+def _rounded(exported: Exported, pairs: Sequence[Pair], base: Array, allowed: Array) -> Reading | None:
+    """The reading of floating-point numbers whose slopes and base explain the exports best."""
+    dtype = exported.arrays[0].dtype
+    kind = working(dtype)
+    base = _plain(base, allowed)
+    found: list[Reading] = []
+    for way in ("plain", "read", "mean"):
+        terms = []
+        for position, (scale, slope) in pairs:
+            exactly = slope / position.step
+            if way == "plain":
+                exactly = _plain(exactly, allowed / max(array.shape[position.axis] for array in exported.arrays))
+            elif way == "read":
+                exactly = _at_one(exported, position, scale, base, exactly)
+            terms.append(Term(position, exactly.astype(kind), scale))
+        found.append(Reading(tuple(terms), base.astype(kind), dtype, exported.dims))
+    best = min(found, key=lambda each: error_of(each, exported))
+    cases = zip(exported.bindings, exported.arrays, strict=True)
+    return best if all(near(best.at(binding), array, exported.growing) for binding, array in cases) else None
+
+
+def _at_one(exported: Exported, position: Position, scale: Scale, base: Array, otherwise: Array) -> Array:
+    """The slope where the position is 1 or -1: there it stands as it is, if there is nothing else."""
+    if scale.size != 1 or np.any(base) or len(exported.growing) != 1:
+        return otherwise
+    for binding, array in zip(exported.bindings, exported.arrays, strict=True):
+        numbers = position.at(binding, array.ndim).reshape(-1)
+        for number in (1, -1):
+            (places,) = np.nonzero(numbers == number)
+            if len(places):
+                return number * np.take(array, places[:1], axis=position.axis).astype(np.float64)
+    return otherwise
+
+
+def _plain(numbers: Array, allowed: Array) -> Array:
+    """The numbers, those near a number of few digits as that one."""
+    for scale in (1, 2, 64, 4096):
+        rounded = np.rint(numbers * scale) / scale
+        if np.all(np.abs(rounded - numbers) <= allowed):
+            return np.asarray(rounded)
+    rounded = np.rint(numbers * 4096) / 4096
+    return np.asarray(np.where(np.abs(rounded - numbers) <= allowed, rounded, numbers))
+
+
+def error_of(reading: Reading, exported: Exported) -> float:
+    """How far a reading is from the exports."""
+    worst = 0.0
+    for binding, array in zip(exported.bindings, exported.arrays, strict=True):
+        found = reading.at(binding)
+        if array.dtype.kind != "f":
+            if not np.array_equal(found, array):
+                return np.inf
+            continue
+        worst = max(worst, float(np.abs(found.astype(np.float64) - array.astype(np.float64)).max(initial=0)))
+    return worst

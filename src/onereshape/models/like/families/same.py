@@ -1,0 +1,86 @@
+"""Same: a constant that is the same all along the axes that grow, entry by entry or block by block."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, agrees, dims_at
+from onereshape.models.like.families.writing import dims_of, first_along, spread
+from onereshape.models.rewrite import Rewriter
+from onereshape.sizes import Size, exact
+
+_LONGEST_BLOCK = 64
+
+
+def same(exported: Exported) -> Fit | None:
+    """The same entries all along the axes that grow; of truth values for pairs, only as far as it was seen.
+
+    Truth values of two positions are a mask: where all are alike, a window may end beyond the largest export.
+    """
+    axes = exported.growing
+    slices = [first_along(array, axes) for array in exported.arrays]
+    if not axes or any(one.shape != other.shape or not _equal(one, other) for one, other in pairwise(slices)):
+        return None
+    piece, dims = slices[0], exported.dims
+
+    def at(binding: Binding) -> Array:
+        return np.broadcast_to(piece, dims_at(dims, binding)).copy()
+
+    def make(writer: Rewriter) -> ir.Value:
+        key = ("same", piece.dtype.str, piece.shape, piece.tobytes(), dims)
+        return writer.once(key, lambda: spread(writer, writer.constant(piece), piece.shape, dims))
+
+    listed = " and ".join(map(str, axes))
+    fit = Fit(f"is the same all along axis {listed}", at, make, _mask_limits(exported))
+    return fit if _seen(exported) and agrees(fit, exported) else None
+
+
+def blocks(exported: Exported) -> Fit | None:
+    """The same block again and again along one axis that grows, whose size is a multiple of the block's."""
+    if len(exported.growing) != 1:
+        return None
+    (axis,) = exported.growing
+    shortest = min(array.shape[axis] for array in exported.arrays)
+    for length in range(2, min(_LONGEST_BLOCK, shortest) + 1):
+        many = exact(exported.dims[axis], length)
+        if many is None or any(array.shape[axis] % length for array in exported.arrays):
+            continue
+        fit = _tiled(exported, axis, length, many)
+        # Twice in one of them at least, or it is a table that was cut and not a block that comes again.
+        if max(array.shape[axis] for array in exported.arrays) >= 2 * length and agrees(fit, exported):
+            return fit
+    return None
+
+
+def _tiled(exported: Exported, axis: int, length: int, many: Size) -> Fit:
+    block = np.take(exported.arrays[0], range(length), axis=axis)
+    ones: list[Size] = [many if each == axis else 1 for each in range(block.ndim)]
+
+    def at(binding: Binding) -> Array:
+        return np.tile(block, dims_at(tuple(ones), binding))
+
+    def make(writer: Rewriter) -> ir.Value:
+        key = ("tiled", block.dtype.str, block.shape, block.tobytes(), axis, many)
+        return writer.once(key, lambda: writer.front("Tile", [writer.constant(block), dims_of(writer, ones)]))
+
+    return Fit(f"is the same {length} entries again and again along axis {axis}", at, make)
+
+
+def _equal(one: Array, other: Array) -> bool:
+    return bool(np.array_equal(one, other, equal_nan=one.dtype.kind in "fc"))
+
+
+def _seen(exported: Exported) -> bool:
+    """Whether each axis that grows has two entries or more somewhere, so that being the same says something."""
+    return all(max(array.shape[axis] for array in exported.arrays) >= 2 for axis in exported.growing)
+
+
+def _mask_limits(exported: Exported) -> tuple[Limit, ...]:
+    if exported.arrays[0].dtype.kind != "b" or len(exported.growing) != 2:
+        return ()
+    why = "a mask is the same for all pairs of positions so far, and a window may end beyond"
+    found = {exported.dims[axis]: max(array.shape[axis] for array in exported.arrays) for axis in exported.growing}
+    return tuple(Limit(size, most, why) for size, most in found.items())

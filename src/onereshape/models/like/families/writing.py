@@ -1,0 +1,69 @@
+"""Writing: what the families need to write their constants as nodes, and to read them from arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import reduce
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.models.like.exported import Array, Binding, Exported
+from onereshape.models.rewrite import Rewriter
+from onereshape.sizes import Formula, Size, symbol
+
+
+def first_along(array: Array, axes: Iterable[int]) -> Array:
+    """The first entry along some axes, which stay as axes of size 1."""
+    taken = set(axes)
+    return array[tuple(slice(0, 1) if axis in taken else slice(None) for axis in range(array.ndim))]
+
+
+def along(rank: int, axis: int) -> list[int]:
+    """The dims of a vector that lies along an axis."""
+    return [-1 if each == axis else 1 for each in range(rank)]
+
+
+def sizes_of(exported: Exported) -> list[Formula]:
+    """The sizes that a constant may depend on: those of its own axes, and the symbols."""
+    dims = [size for size in exported.dims if isinstance(size, Formula)]
+    names = [symbol(name) for name in sorted(set().union(*exported.bindings))]
+    return list(dict.fromkeys([*dims, *names]))
+
+
+def dims_of(writer: Rewriter, dims: Sequence[Size]) -> ir.Value:
+    """Dims as a vector."""
+    return writer.vector(list(dims))
+
+
+def spread(writer: Rewriter, value: ir.Value, shape: Sequence[Size], dims: Sequence[Size]) -> ir.Value:
+    """A value of one shape, spread to other dims where they are not the same."""
+    return value if tuple(shape) == tuple(dims) else writer.front("Expand", [value, dims_of(writer, dims)])
+
+
+def cast(writer: Rewriter, value: ir.Value, kind: np.dtype[np.generic]) -> ir.Value:
+    """A value in the type of an array."""
+    wanted = ir.DataType.from_numpy(kind)
+    if isinstance(value.type, ir.TensorType) and value.type.dtype == wanted:
+        return value
+    return writer.once(("cast", value, wanted), lambda: writer.front("Cast", [value], {"to": int(wanted)}))
+
+
+def total(writer: Rewriter, parts: Sequence[ir.Value]) -> ir.Value:
+    """The sum of values."""
+    return reduce(lambda one, other: writer.front("Add", [one, other]), parts)
+
+
+def key_of(*arrays: Array) -> tuple[object, ...]:
+    """What tells arrays apart."""
+    return tuple((array.dtype.str, array.shape, array.tobytes()) for array in arrays)
+
+
+def probes(exported: Exported) -> Iterable[Binding]:
+    """Sizes that were not exported, multiples of those that were, so that what is divided stays whole."""
+    names = sorted(set().union(*exported.bindings))
+    for factors in ((2, 3, 5, 7), (3, 2, 7, 5), (5, 7, 2, 3)):
+        yield from (
+            {name: binding[name] * factors[place % len(factors)] for place, name in enumerate(names)}
+            for binding in exported.bindings
+        )

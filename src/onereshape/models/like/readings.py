@@ -1,0 +1,155 @@
+"""derived(): the formulas of known sizes that give certain numbers in the exports, and what speaks for them.
+
+A formula with as many numbers of its own as there are exports fits whatever they have, and proves nothing: `2*S - 7` of
+two exports.  It is listed all the same where it is common, as a rival: what it might be instead is not known then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+from onereshape.sizes import Size, TooLongError, ceiling, cut, smallest
+
+Values = tuple[int, ...]
+"""A size in each export."""
+Base = tuple[Size, Values]
+
+_ROUND = (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 48, 64, 128)
+"""Numbers of which models make multiples."""
+_NEAR = 2
+"""What is often added to a size;"""
+_FAR = 8
+"""more than that is believed of sizes that are so far apart: of sizes side by side, too much grows with them."""
+_MOST_DIVISOR = 64
+_MOST_DENOMINATOR = 10
+
+
+class Reading(NamedTuple):
+    """A formula that fits, and how complicated it is."""
+
+    size: Size
+    cost: int
+    proves: bool = True
+    """Whether the exports have more numbers than it has."""
+
+
+def derived(bases: Sequence[Base], values: Values) -> Iterator[Reading]:
+    """Formulas of known sizes that have these values."""
+    few = len(values) < 3
+    for size, own in bases:
+        yield from _lines(size, own, values, few=few)
+        yield from _quotients(size, own, values, few=few)
+        yield from _multiples(size, own, values)
+        yield from _parts(size, own, values)
+        yield from _limited(size, own, values)
+    for one, other in combinations(bases, 2):
+        yield from _pairs(one, other, values)
+    for base in bases:
+        yield from _products(base, base, values)
+
+
+def _lines(size: Size, own: Values, values: Values, *, few: bool) -> Iterator[Reading]:
+    line = _line(own, values)
+    if line is not None:
+        slope, start = line
+        cost = 1 + _bits(abs(slope) - 1) + 2 * (slope < 0) + _bits(start)
+        near = abs(start) <= _NEAR or max(own) - min(own) >= _FAR
+        usual = (slope == 1 and near) or start == 0 or (slope == 2 and abs(start) == 1)
+        yield Reading(size * slope + start, cost, usual or not few)
+
+
+def _quotients(size: Size, own: Values, values: Values, *, few: bool) -> Iterator[Reading]:
+    """Quotients rounded down, up, and to the nearest, plus a number."""
+    for divisor in range(2, _MOST_DIVISOR + 1):
+        for top in dict.fromkeys((0, divisor - 1, divisor // 2)):
+            starts = {value - (number + top) // divisor for value, number in zip(values, own, strict=True)}
+            if len(starts) == 1:
+                (start,) = starts
+                cost = 2 + _bits(divisor - 1) + _bits(start)
+                nearest = top not in (0, divisor - 1)
+                yield Reading(cut(size + top, divisor) + start, cost, not nearest and (start == 0 or not few))
+
+
+def _multiples(size: Size, own: Values, values: Values) -> Iterator[Reading]:
+    """Multiples of a number below and above, and how far they are: the rest of a division."""
+    for divisor in _ROUND:
+        down = tuple(number // divisor * divisor for number in own)
+        up = tuple(-(-number // divisor) * divisor for number in own)
+        cost = 2 + _bits(divisor - 1)
+        if values == up:  # or the next power of two, which no formula of ours is
+            powers = all(value == 1 << (number - 1).bit_length() for value, number in zip(values, own, strict=True))
+            yield Reading(ceiling(size, divisor) * divisor, cost, not powers)
+        if values == down:
+            yield Reading(cut(size, divisor) * divisor, cost)
+        if values == _less(up, own):
+            yield Reading(ceiling(size, divisor) * divisor - size, cost + 1, proves=False)
+        if values == _less(own, down):
+            yield Reading(size - cut(size, divisor) * divisor, cost + 1, proves=False)
+
+
+def _parts(size: Size, own: Values, values: Values) -> Iterator[Reading]:
+    """Some tenths of a size, some sevenths: what an exporter has calculated from a ratio."""
+    for below in range(3, _MOST_DENOMINATOR + 1):
+        for above in range(2, 3 * below):
+            for top in (0, below - 1):
+                if values == tuple((above * number + top) // below for number in own):
+                    cost = 4 + _bits(above - 1) + _bits(below - 1)
+                    yield Reading(cut(size * above + top, below), cost, proves=False)
+
+
+def _limited(size: Size, own: Values, values: Values) -> Iterator[Reading]:
+    """The size itself, but not more than a number."""
+    most = max(values)
+    if all(value == min(number, most) for value, number in zip(values, own, strict=True)) and most < max(own):
+        yield Reading(smallest(size, most), 2 + _bits(most))
+
+
+def _pairs(one: Base, other: Base, values: Values) -> Iterator[Reading]:
+    (first, left), (second, right) = one, other
+    if values == tuple(a + b for a, b in zip(left, right, strict=True)):
+        yield Reading(first + second, 2)
+    if values == _less(left, right):
+        yield Reading(first - second, 3)
+    if values == _less(right, left):
+        yield Reading(second - first, 3)
+    yield from _products(one, other, values)
+
+
+def _products(one: Base, other: Base, values: Values) -> Iterator[Reading]:
+    """Products, times a number or plus a number."""
+    (first, left), (second, right) = one, other
+    line = _line(tuple(a * b for a, b in zip(left, right, strict=True)), values)
+    if line is not None and (line[0] == 1 or line[1] == 0):
+        size = _tried(lambda: first * second * line[0] + line[1])
+        if size is not None:
+            yield Reading(size, 2 + _bits(abs(line[0]) - 1) + 2 * (line[0] < 0) + _bits(line[1]))
+
+
+def _tried(make: Callable[[], Size]) -> Size | None:
+    try:
+        return make()
+    except TooLongError:
+        return None
+
+
+def _line(own: Values, values: Values) -> tuple[int, int] | None:
+    """The slope and the start of the line that takes these sizes to those values, of whole numbers."""
+    x, y = own[0], values[0]
+    other = next(((a, b) for a, b in zip(own, values, strict=True) if a != x), None)
+    if other is None:
+        return None
+    slope, rest = divmod(other[1] - y, other[0] - x)
+    start = y - slope * x
+    if rest or not slope or any(slope * a + start != b for a, b in zip(own, values, strict=True)):
+        return None
+    return slope, start
+
+
+def _less(one: Values, other: Values) -> Values:
+    return tuple(a - b for a, b in zip(one, other, strict=True))
+
+
+def _bits(number: int) -> int:
+    return abs(number).bit_length()

@@ -5,6 +5,7 @@ The exporter `script` writes every constant as a node of its own; `graph` writes
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ class Export:
     def __init__(self, sizes: Sizes, exporter: str) -> None:
         self.sizes = sizes
         self.freed: dict[str, dict[int, str]] = {}
+        self.opset = 18
         self._exporter = exporter
         self._inputs: list[onnx.ValueInfoProto] = []
         self._nodes: list[onnx.NodeProto] = []
@@ -72,13 +74,18 @@ class Export:
             infos.append(onnx.ValueInfoProto(name=f"y{place}"))
         graph = helper.make_graph(nodes, "g", self._inputs, infos)
         graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in self._constants.items())
-        proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
+        proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=10)
         inferred = onnx.shape_inference.infer_shapes(proto, data_prop=True)
-        for info, known in zip(graph.output, inferred.graph.output, strict=True):
-            info.CopyFrom(known)
         del proto.graph.output[:]
         proto.graph.output.extend(inferred.graph.output)
         return proto
+
+    def flat(self, value: str) -> str:
+        """A tensor in a row, by a target that says how long it is; as its input is where no shape is inferred."""
+        known = self.model(value).graph.output[0].type.tensor_type
+        dims = (known if known.HasField("shape") else self._inputs[0].type.tensor_type).shape.dim
+        counts = [dim.dim_value for dim in dims if dim.HasField("dim_value")]
+        return self.node("Reshape", value, self.constant(np.array([math.prod(counts) if len(counts) == len(dims) else -1])))
 
 
 Build = Callable[[Export], str | Sequence[str]]

@@ -52,7 +52,7 @@ MODEL_FLOORS = [
     {"operators"},
     {"shapes"},
     {"batch.search", "free.search"},
-    {"batch.apply", "free.freeing"},
+    {"batch.apply", "free.freeing", "like"},
     {"certificates", "findings", "simpler"},
     {"pairing"},
     {"certify", "fix"},

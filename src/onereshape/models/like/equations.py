@@ -53,9 +53,7 @@ def groups(
     if len(known) < len(data) or not target:
         return
     totals = [prod(each) for each in zip(*known, strict=True)] if known else [1] * len(target[0])
-    words = [
-        known[place] if set(word) == {0} and place < len(known) else word for place, word in enumerate(target)
-    ]
+    words = [known[place] if set(word) == {0} and place < len(known) else word for place, word in enumerate(target)]
     said = [prod(each[export] for each in words if each[export] != -1) for export in range(len(totals))]
     if 0 in said:
         return
@@ -68,7 +66,7 @@ def groups(
     left, right = [1] * len(totals), [1] * len(totals)
     one = other = 0
     while one < len(known) or other < len(words):
-        if one < len(known) and (left[0] <= right[0] and not (above and left == right) or other >= len(words)):
+        if one < len(known) and ((left[0] <= right[0] and not (above and left == right)) or other >= len(words)):
             left = [a * b for a, b in zip(left, known[one], strict=True)]
             above.append(one)
             one += 1
@@ -85,7 +83,9 @@ def groups(
 def hints(node: ir.Node, slot: int, scope: Scope) -> Mapping[int, Sequence[Size]]:
     """What the other inputs of a node tell of the dims of a tensor, by axis, or of the numbers in it, by place."""
     value = node.inputs[slot]
-    others = [None if other is None or place == slot else scope.dims_of(other) for place, other in enumerate(node.inputs)]
+    others = [
+        None if other is None or place == slot else scope.dims_of(other) for place, other in enumerate(node.inputs)
+    ]
     operator = operator_of(node)
     if operator in {"Reshape", "Expand"} and slot == 1 and others[0] is not None and value is not None:
         count = scope.dims_of(value)
@@ -96,7 +96,7 @@ def hints(node: ir.Node, slot: int, scope: Scope) -> Mapping[int, Sequence[Size]
             return aligned
         return {place: [*aligned.get(place, []), *others[0]] for place in range(length)}
     if operator == "Slice" and slot == 2 and others[0] is not None:
-        return {place: others[0] for place in range(len(others[0]))}
+        return dict.fromkeys(range(len(others[0])), others[0])
     if _broadcasts(node) and value is not None:
         own = scope.dims_of(value)
         rank = len(own) if own is not None else 0

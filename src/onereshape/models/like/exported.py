@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,9 @@ from onereshape.sizes import Formula, Size
 Array = np.ndarray[Any, Any]
 Binding = Mapping[str, int]
 """The sizes of the free symbols, in one export."""
+
+_MIXES = 16
+"""Sizes of several exports mixed, at most."""
 
 
 class Exported(NamedTuple):
@@ -55,6 +59,15 @@ class Fit(NamedTuple):
     """Up to which sizes it is known."""
 
 
+class Ambiguous(NamedTuple):
+    """Readings of a constant that are right in every export and differ elsewhere: none of them is taken."""
+
+    readings: tuple[Fit, ...]
+
+
+Family = Callable[[Exported], Fit | None]
+
+
 def size_at(size: Size, binding: Binding) -> int:
     """A size at given sizes of its symbols."""
     found = size.at(binding) if isinstance(size, Formula) else size
@@ -66,6 +79,35 @@ def size_at(size: Size, binding: Binding) -> int:
 def dims_at(dims: tuple[Size, ...], binding: Binding) -> tuple[int, ...]:
     """Dims at given sizes of their symbols."""
     return tuple(size_at(size, binding) for size in dims)
+
+
+def sizes_at(size: Size, bindings: Sequence[Binding]) -> tuple[int, ...] | None:
+    """A size in each export, None where it is no whole number in one of them."""
+    found = [size.bind(binding) if isinstance(size, Formula) else size for binding in bindings]
+    whole = tuple(each for each in found if isinstance(each, int))
+    return whole if len(whole) == len(found) else None
+
+
+def elsewhere(bindings: Sequence[Binding]) -> list[Binding]:
+    """Sizes that no export has: those of several exports mixed, and multiples, which divide as the exported ones do."""
+    names = sorted(bindings[0])
+    mixed = [dict(zip(names, sizes, strict=True)) for sizes in _mixes([[each[name] for each in bindings] for name in names])]
+    last = bindings[-1]
+    scaled = [{name: last[name] * (2 + (place + turn) % 3) for place, name in enumerate(names)} for turn in range(3)]
+    return [binding for binding in [*mixed, *scaled] if binding not in bindings]
+
+
+def same_elsewhere(one: Fit, other: Fit, bindings: Sequence[Binding]) -> bool:
+    """Whether two fits are one and the same at sizes that no export has, as far as both are known there."""
+    limits = (*one.limits, *other.limits)
+    tried = [
+        binding for binding in elsewhere(bindings) if all(size_at(limit.size, binding) <= limit.most for limit in limits)
+    ]
+    return bool(tried) and all(alike(one.at(binding), other.at(binding)) for binding in tried)
+
+
+def _mixes(choices: list[list[int]]) -> list[tuple[int, ...]]:
+    return list(islice(product(*(sorted(set(sizes)) for sizes in choices)), _MIXES))
 
 
 def agrees(fit: Fit, exported: Exported) -> bool:

@@ -1,9 +1,9 @@
 """Fitted: what the constants stand for in which exports differ, found while the sizes go through the model.
 
 One walk over the first export, with its free dims as symbols: before a node is read, the numbers that differ among its
-inputs become formulas, and its shape rule gives the dims behind it.  Where several formulas fit, the number gets a name of
-its own.  Dims that must be equal (the operands of an Add, the data and the target of a Reshape) tell what it stands for, and
-the model is walked once more.  What nothing tells is refused.
+inputs become formulas, and its shape rule gives the dims behind it.  Where several formulas fit, the number gets a name
+of its own.  Dims that must be equal (the operands of an Add, the data and the target of a Reshape) tell what it stands
+for, and the model is walked once more.  What nothing tells is refused.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from onereshape.models.facts.walk import Scope, Walk
 from onereshape.models.like.equations import equations, groups, hints
 from onereshape.models.like.exported import Binding
 from onereshape.models.like.formulas import Known, told_apart
-from onereshape.models.like.matching import Use
+from onereshape.models.like.differing import Use
 from onereshape.models.like.pools import Pool, pool_of
 from onereshape.models.like.symbols import sizes_text
 from onereshape.sizes import Formula, Size, exact, over, product, symbol
@@ -68,12 +68,24 @@ def fitted(model: ir.Model, dims: Mapping[ir.Value, Dims], uses: Sequence[Use], 
     while True:
         walk = _Fitting(model, uses, bindings, decided)
         scope = walk.run(dims)
+        for node, why in walk.refused.items():
+            raise FixError("cannot-free", node=node.name or node.outputs[0].name, op=node.op_type, why=why)
         if not walk.open:
+            _check_all(uses, walk)
             return Sized(walk.fitted, walk.pools, walk.known, scope)
         found = walk.solved()
         if not found:
             raise _refusal(list(walk.open.values()), bindings)
         decided.update(found)
+
+
+def _check_all(uses: Sequence[Use], walk: _Fitting) -> None:
+    """Makes sure that no place was left out: a node that nobody walks over stays as it is, and is wrong then."""
+    met = {each.use.node for each in walk.fitted} | {pool.node for pool in walk.pools}
+    for use in uses:
+        if use.node not in met:
+            why = f"{use.name} differs between the exports, and the node was not reached"
+            raise FixError("cannot-free", node=use.node.name or use.node.outputs[0].name, op=use.node.op_type, why=why)
 
 
 def _refusal(doubts: Sequence[_Open], bindings: Sequence[Binding]) -> FixError:
@@ -92,7 +104,7 @@ def _refusal(doubts: Sequence[_Open], bindings: Sequence[Binding]) -> FixError:
 def _place(use: Use, entry: int) -> str:
     numbers = [array.reshape(-1)[entry] if entry >= 0 else array.shape[~entry] for array in use.arrays]
     shown = ", ".join(str(number) for number in numbers)
-    where = f"entry {entry} of {use.names[0]}" if entry >= 0 else f"axis {~entry} of {use.names[0]}"
+    where = f"entry {entry} of {use.name}" if entry >= 0 else f"axis {~entry} of {use.name}"
     return f"{where} (in the exports: {shown})"
 
 
@@ -108,6 +120,7 @@ class _Fitting(Walk):
         self.known = Known(bindings)
         self.fitted: list[Fitted] = []
         self.pools: list[Pool] = []
+        self.refused: dict[ir.Node, str] = {}
         self.open: dict[str, _Open] = {}
         self._decided = decided
         self._equations: list[tuple[Size, Size]] = []
@@ -128,13 +141,10 @@ class _Fitting(Walk):
         for one, other in equations(node, scope):
             self._equate(one, other)
         for value in node.outputs:
-            for size in scope.dims.get(value) or ():
-                self.known.add(size)
             held = scope.elements.get(value)
-            if held is not None and held.size <= _MOST_ENTRIES:
-                for each in held.reshape(-1).tolist():
-                    if isinstance(each, Formula):
-                        self.known.add(each)
+            entries = held.reshape(-1).tolist() if held is not None and held.size <= _MOST_ENTRIES else ()
+            for size in (*scope.dims.get(value, ()), *entries):
+                self.known.add(size)
 
     def _pool(self, node: ir.Node, uses: Mapping[str, Use], scope: Scope) -> None:
         """A node with attributes that differ: a pool may have such."""
@@ -144,8 +154,9 @@ class _Fitting(Walk):
         found = pool_of(node, given, dims, self.known)
         if isinstance(found, str):
             name, use = next(iter(uses.items()))
-            why = f"its attribute {name} is {' and '.join(str(array.tolist()) for array in use.arrays)}: {found}"
-            raise FixError("cannot-free", node=node.name or node.outputs[0].name, op=node.op_type, why=why)
+            shown = " and ".join(str(array.tolist()) for array in use.arrays)
+            self.refused.setdefault(node, f"its attribute {name} is {shown}: {found}")
+            return
         self.pools.append(found)
         if dims is not None:
             scope.dims[node.outputs[0]] = found.dims(dims)
@@ -160,10 +171,7 @@ class _Fitting(Walk):
         shapes = [array.shape for array in use.arrays]
         if all(shape == shapes[0] for shape in shapes):
             entries = self._entries(number, use, scope)
-            if entries is not None:
-                scope.elements[value] = array_of(entries, shapes[0])
-            else:
-                scope.elements[value] = None
+            scope.elements[value] = None if entries is None else array_of(entries, shapes[0])
             dims: tuple[Size, ...] = shapes[0]
         else:
             entries = None
@@ -177,17 +185,15 @@ class _Fitting(Walk):
         self.fitted.append(Fitted(use, dims, entries))
 
     def _entries(self, number: int, use: Use, scope: Scope) -> tuple[Size, ...] | None:
-        first = use.arrays[0]
-        if first.dtype.kind not in "iu" or first.size > _MOST_ENTRIES or any(each.shape != first.shape for each in use.arrays):
+        """The numbers of a small tensor of integers, which is as large in all exports."""
+        if use.arrays[0].dtype.kind not in "iu" or use.arrays[0].size > _MOST_ENTRIES:
             return None
-        rows = [tuple(int(each) for each in row) for row in zip(*(array.reshape(-1).tolist() for array in use.arrays), strict=True)]
+        rows = list(zip(*(array.reshape(-1).tolist() for array in use.arrays), strict=True))
         told = hints(use.node, use.slot, scope)  # type: ignore[arg-type]
         found = [self._read(number, place, use, row, told.get(place, ())) for place, row in enumerate(rows)]
         return tuple(self._balanced(number, use, rows, found, scope))
 
-    def _read(  # noqa: PLR0913 - one number, and all that is known of it
-        self, number: int, place: int, use: Use, values: tuple[int, ...], told: Sequence[Size]
-    ) -> Size:
+    def _read(self, number: int, place: int, use: Use, values: tuple[int, ...], told: Sequence[Size]) -> Size:
         """What one number stands for: what the node itself tells, the only reading that fits, or a name of its own."""
         if len({*values}) == 1:
             return values[0]
@@ -263,11 +269,11 @@ class _Fitting(Walk):
             scope.kinds[node.outputs[0]] = kind
         scope.dims[node.outputs[0]] = tuple(words)
         if (own := scope.held(data)) is not None and all(isinstance(word, int) for word in words):
-            scope.elements[node.outputs[0]] = own.reshape([int(word) for word in words])  # type: ignore[arg-type]
+            scope.elements[node.outputs[0]] = own.reshape([word for word in words if isinstance(word, int)])
         return True
 
     def _grouped(self, dims: Dims, words: list[Size]) -> bool:
-        """Finds what a -1 stands for, and notes which dims of the data and which words are as large; whether all is told."""
+        """Finds what a -1 stands for, and notes which dims and which words are as large; whether all is told."""
         rows = [self.known.values(word) for word in words]
         known = [row for row in rows if row is not None]
         if len(known) < len(rows):
@@ -303,14 +309,19 @@ class _Fitting(Walk):
         """The numbers of which an equation leaves only one reading."""
         left = {name: list(doubt.readings) for name, doubt in self.open.items()}
         for one, other in self._equations:
-            for name, size in ((one, other), (other, one)):
-                if isinstance(name, Formula) and name.name in left and not _is_open(size) and self._agree(one, other):
-                    left[name.name] = [size]
-            names = sorted({name for size in (one, other) if isinstance(size, Formula) for name in size.symbols if name in left})
+            for size, same in ((one, other), (other, one)):
+                name = size.name if isinstance(size, Formula) else None
+                if name in left and not _is_open(same) and self._agree(one, other):
+                    left[name] = [same]
+            names = sorted(
+                {name for size in (one, other) if isinstance(size, Formula) for name in size.symbols if name in left}
+            )
             count = int(np.prod([len(left[name]) for name in names])) if names else 0
             if not 1 < count <= _MOST_COMBINED or not self._agree(one, other):
                 continue
-            fits = [each for each in combinations(*(left[name] for name in names)) if self._holds(one, other, names, each)]
+            fits = [
+                each for each in combinations(*(left[name] for name in names)) if self._holds(one, other, names, each)
+            ]
             if fits:
                 for place, name in enumerate(names):
                     left[name] = [size for size in left[name] if any(each[place] is size for each in fits)]

@@ -1,8 +1,8 @@
 """Known: the sizes that are known in a model, and which of them, or which formula of them, a number stands for.
 
 A number that is 12, 12 and 5 in three exports is a size that has these values there.  The sizes that tensors have come
-first, as a model seldom calculates with others; then the simplest formula of one or two of them.  Whatever else is about
-as simple is told too: where two formulas fit, the exports do not tell which is right.
+first, as a model seldom calculates with others; then the simplest formula of one or two of them.  Whatever else is as
+simple is told too: where two formulas fit, the exports do not tell which is right.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Known:
             return None
 
     def equal(self, one: Size, other: Size) -> bool:
-        """Whether two sizes are the same wherever the model runs and none is smaller than in the exports: by samples."""
+        """Whether two sizes are the same wherever the model runs, from the exports' sizes on: at many samples."""
         if one == other:
             return True
         if isinstance(one, int) and isinstance(other, int):

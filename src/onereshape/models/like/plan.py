@@ -6,20 +6,18 @@ knows how it goes on is refused, and named.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
 import onnx_ir as ir
 
 from onereshape.errors import FixError
-from onereshape.models.edit import Change, Edit, apply_edits, declare, origin_of
+from onereshape.models.edit import Change, Edit, apply_edits, declare
 from onereshape.models.facts.asking import Dims
-from onereshape.models.like.exported import Binding, Exported, Fit, size_at
+from onereshape.models.like.exported import Binding, Exported, size_at
 from onereshape.models.like.families import fit_of
 from onereshape.models.like.fitting import Fitted, Sized, fitted
-from onereshape.models.like.matching import Use, differing
+from onereshape.models.like.differing import Use, differing
 from onereshape.models.like.pools import Pool
 from onereshape.models.like.symbols import Names, sizes_text, symbols_of
 from onereshape.models.rewrite import Rewriter
@@ -66,17 +64,17 @@ def like_plan(model: ir.Model, others: Sequence[ir.Model], names: Names) -> Like
     conditions.update(dict.fromkeys(sized.known.conditions()))
     dims = _known_dims(sized, frozenset(symbols.bindings[0]))
     changes = {(change.tensor, change.after, change.node): change for edit in edits for change in edit.changes}
-    return LikePlan(
-        tuple(changes.values()), tuple(edits), symbols.freed, symbols.bindings, dims, tuple(conditions)
-    )
+    return LikePlan(tuple(changes.values()), tuple(edits), symbols.freed, symbols.bindings, dims, tuple(conditions))
 
 
 def apply_like(model: ir.Model, plan: LikePlan) -> None:
     """Rewrites the model, of which the plan was made, in place."""
-    sources = {name: (value, axis) for value, axes in reversed(plan.freed.items()) for axis, name in reversed(axes.items())}
+    sources: dict[str, tuple[str, int]] = {}
     inputs = {value.name: value for value in model.graph.inputs}
     for name, axes in plan.freed.items():
         declare(inputs[name], axes)
+        for axis, called in axes.items():
+            sources.setdefault(called, (name, axis))
     for node in model.graph.all_nodes():
         for value in node.outputs:
             if value.shape is not None:
@@ -95,11 +93,13 @@ def _written(size: Size | None) -> int | ir.SymbolicDim:
 def _own(model: ir.Model, number: int, use: Use) -> Use:
     """Gives a place a constant of its own, since the next one that shares it may stand for something else."""
     if isinstance(use.slot, int):
-        name = f"{use.names[0]}/{number}"
+        name = f"{use.name}/{number}"
         while name in model.graph.initializers:
             name += "_"
         tensor = ir.tensor(use.arrays[0], name=name)
-        value = ir.Value(name=name, shape=ir.Shape(use.arrays[0].shape), type=ir.TensorType(tensor.dtype), const_value=tensor)
+        value = ir.Value(
+            name=name, shape=ir.Shape(use.arrays[0].shape), type=ir.TensorType(tensor.dtype), const_value=tensor
+        )
         model.graph.register_initializer(value)
         use.node.replace_input_with(use.slot, value)
     return use
@@ -136,12 +136,12 @@ def _edit(found: Fitted, sized: Sized, bindings: Sequence[Binding]) -> tuple[Edi
     use = found.use
     if found.entries is not None:
         entries = found.entries
-        return _replaced(use, _entries_words(entries), lambda writer, node: _vector(writer, node, use, entries)), ()
+        return _replaced(use, _entries_words(entries), lambda writer: _vector(writer, use, entries)), ()
     fit = fit_of(Exported(use.arrays, tuple(bindings), found.dims, tuple(sized.known.sizes())))
     if fit is None:
         raise _refused(use, _unknown(use, found, bindings))
     limits = tuple(f"{limit.size} <= {limit.most}, since {limit.why}" for limit in fit.limits)
-    return _replaced(use, fit.words, lambda writer, _: fit.make(writer)), limits
+    return _replaced(use, fit.words, fit.make), limits
 
 
 def _pooled(pool: Pool) -> Edit:
@@ -150,27 +150,29 @@ def _pooled(pool: Pool) -> Edit:
     parts, windows = (f"[{', '.join(map(str, each))}]" for each in (pool.parts, pool.windows))
     message = f"its window is {windows}, for {parts} results at all sizes"
     before = str(list(node.attributes.get_ints("kernel_shape") or ()))
-    change = Change("baked-dim", label, node.op_type, node.outputs[0].name or "", f"attribute of {label}", message, before, windows)
+    change = Change(
+        "baked-dim", label, node.op_type, node.outputs[0].name or "", f"attribute of {label}", message, before, windows
+    )
     return Edit((change,), pool.write, node, None)
 
 
-def _replaced(use: Use, words: str, make: Any) -> Edit:
+def _replaced(use: Use, words: str, make: Callable[[Rewriter], ir.Value]) -> Edit:
     node, slot = use.node, use.slot
     if not isinstance(slot, int):
         raise TypeError(slot)
     label = node.name or f"{node.op_type} of {node.outputs[0].name}"
     value = node.inputs[slot]
     before = _shown(use)
-    message = f"{use.names[0]} is {before} in the exports: {words}"
-    change = Change("baked-dim", label, node.op_type, use.names[0], f"constant {use.names[0]}", message, before, words)
+    message = f"{use.name} is {before} in the exports: {words}"
+    change = Change("baked-dim", label, node.op_type, use.name, f"constant {use.name}", message, before, words)
 
     def apply(writer: Rewriter) -> None:
-        node.replace_input_with(slot, make(writer, node))
+        node.replace_input_with(slot, make(writer))
 
     return Edit((change,), apply, node, slot, uses=() if value is None else (value,))
 
 
-def _vector(writer: Rewriter, node: ir.Node, use: Use, entries: Sequence[Size]) -> ir.Value:
+def _vector(writer: Rewriter, use: Use, entries: Sequence[Size]) -> ir.Value:
     """Numbers of sizes, in the shape and the type that they had."""
     first = use.arrays[0]
     found = writer.vector(entries) if first.size else writer.integers([])
@@ -195,8 +197,10 @@ def _unknown(use: Use, found: Fitted, bindings: Sequence[Binding]) -> str:
     growing = [axis for axis, size in enumerate(found.dims) if isinstance(size, Formula)]
     at = " and ".join(sizes_text(binding) for binding in bindings)
     if not growing:
-        return f"the constant {use.names[0]} differs ({_shown(use)} at {at}) in a way that no size explains: are the weights equal?"
-    return f"the constant {use.names[0]} has {found.dims[growing[0]]} entries along axis {growing[0]}, and nothing tells how it goes on"
+        how = f"the constant {use.name} differs ({_shown(use)} at {at})"
+        return f"{how} in a way that no size explains: are the weights equal?"
+    axis = growing[0]
+    return f"the constant {use.name} has {found.dims[axis]} entries along axis {axis}, and nothing tells how it goes on"
 
 
 def _refused(use: Use, why: str) -> FixError:

@@ -1,7 +1,7 @@
 """Pools whose window follows the size of the data: as many results at all sizes, each over its own part of the data.
 
-Exporters write an adaptive pool so.  A window is an attribute, which no size can reach, so the data are reshaped to their
-parts, and reduced over each.
+Exporters write an adaptive pool so.  A window is an attribute, which no size can reach, so the data are reshaped to
+their parts, and reduced over each.
 """
 
 from __future__ import annotations

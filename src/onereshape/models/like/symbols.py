@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import onnx_ir as ir
 
 from onereshape.errors import FixError
+from onereshape.models.like.likeness import listed
 
 Names = Mapping[str, Mapping[int, str]]
 """Input -> axis -> what its dim is called."""
@@ -33,7 +34,9 @@ def symbols_of(models: Sequence[ir.Model], names: Names) -> Symbols:
     """
     places = _differing(models)
     if not places:
-        raise FixError("unlike", why="the exports have the same sizes, and only sizes that differ show what follows them")
+        raise FixError(
+            "unlike", why="the exports have the same sizes, and only sizes that differ show what follows them"
+        )
     for name, axes in names.items():
         for axis, called in axes.items():
             if (name, axis) not in places:
@@ -44,12 +47,12 @@ def symbols_of(models: Sequence[ir.Model], names: Names) -> Symbols:
     homes: dict[str, Place] = {}
     taken = {called for axes in names.values() for called in axes.values()}
     for (name, axis), found in sorted(places.items(), key=lambda each: each[0][0] not in names):
-        called = names.get(name, {}).get(axis)
-        if called is None:
-            called = _shared(sizes, found, freed.get(name, {}).values()) or _called(name, axis, {*taken, *sizes})
+        here = freed.get(name, {})
+        given = names.get(name, {}).get(axis)
+        called = given or _shared(sizes, found, here.values()) or _called(name, axis, {*taken, *sizes})
         if sizes.setdefault(called, found) != found:
-            first, here = ((f"{at[0]}[{at[1]}] = {_listed(each)}") for at, each in ((homes[called], sizes[called]), ((name, axis), found)))
-            raise FixError("name-taken", name=called, first=first, second=here)
+            first, second = _shown(homes[called], sizes[called]), _shown((name, axis), found)
+            raise FixError("name-taken", name=called, first=first, second=second)
         homes.setdefault(called, (name, axis))
         freed.setdefault(name, {})[axis] = called
     ordered = {name: dict(sorted(freed[name].items())) for name in _fed(models[0]) if name in freed}
@@ -75,13 +78,15 @@ def _differing(models: Sequence[ir.Model]) -> dict[Place, tuple[int, ...]]:
     first, *others = map(_fed, models)
     for other in others:
         if list(other) != list(first):
-            raise FixError("unlike", why=f"their inputs are {_names(first)} and {_names(other)}")
+            raise FixError("unlike", why=f"their inputs are {listed([*first])} and {listed([*other])}")
     found: dict[Place, tuple[int, ...]] = {}
     for name, value in first.items():
         all_values = [value, *(other[name] for other in others)]
         kinds = [each.dtype for each in all_values]
         if len({*kinds}) > 1:
-            one, two = ("?" if kind is None else kind.name for kind in (kinds[0], next(k for k in kinds if k != kinds[0])))
+            one, two = (
+                "?" if kind is None else kind.name for kind in (kinds[0], next(k for k in kinds if k != kinds[0]))
+            )
             raise FixError("unlike", why=f"input {name} is {one} in one export and {two} in another")
         shapes = [each.shape for each in all_values]
         known = [shape for shape in shapes if shape is not None]
@@ -99,9 +104,9 @@ def _differing(models: Sequence[ir.Model]) -> dict[Place, tuple[int, ...]]:
     return found
 
 
-def _shared(sizes: Mapping[str, tuple[int, ...]], found: tuple[int, ...], here: object) -> str | None:
+def _shared(sizes: Mapping[str, tuple[int, ...]], found: tuple[int, ...], here: Collection[str]) -> str | None:
     """A symbol of these sizes that this input does not have yet."""
-    return next((called for called, own in sizes.items() if own == found and called not in here), None)  # type: ignore[operator]
+    return next((called for called, own in sizes.items() if own == found and called not in here), None)
 
 
 def _called(name: str, axis: int, taken: set[str]) -> str:
@@ -112,10 +117,5 @@ def _called(name: str, axis: int, taken: set[str]) -> str:
     return called
 
 
-def _listed(sizes: Sequence[int]) -> str:
-    return ", ".join(map(str, sizes))
-
-
-def _names(inputs: Mapping[str, ir.Value]) -> str:
-    shown = list(inputs)[:8]
-    return ", ".join([*shown, *(["..."] if len(inputs) > len(shown) else [])]) or "none"
+def _shown(place: Place, sizes: Sequence[int]) -> str:
+    return f"{place[0]}[{place[1]}] = {' and '.join(map(str, sizes))}"

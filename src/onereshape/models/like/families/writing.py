@@ -54,6 +54,20 @@ def total(writer: Rewriter, parts: Sequence[ir.Value]) -> ir.Value:
     return reduce(lambda one, other: writer.front("Add", [one, other]), parts)
 
 
+def bounded(writer: Rewriter, value: ir.Value, low: int | None, high: int | None) -> ir.Value:
+    """Integers, none below or above a number."""
+    for bound, op in ((low, "Max"), (high, "Min")):
+        if bound is None:
+            continue
+        limit = writer.integers([bound])
+        if writer.opset >= 12:
+            value = writer.front(op, [value, limit])
+        else:  # there it is for floating-point numbers only
+            outside = writer.front("Less", [value, limit] if op == "Max" else [limit, value])
+            value = writer.front("Where", [outside, limit, value])
+    return value
+
+
 def key_of(*arrays: Array) -> tuple[object, ...]:
     """What tells arrays apart."""
     return tuple((array.dtype.str, array.shape, array.tobytes()) for array in arrays)

@@ -1,0 +1,130 @@
+"""differing(): the places of a model at which its exports differ, each an input or an attribute of one node.
+
+A node of the first export may stand for several of another: it shares what is the same at its sizes only.  Then it is
+written as often as there are different ones.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.errors import FixError
+from onereshape.models.like.likeness import Array, Nodes, differing_numbers, graphs_of, handed_on, label
+from onereshape.models.like.matching import Matched, Values
+
+
+class Use(NamedTuple):
+    """A place at which the exports differ: an input, or an attribute, of a node of the first one."""
+
+    node: ir.Node
+    slot: int | str
+    """Which input, or which attribute."""
+    arrays: tuple[Array, ...]
+    """What each export has there."""
+    name: str
+    """What the first export calls it."""
+
+
+def differing(models: Sequence[ir.Model]) -> list[Use]:
+    """The places at which exports differ, in the order of the first one's graph, written apart where it has to be."""
+    matched = Matched(models)
+    pairs = _reached(matched)
+    homes = _unshared(matched, pairs)
+    places = {node: place for place, node in enumerate(models[0].graph.all_nodes())}
+    found = [use for nodes in pairs for use in _uses(matched, nodes, homes.get(nodes, nodes[0]))]
+    once = {(use.node, use.slot): use for use in found}
+    return sorted(once.values(), key=lambda use: (places[use.node], str(use.slot)))
+
+
+def _reached(matched: Matched) -> list[Nodes]:
+    """The paired nodes that the outputs need, each after those that it needs, without what is below constants."""
+    order: dict[Nodes, None] = {}
+    pending = [(nodes, False) for values in matched.outputs if (nodes := matched.made(values)) is not None]
+    while pending:
+        nodes, ready = pending.pop()
+        if nodes in order:
+            continue
+        if ready:
+            order[nodes] = None
+            continue
+        pending.append((nodes, True))
+        made = map(matched.made, matched.inputs[nodes])
+        pending += [(each, False) for each in made if each is not None and each not in order]
+    return list(order)
+
+
+def _uses(matched: Matched, nodes: Nodes, home: ir.Node) -> Iterator[Use]:
+    for slot, values in enumerate(matched.inputs[nodes]):
+        arrays = matched.constants.get(values)
+        if arrays is not None:
+            if slot >= len(home.inputs):
+                raise FixError(
+                    "unlike", why=f"what a graph inside {label(home)} gives is another constant in each export"
+                )
+            yield Use(home, slot, arrays, (values[0].name if values[0] is not None else None) or "")
+    for name, numbers in differing_numbers(nodes):
+        yield Use(home, name, tuple(map(np.array, numbers)), f"attribute {name} of {label(home)}")
+
+
+def _unshared(matched: Matched, pairs: Sequence[Nodes]) -> dict[Nodes, ir.Node]:
+    """The node of the first export that stands for each pair, new ones among them; none where nothing is shared."""
+    if max(Counter(nodes[0] for nodes in pairs).values(), default=1) == 1:
+        return {}
+    marks: dict[Nodes, int] = {}
+    known: dict[tuple[Any, ...], int] = {}
+    homes: dict[Nodes, ir.Node] = {}
+    written: dict[int, ir.Node] = {}
+    taken: set[ir.Node] = set()
+    for nodes in pairs:
+        read = [_mark(matched, values, marks) for values in matched.inputs[nodes]]
+        key = (nodes[0], *read, *differing_numbers(nodes))
+        mark = marks[nodes] = known.setdefault(key, len(known))
+        if mark not in written:
+            written[mark] = _again(nodes[0], mark) if nodes[0] in taken else nodes[0]
+            taken.add(nodes[0])
+        homes[nodes] = written[mark]
+    for nodes, home in homes.items():
+        _rewire(matched, nodes, home, homes)
+    return homes
+
+
+def _mark(matched: Matched, values: Values, marks: Mapping[Nodes, int]) -> Any:
+    """What tells one input of a pair from another."""
+    arrays = matched.constants.get(values)
+    if arrays is not None:
+        return tuple((array.shape, array.tobytes()) for array in arrays)
+    nodes = matched.made(values)
+    first = values[0]
+    return first if nodes is None or first is None else (marks[nodes], first.index())
+
+
+def _rewire(matched: Matched, nodes: Nodes, home: ir.Node, homes: Mapping[Nodes, ir.Node]) -> None:
+    """Has a node of the first export read what its pair says."""
+    for slot, values in enumerate(matched.inputs[nodes][: len(home.inputs)]):
+        made, first = matched.made(values), values[0]
+        if made is not None and first is not None:
+            output = homes[made].outputs[first.index() or 0]
+            if handed_on(home.inputs[slot]) is not output:
+                home.replace_input_with(slot, output)
+
+
+def _again(node: ir.Node, number: int) -> ir.Node:
+    """The same node once more, right behind it."""
+    attributes = list(node.attributes.values())
+    if any(graphs_of(attribute) for attribute in attributes):
+        raise FixError(
+            "unlike", why=f"{label(node)}, which has a graph inside, stands for several nodes of another export"
+        )
+    count = len(node.outputs)
+    made = ir.Node(node.domain, node.op_type, node.inputs, attributes, overload=node.overload, num_outputs=count)
+    made.name = f"{node.name or node.op_type}/again{number}"
+    for old, new in zip(node.outputs, made.outputs, strict=True):
+        new.name, new.type, new.shape = f"{old.name}/again{number}", old.type, old.shape
+    if node.graph is not None:
+        node.graph.insert_after(node, made)
+    return made

@@ -1,0 +1,119 @@
+"""Cuts: tables that no formula continues, of which every export has a part of the largest.
+
+Only what the files show is taken: each export's table is, byte by byte, the start of the largest one, or its middle, or
+its end.  The sizes end with the largest table, which is said as a limit.
+"""
+
+from __future__ import annotations
+
+from itertools import islice, product
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, dims_at
+from onereshape.models.rewrite import Rewriter
+from onereshape.sizes import Size, cut, exact
+
+_SIDES = ("start", "middle", "end")
+_FEWEST = 2
+"""Entries along an axis that the smallest table must have."""
+_TRIED = 64
+"""Sizes at which two ways to cut a table are compared."""
+
+Sides = tuple[str, ...]
+
+
+def cut_of(exported: Exported) -> Fit | None:
+    """A constant of which each export has a part of the largest: the start, the middle or the end of each axis."""
+    growing = exported.growing
+    table = _largest(exported)
+    if table is None or any(array.shape[axis] < _FEWEST for array in exported.arrays for axis in growing):
+        return None
+    choices = [_SIDES if _even(table.shape[axis] - exported.dims[axis]) else ("start", "end") for axis in growing]
+    ways = [sides for sides in product(*choices) if _holds(exported, table, sides)]
+    if not ways or not all(_same(exported, table, ways[0], other) for other in ways[1:]):
+        return None
+    sides = ways[0]
+    if any(side != _SIDES[0] for side in sides) and not _rich(exported):
+        return None
+    dims = exported.dims
+
+    def at(binding: Binding) -> Array:
+        return _taken(table, dims_at(dims, binding), growing, sides)
+
+    def make(writer: Rewriter) -> ir.Value:
+        starts = [_start(dims[axis], table.shape[axis], side) for axis, side in zip(growing, sides, strict=True)]
+        ends = [start + dims[axis] for axis, start in zip(growing, starts, strict=True)]
+        vectors = [writer.vector(starts), writer.vector(ends), writer.integers(growing)]
+        return writer.front("Slice", [writer.constant(table), *vectors])
+
+    words = " and ".join(f"the {side} of a table along axis {axis}" for axis, side in zip(growing, sides, strict=True))
+    limits = [Limit(dims[axis], table.shape[axis], "the largest table that an export has ends there") for axis in growing]
+    return Fit(f"is {words}", at, make, tuple(dict.fromkeys(limits)))
+
+
+def _largest(exported: Exported) -> Array | None:
+    """The table that is the largest along every axis, None if there is none, or none that is smaller."""
+    most = tuple(max(sizes) for sizes in zip(*(array.shape for array in exported.arrays), strict=True))
+    found = next((array for array in exported.arrays if array.shape == most), None)
+    growing = exported.growing
+    varied = all(min(array.shape[axis] for array in exported.arrays) < most[axis] for axis in growing)
+    return found if growing and varied else None
+
+
+def _holds(exported: Exported, table: Array, sides: Sides) -> bool:
+    """Whether each export has this part of the largest table."""
+    growing = exported.growing
+    return all(_taken(table, array.shape, growing, sides).tobytes() == array.tobytes() for array in exported.arrays)
+
+
+def _even(size: Size) -> bool:
+    """Whether a size is even whatever its symbols are: then it has a middle."""
+    return exact(size, 2) is not None
+
+
+def _same(exported: Exported, table: Array, sides: Sides, others: Sides) -> bool:
+    """Whether two ways to cut are one at all sizes between those of the exports."""
+    growing = exported.growing
+    sizes = list(dict.fromkeys(exported.dims[axis] for axis in growing))
+    ranges = []
+    for size in sizes:
+        lengths = [array.shape[axis] for axis in growing for array in exported.arrays if exported.dims[axis] == size]
+        ranges.append(range(min(lengths), max(lengths) + 1))
+    for chosen in islice(product(*ranges), _TRIED):
+        shape = list(table.shape)
+        for axis in growing:
+            shape[axis] = chosen[sizes.index(exported.dims[axis])]
+        one, other = (_taken(table, tuple(shape), growing, each) for each in (sides, others))
+        if one.tobytes() != other.tobytes():
+            return False
+    return True
+
+
+def _rich(exported: Exported) -> bool:
+    """Whether no two entries along any axis that grows are equal in the smallest table: only then its place is sure."""
+    smallest = min(exported.arrays, key=lambda array: array.size)
+    for axis in exported.growing:
+        rows = [row.tobytes() for row in np.moveaxis(smallest, axis, 0)]
+        if len(set(rows)) < len(rows):
+            return False
+    return True
+
+
+def _taken(table: Array, shape: tuple[int, ...], growing: tuple[int, ...], sides: Sides) -> Array:
+    places = [slice(None)] * table.ndim
+    for axis, side in zip(growing, sides, strict=True):
+        start = _start(shape[axis], table.shape[axis], side)
+        if not isinstance(start, int) or start < 0 or shape[axis] > table.shape[axis]:
+            raise ValueError(f"a table of {table.shape[axis]} entries has no {shape[axis]}")
+        places[axis] = slice(start, start + shape[axis])
+    return table[tuple(places)]
+
+
+def _start(size: Size, most: int, side: str) -> Size:
+    """Where a part of so many entries starts."""
+    if side == "start":
+        return 0
+    rest = most - size
+    return rest if side == "end" else cut(rest, 2)

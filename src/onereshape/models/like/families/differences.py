@@ -1,0 +1,155 @@
+"""Differences: a constant of two positions that depends on their difference only, read as a table of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.models.like.exported import Array, Binding, Exported
+from onereshape.models.like.families.positions import Position
+from onereshape.models.like.families.writing import bounded, cast, key_of
+from onereshape.models.rewrite import Rewriter
+from onereshape.sizes import Size
+
+
+class Table(NamedTuple):
+    """The entries for each difference, the place along the second axis less that along the first."""
+
+    entries: Array
+    """The axes of the constant, but with the differences in place of the first axis, and the second one of size 1."""
+    low: int
+    """The least difference."""
+    rows: Position
+    columns: Position
+
+    @property
+    def high(self) -> int:
+        """The greatest difference."""
+        return self.low + int(self.entries.shape[self.rows.axis]) - 1
+
+    @property
+    def lines(self) -> Array:
+        """The entries, one line of differences after another."""
+        moved = np.moveaxis(self.entries, self.rows.axis, -1)
+        return moved.reshape(-1, moved.shape[-1])
+
+    def between(self, low: int, high: int) -> Table:
+        """The table from one difference to another."""
+        kept = np.take(self.entries, range(low - self.low, high - self.low + 1), axis=self.rows.axis)
+        return self._replace(entries=kept, low=low)
+
+
+class Ends(NamedTuple):
+    """How much more there is with each difference beyond the ends of a table."""
+
+    before: Array
+    after: Array
+    """Both have the axes of the constant; those of the positions have size 1."""
+
+
+def tables(exported: Exported) -> Iterator[Table]:
+    """The table of a constant whose two axes that grow only count by their difference: from the starts, or the ends."""
+    if len(exported.growing) != 2:
+        return
+    one, other = exported.growing
+    sizes = exported.dims[one], exported.dims[other]
+    starts: list[tuple[Size, Size]] = [(0, 0)]
+    if sizes[0] != sizes[1]:
+        starts.append((1 - sizes[0], 1 - sizes[1]))
+    for first, second in starts:
+        rows, columns = Position(one, sizes[0], 1, first), Position(other, sizes[1], 1, second)
+        parts = [_table(array, rows, columns, binding) for array, binding in _cases(exported)]
+        known = [part for part in parts if part is not None]
+        if len(known) == len(parts) and (joined := _joined(known)) is not None:
+            yield joined
+
+
+def _cases(exported: Exported) -> Iterator[tuple[Array, Binding]]:
+    return zip(exported.arrays, exported.bindings, strict=True)
+
+
+def _table(array: Array, rows: Position, columns: Position, binding: Binding) -> Table | None:
+    """The table of one export; None if entries of one difference differ."""
+    if 0 in array.shape:
+        return None
+    along_rows, along_columns = np.take(array, [0], axis=columns.axis), np.take(array, [0], axis=rows.axis)
+    descending = np.flip(along_rows, axis=rows.axis)
+    rest = np.take(along_columns, range(1, array.shape[columns.axis]), axis=columns.axis)
+    entries = np.concatenate([descending, np.swapaxes(rest, rows.axis, columns.axis)], axis=rows.axis)
+    low = columns.first(binding) - rows.first(binding) - (array.shape[rows.axis] - 1)
+    found = Table(entries, low, rows, columns)
+    return found if np.array_equal(value_at(found, binding), array, equal_nan=array.dtype.kind == "f") else None
+
+
+def _joined(parts: list[Table]) -> Table | None:
+    """One table of all exports, where they agree on what more than one of them has."""
+    ordered = sorted(parts, key=lambda part: part.low)
+    whole = ordered[0]
+    for part in ordered[1:]:
+        low, high = max(whole.low, part.low), min(whole.high, part.high)
+        if high - low < 2:
+            return None
+        one, other = whole.between(low, high).entries, part.between(low, high).entries
+        if one.shape != other.shape or not np.array_equal(one, other, equal_nan=one.dtype.kind == "f"):
+            return None
+        if part.high > whole.high:
+            more = part.between(whole.high + 1, part.high).entries
+            whole = whole._replace(entries=np.concatenate([whole.entries, more], axis=whole.rows.axis))
+    return whole
+
+
+def value_at(table: Table, binding: Binding, ends: Ends | None = None) -> Array:
+    """The constant at given sizes; beyond its ends the table goes on as these say, or not at all."""
+    rank = table.entries.ndim
+    place = table.columns.at(binding, rank) - table.rows.at(binding, rank)
+    outside = place.min(initial=0) < table.low or place.max(initial=0) > table.high
+    if ends is None and outside:
+        raise ValueError(f"a table of differences from {table.low} to {table.high} does not go on")
+    axes = table.rows.axis, table.columns.axis
+    matrix = np.clip(place, table.low, table.high).reshape(place.shape[axes[0]], place.shape[axes[1]]) - table.low
+    flat = np.squeeze(table.entries, axis=axes[1])
+    found = np.moveaxis(np.take(flat, matrix, axis=axes[0]), axes[0] + 1, axes[1])
+    if ends is not None and np.any(ends.before):
+        found = found + ends.before * np.minimum(place - table.low, 0).astype(found.dtype)
+    if ends is not None and np.any(ends.after):
+        found = found + ends.after * np.maximum(place - table.high, 0).astype(found.dtype)
+    return np.asarray(found)
+
+
+def nodes_of(writer: Rewriter, table: Table, dims: tuple[Size, ...], ends: Ends | None = None) -> ir.Value:
+    """The nodes that compute the constant."""
+    rank, rows, columns = table.entries.ndim, table.rows, table.columns
+    sides = () if ends is None else ends
+
+    def make() -> ir.Value:
+        flat = rows._replace(axis=0), columns._replace(axis=1)
+        matrix = writer.front("Sub", [flat[1].make(writer, 2), flat[0].make(writer, 2)])
+        if ends is not None:
+            matrix = bounded(writer, matrix, table.low, table.high)
+        if table.low:
+            matrix = writer.front("Add", [matrix, writer.integers([-table.low])])
+        entries = writer.constant(np.squeeze(table.entries, axis=columns.axis))
+        found = writer.front("Gather", [entries, matrix], {"axis": rows.axis})
+        if columns.axis != rows.axis + 1:
+            order = [each for each in range(rank) if each != rows.axis + 1]
+            order.insert(columns.axis, rows.axis + 1)
+            found = writer.front("Transpose", [found], {"perm": order})
+        return found if ends is None else _sloped(writer, table, found, ends)
+
+    key = ("differences", table.low, rows, columns, dims, *key_of(table.entries, *sides))
+    return writer.once(key, make)
+
+
+def _sloped(writer: Rewriter, table: Table, found: ir.Value, ends: Ends) -> ir.Value:
+    """What was found in the table, and what there is more beyond its ends."""
+    rank = table.entries.ndim
+    for slope, edge, bounds in ((ends.before, table.low, (None, 0)), (ends.after, table.high, (0, None))):
+        if np.any(slope):
+            place = writer.front("Sub", [table.columns.make(writer, rank), table.rows.make(writer, rank)])
+            beyond = writer.front("Sub", [place, writer.integers([edge])])
+            far = cast(writer, bounded(writer, beyond, *bounds), slope.dtype)
+            found = writer.front("Add", [found, writer.front("Mul", [far, writer.constant(slope)])])
+    return found

@@ -1,0 +1,228 @@
+"""Numbers: floats that are made of a size, as lengths that values are divided by.
+
+T, T - 1, 1/T, its root and its logarithm are tried first, then ratios of two sizes, then these times a number.  What
+is of the same plainness and differs elsewhere is ambiguous: all such readings are given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.models.like.exported import Ambiguous, Array, Binding, Exported, Fit, elsewhere, size_at, sizes_at
+from onereshape.models.rewrite import Rewriter
+from onereshape.sizes import Formula, Size
+
+_MOST = 32
+"""Entries of a constant that may differ."""
+_ROUNDING = 2
+"""Units in the last place that a number may be beside what was read."""
+
+
+class Step(NamedTuple):
+    """What is done with a number: an operator, and its other number where it has one."""
+
+    op: str
+    number: float | None = None
+    first: bool = False
+    """Whether the other number comes first."""
+
+
+class Reading(NamedTuple):
+    """A number that is made of a size, or of the quotient of two."""
+
+    top: Size
+    bottom: Size
+    steps: tuple[Step, ...]
+    words: str
+    """With `{}` where the size is."""
+
+    def __str__(self) -> str:
+        size = str(self.top) if self.bottom == 1 else f"({self.top})/({self.bottom})"
+        return self.words.format(size if self.words == "{}" or size.isidentifier() else f"({size})")
+
+
+_PLAIN: tuple[tuple[str, tuple[Step, ...]], ...] = (
+    ("{}", ()),
+    ("1/{}", (Step("Div", 1.0, first=True),)),
+    ("sqrt({})", (Step("Sqrt"),)),
+    ("1/sqrt({})", (Step("Sqrt"), Step("Div", 1.0, first=True))),
+    ("log({})", (Step("Log"),)),
+    ("{} - 1", (Step("Sub", 1.0),)),
+    ("{} + 1", (Step("Add", 1.0),)),
+    ("{} - 2", (Step("Sub", 2.0),)),
+    ("{} + 2", (Step("Add", 2.0),)),
+    ("1/({} - 1)", (Step("Sub", 1.0), Step("Div", 1.0, first=True))),
+    ("1/({} + 1)", (Step("Add", 1.0), Step("Div", 1.0, first=True))),
+    ("{}/2", (Step("Div", 2.0),)),
+    ("({} - 1)/2", (Step("Sub", 1.0), Step("Div", 2.0))),
+    ("2/({} - 1)", (Step("Sub", 1.0), Step("Div", 2.0, first=True))),
+    ("-{}", (Step("Mul", -1.0),)),
+)
+"""What is made of one size, without any number of its own."""
+_TIMES = 6
+"""The first of these are read times a number too."""
+
+
+def number_of(exported: Exported, known: Sequence[Size]) -> Fit | Ambiguous | None:
+    """How the entries of a float constant that differ are made of sizes; None if they are not."""
+    first = exported.arrays[0]
+    if first.dtype.kind != "f" or exported.growing or any(each.shape != first.shape for each in exported.arrays):
+        return None
+    flat = np.stack([array.reshape(-1) for array in exported.arrays])
+    varied = [int(place) for place in np.flatnonzero(np.any(flat != flat[0], axis=0))]
+    sizes = _distinct(known, exported.bindings)
+    if not 0 < len(varied) <= _MOST or not np.all(np.isfinite(flat[:, varied])):
+        return None
+    by_values: dict[bytes, list[Reading]] = {}
+    for place in varied:
+        key = flat[:, place].tobytes()
+        if key not in by_values:
+            by_values[key] = _readings(flat[:, place], sizes, exported.bindings)
+        if not by_values[key]:
+            return None
+    columns = [by_values[flat[:, place].tobytes()] for place in varied]
+    fits = [
+        _fit(first, dict(zip(varied, (column[min(turn, len(column) - 1)] for column in columns), strict=True)))
+        for turn in range(max(map(len, columns)))
+    ]
+    return fits[0] if len(fits) == 1 else Ambiguous(tuple(fits))
+
+
+def _distinct(known: Sequence[Size], bindings: Sequence[Binding]) -> list[tuple[Size, tuple[int, ...]]]:
+    """The sizes that are not the same in all exports, those alike elsewhere too only once, the shortest formula first."""
+    others = elsewhere(bindings)
+    found: dict[object, tuple[Size, tuple[int, ...]]] = {}
+    for size in sorted((each for each in dict.fromkeys(known) if isinstance(each, Formula)), key=lambda each: len(str(each))):
+        values = sizes_at(size, bindings)
+        if values is not None and len(set(values)) > 1 and min(values) > 0:
+            beyond = tuple(size.bind(binding) for binding in others)
+            found.setdefault((values, beyond), (size, values))
+    return list(found.values())
+
+
+def _readings(numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]], bindings: Sequence[Binding]) -> list[Reading]:
+    """The plainest readings of one entry, those that differ elsewhere each once."""
+    for level in (_plain, _ratios, _scaled):
+        found: dict[tuple[str, ...], Reading] = {}
+        for reading in level(numbers, sizes):
+            if _close(np.array([_at(reading, binding, numbers.dtype) for binding in bindings]), numbers):
+                tried = [_at(reading, binding, np.dtype(np.float64)) for binding in elsewhere(bindings)]
+                found.setdefault(tuple(f"{each:.5g}" for each in tried), reading)
+        if found:
+            return list(found.values())
+    return []
+
+
+def _plain(_numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Iterator[Reading]:
+    for size, _ in sizes:
+        yield from (Reading(size, 1, steps, words) for words, steps in _PLAIN)
+
+
+def _ratios(_numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Iterator[Reading]:
+    yield from (Reading(top, bottom, (), "{}") for top, _ in sizes for bottom, _ in sizes if top != bottom)
+
+
+def _scaled(numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Iterator[Reading]:
+    """A plain reading times a number, or a size and a whole number more; the exports must give one number more often."""
+    for size, values in sizes:
+        for words, steps in _PLAIN[:_TIMES]:
+            plain = _steps(np.array(values, np.float64), steps)
+            if not np.all(np.isfinite(plain)) or not np.all(plain):
+                continue
+            factor = float(np.median(numbers.astype(np.float64) / plain))
+            plainer = round(factor) if abs(factor) > 1 else 1 / round(1 / factor) if factor else 0
+            for each in dict.fromkeys((float(plainer), factor)):
+                yield Reading(size, 1, (*steps, Step("Mul", each)), f"{each:g}*{words}")
+        offset = float(numbers[0]) - values[0]
+        if offset == round(offset):
+            yield Reading(size, 1, (Step("Add", offset),), f"{{}} + {offset:g}")
+
+
+def _close(found: Array, numbers: Array) -> bool:
+    """Whether numbers are others, as numbers of their type are rounded."""
+    if not np.all(np.isfinite(found)):
+        return False
+    apart = np.abs(found.astype(np.float64) - numbers.astype(np.float64))
+    return bool(np.all(apart <= _ROUNDING * np.spacing(np.abs(numbers)).astype(np.float64)))
+
+
+def _working(kind: np.dtype[Any]) -> np.dtype[Any]:
+    """The type that a number is calculated in."""
+    return np.dtype(np.float64 if kind == np.float64 else np.float32)
+
+
+def _at(reading: Reading, binding: Binding, kind: np.dtype[Any]) -> Any:
+    """What is read, at given sizes."""
+    top, bottom = (np.array(size_at(size, binding), _working(kind)) for size in (reading.top, reading.bottom))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return _steps(top / bottom, reading.steps).astype(kind)[()]
+
+
+def _steps(numbers: Array, steps: Sequence[Step]) -> Array:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for step in steps:
+            if step.number is None:
+                numbers = _ALONE[step.op](numbers)
+            else:
+                other = np.array(step.number, numbers.dtype)
+                numbers = _WITH[step.op](*((other, numbers) if step.first else (numbers, other)))
+    return np.asarray(numbers)
+
+
+_ALONE: Mapping[str, np.ufunc] = {"Sqrt": np.sqrt, "Log": np.log}
+_WITH: Mapping[str, np.ufunc] = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.divide}
+
+
+def _fit(first: Array, readings: Mapping[int, Reading]) -> Fit:
+    """The constant with these readings at these places, all other entries as they are."""
+
+    def at(binding: Binding) -> Array:
+        found = first.reshape(-1).copy()
+        for place, reading in readings.items():
+            found[place] = _at(reading, binding, first.dtype)
+        return found.reshape(first.shape)
+
+    def make(writer: Rewriter) -> ir.Value:
+        return _made(writer, first, readings)
+
+    words = ", ".join(dict.fromkeys(str(reading) for reading in readings.values()))
+    return Fit(f"is {words}" if len(readings) == first.size else f"has {words} in it", at, make)
+
+
+def _made(writer: Rewriter, first: Array, readings: Mapping[int, Reading]) -> ir.Value:
+    parts = []
+    flat = first.reshape(-1)
+    start = 0
+    for place, reading in sorted(readings.items()):
+        if start < place:
+            parts.append(writer.constant(flat[start:place].copy()))
+        parts.append(_number(writer, reading, first.dtype))
+        start = place + 1
+    if start < flat.size:
+        parts.append(writer.constant(flat[start:].copy()))
+    value = parts[0] if len(parts) == 1 else writer.front("Concat", parts, {"axis": 0})
+    return value if first.ndim == 1 else writer.front("Reshape", [value, writer.integers(first.shape)])
+
+
+def _number(writer: Rewriter, reading: Reading, kind: np.dtype[Any]) -> ir.Value:
+    """A vector of one number."""
+    working = _working(kind)
+
+    def make() -> ir.Value:
+        to = {"to": int(ir.DataType.from_numpy(working))}
+        value = writer.front("Cast", [writer.size(reading.top)], to)
+        if reading.bottom != 1:
+            value = writer.front("Div", [value, writer.front("Cast", [writer.size(reading.bottom)], to)])
+        for step in reading.steps:
+            if step.number is None:
+                value = writer.front(step.op, [value])
+            else:
+                other = writer.constant(np.array([step.number], working))
+                value = writer.front(step.op, [other, value] if step.first else [value, other])
+        return value if working == kind else writer.front("Cast", [value], {"to": int(ir.DataType.from_numpy(kind))})
+
+    return writer.once(("number", reading, kind.str), make)

@@ -1,0 +1,134 @@
+"""Products: an axis that is several axes in one, as the places of a picture row by row.
+
+It is taken apart into its factors, in either order, and what the families know of those is flattened again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import onnx_ir as ir
+
+from onereshape.models.like.exported import Array, Binding, Exported, Family, Fit, dims_at, same_elsewhere, sizes_at
+from onereshape.models.rewrite import Rewriter
+from onereshape.sizes import Formula, Size, over, product
+
+Dims = tuple[Size, ...]
+
+_MOST = 24
+"""Ways to take an axis apart that are tried."""
+
+
+def product_of(exported: Exported, fit: Family) -> Fit | None:
+    """A constant that goes on once an axis is taken apart into two; None too where two ways to do so differ."""
+    for axis in exported.growing:
+        found = [each for pair in splits(exported, axis) if (each := _apart(exported, axis, pair, fit)) is not None]
+        if found:
+            alone = all(same_elsewhere(found[0], other, exported.bindings) for other in found[1:])
+            return found[0] if alone else None
+    return None
+
+
+def flattened(exported: Exported, fit: Family) -> Fit | None:
+    """A constant that goes on once two neighbouring axes that grow are one, as i*W + j does."""
+    for axis in exported.growing:
+        if axis + 1 in exported.growing:
+            one, other = exported.dims[axis : axis + 2]
+            dims = (*exported.dims[:axis], one * other, *exported.dims[axis + 2 :])
+            found = reshaped(exported, dims, fit, f"with axes {axis} and {axis + 1} as one")
+            if found is not None:
+                return found
+    return None
+
+
+def reshaped(exported: Exported, dims: Dims, fit: Family, words: str) -> Fit | None:
+    """What the families know of a constant in other dims, in its own dims again."""
+    arrays = [
+        array.reshape(dims_at(dims, binding)) for array, binding in zip(exported.arrays, exported.bindings, strict=True)
+    ]
+    found = fit(exported._replace(arrays=tuple(arrays), dims=dims))
+    if found is None:
+        return None
+
+    def at(binding: Binding) -> Array:
+        return found.at(binding).reshape(dims_at(exported.dims, binding))
+
+    def make(writer: Rewriter) -> ir.Value:
+        return writer.front("Reshape", [found.make(writer), writer.vector(exported.dims)])
+
+    return Fit(f"{words}: {found.words}", at, make, found.limits)
+
+
+def splits(exported: Exported, axis: int) -> list[tuple[Size, Size]]:
+    """The pairs of sizes whose product is the size of an axis, neither of them 1 throughout."""
+    size = exported.dims[axis]
+    if not isinstance(size, Formula):
+        return []
+    kept: list[tuple[Size, Size]] = []
+    for pair in (*_own(size), *_known(size, exported), *_broken(size)):
+        values = [sizes_at(each, exported.bindings) for each in pair]
+        if any(each is None or min(each) < 1 or max(each) == 1 for each in values) or pair in kept:
+            continue
+        kept.append(pair)
+        if len(kept) == _MOST:
+            break
+    return kept
+
+
+def _own(size: Formula) -> Iterator[tuple[Size, Size]]:
+    """Pairs of the factors of a product; a number that all terms have in common is a factor too."""
+    if len(size.terms) != 1:
+        return
+    ((monomial, coefficient),) = size.terms
+    if coefficient.denominator != 1:
+        return
+    number = int(coefficient)
+    atoms = [Formula((((atom,), 1),)) for atom in monomial]
+    if number > 1:
+        rest = product(atoms)
+        yield rest, number
+        yield number, rest
+    for place, first in enumerate(atoms):
+        rest = product([*atoms[:place], *atoms[place + 1 :], number])
+        if rest != 1:
+            yield first, rest
+            yield rest, first
+
+
+def _known(size: Formula, exported: Exported) -> Iterator[tuple[Size, Size]]:
+    """Pairs of known sizes whose product it is."""
+    bindings = exported.bindings
+    total = sizes_at(size, bindings)
+    by_values: dict[tuple[int, ...], list[Size]] = {}
+    for each in dict.fromkeys(exported.known):
+        values = sizes_at(each, bindings)
+        if values is not None and min(values) > 0:
+            by_values.setdefault(values, []).append(each)
+    if total is None:
+        return
+    for values, sizes in by_values.items():
+        if any(whole % part for whole, part in zip(total, values, strict=True)):
+            continue
+        rest = by_values.get(tuple(whole // part for whole, part in zip(total, values, strict=True)), [])
+        yield from ((one, other) for one in sizes for other in rest if one * other == size)
+
+
+def _broken(size: Formula) -> Iterator[tuple[Size, Size]]:
+    """Pairs of parts of two symbols, where a product of both is divided: H*W/64 is H/8 times W/8, at least in part."""
+    if len(size.terms) != 1:
+        return
+    ((monomial, coefficient),) = size.terms
+    if len(monomial) != 2 or coefficient.denominator == 1 or coefficient.numerator != 1:
+        return
+    one, other = (Formula((((atom,), 1),)) for atom in monomial)
+    below = coefficient.denominator
+    # Nearest to the square root first: pictures are cut alike in both directions.
+    for part in sorted((part for part in range(1, below + 1) if below % part == 0), key=lambda part: abs(part * part - below)):
+        first, second = over(one, part), over(other, below // part)
+        yield first, second
+        yield second, first
+
+
+def _apart(exported: Exported, axis: int, pair: tuple[Size, Size], fit: Family) -> Fit | None:
+    dims = (*exported.dims[:axis], *pair, *exported.dims[axis + 1 :])
+    return reshaped(exported, dims, fit, f"with axis {axis} as {pair[0]} times {pair[1]}")

@@ -1,0 +1,162 @@
+"""Resized: tables over a grid that a model interpolates to the size of its picture, as positions of patches are.
+
+One export has the grid itself, and every other one what PyTorch makes of it: by lines or by cubics, corners on corners
+or not, with or without smoothing where it shrinks.  Which export has the grid, and which way was taken, is found by
+trying them; only one may fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.models.like.exported import Array, Binding, Exported, Fit, alike, dims_at
+from onereshape.models.rewrite import Rewriter
+from onereshape.sizes import Size
+
+_LARGEST = 1e4
+"""Beyond are the marks of masks, beside which all else is lost in rounding."""
+_FEWEST = 2
+"""Entries of the grid along an axis."""
+
+
+class Way(NamedTuple):
+    """How a grid is interpolated."""
+
+    cubic: bool
+    smooth: bool = False
+    """Over all entries that one new entry covers, where it shrinks."""
+    corners: bool = False
+    """The first and the last entry stay."""
+
+    @property
+    def coefficient(self) -> float:
+        return -0.5 if self.smooth else -0.75
+
+    def __str__(self) -> str:
+        kind = "cubic" if self.cubic else "linear"
+        return kind + ", smoothed" * self.smooth + ", corners on corners" * self.corners
+
+
+WAYS = (
+    Way(cubic=True),
+    Way(cubic=True, smooth=True),
+    Way(cubic=True, corners=True),
+    Way(cubic=False),
+    Way(cubic=False, smooth=True),
+    Way(cubic=False, corners=True),
+)
+
+
+def resized(exported: Exported) -> Fit | None:
+    """A table over two axes that grow, of which one export has the grid and the others what is interpolated from it."""
+    axes = exported.growing
+    if exported.arrays[0].dtype != np.float32 or len(axes) != 2 or axes[1] != axes[0] + 1:
+        return None
+    if not all(np.all(np.abs(array) < _LARGEST) for array in exported.arrays):
+        return None
+    found = list(_readings(exported, axes))
+    if not found or any(not _same(found[0], other, axes) for other in found[1:]):
+        return None
+    grid, way = found[0]
+    dims = exported.dims
+
+    def at(binding: Binding) -> Array:
+        shape = dims_at(dims, binding)
+        return interpolated(grid, axes, (shape[axes[0]], shape[axes[1]]), way)
+
+    words = f"is a table of {grid.shape[axes[0]]} x {grid.shape[axes[1]]} entries, interpolated ({way})"
+    return Fit(words, at, lambda writer: _made(writer, grid, dims, axes, way))
+
+
+def _readings(exported: Exported, axes: tuple[int, ...]) -> Iterator[tuple[Array, Way]]:
+    """The exports that may have the grid, with the ways that lead from it to all others."""
+    first, second = axes
+    for grid in exported.arrays:
+        if min(grid.shape[first], grid.shape[second]) < _FEWEST:
+            continue
+        for way in WAYS:
+            if all(
+                alike(interpolated(grid, axes, (array.shape[first], array.shape[second]), way), array)
+                for array in exported.arrays
+            ):
+                yield grid, way
+
+
+def _same(one: tuple[Array, Way], other: tuple[Array, Way], axes: tuple[int, ...]) -> bool:
+    """Whether two readings are one at sizes below and above those of the grid."""
+    height, width = (one[0].shape[axis] for axis in axes)
+    sizes = [(2 * height + 1, 3 * width), ((height + 1) // 2, (width + 1) // 2), (height + 1, width + 2)]
+    return all(alike(*(interpolated(grid, axes, size, way) for grid, way in (one, other))) for size in sizes)
+
+
+def interpolated(grid: Array, axes: tuple[int, ...], sizes: tuple[int, int], way: Way) -> Array:
+    """A grid at other sizes, as PyTorch has it."""
+    found = grid.astype(np.float64)
+    for axis, size in zip(axes, sizes, strict=True):
+        found = np.moveaxis(np.tensordot(_weights(grid.shape[axis], size, way), found, (1, axis)), 0, axis)
+    return found.astype(grid.dtype)
+
+
+def _weights(old: int, new: int, way: Way) -> Array:
+    """How much of each old entry is in each new one."""
+    places = np.arange(new)
+    if way.corners:
+        centres = places * ((old - 1) / (new - 1)) if new > 1 else places * 0.0
+        scale = 1.0
+    else:
+        scale = old / new
+        centres = (places + 0.5) * scale - 0.5
+    if way.smooth:
+        return _smooth(old, centres, max(scale, 1.0), way)
+    if not way.cubic:
+        centres = np.clip(centres, 0, old - 1)
+    base = np.floor(centres).astype(np.int64)
+    weights = np.zeros((new, old))
+    for step in range(-1, 3) if way.cubic else range(2):
+        share = _kernel(centres - (base + step), way)
+        np.add.at(weights, (places, np.clip(base + step, 0, old - 1)), share)
+    return weights
+
+
+def _smooth(old: int, centres: Array, scale: float, way: Way) -> Array:
+    """Over all entries that a new one covers, none of them outside."""
+    shares = _kernel((np.arange(old) - centres[:, None]) / scale, way)
+    total: Array = shares / shares.sum(axis=1, keepdims=True)
+    return total
+
+
+def _kernel(distance: Array, way: Way) -> Array:
+    """How much an entry counts at a distance."""
+    x = np.abs(distance)
+    if not way.cubic:
+        return np.maximum(0.0, 1.0 - x)
+    a = way.coefficient
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = ((x - 5) * x + 8) * x * a - 4 * a
+    return np.where(x <= 1, near, np.where(x < 2, far, 0.0))
+
+
+def _made(writer: Rewriter, grid: Array, dims: tuple[Size, ...], axes: tuple[int, ...], way: Way) -> ir.Value:
+    """A Resize of the grid, with its two axes last."""
+    others = [axis for axis in range(grid.ndim) if axis not in axes]
+    order = [*others, *axes]
+    height, width = (grid.shape[axis] for axis in axes)
+    planes = np.transpose(grid, order).reshape(1, -1, height, width)
+    target = [1, planes.shape[1], *(dims[axis] for axis in axes)]
+    attributes: dict[str, object] = {
+        "mode": "cubic" if way.cubic else "linear",
+        "coordinate_transformation_mode": "align_corners" if way.corners else "half_pixel",
+    }
+    if way.cubic:
+        attributes["cubic_coeff_a"] = way.coefficient
+    if way.smooth:
+        attributes |= {"antialias": 1, "exclude_outside": 1}
+    nothing = writer.constant(np.zeros(0, np.float32))
+    value = writer.front("Resize", [writer.constant(planes), nothing, nothing, writer.vector(target)], attributes)
+    value = writer.front("Reshape", [value, writer.vector([dims[axis] for axis in order])])
+    back = [order.index(axis) for axis in range(grid.ndim)]
+    return value if back == sorted(back) else writer.front("Transpose", [value], {"perm": back})

@@ -1,0 +1,116 @@
+"""Windows: entries of which it is known how they go on once an axis is cut into windows of as many entries each.
+
+That is what depends on i // k and i % k: entries that repeat, and entries that are repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.models.like.exported import Array, Binding, Exported, Family, Fit, agrees, size_at, sizes_at
+from onereshape.models.like.families.joins import changes
+from onereshape.models.rewrite import Rewriter
+from onereshape.sizes import Size, ceiling, symbol
+
+_ROWS = "windows"
+"""The number of whole windows, while it is a size of its own."""
+
+
+def windowed(exported: Exported, fit: Family) -> Fit | None:
+    """A constant that goes on along the windows of an axis; the last one may be cut short."""
+    for axis in exported.growing:
+        for width in _widths(exported, axis):
+            found = _in_windows(exported, axis, width, fit)
+            if found is not None:
+                return found
+    return None
+
+
+def _widths(exported: Exported, axis: int) -> list[int]:
+    """The windows that an axis may have: as long as its shortest period, or up to where it first changes its course."""
+    rows = [np.moveaxis(array, axis, 0) for array in exported.arrays]
+    shortest = min(map(len, rows))
+    found = [_period(rows, shortest), _run(rows)]
+    first = [min((place for place in changes(array, axis) if place > 1), default=0) for array in exported.arrays]
+    found += [first[0] + 1, first[0]]
+    # Two whole windows at least, in every export.
+    return [width for width in dict.fromkeys(found) if 1 < width <= shortest // 2]
+
+
+def _period(rows: list[Array], shortest: int) -> int:
+    """After how many entries all exports repeat, 0 if they do not."""
+    periods = (k for k in range(1, shortest // 2 + 1) if all(np.array_equal(each[k:], each[:-k]) for each in rows))
+    return next(periods, 0)
+
+
+def _run(rows: list[Array]) -> int:
+    """How often the first entry is repeated, 0 if not equally often in all exports."""
+    runs = {next((k for k in range(1, len(each)) if not np.array_equal(each[k], each[0])), 0) for each in rows}
+    return runs.pop() if len(runs) == 1 else 0
+
+
+def _in_windows(exported: Exported, axis: int, width: int, fit: Family) -> Fit | None:
+    size = exported.dims[axis]
+    completed = _completed(exported, axis, width, fit)
+    if completed is None:
+        return None
+    dims = (*exported.dims[:axis], ceiling(size, width), width, *exported.dims[axis + 1 :])
+    inner = fit(exported._replace(arrays=tuple(completed), dims=dims))
+    if inner is None:
+        return None
+
+    def at(binding: Binding) -> Array:
+        return _flat(inner.at(binding), axis, size_at(size, binding))
+
+    def make(writer: Rewriter) -> ir.Value:
+        whole = [*exported.dims[:axis], ceiling(size, width) * width, *exported.dims[axis + 1 :]]
+        value = writer.front("Reshape", [inner.make(writer), writer.vector(whole)])
+        if whole[axis] == size:
+            return value
+        return writer.front("Slice", [value, writer.integers([0]), writer.size(size), writer.integers([axis])])
+
+    found = Fit(f"in windows of {width} along axis {axis}: {inner.words}", at, make, inner.limits)
+    return found if agrees(found, exported) else None
+
+
+def _completed(exported: Exported, axis: int, width: int, fit: Family) -> list[Array] | None:
+    """Each export in windows, the last one as the whole ones before it foretell; None if they foretell it wrong."""
+    cut = [_whole(array, axis, width) for array in exported.arrays]
+    lengths = [array.shape[axis] for array in exported.arrays]
+    if all(length % width == 0 for length in lengths):
+        return cut
+    rows: Size = symbol(_ROWS)
+    bindings = [
+        {**binding, _ROWS: length // width} for binding, length in zip(exported.bindings, lengths, strict=True)
+    ]
+    dims = (*exported.dims[:axis], rows, width, *exported.dims[axis + 1 :])
+    if sizes_at(rows, bindings) is None:
+        return None
+    inner = fit(exported._replace(arrays=tuple(cut), bindings=tuple(bindings), dims=dims, known=()))
+    if inner is None:
+        return None
+    return list(_foretold(exported, bindings, inner, width, axis))
+
+
+def _foretold(
+    exported: Exported, bindings: list[dict[str, int]], inner: Fit, width: int, axis: int
+) -> Iterator[Array]:
+    for binding, array in zip(bindings, exported.arrays, strict=True):
+        windows = -(-array.shape[axis] // width)
+        yield inner.at({**binding, _ROWS: windows})
+
+
+def _whole(array: Array, axis: int, width: int) -> Array:
+    """The whole windows of an axis, as two axes."""
+    count = array.shape[axis] // width
+    whole = np.take(array, range(count * width), axis=axis)
+    return whole.reshape(*array.shape[:axis], count, width, *array.shape[axis + 1 :])
+
+
+def _flat(array: Array, axis: int, length: int) -> Array:
+    """Windows one after the other again, as far as the axis goes."""
+    count, width = array.shape[axis : axis + 2]
+    return np.take(array.reshape(*array.shape[:axis], count * width, *array.shape[axis + 2 :]), range(length), axis=axis)

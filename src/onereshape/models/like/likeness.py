@@ -1,0 +1,107 @@
+"""Whether nodes of several exports are the same one, and how to say that they are not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.models.record import operator_of
+
+Array = np.ndarray[Any, Any]
+Nodes = tuple[ir.Node, ...]
+"""One node of each export."""
+
+_NUMBERS = frozenset({ir.AttributeType.INT, ir.AttributeType.INTS, ir.AttributeType.FLOAT, ir.AttributeType.FLOATS})
+_GRAPHS = frozenset({ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS})
+_SHOWN = 8
+"""Names that a message shows."""
+
+
+def signature(node: ir.Node) -> tuple[Any, ...]:
+    """What paired nodes have in common: the operator, and all of its attributes but for the numbers in them."""
+    attributes = [_attribute(name, attribute) for name, attribute in sorted(node.attributes.items())]
+    present = tuple(value is None for value in node.inputs)
+    return operator_of(node), present, len(node.outputs), tuple(attributes)
+
+
+def _attribute(name: str, attribute: ir.Attr) -> tuple[Any, ...]:
+    if attribute.is_ref():
+        return name, attribute.ref_attr_name
+    if attribute.type in _NUMBERS:
+        return name, attribute.type, len(attribute.value) if isinstance(attribute.value, Sequence) else None
+    if attribute.type in _GRAPHS:
+        return name, attribute.type, *((len(each.inputs), len(each.outputs)) for each in graphs_of(attribute))
+    if attribute.type == ir.AttributeType.TENSOR:
+        array = np.asarray(attribute.value.numpy())
+        return name, array.dtype.str, array.shape, array.tobytes()
+    return name, str(attribute.value)
+
+
+def graphs_of(attribute: ir.Attr) -> Sequence[ir.Graph]:
+    """The graphs that an attribute holds."""
+    if attribute.is_ref() or attribute.type not in _GRAPHS:
+        return []
+    return [attribute.as_graph()] if attribute.type == ir.AttributeType.GRAPH else list(attribute.as_graphs())
+
+
+def differing_numbers(nodes: Nodes) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """The attributes of numbers that differ, with what each export has."""
+    for name, attribute in nodes[0].attributes.items():
+        if attribute.type in _NUMBERS and not attribute.is_ref():
+            found = tuple(_hashable(node.attributes[name].value) for node in nodes)
+            if len({*found}) > 1:
+                yield name, found
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(value) if isinstance(value, Sequence) else value
+
+
+def equal(one: Array, other: Array) -> bool:
+    """Whether two constants are the same, to the bit."""
+    if one is other:
+        return True
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    left, right = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (one, other))
+    return bool(np.array_equal(left, right))
+
+
+def handed_on(value: ir.Value | None) -> ir.Value | None:
+    """A value without the Identity nodes that hand it on."""
+    while value is not None and (maker := value.producer()) is not None and operator_of(maker) == "Identity":
+        value = maker.inputs[0]
+    return value
+
+
+def apart(values: Sequence[ir.Value]) -> str:
+    """How the places differ at which exports stop to be alike."""
+    makers = [value.producer() for value in values]
+    counts = [len(maker.inputs) for maker in makers if maker is not None]
+    if len({maker and maker.op_type for maker in makers}) == 1 and len({*counts}) > 1:
+        several = " and ".join(map(str, dict.fromkeys(counts)))
+        return f"{_told(values[0])} has {several} inputs, as if a loop over a size had been written out"
+    first = _told(values[0])
+    other = next((told for value in values if (told := _told(value)) != first), first)
+    return f"{first} of one export stands beside {other} of another"
+
+
+def _told(value: ir.Value) -> str:
+    maker = value.producer()
+    if maker is None:
+        return f"{'the constant' if value.is_initializer() else 'the input'} {value.name}"
+    return f"{maker.op_type} {maker.name or value.name}"
+
+
+def label(node: ir.Node) -> str:
+    """A node in a message."""
+    return node.name or f"{node.op_type} of {node.outputs[0].name}"
+
+
+def listed(names: Sequence[str | None]) -> str:
+    """Names in a message."""
+    shown = [str(name) for name in names[:_SHOWN]]
+    return ", ".join([*shown, *(["..."] if len(names) > _SHOWN else [])]) or "none"

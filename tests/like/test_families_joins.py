@@ -1,0 +1,88 @@
+"""Axes of several parts, one after the other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from onereshape.models.like.exported import Array, Exported, Fit
+from onereshape.models.like.families.joins import changes, joined
+from onereshape.models.like.families.products import product_of
+from onereshape.sizes import Size, cut, over, symbol
+from tests.like.making import counts, exported, run
+
+H, W, S = symbol("H"), symbol("W"), symbol("S")
+A, C, B = {"H": 64, "W": 64}, {"H": 128, "W": 96}, {"H": 96, "W": 160}
+STEPS = (8, 16, 32)
+
+
+def levels(*, H: int, W: int) -> Array:  # noqa: N803 - sizes are called so
+    """The places of the levels of a detector."""
+    return np.concatenate([_places(H, W, step) for step in STEPS])[None]
+
+
+def _places(height: int, width: int, step: int) -> Array:
+    y, x = np.mgrid[0 : height // step, 0 : width // step]
+    return (np.stack([x, y], -1).reshape(-1, 2) + 0.5).astype(np.float32)
+
+
+def strides(*, H: int, W: int) -> Array:  # noqa: N803
+    return np.concatenate([np.full((H // step) * (W // step), step, np.float32) for step in STEPS])[None]
+
+
+def fit(constant: Exported) -> Fit | None:
+    return parts(constant) or joined(constant, parts)
+
+
+def parts(constant: Exported) -> Fit | None:
+    return counts(constant) or product_of(constant, parts)
+
+
+FLOORS = sum((cut(H, step) * cut(W, step) for step in STEPS[1:]), start=cut(H, 8) * cut(W, 8))
+SHARES = sum((over(H * W, step * step) for step in STEPS[1:]), start=over(H * W, 64))
+KNOWN = tuple(cut(each, step) for each in (H, W) for step in STEPS)
+
+
+@pytest.mark.parametrize("size", [FLOORS, SHARES])
+@pytest.mark.parametrize("known", [(), KNOWN])
+def test_levels_of_a_detector(size: Size, known: tuple[Size, ...]) -> None:
+    for make, dims in ((levels, (1, size, 2)), (strides, (1, size))):
+        found = fit(exported(make, dims, A, C, known=known))
+
+        assert found is not None
+        assert np.array_equal(found.at(B), make(**B))
+        assert np.array_equal(run(found, B), make(**B))
+
+
+def test_a_first_and_a_last_entry_of_their_own() -> None:
+    def make(S: int) -> Array:  # noqa: N803
+        return np.array([[-5], *([each] for each in range(3, 3 + S)), [90]])
+
+    found = fit(exported(make, (S + 2, 1), {"S": 5}, {"S": 9}))
+
+    assert found is not None
+    assert np.array_equal(run(found, {"S": 7}), make(7))
+
+
+def test_a_part_that_does_not_grow_must_be_the_same() -> None:
+    def make(S: int) -> Array:  # noqa: N803
+        return np.array([S * S, *range(S)])
+
+    assert fit(exported(make, (S + 1,), {"S": 5}, {"S": 9})) is None
+
+
+def test_a_size_that_is_read_in_two_ways_is_no_place_to_cut() -> None:
+    def make(H: int, W: int) -> Array:  # noqa: N803
+        return np.concatenate([np.full(H, 3.0), np.full(W, 4.0)])
+
+    square = exported(make, (H + W,), {"H": 5, "W": 5}, {"H": 9, "W": 9})
+
+    assert fit(square) is None
+    found = fit(exported(make, (H + W,), {"H": 5, "W": 5}, {"H": 9, "W": 8}))
+    assert found is not None
+    assert np.array_equal(run(found, {"H": 4, "W": 6}), make(4, 6))
+
+
+def test_where_entries_change_their_course() -> None:
+    assert changes(np.array([0, 1, 2, 3, 7, 8, 9]), 0) == {1, 3, 4, 5, 6}
+    assert changes(np.arange(9)[:, None], 0) == {1, 8}

@@ -1,0 +1,81 @@
+"""Floats that are made of sizes."""
+
+from __future__ import annotations
+
+from math import log, sqrt
+
+import numpy as np
+import pytest
+
+from onereshape.models.like.exported import Ambiguous, Array, Exported, Fit
+from onereshape.models.like.families.numbers import number_of
+from onereshape.sizes import cut, symbol
+from tests.like.making import run
+
+H, W, S = symbol("H"), symbol("W"), symbol("S")
+BINDINGS = ({"H": 16, "W": 16, "S": 10}, {"H": 40, "W": 29, "S": 22})
+OTHER = {"H": 24, "W": 64, "S": 15}
+KNOWN = (H, W, S, cut(H, 4), cut(W, 4), 2 * S - 1)
+
+READINGS = {
+    "S": lambda b: b["S"],
+    "H - 1": lambda b: b["H"] - 1,
+    "W + 1": lambda b: b["W"] + 1,
+    "1/S": lambda b: 1 / b["S"],
+    "1/(S - 1)": lambda b: 1 / (b["S"] - 1),
+    "sqrt(S)": lambda b: sqrt(b["S"]),
+    "1/sqrt(W)": lambda b: 1 / sqrt(b["W"]),
+    "log(S)": lambda b: log(b["S"]),
+    "H/2": lambda b: b["H"] / 2,
+    "2/(W - 1)": lambda b: 2 / (b["W"] - 1),
+    "3*S": lambda b: b["S"] * 3,
+    "S + 7": lambda b: b["S"] + 7,
+    "0.3*log(S)": lambda b: 0.3 * log(b["S"]),
+}
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.float16])
+@pytest.mark.parametrize("words", READINGS)
+def test_a_number_that_is_made_of_a_size(words: str, kind: type[np.floating]) -> None:  # type: ignore[type-arg]
+    make = READINGS[words]
+    found = number_of(_exported([np.array(make(each), kind) for each in BINDINGS]), KNOWN)
+
+    if kind == np.float16 and not isinstance(found, Fit):
+        return  # so few digits may be read in more than one way
+    assert isinstance(found, Fit)
+    assert found.words == f"is {words}" or kind == np.float16
+    assert np.allclose(found.at(OTHER), make(OTHER), rtol=4 * np.finfo(kind).eps)
+    assert found.at(OTHER).dtype == run(found, OTHER).dtype == kind
+    assert np.allclose(run(found, OTHER), found.at(OTHER), rtol=2 * np.finfo(kind).eps)
+
+
+def test_scales_entry_by_entry() -> None:
+    arrays = [np.array([1, 1, each["H"] / each["S"], each["W"] / each["S"]], np.float32) for each in BINDINGS]
+    found = number_of(_exported(arrays), (H, W, S))
+
+    assert isinstance(found, Fit)
+    assert found.words == "has (H)/(S), (W)/(S) in it"
+    assert np.array_equal(run(found, OTHER), np.array([1, 1, 24 / 15, 64 / 15], np.float32))
+
+
+def test_squares_are_ambiguous() -> None:
+    bindings = ({"H": 16, "W": 16}, {"H": 40, "W": 40})
+    arrays = tuple(np.array([[each["H"] - 1]], np.float32) for each in bindings)
+    found = number_of(Exported(arrays, bindings, (1, 1)), (H, W))
+
+    assert isinstance(found, Ambiguous)
+    assert [reading.words for reading in found.readings] == ["is H - 1", "is W - 1"]
+
+
+def test_near_misses() -> None:
+    root = [np.array(sqrt(each["S"]), np.float32) for each in BINDINGS]
+
+    assert number_of(_exported([root[0], root[1] * np.float32(1.00001)]), KNOWN) is None
+    assert number_of(_exported([root[0], root[0]]), KNOWN) is None
+    assert number_of(_exported([root[0], np.array(np.inf, np.float32)]), KNOWN) is None
+    assert number_of(_exported([np.array(3), np.array(5)]), KNOWN) is None
+    assert number_of(_exported([np.array(0.371, np.float32), np.array(0.94, np.float32)]), KNOWN) is None
+
+
+def _exported(arrays: list[Array]) -> Exported:
+    return Exported(tuple(arrays), BINDINGS, arrays[0].shape)

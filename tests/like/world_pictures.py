@@ -8,6 +8,10 @@ from tests.like.exporting import ODD, PICTURE, Array, Case, Export, collected
 
 PICTURES: list[Case] = []
 case = collected(PICTURES)
+WITHIN = ({"H": 8, "W": 8}, {"H": 20, "W": 12}), ({"H": 11, "W": 11}, {"H": 17, "W": 9}, {"H": 9, "W": 10})
+"""Below the larger export, where a table ends."""
+GRIDS = ({"H": 8, "W": 8}, {"H": 20, "W": 6}), ({"H": 16, "W": 16}, {"H": 12, "W": 5}, {"H": 6, "W": 9})
+"""One grows beyond the grid, and one falls below: only then it is told whether an interpolation is smoothed."""
 
 
 def grid(g: Export, part: int = 1) -> tuple[Array, Array]:
@@ -75,11 +79,11 @@ def waves_of_rows_and_columns(g: Export) -> str:
     return g.node("Add", g.node("Transpose", flat, perm=[0, 2, 1]), g.constant(row))
 
 
-@case(PICTURE)
+@case(GRIDS)
 def a_table_that_is_interpolated(g: Export) -> str:
     """The first export has the grid itself."""
-    wanted = np.random.default_rng(2).standard_normal((1, 2, 8, 8)).astype(np.float32)
-    return g.node("Add", g.x(1, 2, "H", "W"), g.constant(_linear(wanted, g.sizes["H"], g.sizes["W"])))
+    table = np.random.default_rng(2).standard_normal((1, 2, 8, 8)).astype(np.float32)
+    return g.node("Add", g.x(1, 2, "H", "W"), g.constant(_linear(table, g.sizes["H"], g.sizes["W"])))
 
 
 def _linear(table: Array, height: int, width: int) -> Array:
@@ -92,6 +96,41 @@ def _linear(table: Array, height: int, width: int) -> Array:
         high = np.minimum(low + 1, old - 1)
         table = table.take(low, axis) * (1 - share) + table.take(high, axis) * share
     return table
+
+
+def windows(g: Export, plane: Array) -> Array:
+    """A plane in windows of 2 x 2: one row for each window."""
+    h, w = plane.shape
+    return plane.reshape(h // 2, 2, w // 2, 2).transpose(0, 2, 1, 3).reshape(-1, 4)
+
+
+@case(PICTURE)
+def the_mask_of_shifted_windows(g: Export) -> str:
+    """Windows at the edges hold parts of both sides, which do not see each other."""
+    h, w = g.sizes["H"], g.sizes["W"]
+    rows, columns = (np.select([np.arange(size) < size - 2, np.arange(size) < size - 1], [0, 1], 2) for size in (h, w))
+    part = windows(g, rows[:, None] * 3 + columns)
+    mask = np.where(part[:, None, :] == part[:, :, None], 0.0, -100.0)
+    x = g.node("Reshape", g.x(1, 4, "H", "W"), g.constant(np.array([1, 4, h // 2, 2, w // 2, 2])))
+    rows_of = g.node("Transpose", x, perm=[0, 2, 4, 3, 5, 1])
+    each = g.node("Reshape", rows_of, g.constant(np.array([h * w // 4, 4, 4])))
+    scored = g.node("MatMul", each, g.node("Transpose", each, perm=[0, 2, 1]))
+    return g.node("Softmax", g.node("Add", scored, g.constant(mask)), axis=-1)
+
+
+@case(PICTURE)
+def numbers_of_pixels_in_windows(g: Export) -> str:
+    h, w = g.sizes["H"], g.sizes["W"]
+    order = windows(g, np.arange(h * w).reshape(h, w)).reshape(-1)
+    flat = g.node("Reshape", g.x(1, 2, "H", "W"), g.constant(np.array([1, 2, h * w])))
+    return g.node("Gather", flat, g.constant(order), axis=2)
+
+
+@case(WITHIN)
+def a_table_over_two_sizes(g: Export) -> str:
+    """Rows and columns of a learned table, in a row."""
+    table = np.random.default_rng(4).standard_normal((32, 32))[: g.sizes["H"], : g.sizes["W"]]
+    return pixels(g, table.reshape(-1))
 
 
 @case(ODD, refused="cannot-free")

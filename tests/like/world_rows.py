@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.like.exporting import EIGHTHS, TABLES, TWO, Array, Case, Export, collected
+from tests.like.exporting import TABLES, TWO, Array, Case, Export, collected
 
 ROWS: list[Case] = []
 case = collected(ROWS)
@@ -50,9 +50,11 @@ def zeros_of_pairs(g: Export) -> str:
     return scores(g, np.zeros((g.sizes["S"], g.sizes["S"])))
 
 
-@case(EIGHTHS)
+@case()
 def a_block_again_and_again(g: Export) -> str:
-    return added(g, np.tile(np.arange(8.0)[:, None] ** 2, (g.sizes["S"] // 8, 4)))
+    """Three anchors at each position."""
+    x = g.node("Reshape", g.x(1, "S", 12), g.constant(np.array([1, 3 * g.sizes["S"], 4])))
+    return g.node("Add", x, g.constant(np.tile(np.array([[1.0, 2], [4, 8], [5, 3]]), (g.sizes["S"], 2))))
 
 
 # Counts
@@ -265,6 +267,12 @@ def the_end_of_a_table(g: Export) -> str:
 @case(TABLES)
 def the_start_of_a_table_of_pairs(g: Export) -> str:
     return scores(g, np.random.default_rng(8).standard_normal((64, 64))[: g.sizes["S"], : g.sizes["S"]])
+
+
+@case(TABLES)
+def a_learned_number_for_each_distance(g: Export) -> str:
+    learned = np.random.default_rng(9).standard_normal(127)
+    return scores(g, learned[pairs(g) + 63])
 
 
 # Near misses

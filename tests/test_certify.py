@@ -36,6 +36,8 @@ def test_a_certificate_is_json() -> None:
         "outputs": list(found["outputs"]),
         "refused": [],
         "held": [],
+        "fitted": [],
+        "witnesses": [],
         "extremes": ["large", "negative", "huge", "equal"],
     }
     assert found["status"] == "certified"

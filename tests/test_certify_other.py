@@ -31,14 +31,14 @@ def test_another_dim() -> None:
 
     assert (found.status, found.holds) == ("unwitnessed", False)
     assert (found.compared, found.ran) == (({"S": 4},), ({"S": 8}, {"S": 2}, {"S": 5}, {"S": 12}))
-    assert (found.refused, found.witness) == ((), None)
+    assert (found.refused, found.witnesses, found.fitted) == ((), (), ())
     assert found.reason == (
         "compared at S = 4 (the exported size); ran at S = 8, 2, 5, 12: what it answers there was compared with nothing"
     )
 
 
 def test_another_dim_with_a_witness() -> None:
-    found = other(pool(4, "1, 4, 8"), pool("S"), promised=promised, witness=pool(7))
+    found = other(pool(4, "1, 4, 8"), pool("S"), promised=promised, witnesses=(pool(7),))
 
     assert (found.status, found.holds) == ("certified", True)
     assert (found.compared, found.ran) == (({"S": 4}, {"S": 7}), ({"S": 8}, {"S": 2}, {"S": 5}, {"S": 12}))
@@ -90,15 +90,15 @@ def test_a_witness_confirms_or_contradicts() -> None:
     }}"""
     four, eight = (built(body.format(s=size, c=float(size), n="baked")) for size in (4, 8))
     free, baked = (built(body.format(s="S", c=4.0, n=name)) for name in ("length", "baked"))
-    found = other(four, free, witness=eight)
+    found = other(four, free, witnesses=(eight,))
 
     assert found.status == "certified"
-    assert found.witness == {"S": 8}
+    assert found.witnesses == ({"S": 8},)
     assert other(four, baked).status == "unwitnessed"  # which only the witness can know to be wrong
-    wrong = other(four, baked, witness=eight)
+    wrong = other(four, baked, witnesses=(eight,))
     assert wrong.status == "differs"
     assert "at S = 8" in wrong.reason
-    same = other(four, free, witness=four)
+    same = other(four, free, witnesses=(four,))
     assert (same.status, "so shows nothing" in same.reason) == ("untested", True)
 
 
@@ -110,7 +110,7 @@ def test_a_witness_with_weights_of_its_own(tmp_path: Path) -> None:
     proto.graph.initializer.append(external("w", [8], "w.bin", offset=0, length=32))
     (tmp_path / "witness.onnx").write_bytes(proto.SerializeToString())
 
-    assert other(four, free, witness=ir.load(tmp_path / "witness.onnx")).holds
+    assert other(four, free, witnesses=(ir.load(tmp_path / "witness.onnx"),)).holds
 
 
 def test_an_index_into_a_dim_that_becomes_smaller() -> None:
@@ -124,7 +124,7 @@ def test_an_index_into_a_dim_that_becomes_smaller() -> None:
 def test_a_witness_of_another_model() -> None:
     stranger = built("(float[1, 8, 8] z) => (float[1, 8, 8] y) { y = Neg(z) }")
 
-    assert other(pool(4), pool("S"), witness=stranger).reason == (
+    assert other(pool(4), pool("S"), witnesses=(stranger,)).reason == (
         "the witness has the inputs ['z'], and the original has ['x']"
     )
 
@@ -176,8 +176,8 @@ def test_a_witness_that_differs_in_one_of_two_dims() -> None:
     body = "(float[1, {h}, {w}] x) => (float[1, {w}, {h}] y) {{ y = Transpose <perm = [0, 2, 1]> (x) }}"
     freed = {"x": {1: "H", 2: "W"}}
     original, free = built(body.format(h=4, w=6)), built(body.format(h="H", w="W"))
-    half = other(original, free, freed=freed, witness=built(body.format(h=5, w=6)))
-    whole = other(original, free, freed=freed, witness=built(body.format(h=5, w=7)))
+    half = other(original, free, freed=freed, witnesses=(built(body.format(h=5, w=6)),))
+    whole = other(original, free, freed=freed, witnesses=(built(body.format(h=5, w=7)),))
 
     assert (half.status, half.compared) == ("unwitnessed", ({"H": 4, "W": 6}, {"H": 5, "W": 6}))
     assert half.reason.startswith(
@@ -190,7 +190,9 @@ def test_a_witness_that_has_nothing_to_say() -> None:
     """At its size everything is cut away, and what is empty equals everything that is empty."""
     body = """(float[1, {s}, 8] x) => (float[1, {t}, 8] y) <int64[1] two = {{2}}, int64[1] end = {{100}},
         int64[1] one = {{1}}> {{ y = Slice(x, two, end, one) }}"""
-    found = other(built(body.format(s=4, t=2)), built(body.format(s="S", t="T")), witness=built(body.format(s=2, t=0)))
+    found = other(
+        built(body.format(s=4, t=2)), built(body.format(s="S", t="T")), witnesses=(built(body.format(s=2, t=0)),)
+    )
 
     assert found.status == "untested"
     assert found.reason == "no output of the witness (S = 2) depends on what is fed, and so it shows nothing"

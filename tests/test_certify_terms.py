@@ -246,7 +246,7 @@ def test_a_witness_that_folded_other_constants(witness: str) -> None:
     body = "(float[1, {s}] x) => (float[1, {s}] y) <float c = {{{c}}}> {{ y = Mul(x, c) }}"
     four, free = (built(body.format(s=s, c="0.1")) for s in (4, "S"))
     nine = built(body.format(s=9, c="0.1" if witness == "right" else "0.10000001"))
-    found = certify(four, free, {"x": {1: "S"}}, Comparison("other", witness=nine), base_dir=".")
+    found = certify(four, free, {"x": {1: "S"}}, Comparison("other", witnesses=(nine,)), base_dir=".")
 
     if witness == "right":
         assert found.status == "proven"

@@ -101,7 +101,7 @@ def test_without_a_witness_nothing_is_written(more: list[str], here: Path, capsy
     assert (code, said) == (1, "")
     assert error.splitlines() == [
         f"onereshape: nobody witnessed the repaired model at another size: {UNWITNESSED}; give an export at another "
-        "size (--witness OTHER.onnx), or have the file all the same (--unwitnessed)  [unwitnessed]",
+        "size (--like OTHER.onnx), or have the file all the same (--unwitnessed)  [unwitnessed]",
         "  nothing was written to out.onnx",
     ]
     assert [path.name for path in here.iterdir()] == ["m.onnx"]

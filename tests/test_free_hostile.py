@@ -77,7 +77,7 @@ def test_the_worst_repair_is_never_certified(name: str) -> None:
     assert sizes(alone) == {EXPORTED}
     assert "certified" not in alone.reason
 
-    witnessed = other(original, repaired, freed=module.freed, witness=ir.from_proto(module.exported(WITNESSED)))
+    witnessed = other(original, repaired, freed=module.freed, witnesses=(ir.from_proto(module.exported(WITNESSED)),))
     assert witnessed.holds == right(module.renamed(EXPORTED), module, WITNESSED)
 
 
@@ -135,7 +135,7 @@ def test_a_right_repair_is_certified_by_its_other_export(name: str, here: int, t
     assert fix(path, free=free, unwitnessed=True).certificate.status == "unwitnessed"
     found = fix(path, free=free, witness=witness).certificate
     assert (found.status, len(found.compared)) == ("proven", 2)
-    assert set(found.witness.items()) <= set(found.compared[1].items())
+    assert set(found.witnesses[0].items()) <= set(found.compared[1].items())
 
 
 def test_the_words_of_a_batch_are_those_of_what_was_compared() -> None:

@@ -251,6 +251,19 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: _fail(FixError("cannot-free", node="/Loop", op="Loop", why="its body carries the batch")),
         "/Loop (Loop): its body carries the batch  [cannot-free]",
     ),
+    "unlike": (
+        lambda: _fail(FixError("unlike", why="the initializer w has other values in c.onnx")),
+        "the exports do not go together: the initializer w has other values in c.onnx  [unlike]",
+    ),
+    "ambiguous": (
+        lambda: _fail(
+            FixError(
+                "ambiguous", node="/R", op="Reshape", what="entry 1 of t", one="H/8", two="W/8", sizes="H = 64, W = 96"
+            )
+        ),
+        "/R (Reshape): entry 1 of t can be read as H/8 or as W/8, and the exports do not tell which is right; one more "
+        "export would, at H = 64, W = 96  [ambiguous]",
+    ),
     "nothing-asked": (
         lambda: _fail(FixError("nothing-asked")),
         "nothing is asked of fix: give a batch, dims to free, or simplify  [nothing-asked]",
@@ -266,7 +279,7 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
     "unwitnessed": (
         lambda: _fail(FixError("unwitnessed", why="compared at S = 6 (the exported size); ran at S = 12")),
         "nobody witnessed the repaired model at another size: compared at S = 6 (the exported size); ran at S = 12; "
-        "give an export at another size (--witness OTHER.onnx), or have the file all the same (--unwitnessed)"
+        "give an export at another size (--like OTHER.onnx), or have the file all the same (--unwitnessed)"
         "  [unwitnessed]",
     ),
     "engine-refused": (

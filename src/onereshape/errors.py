@@ -138,7 +138,7 @@ CODES: dict[str, Code] = {
     "not-certified": Code("the repaired model is not certified: {why}"),
     "other-file": Code("{path} is not the file that {proof} was made for: {what}"),
     "unwitnessed": Code(
-        "nobody witnessed the repaired model at another size: {why}; give an export at another size (--witness "
+        "nobody witnessed the repaired model at another size: {why}; give an export at another size (--like "
         "OTHER.onnx), or have the file all the same (--unwitnessed)"
     ),
     "engine-refused": Code("onnxruntime cannot {what}: {why}"),

@@ -186,6 +186,13 @@ def zero_points_of_each_of_two_matrices() -> Sketch:
 
 
 @trap
+def numbers_that_pick_from_all_samples_of_a_named_length() -> Sketch:
+    s = Sketch("Gather", named={"S": 3})
+    picked = s.op("Gather", s.op("Reshape", s.x((1, "S")), s.ints(-1)), s.ints(2, 0))
+    return s.out(s.op("Reshape", picked, s.ints(1, 2)))
+
+
+@trap
 def a_squeeze_of_all_ones_beside_a_name_that_is_1() -> Sketch:
     s = Sketch("Squeeze", named={"S": 1}, free=False)
     return s.out(s.op("Squeeze", s.x((1, 1, "S"))))

@@ -11,6 +11,7 @@ from typing import Any
 from onereshape.apart.limits import checked
 from onereshape.cli.bar import bar
 from onereshape.cli.check import add_dims
+from onereshape.cli.exports import add_exports
 from onereshape.cli.limits import add_limits, read_memory
 from onereshape.cli.typed import asked_dims
 from onereshape.errors import ReshapeError
@@ -25,11 +26,13 @@ examples:
   $ onereshape certify --proof proof.json
 
 With --batch N samples must get what each of them gets alone, with --free the models must agree at the exported size,
-and with a second export (--witness) at its own; with neither they must agree on the same inputs.  onnxruntime runs
-both models on drawn inputs; the term run follows every output element back to the inputs.  proven: it is the same
-expression of them, whatever is fed.  certified: the answers agree on drawn inputs.  --proof makes the certificate that
-`fix --certificate` kept again, of the files that it names or of ORIGINAL and REPAIRED, and says whether it is so.
-Nothing is written.  Exit code 1: neither proven nor certified, or not what the kept certificate says.
+and with other exports at their own: those that the repair was fitted on (--like), and those that it did not use
+(--witness); with neither they must agree on the same inputs.  onnxruntime runs both models on drawn inputs; the term
+run follows every output element back to the inputs.  proven: it is the same expression of them, whatever is fed.
+certified: the answers agree on drawn inputs with a truth that the repair did not use.  fitted: they agree with what it
+was fitted on, and were compared with no other size.  --proof makes the certificate that `fix --certificate` kept again,
+of the files that it names or of ORIGINAL and REPAIRED, and says whether it is so.
+Nothing is written.  Exit code 1: not proven, certified or fitted, or not what the kept certificate says.
 """
 
 
@@ -37,7 +40,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     parser.add_argument("models", metavar="ORIGINAL REPAIRED", nargs="*", help="two ONNX .onnx")
     add_dims(parser)
-    parser.add_argument("--witness", metavar="OTHER", help="a second export at another size, to agree with there")
+    add_exports(parser)
     parser.add_argument("--proof", metavar="FILE", help="the certificate that `fix --certificate` wrote")
     parser.add_argument("--seed", type=int, help="of the inputs that are drawn (default 0)")
     add_limits(parser)
@@ -60,6 +63,7 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any], int]:
             *paths,
             batch=batch,
             free=free,
+            like=args.like,
             witness=args.witness,
             seed=0 if args.seed is None else args.seed,
             timeout=args.timeout,
@@ -67,14 +71,14 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any], int]:
             progress=progress,
         )
     machine = {"original": paths[0], "repaired": paths[1], "holds": found.holds, "certificate": found.to_json()}
-    return [f"{found.status}: {shown(found.reason)}"], machine, int(not found.holds)
+    return [f"{found.status}: {shown(found.reason)}"], machine, int(not found.suffices)
 
 
 def _rechecked(args: argparse.Namespace, paths: list[str]) -> tuple[list[str], dict[str, Any], int]:
     """A kept certificate, made again."""
     from onereshape.models.proof_file import read_proof, recheck  # noqa: PLC0415
 
-    told = [name for name in ("batch", "free", "witness", "seed") if getattr(args, name) is not None]
+    told = [name for name in ("batch", "free", "like", "witness", "seed") if getattr(args, name) is not None]
     if told:
         raise ReshapeError("bad-usage", why=f"--{told[0]} is in {args.proof} already")
     if len(paths) not in {0, 2}:
@@ -98,4 +102,4 @@ def _rechecked(args: argparse.Namespace, paths: list[str]) -> tuple[list[str], d
         "other": list(found.other),
         "certificate": found.certificate.to_json(),
     }
-    return lines, machine, int(not found.holds)
+    return lines, machine, int(not found.suffices)

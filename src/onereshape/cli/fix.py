@@ -11,6 +11,7 @@ from typing import Any
 
 from onereshape.cli.bar import bar
 from onereshape.cli.check import add_dims
+from onereshape.cli.exports import add_exports
 from onereshape.cli.collecting import collecting_rarely
 from onereshape.cli.limits import add_limits, read_memory
 from onereshape.cli.typed import asked_dims
@@ -52,7 +53,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_dims(parser)
     parser.add_argument("--simplify", action="store_true", help="fold computed targets, merge chains, drop identities")
     parser.add_argument("--diff", action="store_true", help="show each node before and after")
-    parser.add_argument("--witness", metavar="OTHER", help="a second export at another size, to agree with there")
+    add_exports(parser)
     parser.add_argument("--unwitnessed", action="store_true", help="write what no other export confirmed, and say so")
     parser.add_argument("--certificate", metavar="FILE", help="keep the certificate, for `certify --proof FILE`")
     parser.add_argument("--no-certify", action="store_true", help="write without running anything, and say so")
@@ -66,10 +67,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     """The answer for people and the answer for machines."""
     from onereshape.models.fix import fix  # noqa: PLC0415
-    from onereshape.models.request import requested  # noqa: PLC0415
     from onereshape.models.summary import rows, summary  # noqa: PLC0415
 
-    batch, free, more = asked_dims(args.batch, args.free)
+    batch, free, more = asked_dims(args.batch, args.free, both=True)
     path, written = _paths(args, more)
     memory = read_memory(args.memory)
     model = load(path)
@@ -82,6 +82,7 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
                 model,
                 batch=batch,
                 free=free,
+                like=args.like,
                 simplify=args.simplify,
                 certify=not args.no_certify,
                 witness=args.witness,
@@ -96,8 +97,7 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
             error.add_note(f"nothing was written to {written}")
             raise
     _write(fixed.model, written, copy_weights=args.copy_weights)
-    asked = {} if args.certificate is None else requested(model, batch, free)
-    kept = _keep(args, (model, digest), asked, (written, fixed))
+    kept = _keep(args, (model, digest), batch, (written, fixed))
     after = summary(fixed.model)
     machine = {
         "input": path,
@@ -145,8 +145,8 @@ def _check_others(args: argparse.Namespace, model: Model, written: str) -> None:
     if any(is_same(file, written) for file in data_files(model)):
         why = f"{written} holds the weights of {model.path}, which are never changed: name another OUT"
         raise ReshapeError("bad-usage", why=why)
-    if args.witness is not None:
-        refuse_overwriting([written], args.witness, data_files(load(args.witness)))
+    for other in (*(args.like or ()), *(args.witness or ())):
+        refuse_overwriting([written], other, data_files(load(other)))
     if args.certificate is not None:
         _check_certificate(args, model, written)
 
@@ -155,12 +155,15 @@ def _check_certificate(args: argparse.Namespace, model: Model, written: str) -> 
     """Refuses to keep a certificate where there is none, or over what it is about."""
     if args.no_certify:
         raise ReshapeError("bad-usage", why="--no-certify makes no certificate, and --certificate keeps one")
+    if args.batch is not None and (args.free is not None or args.like is not None):
+        why = "a certificate is kept of one step: free the batch in a command of its own, with its own --certificate"
+        raise ReshapeError("bad-usage", why=why)
     if args.in_place:
         why = "--in-place leaves no original that a certificate could be checked against: name another OUT"
         raise ReshapeError("bad-usage", why=why)
     refuse_overwriting([args.certificate], model.path, data_files(model))
-    if args.witness is not None:
-        refuse_overwriting([args.certificate], args.witness, data_files(load(args.witness)))
+    for other in (*(args.like or ()), *(args.witness or ())):
+        refuse_overwriting([args.certificate], other, data_files(load(other)))
     if is_same(written, args.certificate):
         raise ReshapeError("bad-usage", why=f"{written} is where the model is written: keep the certificate elsewhere")
 
@@ -177,7 +180,7 @@ def _digest(args: argparse.Namespace, model: Model) -> dict[str, Any]:
 def _keep(
     args: argparse.Namespace,
     read: tuple[Model, dict[str, Any]],
-    asked: dict[str, dict[int, str]],
+    batch: Any,
     made: tuple[str, Any],
 ) -> str | None:
     """Writes the certificate beside the rest, if there is one and it is to be kept."""
@@ -186,16 +189,17 @@ def _keep(
         return None
     from onereshape.models.certify import Question  # noqa: PLC0415
     from onereshape.models.proof_file import digests, keep  # noqa: PLC0415
+    from onereshape.models.request import requested  # noqa: PLC0415
 
     out = load(written)
     if any(is_same(file, args.certificate) for file in data_files(out)):
         raise ReshapeError("bad-usage", why=f"{args.certificate} holds the weights of {written}: keep it elsewhere")
-    files = {"original": (model.path, digest), "repaired": (written, digests(out))}
-    if args.witness is not None:
-        files["witness"] = (args.witness, digests(load(args.witness)))
-    batch = {name: axis for name, dims in asked.items() for axis in dims} or None
-    freed = args.free is not None
-    question = Question(None if freed else batch, asked if freed else None, fixed.conditions)
+    files = {"original": [(model.path, digest)], "repaired": [(written, digests(out))]}
+    for role, others in (("like", args.like), ("witness", args.witness)):
+        files[role] = [(other, digests(load(other))) for other in others or ()]
+    asked = requested(model, batch)
+    axes = {name: axis for name, dims in asked.items() for axis in dims} or None
+    question = Question(axes, None if axes else fixed.freed or None, fixed.conditions)
     keep(args.certificate, files, question, fixed.certificate)
     return str(args.certificate)
 

@@ -168,27 +168,27 @@ def _read_flag(flag: Flag, text: str) -> int:
 
 
 def asked_dims(
-    batch: list[str] | None, free: list[str] | None
+    batch: list[str] | None, free: list[str] | None, *, both: bool = False
 ) -> tuple[bool | dict[str, int] | None, dict[str, dict[int, str]] | None, list[str]]:
     """The dims that are to be free, from `--batch` and `--free`, and the other words that followed those options.
+
+    `both`: whether they may be given together.
 
     >>> asked_dims(["x:0", "model.onnx"], None)
     ({'x': 0}, None, ['model.onnx'])
     >>> asked_dims(["model.onnx"], None), asked_dims(None, ["past:key:1=S"])
     ((True, None, ['model.onnx']), (None, {'past:key': {1: 'S'}}, []))
     """
-    if batch is not None and free is not None:
-        raise ReshapeError("bad-usage", why="--batch and --free exclude each other: free one after the other")
-    words = [*(batch or ()), *(free or ())]
-    places = [found for word in words if (found := _PLACE.fullmatch(word))]
-    others = [word for word in words if not _PLACE.fullmatch(word)]
+    if batch is not None and free is not None and not both:
+        raise ReshapeError("bad-usage", why="--batch and --free exclude each other: ask for one after the other")
+    samples, dims = ([_PLACE.fullmatch(word) for word in words or ()] for words in (batch, free))
+    others = [word for word in (*(batch or ()), *(free or ())) if not _PLACE.fullmatch(word)]
     for word in others:
         if ":" in word and not Path(word).exists():
             why = f"{word!r} is neither a model file nor INPUT:AXIS (with --free, INPUT:AXIS=NAME), such as x:0"
             raise ReshapeError("bad-usage", why=why)
-    if free is not None:
-        return None, _read_free(places), others
-    return None if batch is None else _read_batch(places) or True, None, others
+    named = None if free is None else _read_free([place for place in dims if place])
+    return None if batch is None else _read_batch([place for place in samples if place]) or True, named, others
 
 
 def _read_batch(places: list[re.Match[str]]) -> dict[str, int]:

@@ -17,6 +17,7 @@ from onereshape.formats.onnx_sound import blamed
 from onereshape.models.certificates.certificate import Certificate
 from onereshape.models.certificates.compare import Carried
 from onereshape.models.certificates.comparison import Comparison
+from onereshape.models.exports import Exports, check_witnesses, given_exports
 from onereshape.models.request import (
     Batch,
     Free,
@@ -38,7 +39,8 @@ def certify(  # noqa: PLR0913 - the options of the command
     *,
     batch: Batch = None,
     free: Free = None,
-    witness: Given | None = None,
+    like: Exports = None,
+    witness: Exports = None,
     conditions: Iterable[str] = (),
     seed: int = 0,
     term_seed: int | None = None,
@@ -49,14 +51,15 @@ def certify(  # noqa: PLR0913 - the options of the command
     """A certificate that says whether `repaired` may be used in place of `original`: its `status` and `reason`.
 
     With `batch={"x": 0}` (True: axis 0 of every input that shares that size) N samples must get what each gets alone,
-    with `free={"x": {1: "S"}}` the models must agree at the exported size, and with a second export, the `witness`, at
-    its own; with neither they must agree on the same inputs, at all sizes of their named dims that are tried, 0 among
-    them unless one of the `conditions` is `N >= 1`.
+    with `free={"x": {1: "S"}}` the models must agree at the exported size, and with other exports at their own: those
+    that the repair was fitted on (`like`), and those that it did not use (`witness`); with neither
+    they must agree on the same inputs, at all sizes of their named dims that are tried, 0 among them unless one of the
+    `conditions` is `N >= 1`.
     onnxruntime runs both models on values drawn from `seed`, and the term run proves what it can, from a seed that
     nobody knows beforehand unless `term_seed` gives it.  Nothing is written and neither model is changed.
     """
     return certified(
-        Pair(_onnx(original), _onnx(repaired), None if witness is None else _onnx(witness)),
+        Pair(_onnx(original), _onnx(repaired), given_exports(witness, "witness"), given_exports(like, "like")),
         Question(batch, free, tuple(conditions)),
         seed=read_seed(seed),
         term_seed=None if term_seed is None else read_seed(term_seed),
@@ -71,7 +74,8 @@ class Pair:
 
     original: Model
     repaired: Model
-    witness: Model | None = None
+    witnesses: tuple[Model, ...] = ()
+    fitted: tuple[Model, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +100,12 @@ def certified(  # noqa: PLR0913 - see certify
 ) -> Certificate:
     """The certificate of two models that are loaded."""
     check_progress(progress)
-    first, second, other = pair.original, pair.repaired, pair.witness
+    first, second = pair.original, pair.repaired
     asked = requested(first, question.batch, question.free)
-    if other is not None and not question.free:
-        raise ReshapeError("bad-usage", why="a witness is for freed dims other than the batch, and none are asked for")
+    if (pair.witnesses or pair.fitted) and not question.free:
+        what = "a witness" if pair.witnesses else "another export"
+        raise ReshapeError("bad-usage", why=f"{what} is for freed dims other than the batch, and none are asked for")
+    check_witnesses(first, pair.fitted, pair.witnesses, asked)
     from onereshape.models.certificates.certify import certify as run_both  # noqa: PLC0415 - onnxruntime takes long
     from onereshape.models.pairing import aligned  # noqa: PLC0415
 
@@ -111,7 +117,8 @@ def certified(  # noqa: PLR0913 - see certify
             asked,
             replace(
                 _comparison(first, twin, asked, question),
-                witness=None if other is None else other.ir,
+                fitted=tuple(each.ir for each in pair.fitted),
+                witnesses=tuple(each.ir for each in pair.witnesses),
                 never_empty=never_empty(question.conditions),
                 seed=seed,
                 term_seed=term_seed,

@@ -1,28 +1,33 @@
 """fix(): frees dims of a model, simplifies its Reshapes, and has the result compared with the original.
 
-The batch goes by the rules of `batching`, every other dim by `freeing`.  A model that is given is not changed, unless
+The batch goes by the rules of `batching`, every other dim by `freeing`, or by what other exports of the model say;
+a batch beside other dims is a second step, on what the first one gave.  A model that is given is not changed, unless
 its owner says that a copy need not be made.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from onereshape.apart.limits import SECONDS, checked, limited
+from onereshape.apart.limits import SECONDS, Limits, checked, limited
 from onereshape.condition import at_least, never_empty
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model import Model, cause
-from onereshape.formats.model_files import load, refreshed
+from onereshape.formats.model_files import refreshed
 from onereshape.formats.onnx_graphs import MOST_UNFOLDED, copyable, unfolded
 from onereshape.formats.onnx_sound import blamed
 from onereshape.models.certificates.certificate import Certificate
 from onereshape.models.certificates.compare import Carried
 from onereshape.models.certificates.comparison import Comparison
+from onereshape.models.certificates.steps import joined
 from onereshape.models.edit import Change
+from onereshape.models.exports import Exports, Freed, check_witnesses, given_exports, other_weights
 from onereshape.models.batch.marks import Mark
 from onereshape.models.facts.facts import Facts
 from onereshape.models.request import (
@@ -47,9 +52,11 @@ class Fixed:
     """What was rewritten, in the order of the graph; declared dims are not among them."""
     certificate: Any
     """What onnxruntime and the term run said of both models; None where they were not asked.  Its status is `proven`,
-    `certified` or, where that was asked for, `unwitnessed`."""
+    `certified`, `fitted` (on the exports that were given) or, where that was asked for, `unwitnessed`."""
     conditions: tuple[str, ...] = ()
     """What the freed sizes must satisfy."""
+    freed: Freed = field(default_factory=dict)
+    """Input -> axis -> the name of a dim that is free now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +78,24 @@ class _Work:
     """What the certificate must know of it."""
     needed: bool
     """Whether anything changes, declared dims included."""
+    freed: Freed
+    """Input -> axis -> the name of a dim that is free then."""
     conditions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """How a step is done, whatever it frees."""
+
+    certify: bool
+    unwitnessed: bool
+    seed: int
+    limit: Limits
+    progress: Progress | None
+    fitted: tuple[Model, ...] = ()
+    """Other exports that the first step is fitted on,"""
+    witnesses: tuple[Model, ...] = ()
+    """and those that it does not use: where something differs, their weights may."""
 
 
 def plan(
@@ -87,7 +111,11 @@ def plan(
         return Plan(())
     if given.ir.functions:
         given, facts = _copy(given, inline=True), None
-    work = _decide(given, asked, batch=free is None, facts=facts)
+    with blamed(given):
+        if free is not None:
+            work = _free(given, asked, (), given)
+        else:
+            work = _batch(given, {name: axis for name, dims in asked.items() for axis in dims}, facts)
     return Plan(work.changes, work.conditions)
 
 
@@ -96,9 +124,10 @@ def fix(  # noqa: PLR0913 - the options of the command
     *,
     batch: Batch = None,
     free: Free = None,
+    like: Exports = None,
     simplify: bool = False,
     certify: bool = True,
-    witness: str | os.PathLike[str] | None = None,
+    witness: Exports = None,
     unwitnessed: bool = False,
     seed: int = 0,
     timeout: float = SECONDS,
@@ -106,14 +135,16 @@ def fix(  # noqa: PLR0913 - the options of the command
     progress: Progress | None = None,
     copy: bool = True,
 ) -> Fixed:
-    """The model with the asked dims free: `batch={"x": 0}` (True: axis 0 of every input that shares that size), or
-    `free={"x": {1: "S"}}`; and, on demand, with its Reshapes simplified.
+    """The model with the asked dims free: `batch={"x": 0}` (True: axis 0 of every input that shares that size),
+    `free={"x": {1: "S"}}`, or all dims in which it and other exports of it differ (`like`, which `free` may name); and,
+    on demand, with its Reshapes simplified.  A batch beside other dims is freed after them.
 
     onnxruntime runs both models before anything is returned, and so does the term run, on expressions instead of
-    numbers; a FixError says where they differ.  The original is itself
-    the truth for a batch, sample by sample; at another size of another dim only a second export is (`witness`), and
-    without one nothing is returned unless `unwitnessed` asks for it.  It runs in a child process, where one answer may
-    take `timeout` seconds and `memory` bytes (None: half of what is free).
+    numbers; a FixError says where they differ.  The original is itself the truth for a batch, sample by sample; at
+    another size of another dim only another export is.  One that the repair was fitted on (`like`) must agree, and one
+    that it did not use (`witness`) certifies it; without any nothing is returned unless `unwitnessed` asks for it.
+    onnxruntime runs in a child process, where one answer may take `timeout` seconds and `memory` bytes (None: half of
+    what is free).
 
     The model that is given stays as it is.  With `copy=False` nobody needs it any more: it may be rewritten itself, and
     be neither the old nor the new one after a refusal.
@@ -122,23 +153,53 @@ def fix(  # noqa: PLR0913 - the options of the command
     drawn_from = read_seed(seed)
     check_progress(progress)
     given = given_model(model)
-    asked = requested(given, batch, free)
-    if not asked and not simplify:
+    named, batched = requested(given, None, free), requested(given, batch, None)
+    if not named and not batched and like is None and not simplify:
         raise FixError("nothing-asked")
-    if witness is not None and not free:
+    if witness is not None and not named and like is None:
         raise ReshapeError("bad-usage", why="a witness is for freed dims other than the batch, and none are asked for")
     if given.format != "onnx":
         raise FixError("unsupported-model", why=f"{given.path}: only ONNX models are rewritten")
-    _prepare(certify and bool(asked))
+    fitted, witnesses = given_exports(like, "like"), given_exports(witness, "witness")
+    if like is not None and not fitted:
+        raise ReshapeError("bad-usage", why="like names no other export")
+    freeing = bool(named or fitted)
+    _prepare(certify and (freeing or bool(batched)))
+    wish = _Wish(certify, unwitnessed, drawn_from, limit, progress, fitted, witnesses)
     owned = not copy or not isinstance(model, Model)
-    fixed = _copy(given, inline=bool(asked), needed=certify or simplify or not owned)
+    found = Fixed(given, (), None)
+    if freeing:
+        work = partial(_like, given, named, fitted, witnesses) if fitted else partial(_free, given, named, witnesses)
+        found = _step(given, work, wish, simplify=simplify and not batched, owned=owned)
+    if batched:
+        axes = {name: axis for name, dims in batched.items() for axis in dims}
+        owned = owned or found.model is not given
+        work = partial(_batch, axes=axes)
+        return _joined(found, _step(found.model, work, wish, simplify=simplify, owned=owned, before=found.conditions))
+    return found if freeing else _step(given, None, wish, simplify=True, owned=owned)
+
+
+def _step(  # noqa: PLR0913 - what a step depends on
+    given: Model,
+    decide: Callable[[Model], _Work] | None,
+    wish: _Wish,
+    *,
+    simplify: bool,
+    owned: bool,
+    before: tuple[str, ...] = (),
+) -> Fixed:
+    """One repair, and its certificate; `before` are the conditions of the step before it."""
+    inline = decide is not None
+    fixed = _copy(given, inline=inline, needed=wish.certify or simplify or not owned)
     changes: list[Change] = []
     comparison = Comparison()
+    freed: Freed = {}
     conditions: tuple[str, ...] = ()
     needed = False
-    if asked:
-        work = _decide(fixed, asked, batch=free is None)
-        needed, comparison, conditions = work.needed, work.comparison, work.conditions
+    if decide is not None:
+        with blamed(fixed):
+            work = decide(fixed)
+        needed, comparison, conditions, freed = work.needed, work.comparison, work.conditions, work.freed
         changes += work.changes
         if needed:
             with blamed(given, rewritten=fixed is given):
@@ -154,19 +215,37 @@ def fix(  # noqa: PLR0913 - the options of the command
     if not needed:
         return Fixed(given, (), None, conditions)
     certificate = None
-    if certify:
-        other = None if witness is None else load(witness).ir
-        asking = replace(
-            comparison, witness=other, never_empty=never_empty(conditions), seed=drawn_from, progress=progress
-        )
-        with limited(limit):
-            certificate = _certificate(given, fixed, asked, asking)
-        if not certificate.holds and not (unwitnessed and certificate.status == "unwitnessed"):
-            code = "unwitnessed" if certificate.status == "unwitnessed" else "not-certified"
-            error = FixError(code, why=certificate.reason)
-            error.certificate = certificate
-            raise error
-    return Fixed(refreshed(fixed), tuple(changes), certificate, conditions)
+    if wish.certify:
+        empty = never_empty([*before, *conditions])
+        asking = replace(comparison, never_empty=empty, seed=wish.seed, progress=wish.progress)
+        with limited(wish.limit):
+            certificate = _certificate(given, fixed, freed, asking)
+        if not certificate.suffices and not (wish.unwitnessed and certificate.status == "unwitnessed"):
+            raise _refusal(given, certificate, wish)
+    return Fixed(refreshed(fixed), tuple(changes), certificate, conditions, freed)
+
+
+def _refusal(given: Model, certificate: Certificate, wish: _Wish) -> FixError:
+    """What is raised instead of a model that is not good enough."""
+    code, why = "unwitnessed" if certificate.status == "unwitnessed" else "not-certified", certificate.reason
+    if certificate.status == "differs" and certificate.kind == "other":
+        if (other := other_weights(given, wish.fitted)) is not None:
+            code, why = "unlike", other
+        elif (other := other_weights(given, wish.witnesses)) is not None:
+            why += f" ({other})"
+    error = FixError(code, why=why)
+    error.certificate = certificate
+    return error
+
+
+def _joined(first: Fixed, second: Fixed) -> Fixed:
+    """Two steps as one."""
+    conditions = tuple(dict.fromkeys([*first.conditions, *second.conditions]))
+    certificate = joined(first.certificate, second.certificate)
+    freed = {
+        name: {**first.freed.get(name, {}), **second.freed.get(name, {})} for name in {**first.freed, **second.freed}
+    }
+    return Fixed(second.model, (*first.changes, *second.changes), certificate, conditions, freed)
 
 
 def _prepare(needed: bool) -> None:
@@ -204,16 +283,11 @@ def _copy(model: Model, *, inline: bool, needed: bool = True) -> Model:
     return replace(model, ir=copy)
 
 
-def _decide(model: Model, asked: Mapping[str, Mapping[int, str]], *, batch: bool, facts: Facts | None = None) -> _Work:
-    with blamed(model):
-        return _batch(model, asked, facts) if batch else _free(model, asked)
-
-
-def _batch(model: Model, asked: Mapping[str, Mapping[int, str]], facts: Facts | None) -> _Work:
+def _batch(model: Model, axes: Mapping[str, int], facts: Facts | None = None) -> _Work:
     from onereshape.models.batch.apply import apply_batch, static_declarations  # noqa: PLC0415 - only who asks for it needs it
     from onereshape.models.batch.search import batch_plan  # noqa: PLC0415
 
-    axes = {name: axis for name, dims in asked.items() for axis in dims}
+    asked = requested(model, axes)
     symbol = next(iter(next(iter(asked.values())).values()))
     declared = {value.name: value.shape for value in model.ir.graph.inputs}
     sizes = [declared[name][axis] for name, axis in axes.items()]
@@ -226,6 +300,7 @@ def _batch(model: Model, asked: Mapping[str, Mapping[int, str]], facts: Facts | 
         lambda: apply_batch(model.ir, found, axes),
         Comparison("batch", size, outputs),
         bool(found.edits) or any(static_declarations(found)),
+        asked,
         # A model that named its batch may have taken no samples; what is rewritten need not.
         (at_least(symbol, 1),) if found.edits and not all(isinstance(dim, int) for dim in sizes) else (),
     )
@@ -238,15 +313,42 @@ def _carried(output: str, mark: Mark) -> Carried:
     return Carried(mark.axis, mark.outer, mark.inner if isinstance(mark.inner, int) else None)
 
 
-def _free(model: Model, asked: Mapping[str, Mapping[int, str]]) -> _Work:
+def _free(given: Model, asked: Freed, witnesses: Sequence[Model], model: Model) -> _Work:
     from onereshape.models.free.freeing import apply_free, free_plan  # noqa: PLC0415 - only who asks for it needs it
 
+    check_witnesses(given, (), witnesses, asked)
     found = free_plan(model.ir, asked)
     return _Work(
         found.changes,
         lambda: apply_free(model.ir, found, asked),
-        Comparison("other", promised=found.promised),
-        needed=bool(found.edits) or bool(found.dims),
+        Comparison("other", promised=found.promised, witnesses=tuple(each.ir for each in witnesses)),
+        bool(found.edits) or bool(found.dims),
+        asked,
+        tuple(dict.fromkeys([*found.conditions, *_not_empty(model, found.changes)])),
+    )
+
+
+def _like(given: Model, names: Freed, others: Sequence[Model], witnesses: Sequence[Model], model: Model) -> _Work:
+    from onereshape.models.like.plan import apply_like, like_plan  # noqa: PLC0415 - only who asks for it needs it
+
+    try:
+        with ExitStack() as stack:
+            for other in others:
+                stack.enter_context(blamed(other))
+            found = like_plan(model.ir, [_copy(other, inline=True, needed=False).ir for other in others], names)
+    except FixError as error:
+        other_values = other_weights(given, others)
+        if other_values is None or error.usage:
+            raise
+        raise FixError("unlike", why=other_values) from error
+    check_witnesses(given, others, witnesses, found.freed)
+    exports, unused = (tuple(each.ir for each in models) for models in (others, witnesses))
+    return _Work(
+        found.changes,
+        lambda: apply_like(model.ir, found),
+        Comparison("other", promised=found.promised, fitted=exports, witnesses=unused),
+        needed=True,
+        freed=found.freed,
         conditions=tuple(dict.fromkeys([*found.conditions, *_not_empty(model, found.changes)])),
     )
 
@@ -260,9 +362,7 @@ def _not_empty(model: Model, changes: Iterable[Change]) -> list[str]:
     return [at_least(name, 1) for name in dict.fromkeys(names)]
 
 
-def _certificate(
-    given: Model, fixed: Model, asked: Mapping[str, Mapping[int, str]], comparison: Comparison
-) -> Certificate:
+def _certificate(given: Model, fixed: Model, asked: Freed, comparison: Comparison) -> Certificate:
     from onereshape.models.certificates.certify import certify  # noqa: PLC0415 - onnxruntime takes long
 
     with blamed(given):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Final, TypeGuard, get_args
@@ -17,6 +17,9 @@ _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _LONGEST: Final = 4096
 """Signs of a path."""
 _MOST_SEED: Final = 2**128
+SEVERAL: Final = ("witness", "like")
+ROLES: Final = ("original", "repaired", *SEVERAL)
+"""What a model is in a certificate; there may be several witnesses, and several others that it was fitted on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +27,8 @@ class Kept:
     """A certificate as a file has it."""
 
     path: str
-    models: Mapping[str, Mapping[str, Any]]
-    """The original, the repaired model, and a witness: path, digest, digests of the data."""
+    models: Mapping[str, Sequence[Mapping[str, Any]]]
+    """Those of each role: path, digest, digests of the data."""
     question: Question
     seed: int
     versions: Mapping[str, str]
@@ -40,9 +43,10 @@ def read_fields(path: str, fields: Mapping[str, Any]) -> Kept:
     """All fields of a file, or a FormatError that names the first one that is wrong."""
     try:
         certificate = _certificate(fields.get("certificate"))
-        models = {role: _model(fields.get(role), role) for role in ("original", "repaired")}
-        if fields.get("witness") is not None:
-            models["witness"] = _model(fields["witness"], "witness")
+        models = {role: [_model(fields.get(role), role)] for role in ROLES if role not in SEVERAL}
+        for role in SEVERAL:
+            _check(isinstance(fields.get(role, []), list), role)
+            models[role] = [_model(each, role) for each in fields.get(role, [])]
         versions = _mapping(fields.get("versions", {}), "versions")
         _check(all(isinstance(each, str) for each in versions.values()), "versions")
         question = _question(_mapping(fields.get("asked"), "asked"), certificate)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -21,7 +21,7 @@ from onereshape.formats.model import Model, content_of, unreadable
 from onereshape.formats.model_files import data_files, load
 from onereshape.models.certificates.certificate import Certificate
 from onereshape.models.certify import Pair, Question, certified
-from onereshape.models.proof_fields import Kept, read_fields
+from onereshape.models.proof_fields import ROLES, SEVERAL, Kept, read_fields
 from onereshape.models.request import Progress
 from onereshape.text import exact_json
 
@@ -46,6 +46,11 @@ class Rechecked:
         """Whether the file says what is so, and the repaired model may be used."""
         return not self.other and self.certificate.holds
 
+    @property
+    def suffices(self) -> bool:
+        """Whether the file says what is so, and `fix` would write the model without being told to."""
+        return not self.other and self.certificate.suffices
+
 
 def digests(model: Model) -> dict[str, Any]:
     """The SHA-256 of a model's file and of the files that hold its weights."""
@@ -62,11 +67,14 @@ def _digest(path: str) -> str:
         raise unreadable(path, error.strerror or str(error)) from None
 
 
-def keep(path: str, pair: Mapping[str, tuple[str, Mapping[str, Any]]], question: Question, found: Certificate) -> None:
-    """Writes a certificate; `pair` gives the path and the digests of the original, the repaired model and a witness."""
+def keep(
+    path: str, models: Mapping[str, Sequence[tuple[str, Mapping[str, Any]]]], question: Question, found: Certificate
+) -> None:
+    """Writes a certificate; `models` gives the paths and the digests of those of each role (`ROLES`)."""
     folder = os.path.realpath(Path(path).parent)
-    models = {
-        role: {"path": os.path.relpath(os.path.realpath(file), folder), **told} for role, (file, told) in pair.items()
+    named = {
+        role: [{"path": os.path.relpath(os.path.realpath(file), folder), **told} for file, told in each]
+        for role, each in models.items()
     }
     asked: dict[str, Any] = {"conditions": list(question.conditions)}
     if isinstance(question.batch, Mapping):
@@ -78,7 +86,7 @@ def keep(path: str, pair: Mapping[str, tuple[str, Mapping[str, Any]]], question:
         "version": VERSION,
         "says": f"{found.status}: {found.reason}",
         "asked": asked,
-        **models,
+        **{role: each if role in SEVERAL else each[0] for role, each in named.items() if each},
         "versions": versions(),
         "certificate": found.to_json(),
     }
@@ -127,11 +135,12 @@ def recheck(
 ) -> Rechecked:
     """Makes the certificate again, of the files that it names or of those that are given."""
     given = {"original": original, "repaired": repaired}
-    models = {}
-    for role, wanted in kept.models.items():
-        path = given.get(role) or os.path.normpath(Path(kept.path).parent / wanted["path"])
-        models[role] = _matching(kept, load(path), wanted)
-    pair = Pair(models["original"], models["repaired"], models.get("witness"))
+    models: dict[str, list[Model]] = {role: [] for role in ROLES}
+    for role, each in kept.models.items():
+        for wanted in each:
+            path = given.get(role) or os.path.normpath(Path(kept.path).parent / wanted["path"])
+            models[role].append(_matching(kept, load(path), wanted))
+    pair = Pair(models["original"][0], models["repaired"][0], tuple(models["witness"]), tuple(models["like"]))
     found = certified(pair, kept.question, seed=kept.seed, term_seed=None, limit=limit, progress=progress)
     return Rechecked(kept, found, tuple(_differences(kept.certificate, json.loads(exact_json(found.to_json())))))
 
@@ -152,7 +161,9 @@ def _matching(kept: Kept, model: Model, wanted: Mapping[str, Any]) -> Model:
 def _differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """What two certificates do not agree in; how large a difference is depends on the machine."""
     pairs = [("status", before["status"], after["status"])]
-    pairs += [(name, before.get(name), after[name]) for name in ("kind", "compared", "ran", "held", "witness")]
+    pairs += [
+        (name, before.get(name), after[name]) for name in ("kind", "compared", "ran", "held", "fitted", "witnesses")
+    ]
     pairs.append(("outputs", _places(before), _places(after)))
     one, two = (side["proof"] or {} for side in (before, after))
     names = ("verdict", "always", "sizes", "held", "outputs")

@@ -20,15 +20,26 @@ from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused
 
 
-def step_of(view: BatchView, mark: Mark) -> int:
+def entries_of(view: BatchView, mark: Mark) -> Size:
     """How many entries one sample has on the axis that carries N, where they stand together."""
-    if mark.outer != 1 or not isinstance(mark.inner, int):
-        raise Refused(
-            f"it picks from axis {mark.axis}, which is {mark.size(view.batch)}, and no sample stands together there"
-        )
+    if mark.outer != 1:
+        raise _scattered(view, mark)
     if view.size != 1:
         raise Refused(f"it picks from axis {mark.axis} by numbers that count through {view.size} samples")
     return mark.inner
+
+
+def step_of(view: BatchView, mark: Mark) -> int:
+    """The same, where it is a number."""
+    if not isinstance(mark.inner, int):
+        raise _scattered(view, mark)
+    entries_of(view, mark)
+    return mark.inner
+
+
+def _scattered(view: BatchView, mark: Mark) -> Refused:
+    size = mark.size(view.batch)
+    return Refused(f"it picks from axis {mark.axis}, which is {size}, and no sample stands together there")
 
 
 def check_counts(view: BatchView, *, along_batch: bool) -> None:

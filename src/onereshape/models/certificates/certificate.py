@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from onereshape.terms.proof import Proof
 
-Status = Literal["proven", "certified", "unwitnessed", "untested", "differs", "failed"]
+Status = Literal["proven", "certified", "fitted", "unwitnessed", "untested", "differs", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,8 @@ class Certificate:
     status: Status
     """`proven`: for every input, at the sizes that `proof` names, each output element is the same expression of its own
     sample's inputs, and onnxruntime ran the repaired model and found nothing else; `certified`: the answers agree with
-    a truth that the repair did not use, at other sizes than the exported one if a dim was freed; `unwitnessed`: they
+    a truth that the repair did not use, at other sizes than the exported one if a dim was freed; `fitted`: they agree
+    with the two or more exports that the repair was fitted on, and were compared with no other; `unwitnessed`: they
     agree at the exported size and were compared with nothing elsewhere; `untested`: nothing shown either way;
     `differs`; `failed`: the repaired model does not run."""
     reason: str
@@ -64,8 +65,10 @@ class Certificate:
     """What was the same in all runs, as the original took nothing else: a dim, or an input that serves as a size."""
     extremes: tuple[str, ...]
     """The values beyond the usual on which they were compared too, as far as the original takes them."""
-    witness: Mapping[str, int] | None
-    """The sizes at which a second export confirmed it."""
+    fitted: tuple[Mapping[str, int], ...]
+    """The sizes of the exports that it was fitted on, the original first; none where it was fitted on no other."""
+    witnesses: tuple[Mapping[str, int], ...]
+    """The sizes at which exports that the repair did not use confirmed it."""
     seed: int
     engine: str
     relative: float
@@ -74,11 +77,18 @@ class Certificate:
     """and relative to the scale around it (at most this much)."""
     proof: Proof | None = None
     """What the term run showed; None where it was not run, as onnxruntime had shown enough."""
+    basis: Certificate | None = None
+    """The certificate of the step before: where other dims were freed first, and then the batch of that model."""
 
     @property
     def holds(self) -> bool:
         """Whether the repaired model may be used in place of the original."""
         return self.status in {"proven", "certified"}
+
+    @property
+    def suffices(self) -> bool:
+        """Whether `fix` writes the model without being told to: it holds, or agrees with all that it was fitted on."""
+        return self.holds or self.status == "fitted"
 
     @property
     def difference(self) -> float:
@@ -90,4 +100,4 @@ class Certificate:
         fields = asdict(self)
         for output in fields["outputs"]:
             output["difference"] = output["difference"] if isfinite(output["difference"]) else None
-        return fields
+        return fields | {"basis": None if self.basis is None else self.basis.to_json()}

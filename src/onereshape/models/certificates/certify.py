@@ -28,7 +28,7 @@ def certify(
     engine = run_drawn(original, repaired, freed, comparison, base_dir=base_dir)
     progress = comparison.progress
     found, steps = engine.certificate, engine.trial.steps
-    if found.status in {"certified", "unwitnessed"} or (found.status == "untested" and engine.trial.ran):
+    if found.status in {"certified", "fitted", "unwitnessed"} or (found.status == "untested" and engine.trial.ran):
         if progress is not None:
             progress(steps, steps + 1, "terms")
         found = _combined(found, *_terms(engine.trial, freed, comparison))
@@ -43,7 +43,7 @@ def _terms(trial: Trial, freed: Freed, comparison: Comparison) -> tuple[Proof, P
         places = {name: None if each is None else (each.axis, each.outer) for name, each in trial.outputs.items()}
         return batch_terms(trial, freed, places, seed), None
     if freed:
-        return freed_terms(trial, comparison.witness, seed)
+        return freed_terms(trial, seed)
     return same_terms(trial.original, trial.repaired, trial.settings, seed, comparison.never_empty), None
 
 
@@ -55,6 +55,7 @@ def _combined(engine: Certificate, here: Proof, there: Proof | None) -> Certific
         None if there is None else there.verdict,
         ran=ran,
         witnessed=engine.kind == "other",
+        fitted=bool(engine.fitted),
     )
     both = here if there is None else merged([here, there])
     return replace(engine, status=status, reason=reason_of(status, engine, here, there), proof=both)

@@ -17,10 +17,20 @@ _SAMPLE = "each output element is the same expression of its own sample's inputs
 _INPUTS = "each output element is the same expression of the inputs"
 
 
-def status_of(engine: Status, here: Verdict | None, there: Verdict | None, *, ran: bool, witnessed: bool) -> Status:
+def status_of(  # noqa: PLR0913 - what it follows from
+    engine: Status,
+    here: Verdict | None,
+    there: Verdict | None,
+    *,
+    ran: bool,
+    witnessed: bool,
+    fitted: bool = False,
+) -> Status:
     """The status, from the engine's, from that of the terms, and from that of the terms at a witness's sizes.
 
-    `ran`: whether the engine ran the repaired model; `witnessed`: whether nothing is proven without a witness.
+    `ran`: whether the engine ran the repaired model; `witnessed`: whether nothing is proven without a witness;
+    `fitted`: whether its constants are calculated where the exports have them folded, with roundings of their own, so
+    that another expression need not be another answer.
 
     >>> status_of("certified", "differs", None, ran=True, witnessed=False)
     'differs'
@@ -29,7 +39,7 @@ def status_of(engine: Status, here: Verdict | None, there: Verdict | None, *, ra
     """
     if engine in {"differs", "failed"}:
         return engine
-    if here == "differs":
+    if here == "differs" and not fitted:
         return "differs"
     proven = here == "proven" and (there == "proven" if witnessed else there in {None, "proven"})
     if proven and (engine == "certified" or (engine == "untested" and ran)):

@@ -28,8 +28,10 @@ class Comparison:
     """Where each output carries the batch; None: nowhere."""
     promised: Promised | None = None
     """The dims of the outputs at given sizes."""
-    witness: ir.Model | None = None
-    """A second export, at another size."""
+    fitted: tuple[ir.Model, ...] = ()
+    """Other exports that the repair was fitted on."""
+    witnesses: tuple[ir.Model, ...] = ()
+    """Exports at other sizes that it did not use."""
     never_empty: frozenset[str] = frozenset()
     """The dims that are stated to be 1 at least."""
     seed: int = 0

@@ -43,7 +43,7 @@ def run_drawn(original: ir.Model, repaired: ir.Model, freed: Freed, comparison: 
         if batch:
             run_batch(trial, freed)
         elif freed:
-            run_other(trial, freed, comparison.promised, comparison.witness)
+            run_other(trial, freed, comparison)
         else:
             run_same(trial)
         status, reason = verdict(trial)

@@ -1,7 +1,8 @@
 """The runs that certify freed dims other than a batch.
 
-They are compared with the original at its size and with a second export, where there is one, at its own; elsewhere
-there is nobody to ask, and the repaired model can only be seen to run, with the dims that inference promised.
+They are compared with the original at its size and with other exports, where there are any, at their own: those that
+the repair was fitted on, and witnesses, which it did not use.  Elsewhere there is nobody to ask, and the repaired model
+can only be seen to run, with the dims that inference promised.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import onnx_ir as ir
 from onereshape.models.certificates.asking import Asked, Question, consult
 from onereshape.models.certificates.certificate import RefusedSize
 from onereshape.models.certificates.compare import CLEARLY
-from onereshape.models.certificates.comparison import Promised
+from onereshape.models.certificates.comparison import Comparison, Promised
 from onereshape.models.certificates.draw import Manner, draw
 from onereshape.models.certificates.engine import Array, Refusal, Session, folder_of
 from onereshape.models.certificates.extremes import judge, stand_out
@@ -26,6 +27,7 @@ from onereshape.models.certificates.settings import Chooser, Setting
 from onereshape.models.certificates.suits import Suit, fed, suits_of
 from onereshape.models.certificates.trial import (
     Answers,
+    Beside,
     Feeds,
     Freed,
     Sizes,
@@ -74,8 +76,8 @@ class _Climb:
     rng: np.random.Generator
 
 
-def run_other(trial: Trial, freed: Freed, promised: Promised | None, witness: ir.Model | None) -> None:
-    """The repaired model beside the original, beside a second export, and alone."""
+def run_other(trial: Trial, freed: Freed, comparison: Comparison) -> None:
+    """The repaired model beside the original, beside other exports, and alone."""
     suits = suits_of(trial.original)
     own = trial.own = _sizes_of(trial.original, freed, "original")
 
@@ -85,24 +87,27 @@ def run_other(trial: Trial, freed: Freed, promised: Promised | None, witness: ir
         drawing = partial(draw, suits=suits, manner=manner, given=setting.values)
         return [drawing(trial.original, rng, setting.sizes) for _ in range(number)]
 
+    others = [*(("export", each) for each in comparison.fitted), *(("witness", each) for each in comparison.witnesses)]
     counts = [_DRAWS, *[_WITNESSED] * (_OTHERS if chooser.varies else 0)]
-    trial.steps = len(counts) + sum(counts) + len(_LADDER) + (2 * _WITNESSED if witness else 0)
+    trial.steps = len(counts) + sum(counts) + len(_LADDER) + 2 * _WITNESSED * len(others)
     asked = consult(trial, chooser, Question(make, counts))
     first = asked.references[0]
     for name, meter in first.meters.items():
         contrast(trial, meter, _stacked(first.answers, name))
-    second = None if witness is None else _witnessed(trial, witness, freed, suits, asked)
+    references = [_witnessed(trial, (what, each), freed, suits, asked) for what, each in others]
     session = trial.opened()
     for reference in asked.references:
         _beside(trial, session, reference, asked.references, {**own, **reference.setting.sizes})
     answers = [trial.run(session, extreme.feeds, own, listed=False) for extreme in asked.extremes]
     seen = [judge(trial, each, _first(mine), own) for each, mine in zip(asked.extremes, answers, strict=True)]
     stand_out(trial, asked.extremes, seen)
-    if second is not None:
-        trial.witness, reference = second
-        trial.witnessed = {**trial.witness, **reference.setting.sizes}, reference.setting.values
-        _beside(trial, session, reference, asked.references, {**trial.witness, **reference.setting.sizes})
-    _alone(_Climb(trial, session, asked, suits, promised, np.random.default_rng(trial.seed + 1)), own)
+    for (what, model), (freed_sizes, reference) in zip(others, references, strict=True):
+        at = {**freed_sizes, **reference.setting.sizes}
+        seen_at = trial.fitted if what == "export" else trial.witnesses
+        seen_at.append(Beside(model, freed_sizes, at, reference.setting.values))
+        _beside(trial, session, reference, asked.references, at)
+    rng = np.random.default_rng(trial.seed + 1)
+    _alone(_Climb(trial, session, asked, suits, comparison.promised, rng), own)
 
 
 def _sizes_of(model: ir.Model, freed: Freed, what: str) -> dict[str, int]:
@@ -119,25 +124,26 @@ def _sizes_of(model: ir.Model, freed: Freed, what: str) -> dict[str, int]:
 
 
 def _witnessed(
-    trial: Trial, witness: ir.Model, freed: Freed, suits: Mapping[str, Suit], asked: Asked
+    trial: Trial, other: tuple[str, ir.Model], freed: Freed, suits: Mapping[str, Suit], asked: Asked
 ) -> tuple[Sizes, Reference]:
-    """The answers of a second export."""
-    check_interface(trial.original, witness, "witness")
-    sizes = _sizes_of(witness, freed, "witness")
-    if sizes == _sizes_of(trial.original, freed, "original"):
-        raise Stop("untested", f"the witness has the sizes of the original ({said(sizes)}), and so shows nothing")
-    session = opened(witness, folder_of(witness) or trial.base_dir, "witness")
-    setting = _setting(witness, session, asked, {}, trial.seed)
+    """The answers of another export, and the sizes that it has."""
+    what, model = other
+    check_interface(trial.original, model, what)
+    sizes = _sizes_of(model, freed, what)
+    if sizes == trial.own:
+        raise Stop("untested", f"the {what} has the sizes of the original ({said(sizes)}), and so shows nothing")
+    session = opened(model, folder_of(model) or trial.base_dir, what)
+    setting = _setting(model, session, asked, {}, trial.seed)
     rng = np.random.default_rng(trial.seed)
     drawing = partial(draw, suits=suits, manner=asked.manner, given=setting.values)
-    feeds = [drawing(witness, rng, setting.sizes) for _ in range(_WITNESSED)]
+    feeds = [drawing(model, rng, setting.sizes) for _ in range(_WITNESSED)]
     answers: list[Answers] = []
     for each in feeds:
-        trial.step(f"witness, {said(sizes)}")
-        answers.append(answered(session, each, "witness"))
+        trial.step(f"{what}, {said(sizes)}")
+        answers.append(answered(session, each, what))
     found = Reference(setting, feeds, answers, meters_of(trial, answers))
     if all(meter.contrast(_stacked(answers, name)) <= CLEARLY for name, meter in found.meters.items()):
-        why = f"no output of the witness ({said(sizes)}) depends on what is fed, and so it shows nothing"
+        why = f"no output of the {what} ({said(sizes)}) depends on what is fed, and so it shows nothing"
         raise Stop("untested", why)
     return sizes, found
 

@@ -13,7 +13,7 @@ from onereshape.apart.limits import limits
 from onereshape.formats.onnx_graphs import MOST_UNFOLDED, unfolded
 from onereshape.models.certificates.combining import merged
 from onereshape.models.certificates.term_sizes import names_of, other_sizes, usual_sizes
-from onereshape.models.certificates.trial import Feeds, Freed, Sizes, Trial
+from onereshape.models.certificates.trial import Beside, Feeds, Freed, Sizes, Trial
 from onereshape.terms.limits import Limits
 from onereshape.terms.proof import Proof
 from onereshape.terms.prove import prove_batch, prove_same
@@ -49,17 +49,27 @@ def batch_terms(trial: Trial, freed: Freed, places: Mapping[str, Any] | None, se
     return merged(found)
 
 
-def freed_terms(trial: Trial, witness: ir.Model | None, seed: int) -> tuple[Proof, Proof | None]:
-    """The repaired model beside the original at the exported sizes, and beside the witness at its own."""
+def freed_terms(trial: Trial, seed: int) -> tuple[Proof, Proof | None]:
+    """The repaired model beside the original and what else it was fitted on, and beside the witnesses."""
     bound, found = allowed(), []
     for sizes, values in each_once(trial.settings):
         found.append(_same((trial.original, trial.repaired), {**trial.own, **sizes}, values, seed, bound))
         if not found[-1].holds:
             break
-    there = None
-    if witness is not None and trial.witnessed is not None:
-        there = _same((witness, trial.repaired), *trial.witnessed, seed, bound)
-    return merged(found), there
+    if found[-1].holds:
+        found += _until(trial, trial.fitted, seed, bound)
+    there = _until(trial, trial.witnesses, seed, bound)
+    return merged(found), merged(there) if there else None
+
+
+def _until(trial: Trial, others: Iterable[Beside], seed: int, bound: Limits) -> list[Proof]:
+    """The repaired model beside each of several exports, as long as they are alike."""
+    found: list[Proof] = []
+    for each in others:
+        found.append(_same((each.model, trial.repaired), each.sizes, each.values, seed, bound))
+        if not found[-1].holds:
+            break
+    return found
 
 
 def same_terms(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 import onnx_ir as ir
@@ -29,6 +30,18 @@ class Stop(Exception):  # noqa: N818 - an end, good or bad
         self.status: Status = status
         self.reason = reason
         super().__init__(reason)
+
+
+class Beside(NamedTuple):
+    """Another export, beside which the repaired model was put."""
+
+    model: ir.Model
+    freed: Sizes
+    """The sizes of the freed dims,"""
+    sizes: Sizes
+    """with those of other named dims,"""
+    values: Feeds
+    """and what inputs that serve as sizes were."""
 
 
 @dataclass(slots=True)
@@ -65,11 +78,12 @@ class Trial:
     refused: list[RefusedSize] = field(default_factory=list)
     held: list[str] = field(default_factory=list)
     extremes: list[str] = field(default_factory=list)
-    witness: Sizes | None = None
     settings: list[tuple[Sizes, Feeds]] = field(default_factory=list)
     """The sizes of named dims that the original took, and what inputs that serve as sizes were,"""
-    witnessed: tuple[Sizes, Feeds] | None = None
-    """and those of the second export."""
+    fitted: list[Beside] = field(default_factory=list)
+    """and those of other exports, on which the repair was fitted,"""
+    witnesses: list[Beside] = field(default_factory=list)
+    """and which it did not use."""
 
     def step(self, text: str) -> None:
         """Says what is done next."""
@@ -165,7 +179,8 @@ def certificate(trial: Trial, status: Status, reason: str) -> Certificate:
         tuple(trial.refused),
         tuple(trial.held),
         tuple(trial.extremes),
-        trial.witness,
+        (dict(trial.own), *(each.freed for each in trial.fitted)) if trial.fitted else (),
+        tuple(each.freed for each in trial.witnesses),
         trial.seed,
         engine_name(),
         FLOATS.relative,

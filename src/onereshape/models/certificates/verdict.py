@@ -20,7 +20,9 @@ def verdict(trial: Trial) -> tuple[Status, str]:
     compared, only = said_all(trial.compared), [sizes for sizes in trial.ran if sizes not in trial.compared]
     notes = [f"not tested, {why}: {', '.join(names)}" for why, names in silent.items() if names]
     notes += [*_gaps(trial), *trial.held]
-    shut = [symbol for symbol, size in trial.own.items() if all(at[symbol] == size for at in trial.compared)]
+    if trial.fitted:
+        return _fitted(trial, notes, only)
+    shut = _shut(trial)
     if shut:
         where = "the exported size" if len(trial.own) == 1 else "the exported sizes"
         if len(shut) == len(trial.own):
@@ -32,6 +34,33 @@ def verdict(trial: Trial) -> tuple[Status, str]:
     largest = max(found.absolute for found in trial.distances.values())
     parts = [f"compared at {compared}", f"the largest difference is {largest:.3g}", *notes]
     return "certified", "; ".join([*parts, f"only ran at {said_all(only)}"] if only else parts)
+
+
+def _fitted(trial: Trial, notes: Sequence[str], only: Sequence[Sizes]) -> tuple[Status, str]:
+    """The same for a model that was fitted on several exports."""
+    fitted = [trial.own, *(each.freed for each in trial.fitted)]
+    for sizes in fitted:
+        if not any(sizes.items() <= at.items() for at in trial.compared):
+            return "untested", f"fitted on {said_all(fitted)}, and it had nothing to compare at {said(sizes)}"
+    witnesses = [each.freed for each in trial.witnesses]
+    unused = [at for at in trial.compared if any(each.items() <= at.items() for each in witnesses)]
+    largest = f"the largest difference is {max(found.absolute for found in trial.distances.values()):.3g}"
+    ran = [f"only ran at {said_all(only)}"] if only else []
+    shut = _shut(trial)
+    if not unused:
+        parts = [f"fitted on {said_all(fitted)}, and agrees there", largest, *notes, "compared with no other size"]
+        return "fitted", "; ".join([*parts, *ran])
+    shown = f"fitted on {said_all(fitted)}, and agrees there too"
+    if shut:
+        shown += f": no other {', '.join(shut)} was compared"
+        return "fitted", "; ".join([shown, f"compared at {said_all(unused)} as well", largest, *notes, *ran])
+    return "certified", "; ".join([f"compared at {said_all(unused)}", shown, largest, *notes, *ran])
+
+
+def _shut(trial: Trial) -> list[str]:
+    """The freed dims that were compared at no other size than those that the repair has read."""
+    used = [trial.own, *(each.freed for each in trial.fitted)]
+    return [symbol for symbol in trial.own if all(at[symbol] in {has[symbol] for has in used} for at in trial.compared)]
 
 
 def said_all(sizes: Sequence[Sizes]) -> str:

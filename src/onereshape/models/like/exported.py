@@ -91,7 +91,9 @@ def sizes_at(size: Size, bindings: Sequence[Binding]) -> tuple[int, ...] | None:
 def elsewhere(bindings: Sequence[Binding]) -> list[Binding]:
     """Sizes that no export has: those of several exports mixed, and multiples, which divide as the exported ones do."""
     names = sorted(bindings[0])
-    mixed = [dict(zip(names, sizes, strict=True)) for sizes in _mixes([[each[name] for each in bindings] for name in names])]
+    mixed = [
+        dict(zip(names, sizes, strict=True)) for sizes in _mixes([[each[name] for each in bindings] for name in names])
+    ]
     last = bindings[-1]
     scaled = [{name: last[name] * (2 + (place + turn) % 3) for place, name in enumerate(names)} for turn in range(3)]
     return [binding for binding in [*mixed, *scaled] if binding not in bindings]
@@ -101,7 +103,9 @@ def same_elsewhere(one: Fit, other: Fit, bindings: Sequence[Binding]) -> bool:
     """Whether two fits are one and the same at sizes that no export has, as far as both are known there."""
     limits = (*one.limits, *other.limits)
     tried = [
-        binding for binding in elsewhere(bindings) if all(size_at(limit.size, binding) <= limit.most for limit in limits)
+        binding
+        for binding in elsewhere(bindings)
+        if all(size_at(limit.size, binding) <= limit.most for limit in limits)
     ]
     return bool(tried) and all(alike(one.at(binding), other.at(binding)) for binding in tried)
 

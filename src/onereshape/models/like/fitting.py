@@ -8,11 +8,11 @@ for, and the model is walked once more.  What nothing tells is refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product as combinations
+from math import prod
 from typing import NamedTuple
 
-import numpy as np
 import onnx_ir as ir
 
 from onereshape.errors import FixError
@@ -24,6 +24,7 @@ from onereshape.models.like.exported import Binding
 from onereshape.models.like.formulas import Known, told_apart
 from onereshape.models.like.differing import Use
 from onereshape.models.like.pools import Pool, pool_of
+from onereshape.models.like.readings import Reading
 from onereshape.models.like.symbols import sizes_text
 from onereshape.sizes import Formula, Size, exact, over, product, symbol
 
@@ -124,6 +125,8 @@ class _Fitting(Walk):
         self.open: dict[str, _Open] = {}
         self._decided = decided
         self._equations: list[tuple[Size, Size]] = []
+        self._whole: list[Size] = []
+        """Sizes that must be whole numbers."""
         self._uses: dict[ir.Node, list[tuple[int, Use]]] = {}
         for number, use in enumerate(uses):
             self._uses.setdefault(use.node, []).append((number, use))
@@ -203,8 +206,10 @@ class _Fitting(Walk):
         for size in told:
             if isinstance(size, Formula) and self.known.values(size) == values and not _is_open(size):
                 here += [] if any(self.known.equal(size, other) for other in here) else [size]
-        readings = here or [reading.size for reading in self.known.readings(values)]
-        return readings[0] if len(readings) == 1 else self._named(number, place, use, values, tuple(readings))
+        readings = [Reading(size, 0) for size in here] or self.known.readings(values)
+        if len(readings) == 1 and readings[0].proves:
+            return readings[0].size
+        return self._named(number, place, use, values, tuple(reading.size for reading in readings))
 
     def _named(self, number: int, place: int, use: Use, values: tuple[int, ...], readings: tuple[Size, ...]) -> Size:
         name = f"{_OPEN}{number}.{place}"
@@ -244,7 +249,10 @@ class _Fitting(Walk):
                 found = over(top, bottom)
             except ZeroDivisionError:
                 return None
-            self.known.whole(found)
+            if _is_open(found):
+                self._whole.append(found)
+            else:
+                self.known.whole(found)
         return found
 
     # A Reshape
@@ -306,30 +314,41 @@ class _Fitting(Walk):
             self.known.equate(one, other)
 
     def solved(self) -> dict[Key, Size]:
-        """The numbers of which an equation leaves only one reading."""
+        """The numbers of which what must be equal, or whole, leaves only one reading."""
         left = {name: list(doubt.readings) for name, doubt in self.open.items()}
+        told: set[str] = set()
         for one, other in self._equations:
+            if not self._agree(one, other):
+                continue
             for size, same in ((one, other), (other, one)):
                 name = size.name if isinstance(size, Formula) else None
-                if name in left and not _is_open(same) and self._agree(one, other):
+                if name in left and not _is_open(same):
                     left[name] = [same]
-            names = sorted(
-                {name for size in (one, other) if isinstance(size, Formula) for name in size.symbols if name in left}
-            )
-            count = int(np.prod([len(left[name]) for name in names])) if names else 0
-            if not 1 < count <= _MOST_COMBINED or not self._agree(one, other):
-                continue
-            fits = [
-                each for each in combinations(*(left[name] for name in names)) if self._holds(one, other, names, each)
-            ]
-            if fits:
-                for place, name in enumerate(names):
-                    left[name] = [size for size in left[name] if any(each[place] is size for each in fits)]
-        return {self.open[name].key: sizes[0] for name, sizes in left.items() if len(sizes) == 1}
+                    told.add(name)
+            told |= self._narrow(left, (one, other), lambda sizes: self.known.equal(*sizes))
+        for size in self._whole:
+            if self.known.values(size) is not None:
+                told |= self._narrow(left, (size,), lambda sizes: self.known.is_whole(*sizes))
+        return {self.open[name].key: sizes[0] for name, sizes in left.items() if name in told and len(sizes) == 1}
 
-    def _holds(self, one: Size, other: Size, names: Sequence[str], sizes: Sequence[Size]) -> bool:
-        known: dict[str, Size] = dict(zip(names, sizes, strict=True))
-        return self.known.equal(*(size.bind(known) if isinstance(size, Formula) else size for size in (one, other)))
+    def _narrow(
+        self, left: dict[str, list[Size]], sizes: tuple[Size, ...], holds: Callable[[tuple[Size, ...]], bool]
+    ) -> set[str]:
+        """Keeps of the readings of open numbers those with which something holds, if there are any; whose it tells."""
+        names = sorted({name for size in sizes if isinstance(size, Formula) for name in size.symbols if name in left})
+        if not names or not 0 < prod(len(left[name]) for name in names) <= _MOST_COMBINED:
+            return set()
+
+        def fit(chosen: Iterable[Size]) -> bool:
+            known: dict[str, Size] = dict(zip(names, chosen, strict=True))
+            return holds(tuple(size.bind(known) if isinstance(size, Formula) else size for size in sizes))
+
+        fits = [chosen for chosen in combinations(*(left[name] for name in names)) if fit(chosen)]
+        if not fits or any(fit(size + (at == place) for at, size in enumerate(fits[0])) for place in range(len(names))):
+            return set()  # what holds with any reading tells nothing
+        for place, name in enumerate(names):
+            left[name] = [size for size in left[name] if any(each[place] is size for each in fits)]
+        return set(names)
 
     def _agree(self, one: Size, other: Size) -> bool:
         """Whether two sizes are equal in all exports."""

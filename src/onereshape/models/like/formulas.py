@@ -21,6 +21,8 @@ _MOST_COST = 8
 """Of a formula; what is more complicated proves nothing, since some such formula always fits."""
 _MOST_BASES = 48
 """Known sizes of which products and quotients are tried."""
+_MOST_DOUBTFUL = 24
+"""Formulas that prove nothing, and of which something else may choose one."""
 _LARGEST_STEP = 512
 _SAMPLES = 64
 
@@ -92,6 +94,10 @@ class Known:
                 binding[name] = self._least[name] + step * more
             yield binding
 
+    def is_whole(self, size: Size) -> bool:
+        """Whether a size is a whole number wherever the model runs: at many samples."""
+        return all(number is not None and number.denominator == 1 for number in self._trace(size))
+
     def whole(self, size: Size) -> None:
         """Notes that a size is a whole number wherever the model runs, if that tells anything of a symbol."""
         if not isinstance(size, Formula) or not size.symbols <= self._first.keys():
@@ -145,13 +151,19 @@ class Known:
             texts.append(f"{name} leaves {rest} when divided by {step}" if rest else f"{name} is divisible by {step}")
         return texts
 
-    def sizes(self) -> Iterator[Size]:
-        """All of them."""
-        for sizes in self._by_values.values():
-            yield from sizes
+    def sizes(self) -> list[Size]:
+        """All of them, each once."""
+        return [
+            each.size
+            for sizes in self._by_values.values()
+            for each in self._distinct(Reading(size, 0) for size in sizes)
+        ]
 
     def readings(self, values: tuple[int, ...]) -> list[Reading]:
-        """What numbers may stand for, the simplest first, with all that is about as simple."""
+        """What numbers may stand for, the simplest first, with all that is as simple.
+
+        Where none of them proves anything, they are all there is, and something else has to tell which is right.
+        """
         if len({*values}) == 1:
             return [Reading(values[0], 0)]
         if values not in self._readings:
@@ -159,13 +171,18 @@ class Known:
         return self._readings[values]
 
     def _found(self, values: tuple[int, ...]) -> list[Reading]:
+        if max(values) < 0:
+            mirrored = self.readings(tuple(-value for value in values))
+            return [each._replace(size=-1 * each.size) for each in mirrored]
         exact = self._distinct(Reading(size, 0) for size in self._by_values.get(values, ()))
         if exact:
             return exact
         bases = [(size, own) for own, sizes in self._by_values.items() for size in sizes][:_MOST_BASES]
         ordered = sorted(derived(bases, values), key=lambda each: each.cost)
         best = next((each.cost for each in ordered if each.proves and each.cost <= _MOST_COST), None)
-        return [] if best is None else self._distinct(each for each in ordered if each.cost <= best + _MARGIN)
+        if best is None:
+            return self._distinct(each._replace(proves=False) for each in ordered)[:_MOST_DOUBTFUL]
+        return self._distinct(each for each in ordered if each.cost < best + _MARGIN)
 
     def _distinct(self, readings: Iterable[Reading]) -> list[Reading]:
         found: list[Reading] = []

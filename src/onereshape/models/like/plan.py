@@ -14,8 +14,9 @@ import onnx_ir as ir
 from onereshape.errors import FixError
 from onereshape.models.edit import Change, Edit, apply_edits, declare
 from onereshape.models.facts.asking import Dims
-from onereshape.models.like.exported import Binding, Exported, size_at
+from onereshape.models.like.exported import Ambiguous, Binding, Exported, alike, elsewhere, size_at
 from onereshape.models.like.families import fit_of
+from onereshape.models.like.families.numbers import number_of
 from onereshape.models.like.fitting import Fitted, Sized, fitted
 from onereshape.models.like.differing import Use, differing
 from onereshape.models.like.pools import Pool
@@ -137,7 +138,10 @@ def _edit(found: Fitted, sized: Sized, bindings: Sequence[Binding]) -> tuple[Edi
     if found.entries is not None:
         entries = found.entries
         return _replaced(use, _entries_words(entries), lambda writer: _vector(writer, use, entries)), ()
-    fit = fit_of(Exported(use.arrays, tuple(bindings), found.dims, tuple(sized.known.sizes())))
+    exported = Exported(use.arrays, tuple(bindings), found.dims, tuple(sized.known.sizes()))
+    fit = fit_of(exported) or number_of(exported, exported.known)
+    if isinstance(fit, Ambiguous):
+        raise _doubtful(use, fit, bindings)
     if fit is None:
         raise _refused(use, _unknown(use, found, bindings))
     limits = tuple(f"{limit.size} <= {limit.most}, since {limit.why}" for limit in fit.limits)
@@ -201,6 +205,15 @@ def _unknown(use: Use, found: Fitted, bindings: Sequence[Binding]) -> str:
         return f"{how} in a way that no size explains: are the weights equal?"
     axis = growing[0]
     return f"the constant {use.name} has {found.dims[axis]} entries along axis {axis}, and nothing tells how it goes on"
+
+
+def _doubtful(use: Use, found: Ambiguous, bindings: Sequence[Binding]) -> FixError:
+    one, two, *_ = found.readings
+    what = f"the constant {use.name} (in the exports: {_shown(use)})"
+    sizes = next((each for each in elsewhere(bindings) if not alike(one.at(each), two.at(each))), None)
+    where = "other sizes" if sizes is None else sizes_text(sizes)
+    node, op = use.node.name or use.node.outputs[0].name, use.node.op_type
+    return FixError("ambiguous", node=node, op=op, what=what, one=one.words, two=two.words, sizes=where)
 
 
 def _refused(use: Use, why: str) -> FixError:

@@ -46,15 +46,18 @@ def derived(bases: Sequence[Base], values: Values) -> Iterator[Reading]:
         yield from _limited(size, own, values)
     for one, other in combinations(bases, 2):
         yield from _pairs(one, other, values)
-    for base in bases:
-        yield from _products(base, base, values)
+    for size, own in bases:
+        yield from _products((size, own), (size, own), values)
+        for less in (-1, 1):
+            if values == tuple(number * (number + less) // 2 for number in own):
+                yield Reading(cut(size * (size + less), 2), 3)
 
 
 def _lines(size: Size, own: Values, values: Values, *, few: bool) -> Iterator[Reading]:
     line = _line(own, values)
     if line is not None:
         slope, start = line
-        cost = 1 + _bits(abs(slope) - 1) + 2 * (slope < 0) + _bits(start)
+        cost = 1 + _bits(abs(slope) - 1) + 2 * (slope < 0) + _start(start)
         near = abs(start) <= _NEAR or max(own) - min(own) >= _FAR
         usual = (slope == 1 and near) or start == 0 or (slope == 2 and abs(start) == 1)
         yield Reading(size * slope + start, cost, usual or not few)
@@ -67,7 +70,7 @@ def _quotients(size: Size, own: Values, values: Values, *, few: bool) -> Iterato
             starts = {value - (number + top) // divisor for value, number in zip(values, own, strict=True)}
             if len(starts) == 1:
                 (start,) = starts
-                cost = 2 + _bits(divisor - 1) + _bits(start)
+                cost = 2 + _bits(divisor - 1) + _start(start)
                 nearest = top not in (0, divisor - 1)
                 yield Reading(cut(size + top, divisor) + start, cost, not nearest and (start == 0 or not few))
 
@@ -124,7 +127,7 @@ def _products(one: Base, other: Base, values: Values) -> Iterator[Reading]:
     if line is not None and (line[0] == 1 or line[1] == 0):
         size = _tried(lambda: first * second * line[0] + line[1])
         if size is not None:
-            yield Reading(size, 2 + _bits(abs(line[0]) - 1) + 2 * (line[0] < 0) + _bits(line[1]))
+            yield Reading(size, 2 + _bits(abs(line[0]) - 1) + 2 * (line[0] < 0) + _start(line[1]))
 
 
 def _tried(make: Callable[[], Size]) -> Size | None:
@@ -149,6 +152,11 @@ def _line(own: Values, values: Values) -> tuple[int, int] | None:
 
 def _less(one: Values, other: Values) -> Values:
     return tuple(a - b for a, b in zip(one, other, strict=True))
+
+
+def _start(number: int) -> int:
+    """What adding a number costs: 1 is often added, and nothing else."""
+    return abs(number) if abs(number) <= 1 else 2 + _bits(number)
 
 
 def _bits(number: int) -> int:

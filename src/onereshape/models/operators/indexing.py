@@ -12,7 +12,7 @@ from onereshape.sizes import Size
 from onereshape.models.batch.answers import common_mark, each_home, only_first, reshaped_around
 from onereshape.models.rewrite import Rewriter, Shift
 from onereshape.models.batch.folded_operators import Array, Use, reference
-from onereshape.models.batch.indices import check_counts, free_homes, offset, step_of
+from onereshape.models.batch.indices import check_counts, entries_of, free_homes, offset, step_of
 from onereshape.models.batch.marks import Mark, homes, marked
 from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.asking import Asking, Shapes
@@ -69,7 +69,7 @@ def batch_gather(view: BatchView) -> Iterator[BatchAnswer]:
 def _gather_sample(view: BatchView, data: Mark, axis: int) -> Iterator[BatchAnswer]:
     """The same indices for all samples, along the axis that carries N: each sample picks from its own entries."""
     dims, picked, output = view.dims(0), view.dims(1), view.output_dims()
-    step = step_of(view, data)
+    step = entries_of(view, data)
     numbers = view.state.folding.array(view.value(1)) if view.state.named else None
     if numbers is not None and (numbers < 0).any():
         raise Refused("it picks from the last sample back, which is another one for each number of samples", mixes=True)

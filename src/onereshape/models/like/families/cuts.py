@@ -49,7 +49,9 @@ def cut_of(exported: Exported) -> Fit | None:
         return writer.front("Slice", [writer.constant(table), *vectors])
 
     words = " and ".join(f"the {side} of a table along axis {axis}" for axis, side in zip(growing, sides, strict=True))
-    limits = [Limit(dims[axis], table.shape[axis], "the largest table that an export has ends there") for axis in growing]
+    limits = [
+        Limit(dims[axis], table.shape[axis], "the largest table that an export has ends there") for axis in growing
+    ]
     return Fit(f"is {words}", at, make, tuple(dict.fromkeys(limits)))
 
 

@@ -149,7 +149,12 @@ def _lengths(exported: Exported, axis: int, breaks: tuple[frozenset[int], ...]) 
     size, bindings = exported.dims[axis], exported.bindings
     own: dict[Values, list[Size]] = {}
     others: dict[Values, list[Size]] = {}
-    for found, sizes in ((own, _terms(size)), (others, exported.known), (others, _shares(size)), (own, _numbers(breaks))):
+    for found, sizes in (
+        (own, _terms(size)),
+        (others, exported.known),
+        (others, _shares(size)),
+        (own, _numbers(breaks)),
+    ):
         for each in sizes:
             values = sizes_at(each, bindings)
             if values is not None and min(values) > 0 and each not in found.setdefault(values, []):

@@ -96,7 +96,9 @@ def _distinct(known: Sequence[Size], bindings: Sequence[Binding]) -> list[tuple[
     """The sizes that are not the same in all exports, those alike elsewhere too only once, the shortest formula first."""
     others = elsewhere(bindings)
     found: dict[object, tuple[Size, tuple[int, ...]]] = {}
-    for size in sorted((each for each in dict.fromkeys(known) if isinstance(each, Formula)), key=lambda each: len(str(each))):
+    for size in sorted(
+        (each for each in dict.fromkeys(known) if isinstance(each, Formula)), key=lambda each: len(str(each))
+    ):
         values = sizes_at(size, bindings)
         if values is not None and len(set(values)) > 1 and min(values) > 0:
             beyond = tuple(size.bind(binding) for binding in others)

@@ -123,7 +123,9 @@ def _broken(size: Formula) -> Iterator[tuple[Size, Size]]:
     one, other = (Formula((((atom,), 1),)) for atom in monomial)
     below = coefficient.denominator
     # Nearest to the square root first: pictures are cut alike in both directions.
-    for part in sorted((part for part in range(1, below + 1) if below % part == 0), key=lambda part: abs(part * part - below)):
+    for part in sorted(
+        (part for part in range(1, below + 1) if below % part == 0), key=lambda part: abs(part * part - below)
+    ):
         first, second = over(one, part), over(other, below // part)
         yield first, second
         yield second, first

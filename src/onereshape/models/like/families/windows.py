@@ -83,9 +83,7 @@ def _completed(exported: Exported, axis: int, width: int, fit: Family) -> list[A
     if all(length % width == 0 for length in lengths):
         return cut
     rows: Size = symbol(_ROWS)
-    bindings = [
-        {**binding, _ROWS: length // width} for binding, length in zip(exported.bindings, lengths, strict=True)
-    ]
+    bindings = [{**binding, _ROWS: length // width} for binding, length in zip(exported.bindings, lengths, strict=True)]
     dims = (*exported.dims[:axis], rows, width, *exported.dims[axis + 1 :])
     if sizes_at(rows, bindings) is None:
         return None
@@ -95,9 +93,7 @@ def _completed(exported: Exported, axis: int, width: int, fit: Family) -> list[A
     return list(_foretold(exported, bindings, inner, width, axis))
 
 
-def _foretold(
-    exported: Exported, bindings: list[dict[str, int]], inner: Fit, width: int, axis: int
-) -> Iterator[Array]:
+def _foretold(exported: Exported, bindings: list[dict[str, int]], inner: Fit, width: int, axis: int) -> Iterator[Array]:
     for binding, array in zip(bindings, exported.arrays, strict=True):
         windows = -(-array.shape[axis] // width)
         yield inner.at({**binding, _ROWS: windows})
@@ -113,4 +109,6 @@ def _whole(array: Array, axis: int, width: int) -> Array:
 def _flat(array: Array, axis: int, length: int) -> Array:
     """Windows one after the other again, as far as the axis goes."""
     count, width = array.shape[axis : axis + 2]
-    return np.take(array.reshape(*array.shape[:axis], count * width, *array.shape[axis + 2 :]), range(length), axis=axis)
+    return np.take(
+        array.reshape(*array.shape[:axis], count * width, *array.shape[axis + 2 :]), range(length), axis=axis
+    )

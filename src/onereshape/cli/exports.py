@@ -1,0 +1,21 @@
+"""The options that name other exports of a model."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def add_exports(parser: argparse.ArgumentParser) -> None:
+    """Exports that the repair is fitted on, and exports that it does not use."""
+    parser.add_argument(
+        "--like",
+        metavar="OTHER",
+        action="append",
+        help="another export of the model: the dims that differ are free, by what all exports say (repeatable)",
+    )
+    parser.add_argument(
+        "--witness",
+        metavar="OTHER",
+        action="append",
+        help="an export at other sizes that the repair does not use, to agree with there (repeatable)",
+    )

@@ -1,0 +1,106 @@
+"""Other exports of a model: read, and checked for what can be said of them before anything is fitted or run."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.errors import FixError, ReshapeError
+from onereshape.formats.model import Model
+from onereshape.formats.model_formats import format_of
+from onereshape.models.request import given_model
+
+Export = Model | str | os.PathLike[str]
+Exports = Export | Sequence[Export] | None
+"""One or several."""
+Freed = Mapping[str, Mapping[int, str]]
+
+
+def given_exports(given: Exports, what: str) -> tuple[Model, ...]:
+    """The models that were given, one or several, or what their files hold."""
+    if given is None:
+        return ()
+    each = [given] if isinstance(given, (Model, str, os.PathLike)) else given
+    if isinstance(each, (bytes, Mapping)) or not isinstance(each, Iterable):
+        raise ReshapeError(
+            "bad-usage", why=f"{what} is a {type(given).__name__}, not a model, its path or a list of them"
+        )
+    found = tuple(given_model(one) for one in each)
+    for model in found:
+        if model.format != "onnx":
+            raise FixError("unlike", why=f"{model.path} is {format_of(model.format).words}, not an ONNX model")
+    return found
+
+
+def check_witnesses(model: Model, fitted: Sequence[Model], witnesses: Sequence[Model], freed: Freed) -> None:
+    """Refuses a witness that shows nothing: with sizes that were fitted on, or with others where nothing is freed."""
+    seen = {tuple(_freed_dims(each.ir, freed)): each.path for each in (model, *fitted)}
+    for witness in witnesses:
+        sizes = tuple(_freed_dims(witness.ir, freed))
+        if sizes in seen:
+            at = ", ".join(f"{name} = {size}" for name, size in sizes)
+            why = f"the witness {witness.path} has the sizes of {seen[sizes]} ({at}), and so shows nothing"
+            raise FixError("unlike", why=why)
+        theirs = _inputs(witness.ir)
+        for name, value in _inputs(model.ir).items():
+            other = theirs.get(name)
+            if other is None or other.shape is None or value.shape is None:
+                continue  # who compares them says what is missing
+            for axis, (mine, its) in enumerate(zip(value.shape, other.shape, strict=False)):
+                if isinstance(mine, int) and isinstance(its, int) and mine != its and axis not in freed.get(name, {}):
+                    why = (
+                        f"{name}[{axis}] is {mine}, and {its} in the witness {witness.path}: it is not among the freed"
+                    )
+                    raise FixError("unlike", why=why)
+
+
+def other_weights(model: Model, others: Sequence[Model]) -> str | None:
+    """The first initializer that another export has with other values, in words; None where the weights are equal.
+
+    One that another export has anywhere, under any name, is no other; nor is one with other dims, which may follow a
+    size.
+    """
+    mine = [*_weights(model.ir)]
+    for other in others:
+        theirs = dict(_weights(other.ir))
+        held = {_digest(tensor) for tensor in theirs.values()}
+        for name, tensor in mine:
+            its = theirs.get(name)
+            if its is None or its.dtype != tensor.dtype or list(its.shape) != list(tensor.shape):
+                continue
+            if _digest(tensor) not in held:
+                return f"the initializer {name} has other values in {other.path}"
+    return None
+
+
+def _freed_dims(model: ir.Model, freed: Freed) -> Iterator[tuple[str, object]]:
+    """The freed dims of a model, as they are declared; each symbol once."""
+    inputs, seen = _inputs(model), set()
+    for name, axes in freed.items():
+        shape = None if name not in inputs else inputs[name].shape
+        for axis, called in axes.items():
+            if called not in seen and shape is not None and axis < len(shape):
+                seen.add(called)
+                dim = shape[axis]
+                yield called, dim if isinstance(dim, int) else None
+
+
+def _inputs(model: ir.Model) -> dict[str, ir.Value]:
+    return {value.name or "": value for value in model.graph.inputs if not value.is_initializer()}
+
+
+def _weights(model: ir.Model) -> Iterator[tuple[str, Any]]:
+    """The initializers that hold several floats."""
+    for name, value in model.graph.initializers.items():
+        tensor = value.const_value
+        if tensor is not None and tensor.size > 1 and tensor.dtype.is_floating_point():
+            yield name, tensor
+
+
+def _digest(tensor: Any) -> bytes:
+    return hashlib.sha256(np.ascontiguousarray(tensor.numpy()).tobytes()).digest()

@@ -96,6 +96,16 @@ def test_a_witness_of_other_sizes_in_one_dim_only() -> None:
     )
 
 
+def test_the_terms_beside_a_witness_that_does_not_certify() -> None:
+    sized = "(float[1, {h}, {w}] x) => (float[1, {w}, {h}] y) {{ y = Transpose <perm = [0, 2, 1]> (x) }}"
+    at = [built(sized.format(h=h, w=w)) for h, w in ((4, 6), (8, 9), (5, 9), ("H", "W"))]
+    asked = Comparison("other", fitted=(at[1],), witnesses=(at[2],))
+    found = certify(at[0], at[3], {"x": {1: "H", 2: "W"}}, asked, base_dir=".")
+
+    assert found.status == "fitted"
+    assert found.reason.endswith("; proven at (H, W) = (4, 6), (8, 9), (5, 9) only")
+
+
 def test_an_export_that_contradicts_is_a_refusal() -> None:
     found = other(four, free, fitted=(built(body(6, b=9)),))
 

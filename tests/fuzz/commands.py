@@ -110,6 +110,8 @@ def _fix(name: str, inputs: list[str], _: list[str], random: Random) -> Typed:
     words += _some(random, diff=0.3, no_certify=0.4, unwitnessed=0.3, json=0.2, copy_weights=0.1)
     if random.random() < (0.1 if "--free" in words else 0.01):
         words += ["--witness", name]
+    if random.random() < 0.03:
+        words += ["--like", name]
     if random.random() < 0.05:
         return Typed([*words, "--in-place"], name)
     return Typed([*words, "-o", output], output)

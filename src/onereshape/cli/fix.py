@@ -26,18 +26,23 @@ EXAMPLE = """\
 examples:
   $ onereshape fix model.onnx -o dynamic.onnx --batch
   $ onereshape fix model.onnx -o dynamic.onnx --batch pixel_values:0 --diff
+  $ onereshape fix model.onnx -o dynamic.onnx --like longer.onnx --free input_ids:1=S --witness longest.onnx
+  $ onereshape fix model.onnx -o dynamic.onnx --batch --like longer.onnx
   $ onereshape fix model.onnx -o dynamic.onnx --free input_ids:1=S attention_mask:1=S --witness longer.onnx
   $ onereshape fix model.onnx -o simpler.onnx --simplify
   $ onereshape fix model.onnx -o dynamic.onnx --batch --certificate proof.json
 
 With --batch the first axis of every input that shares the size of the first input becomes N, or just the axes that are
-named; with --free any other dims get the names that are given.  onnxruntime runs both models before anything is
-written, and the term run follows every output element back to the inputs.  proven: it is the same expression of its own
-sample's inputs, whatever is fed.  certified: the answers on drawn inputs agree with a truth that the repair did not
-use: the original itself, sample by sample, for the batch; another export (--witness) for other dims.  unwitnessed: they
-agree at the exported size, and elsewhere they were compared with nothing; such a file is written only with
---unwitnessed.  --certificate keeps what was found, to be checked by anyone who has the models.
-Exit code 1: the dim cannot be freed, or it is neither proven nor certified; nothing is written then.
+named; with --free any other dims get the names that are given; with --like all dims in which the exports differ are
+free, and --free may name them.  A batch beside other dims is freed after them.  onnxruntime runs both models before
+anything is written, and the term run follows every output element back to the inputs.  proven: it is the same
+expression of its own sample's inputs, whatever is fed.  certified: the answers on drawn inputs agree with a truth that
+the repair did not use: the original itself, sample by sample, for the batch; another export (--witness) for other dims.
+fitted: they agree with all exports that the repair was fitted on (--like), and were compared with no other size.
+unwitnessed: they agree at the exported size, and elsewhere they were compared with nothing; such a file is written only
+with --unwitnessed.  Of two steps the weaker word stands for both.  --certificate keeps what was found, to be checked by
+anyone who has the models.
+Exit code 1: the dim cannot be freed, or it is not proven, certified or fitted; nothing is written then.
 """
 
 _WIDEST = 200

@@ -338,7 +338,7 @@ def _like(given: Model, names: Freed, others: Sequence[Model], witnesses: Sequen
             found = like_plan(model.ir, [_copy(other, inline=True, needed=False).ir for other in others], names)
     except FixError as error:
         other_values = other_weights(given, others)
-        if other_values is None or error.usage:
+        if other_values is None or error.usage or error.code == "ambiguous":
             raise
         raise FixError("unlike", why=other_values) from error
     check_witnesses(given, others, witnesses, found.freed)

@@ -63,8 +63,8 @@ def _beside(here: Proof, there: Proof | None) -> str:
     if not here.holds:
         return f"not proven: {here.reason}"
     where = said_all(here.sizes)
-    if there is None:
-        return f"proven at {where} only"
+    if there is None or there.holds:
+        return f"proven at {said_all((here if there is None else merged([here, there])).sizes)} only"
     return f"proven at {where}, but not beside the witness: {there.reason}"
 
 

@@ -424,7 +424,7 @@ def test_a_planted_bug_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> No
     true = getattr(sizes, name)
     monkeypatch.setattr(sizes, name, plant(true))
     if name in _WORDS:
-        monkeypatch.setitem(sizes._OPERATIONS, _WORDS[name], plant(true))
+        monkeypatch.setitem(sizes.OPERATIONS, _WORDS[name], plant(true))
 
     assert any(_found(seed) for seed in range(4000))
 

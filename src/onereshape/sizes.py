@@ -150,7 +150,7 @@ class Formula:
                     bound.append(known[atom] if atom in known else symbol(atom))
                 else:
                     one, other = (part.bind(known) if isinstance(part, Formula) else part for part in atom.parts)
-                    bound.append(_OPERATIONS[atom.name](one, other))
+                    bound.append(OPERATIONS[atom.name](one, other))
             total = _scaled(product(bound), coefficient) + total
         return total
 
@@ -413,7 +413,7 @@ def _operated(operation: Operation, sizes: Mapping[str, int]) -> int | Fraction:
     return max(one, other) if operation.name == "Max" else min(one, other)
 
 
-_OPERATIONS = {"floor": cut, "over": over, "Max": largest, "Min": smallest}
+OPERATIONS = {"floor": cut, "over": over, "Max": largest, "Min": smallest}
 
 
 def _scaled(size: Size, factor: int | Fraction) -> Size:

@@ -52,8 +52,7 @@ def _fitted(trial: Trial, notes: Sequence[str], only: Sequence[Sizes]) -> tuple[
         return "fitted", "; ".join([*parts, *ran])
     shown = f"fitted on {said_all(fitted)}, and agrees there too"
     if shut:
-        shown += f": no other {', '.join(shut)} was compared"
-        return "fitted", "; ".join([shown, f"compared at {said_all(unused)} as well", largest, *notes, *ran])
+        shown += f"; no other {', '.join(shut)} than there was compared"
     return "certified", "; ".join([f"compared at {said_all(unused)}", shown, largest, *notes, *ran])
 
 

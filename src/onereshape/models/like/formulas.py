@@ -13,7 +13,7 @@ from math import lcm
 
 from onereshape.models.like.exported import Binding, size_at
 from onereshape.models.like.readings import Reading, derived
-from onereshape.sizes import Formula, Size, symbol
+from onereshape.sizes import OPERATIONS, Formula, Size, over, symbol
 
 _MARGIN = 2
 """By how much a formula must be simpler than another to be preferred."""
@@ -35,6 +35,8 @@ class Known:
         """The sizes of the symbols in each export; of those too of which it is still open what they stand for."""
         self.steps: dict[str, int] = {}
         """By which the sizes of a symbol differ wherever the model runs: a Reshape to [H/2, 2] asks for an even H."""
+        self.ends: dict[tuple[Size, int], None] = {}
+        """Sizes that must not go beyond a number, where something is cut that ends there."""
         self._first = dict(bindings[0])
         self._least = {name: min(binding[name] for binding in bindings) for name in bindings[0]}
         self._seen: set[Size] = set()
@@ -42,6 +44,7 @@ class Known:
         self._by_values: dict[tuple[int, ...], list[Size]] = {}
         self._readings: dict[tuple[int, ...], list[Reading]] = {}
         self._traces: dict[Size, tuple[int | Fraction | None, ...]] = {}
+        self._below: dict[tuple[Size, Size], bool] = {}
         for name in bindings[0]:
             self.add(symbol(name))
 
@@ -75,7 +78,18 @@ class Known:
             return True
         if isinstance(one, int) and isinstance(other, int):
             return False
-        return self._trace(one) == self._trace(other)
+        return self._trace(one) == self._trace(other) or self._equal_below(one, other)
+
+    def _equal_below(self, one: Size, other: Size) -> bool:
+        """Whether two sizes are the same as long as nothing that is cut reaches its end; then it must not."""
+        if (one, other) not in self._below:
+            (first, left), (second, right) = uncut(one), uncut(other)
+            ends = {*left, *right}
+            within = bool(ends) and all(max(self.values(size) or (most + 1,)) <= most for size, most in ends)
+            self._below[one, other] = within and self._trace(first) == self._trace(second)
+            if self._below[one, other]:
+                self.ends.update(dict.fromkeys(ends))
+        return self._below[one, other]
 
     def _trace(self, size: Size) -> tuple[int | Fraction | None, ...]:
         """A size at many sizes of the symbols."""
@@ -126,7 +140,8 @@ class Known:
                 if self._alike(steps) and all(holds(binding) for binding in self._stepping(steps)):
                     if step > 1 and steps != self.steps:
                         self.steps = steps
-                        self._traces.clear()
+                        for cache in (self._traces, self._below, self._readings):
+                            cache.clear()
                     return
 
     def _stepping(self, steps: Mapping[str, int]) -> Iterator[Binding]:
@@ -149,7 +164,7 @@ class Known:
         for name, step in self.steps.items():
             rest = self._first[name] % step
             texts.append(f"{name} leaves {rest} when divided by {step}" if rest else f"{name} is divisible by {step}")
-        return texts
+        return [*texts, *(f"{size} <= {most}, since what is cut there ends" for size, most in self.ends)]
 
     def sizes(self) -> list[Size]:
         """All of them, each once."""
@@ -201,6 +216,30 @@ def told_apart(one: Size, other: Size, bindings: Sequence[Binding]) -> Binding |
         if _at(one, binding) != _at(other, binding):
             return binding
     return None
+
+
+def uncut(size: Size) -> tuple[Size, list[tuple[Size, int]]]:
+    """A size without the ends of what is cut, and these: `Min(64, S)` is S as long as S is 64 at most."""
+    if isinstance(size, int):
+        return size, []
+    total: Size = 0
+    ends: list[tuple[Size, int]] = []
+    for monomial, coefficient in size.terms:
+        term: Size = coefficient.numerator
+        for atom in monomial:
+            if isinstance(atom, str):
+                term = term * symbol(atom)
+                continue
+            parts = [uncut(part) for part in atom.parts]
+            ends += [end for _, found in parts for end in found]
+            (one, _), (other, _) = parts
+            if atom.name == "Min" and isinstance(one, int) and isinstance(other, Formula):
+                ends.append((other, one))
+                term = term * other
+            else:
+                term = term * OPERATIONS[atom.name](one, other)
+        total = total + over(term, coefficient.denominator)
+    return total, ends
 
 
 def _at(size: Size, binding: Binding) -> int | Fraction | None:

@@ -1,6 +1,7 @@
 """How many models of a folder become batch-dynamic, by an arbiter that shares no code with the repair.
 
     python bench/corpus.py [FOLDER]
+    python bench/corpus.py --sizes [FOLDER]      dims other than the batch, from two exports (bench/sizes.py)
 
 The folder holds models and a manifest.json, as tests/data/corpus does (which is the default).  Printed are all models
 that do not pass, with the reason, and the counts: pass, refused, untested (no output depends on the sample), wrong;
@@ -21,6 +22,7 @@ sys.path.insert(0, str(ROOT))
 
 import onereshape as orx  # noqa: E402
 from onereshape.errors import FixError  # noqa: E402
+from bench.sizes import table  # noqa: E402
 from tests.arbiter import Entry, entries, verdict  # noqa: E402
 
 
@@ -40,7 +42,11 @@ def answer(entry: Entry, said: Counter[str]) -> tuple[str, str]:
 
 
 def main() -> None:
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "tests" / "data" / "corpus"
+    asked = sys.argv[1:]
+    if asked[:1] == ["--sizes"]:
+        table(Path(asked[1]) if asked[1:] else ROOT / "tests" / "data" / "sizes")
+        return
+    folder = Path(asked[0]) if asked else ROOT / "tests" / "data" / "corpus"
     counts: Counter[str] = Counter()
     said: Counter[str] = Counter()
     start = time.perf_counter()

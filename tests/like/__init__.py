@@ -1,0 +1,1 @@
+"""The world of `fix --like`: small models with a size in them, exported at several."""

@@ -1,0 +1,79 @@
+"""The law: what was fitted on some exports is, at every size, the model that the same maker exports there."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import onnx_ir as ir
+import onnxruntime
+
+from onereshape.errors import FixError
+from onereshape.models.like.plan import apply_like, like_plan
+from tests.arbiter import equal, session
+from tests.like.exporting import Array, Case, Sizes
+
+
+class Verdict(NamedTuple):
+    """What became of a case."""
+
+    status: str
+    """`right`, `refused`, `wrong` or `fails`."""
+    why: str = ""
+    conditions: tuple[str, ...] = ()
+
+
+def fitted(case: Case, exporter: str) -> tuple[bytes, tuple[str, ...]]:
+    """The model of any size, and its conditions; or a refusal is raised."""
+    (first, names), *others = (case.at(sizes, exporter) for sizes in case.exports)
+    model = ir.from_proto(first)
+    plan = like_plan(model, [ir.from_proto(proto) for proto, _ in others], names)
+    apply_like(model, plan)
+    return ir.to_proto(model).SerializeToString(), tuple(plan.conditions)
+
+
+def verdict(case: Case, exporter: str) -> Verdict:
+    """Fits a case, and compares it with its maker at all sizes."""
+    try:
+        model, conditions = fitted(case, exporter)
+    except FixError as refusal:
+        return Verdict("refused", f"[{refusal.code}] {refusal.sentence}")
+    try:
+        candidate = session(model)
+    except Exception as error:  # noqa: BLE001 - whatever the engine raises
+        return Verdict("fails", str(error).splitlines()[0], conditions)
+    for sizes in (*case.exports, *case.unseen):
+        feed, wanted = truth(case, exporter, sizes)
+        try:
+            found = candidate.run(None, feed)
+        except Exception as error:  # noqa: BLE001
+            return Verdict("fails", f"at {dict(sizes)}: {str(error).splitlines()[0]}", conditions)
+        for one, other in zip(found, wanted, strict=True):
+            if not equal(one, other):
+                shapes = "" if one.shape == other.shape else f", {list(one.shape)} for {list(other.shape)}"
+                return Verdict("wrong", f"at {dict(sizes)}{shapes}", conditions)
+    return Verdict("right", "", conditions)
+
+
+_truths: dict[tuple[object, ...], tuple[dict[str, Array], list[Array]]] = {}
+
+
+def truth(case: Case, exporter: str, sizes: Sizes) -> tuple[dict[str, Array], list[Array]]:
+    """Inputs, and what the export at these sizes makes of them; asked of the engine once."""
+    key = (case.name, exporter, *sizes.items())
+    if key not in _truths:
+        proto, _ = case.at(sizes, exporter)
+        engine = session(proto.SerializeToString())
+        rng = np.random.default_rng(5)
+        feed = {given.name: _drawn(rng, given) for given in engine.get_inputs()}
+        _truths[key] = feed, engine.run(None, feed)
+    return _truths[key]
+
+
+_KINDS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(uint8)": np.uint8, "tensor(bool)": np.bool_}
+
+
+def _drawn(rng: np.random.Generator, given: onnxruntime.NodeArg) -> Array:
+    if given.type == "tensor(float)":
+        return rng.standard_normal(given.shape).astype(np.float32)
+    return rng.integers(0, 2 if given.type == "tensor(bool)" else 5, given.shape).astype(_KINDS[given.type])

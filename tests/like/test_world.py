@@ -1,0 +1,56 @@
+"""The law of the world: what is fitted on two exports is right at sizes that nobody showed, and near misses are refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from onereshape.models.like import families
+from onereshape.models.like.exported import Exported, Fit
+from onereshape.models.operators import RECORDS
+from tests.like.exporting import EXPORTERS, Case
+from tests.like.law import verdict
+from tests.like.world import CONSTANTS, NEAR_MISSES, WORLD
+from tests.like.world_operators import OPERATORS
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize("case", WORLD, ids=str)
+def test_what_is_fitted_on_two_sizes_is_right_at_others(case: Case, exporter: str) -> None:
+    found = verdict(case, exporter)
+
+    assert (found.status, found.why) == ("right", "")
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize("case", NEAR_MISSES, ids=str)
+def test_a_near_miss_is_refused(case: Case, exporter: str) -> None:
+    found = verdict(case, exporter)
+
+    assert found.status == "refused", found.why
+    assert any(found.why.startswith(f"[{code}]") for code in case.refused.split()), found.why
+
+
+def test_every_operator_with_a_rule_is_in_the_world() -> None:
+    assert {op for op, record in RECORDS.items() if record.free is not None} == set(OPERATORS)
+
+
+def test_every_family_is_in_the_world(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is the first that knows some constant of the world."""
+    taken: set[int] = set()
+
+    def noted(place: int, family: families.Family) -> families.Family:
+        def told(exported: Exported) -> Fit | None:
+            fit = family(exported)
+            if fit is not None:
+                taken.add(place)
+            return fit
+
+        return told
+
+    known = families.FAMILIES
+    monkeypatch.setattr(families, "FAMILIES", tuple(noted(place, family) for place, family in enumerate(known)))
+
+    for case in CONSTANTS:
+        verdict(case, "graph")
+
+    assert [family for place, family in enumerate(known) if place not in taken] == []

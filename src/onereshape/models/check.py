@@ -47,12 +47,13 @@ def check(
     `batch` is True for axis 0 of every input that shares that size, or gives the axis of each input; `free` gives axes
     with the names that their dims are to have.
     """
+    owned = not isinstance(model, Model)
     found = model if isinstance(model, Model) else load(model)
-    with blamed(found):
-        return _findings(found, batch, free)
+    with blamed(found, rewritten=owned):
+        return _findings(found, batch, free, owned=owned)
 
 
-def _findings(found: Model, batch: Batch, free: Free) -> list[Finding]:
+def _findings(found: Model, batch: Batch, free: Free, *, owned: bool) -> list[Finding]:
     asked = requested(found, batch, free)
     places = _Places(found.ir)
     if found.format != "onnx":
@@ -62,6 +63,7 @@ def _findings(found: Model, batch: Batch, free: Free) -> list[Finding]:
         findings = list(_of_onnx(found, facts, places, repairs=batch is None and free is None))
         if asked:
             findings = _with_plan(found, facts, findings, places, (batch, free))
+        findings += _simpler(found, facts, places, owned=owned)
     order = {code: index for index, code in enumerate(CODES)}
     unique = list(dict.fromkeys(findings))
     return sorted(unique, key=lambda each: (SEVERITIES.index(each.severity), order.get(each.code, len(order))))
@@ -92,7 +94,6 @@ def _of_onnx(model: Model, facts: Facts, places: _Places, *, repairs: bool) -> I
             yield replace(_refusal(node, error), severity="warning", origin="declared in the file")
     yield from _declared(graph, facts, places)
     yield from _baked(model, facts, repairs=repairs)
-    yield from _simpler(model, facts, places)
     yield from _given_up(facts, places)
 
 
@@ -215,7 +216,7 @@ def _with_plan(
         if error.usage:
             raise
         return [*findings, _cannot(places, error)]
-    planned = [_of_change(change, places) for change in changes]
+    planned = [_of_change(change, places.called) for change in changes]
     told = {(each.code, each.place) for each in planned}
     return [*planned, *(each for each in findings if (each.code, each.place) not in told)]
 
@@ -226,17 +227,18 @@ def _cannot(places: _Places, error: FixError) -> Finding:
     return Finding("cannot-free", "error", node, place, op, tensor, None, error.sentence, fixable=False)
 
 
-def _simpler(model: Model, facts: Facts, places: _Places) -> Iterator[Finding]:
-    """What `fix --simplify` would make of the model."""
+def _simpler(model: Model, facts: Facts, places: _Places, *, owned: bool) -> list[Finding]:
+    """What `fix --simplify` would make of the model; the last thing that is asked of one that is owned."""
     from onereshape.models.simpler.simplify import simplifications  # noqa: PLC0415 - as above
 
-    yield from (_of_change(change, places) for change in simplifications(model, facts))
+    called = places.called  # as long as the model is what it was
+    return [_of_change(change, called) for change in simplifications(model, facts, owned=owned)]
 
 
-def _of_change(change: Change, places: _Places) -> Finding:
+def _of_change(change: Change, called: Mapping[str, str]) -> Finding:
     severity: Severity = CODES[change.code].severity if change.code in CODES else "error"
     told = (change.op, change.tensor, change.origin, change.message)
-    return Finding(change.code, severity, change.node, places.called.get(change.node, change.node), *told, fixable=True)
+    return Finding(change.code, severity, change.node, called.get(change.node, change.node), *told, fixable=True)
 
 
 def _refusal(node: ReshapeNode, error: ReshapeError) -> Finding:

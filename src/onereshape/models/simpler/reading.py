@@ -51,13 +51,26 @@ class Reader:
     def __init__(self, model: ir.Model, facts: Facts) -> None:
         self._model = model
         self._facts = facts
+        self._known: dict[
+            ir.Node, tuple[Sequence[ir.Value | None], ir.Attr | None, ir.Attr | None, Reading | None]
+        ] = {}
 
     def read(self, node: ir.Node, root: ir.Graph | ir.Function) -> Reading | None:
-        """What is known of a node, None if it is no Reshape or breaks the rules of one."""
+        """What is known of a node, None if it is no Reshape or breaks the rules of one; found anew where it changed."""
         if node.op_type != "Reshape" or node.domain not in _ONNX or node.op_identifier() in self._model.functions:
             return None
+        flag, words = node.attributes.get("allowzero"), node.attributes.get("shape")
+        known = self._known.get(node)
+        if known is not None and known[0] is node.inputs and known[1] is flag and known[2] is words:
+            return known[3]
+        found = self._read(node, root, flag, words)
+        self._known[node] = (node.inputs, flag, words, found)
+        return found
+
+    def _read(
+        self, node: ir.Node, root: ir.Graph | ir.Function, flag: ir.Attr | None, words: ir.Attr | None
+    ) -> Reading | None:
         opset = root.opset_imports.get("", root.opset_imports.get("ai.onnx", 1))
-        flag, words = (node.attributes.get(name) for name in ("allowzero", "shape"))
         given = [value for value in node.inputs if value is not None]
         told = all(each is None or not each.is_ref() for each in (flag, words))
         if not told or len(given) != (1 if opset < 5 else 2) or node in self._facts.errors:

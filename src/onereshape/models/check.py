@@ -7,10 +7,10 @@ of a dim that is to be free is found by planning its repair, and what could be s
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import onnx_ir as ir
 
@@ -18,7 +18,7 @@ from onereshape.dims import Dim, show, shown
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model import Model, ReshapeNode
 from onereshape.formats.model_files import load
-from onereshape.formats.onnx_graphs import nodes as walk, roots
+from onereshape.formats.onnx_graphs import every, nodes as walk, roots
 from onereshape.formats.onnx_sound import blamed
 from onereshape.models.edit import Change, origin_of
 from onereshape.models.findings.finding import CODES, SEVERITIES, Finding, Severity
@@ -27,6 +27,9 @@ from onereshape.models.request import Batch, Free, requested
 from onereshape.models.facts.facts import Facts
 from onereshape.models.shapes import facts_of
 from onereshape.models.findings.verdicts import contradiction, judged
+
+if TYPE_CHECKING:
+    from onereshape.models.fix import Plan
 
 _VOLUME = frozenset({"volume", "indivisible", "impossible-volume", "empty-copy-with-inferred"})
 """The refusals that no input can escape although the words are right."""
@@ -62,7 +65,9 @@ def _findings(found: Model, batch: Batch, free: Free, *, owned: bool) -> list[Fi
         facts = facts_of(found.ir)
         findings = list(_of_onnx(found, facts, places, repairs=batch is None and free is None))
         if asked:
-            findings = _with_plan(found, facts, findings, places, (batch, free))
+            from onereshape.models.fix import planned  # noqa: PLC0415 - takes long, and is rarely needed
+
+            findings = _with_plan(findings, places, lambda: planned(found, asked, batch=free is None, facts=facts))
         findings += _simpler(found, facts, places, owned=owned)
     order = {code: index for index, code in enumerate(CODES)}
     unique = list(dict.fromkeys(findings))
@@ -138,7 +143,7 @@ def _declared(model: ir.Model, facts: Facts, places: _Places) -> Iterator[Findin
     """Declarations of outputs, and of what is between, that contradict what the operators compute."""
     symbols = set(input_symbols(model))
     ends = set(model.graph.outputs)
-    for node in model.graph.all_nodes():
+    for node in every(model.graph):
         for value in node.outputs:
             if value.shape is None or value not in facts.sizes:
                 continue
@@ -192,7 +197,7 @@ def _baked(model: Model, facts: Facts, *, repairs: bool) -> Iterator[Finding]:
 
 def _repairable(model: Model, symbol: str, symbols: Mapping[str, tuple[str, int]]) -> bool:
     """Whether `fix` could free a dim that has a name already."""
-    from onereshape.models.fix import plan  # noqa: PLC0415 - takes long, and is rarely needed
+    from onereshape.models.fix import plan  # noqa: PLC0415 - as above
 
     name, axis = symbols[symbol]
     for asked in ({"batch": {name: axis}}, {"free": {name: {axis: symbol}}}):
@@ -204,14 +209,10 @@ def _repairable(model: Model, symbol: str, symbols: Mapping[str, tuple[str, int]
     return False
 
 
-def _with_plan(
-    model: Model, facts: Facts, findings: list[Finding], places: _Places, asked: tuple[Batch, Free]
-) -> list[Finding]:
+def _with_plan(findings: list[Finding], places: _Places, plan: Callable[[], Plan]) -> list[Finding]:
     """The findings, with what the repair of the asked dims would change, or why there is none."""
-    from onereshape.models.fix import plan  # noqa: PLC0415 - as above
-
     try:
-        changes = plan(model, batch=asked[0], free=asked[1], facts=facts).changes
+        changes = plan().changes
     except FixError as error:
         if error.usage:
             raise

@@ -74,20 +74,18 @@ class _Work:
     conditions: tuple[str, ...] = ()
 
 
-def plan(
-    model: Model | str | os.PathLike[str], *, batch: Batch = None, free: Free = None, facts: Facts | None = None
-) -> Plan:
-    """What `fix` would rewrite; a FixError where the dims cannot be freed.
-
-    `facts` are those of the model, where they are known already.
-    """
+def plan(model: Model | str | os.PathLike[str], *, batch: Batch = None, free: Free = None) -> Plan:
+    """What `fix` would rewrite; a FixError where the dims cannot be freed."""
     given = given_model(model)
     asked = requested(given, batch, free)
-    if not asked:
-        return Plan(())
+    return planned(given, asked, batch=free is None) if asked else Plan(())
+
+
+def planned(given: Model, asked: Mapping[str, Mapping[int, str]], *, batch: bool, facts: Facts | None = None) -> Plan:
+    """The same of what was `requested`; `facts` are those of the model, where they are known already."""
     if given.ir.functions:
         given, facts = _copy(given, inline=True), None
-    work = _decide(given, asked, batch=free is None, facts=facts)
+    work = _decide(given, asked, batch=batch, facts=facts)
     return Plan(work.changes, work.conditions)
 
 

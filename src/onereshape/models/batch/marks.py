@@ -28,11 +28,11 @@ class Mark(NamedTuple):
 
     def at(self, axis: int) -> Mark:
         """The same on another axis."""
-        return self._replace(axis=axis)
+        return self if axis == self.axis else Mark(axis, self.outer, self.inner)
 
     def size(self, batch: Size) -> Size:
         """The size of the axis when N is `batch`."""
-        return times(self.outer, batch, self.inner)
+        return batch if self.bare else times(self.outer, batch, self.inner)
 
 
 def times(*sizes: Size) -> Size:

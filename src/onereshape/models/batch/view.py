@@ -36,6 +36,8 @@ class BatchAnswer(NamedTuple):
     edits: tuple[Edit, ...] = ()
     counts: Array | None = None
     """Of an output that counts the samples: what each sample adds to the one before."""
+    sizes: Sequence[Array] | None = None
+    """What the outputs of a node hold that computes nothing but sizes."""
 
 
 @dataclass(slots=True)
@@ -159,11 +161,20 @@ class BatchView(NodeView):
 
     # Edits
 
-    def edit(self, index: int | None, message: str, before: str, after: str, apply: Callable[[Rewriter], None]) -> Edit:
+    def edit(  # noqa: PLR0913 - all that is told of it
+        self,
+        index: int | None,
+        message: str,
+        before: str,
+        after: str,
+        apply: Callable[[Rewriter], None],
+        *,
+        code: str = "baked-dim",
+    ) -> Edit:
         """An edit of one input, or of the node itself."""
         value = self.node.outputs[0] if index is None else self.value(index)
         origin = f"attribute of {self.label}" if index is None else origin_of(value)
-        change = Change("baked-dim", self.label, self.node.op_type, value.name or "", origin, message, before, after)
+        change = Change(code, self.label, self.node.op_type, value.name or "", origin, message, before, after)
         return Edit((change,), apply, self.node, index)
 
     def replace_input(
@@ -345,7 +356,7 @@ class BatchView(NodeView):
         return constant_words(data, wanted, zero_copies=zero_copies, keep=keep)
 
     def _known(self, value: ir.Value) -> tuple[Size, ...]:
-        dims = self.state.dims(value)
+        dims = self.state.facts.sizes.get(value) or self.state.dims(value)
         if dims is None:
             raise Refused(f"the rank of {value.name} is not known")
         return dims

@@ -80,7 +80,7 @@ def _gather_sample(view: BatchView, data: Mark, axis: int) -> Iterator[BatchAnsw
         return BatchAnswer((home,), (_gathered_apart(view, axis, apart, marked(output, home, view.batch)),))
 
     none = f"it picks single entries from axis {axis}, which is {data.size(view.batch)}, and leaves no axis for it"
-    yield from each_home(homes(whole, Mark(axis), output, 1), answer, none)
+    yield from each_home(homes(whole, Mark(axis), output, 1), answer, lambda: none)
 
 
 def _gathered_apart(view: BatchView, axis: int, apart: tuple[Size, ...], output: tuple[Size, ...]) -> Edit:

@@ -123,7 +123,7 @@ def _as_reshape(view: BatchView, output: Sequence[Size]) -> Iterator[BatchAnswer
         return BatchAnswer((home,), (view.edit(None, message, node_words(view), after, apply),))
 
     none = f"it removes the axis that is {view.state.symbol}, and no other can take it"
-    yield from each_home(homes(dims, mark, output, view.size), answer, none)
+    yield from each_home(homes(dims, mark, output, view.size), answer, lambda: none)
 
 
 def free_squeeze(view: FreeView) -> Iterator[FreeAnswer]:

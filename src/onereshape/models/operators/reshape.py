@@ -41,9 +41,13 @@ def batch_reshape(view: BatchView) -> Iterator[BatchAnswer]:
             raise Refused("its target differs from sample to sample")
         yield BatchAnswer((), (view.pin(1),))  # the same for all samples, so its dims are those of one
         return
-    found = homes(view.dims(0), mark, view.output_dims(), view.size)
-    here = times(*view.dims(0)[: mark.axis], mark.outer)
-    none = f"no dim of its output begins where {view.state.symbol} does, after {here} elements"
+    dims, place = view.dims(0), mark
+
+    def none() -> str:
+        here = times(*dims[: place.axis], place.outer)
+        return f"no dim of its output begins where {view.state.symbol} does, after {here} elements"
+
+    found = homes(dims, mark, view.output_dims(), view.size)
     yield from each_home(found, lambda home: BatchAnswer((home,), _rewritten(view, home)), none)
 
 
@@ -77,10 +81,8 @@ def _rewritten(view: BatchView, home: Mark) -> tuple[Edit, ...]:
             node.replace_input_with(1, build.vector(entries(build, node, value), node))
 
     after = str(words) if words is not None else "[" + ", ".join(map(str, wanted)) + "]"
-    edit = view.edit(
-        1 if view.opset >= 5 else None, message, "computed" if before is None else str(before), after, apply
-    )
-    return (edit.reported(code=code),)
+    slot, said = 1 if view.opset >= 5 else None, "computed" if before is None else str(before)
+    return (view.edit(slot, message, said, after, apply, code=code),)
 
 
 def _computed(view: BatchView, wanted: Sequence[Size]) -> Callable[[Rewriter, ir.Node, ir.Value], list[Entry]]:

@@ -16,6 +16,8 @@ from onereshape.models.facts.facts import Facts
 from onereshape.sizes import Size, exact, product
 
 _ONNX = frozenset({"", "ai.onnx"})
+_Words = tuple[Sequence[ir.Value | None], ir.Attr | None, ir.Attr | None]
+"""The inputs of a Reshape, and its attributes `allowzero` and `shape`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +53,7 @@ class Reader:
     def __init__(self, model: ir.Model, facts: Facts) -> None:
         self._model = model
         self._facts = facts
-        self._known: dict[
-            ir.Node, tuple[Sequence[ir.Value | None], ir.Attr | None, ir.Attr | None, Reading | None]
-        ] = {}
+        self._known: dict[ir.Node, tuple[_Words, Reading | None]] = {}
 
     def read(self, node: ir.Node, root: ir.Graph | ir.Function) -> Reading | None:
         """What is known of a node, None if it is no Reshape or breaks the rules of one; found anew where it changed."""
@@ -61,11 +61,9 @@ class Reader:
             return None
         flag, words = node.attributes.get("allowzero"), node.attributes.get("shape")
         known = self._known.get(node)
-        if known is not None and known[0] is node.inputs and known[1] is flag and known[2] is words:
-            return known[3]
-        found = self._read(node, root, flag, words)
-        self._known[node] = (node.inputs, flag, words, found)
-        return found
+        if known is None or known[0][0] is not node.inputs or known[0][1] is not flag or known[0][2] is not words:
+            known = self._known[node] = ((node.inputs, flag, words), self._read(node, root, flag, words))
+        return known[1]
 
     def _read(
         self, node: ir.Node, root: ir.Graph | ir.Function, flag: ir.Attr | None, words: ir.Attr | None

@@ -77,7 +77,7 @@ def _simplified(work: _Work) -> list[Change]:
         work, before = again, len(found)
         for place in work.promising:
             if place.node.graph is not None:
-                found += [(place.index, change) for change in work.simplified(place)]
+                found += [(place.order, change) for change in work.simplified(place)]
         work.bury()
         if len(found) == before:  # else a Reshape that lost a user may now have one only
             again = work.anew() if work.stale else None
@@ -87,7 +87,7 @@ def _simplified(work: _Work) -> list[Change]:
 class _Place(NamedTuple):
     """A Reshape of a model."""
 
-    index: int
+    order: int
     """How many come before it."""
     node: ir.Node
     place: str

@@ -67,7 +67,7 @@ class NodeView(ABC):
 
     def attribute(self, name: str, default: Any = None) -> Any:
         """The value of an attribute."""
-        found = self.node.attributes.get(name)
+        found = self.node.attributes.data.get(name)  # of the dict itself: this is asked of every node
         return default if found is None else found.value
 
     def axis(self, rank: int, default: int, name: str = "axis", *, end: bool = False) -> int:

@@ -148,7 +148,8 @@ def record_named(operator: str) -> Record:
 
 def record_of(node: ir.Node) -> Record:
     """The record of a node's operator."""
-    return record_named(operator_of(node))
+    operator = operator_of(node)
+    return RECORDS.get(operator) or record_named(operator)
 
 
 def operator_of(node: ir.Node) -> str:

@@ -46,7 +46,8 @@ over = exact
 
 def marked(dims: Sequence[Size], mark: Mark, batch: Size) -> tuple[Size, ...]:
     """The dims with N at its place."""
-    return (*dims[: mark.axis], mark.size(batch), *dims[mark.axis + 1 :])
+    plain = tuple(dims)
+    return (*plain[: mark.axis], mark.size(batch), *plain[mark.axis + 1 :])
 
 
 def homes(data: Sequence[Size], mark: Mark, output: Sequence[Size], batch: int) -> Iterator[Mark]:

@@ -100,8 +100,7 @@ class BatchView(NodeView):
     __slots__ = ("_marks", "state")
 
     def __init__(self, node: ir.Node, state: BatchState) -> None:
-        super().__init__(node)
-        self.state = state
+        self.node, self.state = node, state
         marks = state.marks
         self._marks = [None if value is None else marks.get(value) for value in node.inputs]
 
@@ -153,7 +152,7 @@ class BatchView(NodeView):
     def live(self, index: int) -> list[Size | None] | None:
         """The integers of an input when N is free."""
         found = self.state.live(self.value(index))
-        return None if found is None else list(found.reshape(-1).tolist())
+        return None if found is None else found.reshape(-1).tolist()
 
     def sized(self, index: int) -> bool:
         """Whether an input holds sizes that depend on N."""
@@ -264,7 +263,7 @@ class BatchView(NodeView):
     def original(self, index: int) -> list[Size | None] | None:
         """The integers of an input in the original, as far as they are known."""
         found = self.state.integers(self.value(index))
-        return None if found is None else list(found.reshape(-1).tolist())
+        return None if found is None else found.reshape(-1).tolist()
 
     def corrected(self, index: int, what: str, places: Mapping[int, Size]) -> tuple[Edit, ...]:
         """The edit that makes a vector of sizes what it was, but for these entries; none where it is so already."""

@@ -57,9 +57,11 @@ class Reader:
 
     def read(self, node: ir.Node, root: ir.Graph | ir.Function) -> Reading | None:
         """What is known of a node, None if it is no Reshape or breaks the rules of one; found anew where it changed."""
-        if node.op_type != "Reshape" or node.domain not in _ONNX or node.op_identifier() in self._model.functions:
+        if node.op_type != "Reshape" or node.domain not in _ONNX:
             return None
-        flag, words = node.attributes.get("allowzero"), node.attributes.get("shape")
+        if self._model.functions and node.op_identifier() in self._model.functions:
+            return None
+        flag, words = node.attributes.data.get("allowzero"), node.attributes.data.get("shape")
         known = self._known.get(node)
         if known is None or known[0][0] is not node.inputs or known[0][1] is not flag or known[0][2] is not words:
             known = self._known[node] = ((node.inputs, flag, words), self._read(node, root, flag, words))

@@ -46,9 +46,9 @@ def common_mark(marks: Iterable[Mark], view: BatchView) -> Mark:
 
 def only_first(view: BatchView) -> Mark:
     """The mark of input 0, where no other input may have one."""
-    mark = view.mark(0)
-    strangers = [view.value(index).name for index in view.batched() if index != 0]
-    if mark is None or strangers:
+    mark, batched = view.mark(0), view.batched()
+    if mark is None or batched != [0]:
+        strangers = [view.value(index).name for index in batched if index != 0]
         raise Refused(f"its input {strangers[0] if strangers else 1} differs from sample to sample")
     return mark
 

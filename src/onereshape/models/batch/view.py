@@ -156,7 +156,8 @@ class BatchView(NodeView):
 
     def sized(self, index: int) -> bool:
         """Whether an input holds sizes that depend on N."""
-        return self.has(index) and self.value(index) in self.state.sized
+        inputs = self.node.inputs
+        return index < len(inputs) and inputs[index] in self.state.sized
 
     # Edits
 

@@ -126,10 +126,12 @@ def _says(view: BatchView, home: Mark, wanted: Sequence[Size], *, literal_zero: 
 
 def _means(view: BatchView, live: Sequence[Size | None], wanted: Sequence[Size], *, literal_zero: bool) -> bool:
     """Whether the words that are there put N where it is wanted."""
-    mark = view.mark(0)
-    data = view.dims(0) if mark is None else marked(view.dims(0), mark, view.batch)
     if None in live or len(live) != len(wanted) or (0 in live and literal_zero):
         return False
+    if 0 not in live and -1 not in live:
+        return list(live) == list(wanted)
+    mark = view.mark(0)
+    data = view.dims(0) if mark is None else marked(view.dims(0), mark, view.batch)
     dims = [data[axis] if word == 0 and axis < len(data) else word for axis, word in enumerate(live)]
     if dims.count(-1) == 1:
         at = dims.index(-1)

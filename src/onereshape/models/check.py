@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import onnx_ir as ir
@@ -108,18 +109,22 @@ class _Places:
     def __init__(self, model: ir.Model) -> None:
         self._model = model
 
+    def _all(self) -> Iterator[tuple[ir.Node, str]]:
+        return chain.from_iterable(walk(root, start) for root, start in roots(self._model))
+
     @cached_property
     def of(self) -> dict[ir.Node, str]:
         """The place of each node."""
-        return {node: place for root, start in roots(self._model) for node, place in walk(root, start)}
+        return dict(self._all())
 
     @cached_property
     def called(self) -> dict[str, str]:
         """The place of each node by what it is called: one without a name by its place, or by its first output."""
         found: dict[str, str] = {}
-        for node, place in self.of.items():
-            found.setdefault(node.name or place, place)
-            if not node.name and node.outputs:
+        for node, place in self._all():
+            name = node.name
+            found.setdefault(name or place, place)
+            if not name and node.outputs:
                 found.setdefault(f"{node.op_type} of {node.outputs[0].name}", place)
         return found
 

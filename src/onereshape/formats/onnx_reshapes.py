@@ -43,14 +43,16 @@ def reshapes(model: ir.Model, path: str) -> tuple[ReshapeNode, ...]:
     words = _Reader(path, model.ir_version)
     found = []
     for graph, start in roots(model):
+        spec: Spec | None = None
         for node, place in nodes(graph, start, only="Reshape"):
             if node.domain in _ONNX and node.op_identifier() not in model.functions:
-                found.append(_entry(node, place, _spec(graph, model, place, path), words))
+                spec = spec or _spec(graph, model, place, path)
+                found.append(_entry(node, place, spec, words))
     return tuple(found)
 
 
 def _entry(node: ir.Node, place: str, spec: Spec, reader: _Reader) -> ReshapeNode:
-    attributes = {name: _value(attribute) for name, attribute in node.attributes.items()}
+    attributes = {name: _value(attribute) for name, attribute in node.attributes.data.items()}
     if spec.target_in == "attribute":
         words = reader.attribute(attributes["shape"], place) if "shape" in attributes else Words(None, "missing")
     else:

@@ -46,8 +46,8 @@ def shape_reshape(asking: Asking) -> Shapes:
     data = asking.known(0)
     try:
         flag, words = _read(asking, row)
-        unknown = data is not None and any(
-            isinstance(size, Formula) and not size.symbols.isdisjoint(walk.unnamed) for size in data
+        unknown = bool(walk.unnamed) and any(
+            isinstance(size, Formula) and not size.symbols.isdisjoint(walk.unnamed) for size in data or ()
         )
         answer = _answer(data, words, row, flag, unknown=unknown)
     except ReshapeError as error:
@@ -57,10 +57,11 @@ def shape_reshape(asking: Asking) -> Shapes:
         walk.conditions[node] = tuple(dict.fromkeys((*walk.conditions.get(node, ()), *answer.conditions)))
     if answer.dims is None:
         return [None]
+    formulas = [word for word in words or () if isinstance(word, Formula)]
     # A word that may be -1 asks for something else there; without such, all are parts of data, and so none is below 0.
-    doubtful = any(isinstance(word, Formula) and not is_size(word) for word in words or ())
+    doubtful = bool(formulas) and not all(map(is_size, formulas))
     dims = tuple(map(asking.size if doubtful else asking.told, answer.dims))
-    if data is None or words is None or all(isinstance(word, int | None) for word in words):
+    if data is None or words is None or not formulas:
         return [dims]  # numbers mean the same at all sizes
     tried = tuple(symbol(f"?{place}") if word is None else word for place, word in enumerate(words))
     sure = sure_axes(data, tried, dims, copies=not flag)
@@ -84,7 +85,7 @@ def _read(asking: Asking, row: Spec) -> tuple[int | None, tuple[Size | None, ...
     dims = asking.known(1)
     if dims is not None and len(dims) != 1:
         raise ReshapeError("shape-rank", spec=row, rank=len(dims))
-    kind = _constant_kind(value)
+    kind = _constant_kind(asking, value)
     if kind is not None and kind not in row.shape_types:
         raise ReshapeError("shape-type", spec=row, type=kind, types=" ".join(row.shape_types))
     known = asking.elements(1)
@@ -93,9 +94,9 @@ def _read(asking: Asking, row: Spec) -> tuple[int | None, tuple[Size | None, ...
     return flag, None if known is None else tuple(known)
 
 
-def _constant_kind(value: ir.Value) -> str | None:
-    if value.const_value is not None:
-        return value.const_value.dtype.name.lower()
+def _constant_kind(asking: Asking, value: ir.Value) -> str | None:
+    if value.const_value is not None and (kind := asking.scope.kind_of(value)) is not None:
+        return kind.name.lower()
     maker = value.producer()
     if maker is None or maker.op_type != "Constant":
         return None

@@ -10,11 +10,12 @@ import onnx_ir as ir
 
 from onereshape.sizes import Size
 from onereshape.models.batch.answers import common_mark, each_home, only_first, reshaped_around
-from onereshape.models.rewrite import Rewriter, Shift
+from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.folded_operators import Array, Use, reference
 from onereshape.models.batch.indices import check_counts, free_homes, offset, step_of
 from onereshape.models.batch.marks import Mark, homes, marked
 from onereshape.models.batch.view import BatchAnswer, BatchView
+from onereshape.models.batch.writing import Shift
 from onereshape.models.facts.asking import Asking, Shapes
 from onereshape.models.facts.elements import Elements, Holding, few, whole
 from onereshape.models.free.alignment import Axis, size_of

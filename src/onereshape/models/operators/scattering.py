@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onereshape.models.batch.answers import common_mark
-from onereshape.models.rewrite import Shift
 from onereshape.models.batch.indices import check_counts, free_homes, offset, step_of
 from onereshape.models.batch.marks import Mark
 from onereshape.models.batch.view import BatchAnswer, BatchView
+from onereshape.models.batch.writing import Shift
 from onereshape.models.facts.answers import same_first
 from onereshape.models.free.alignment import size_of
 from onereshape.models.free.grown import Growing, Inputs

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
+from onereshape.formats.onnx_graphs import domain_of, opset_of
 from onereshape.sizes import Atom, Formula, Size
 from onereshape.models.unneeded import names_of
 
@@ -34,7 +35,7 @@ class Rewriter:
 
     def __init__(self, model: ir.Model, sources: Sources = _NO_SOURCES) -> None:
         self.graph = model.graph
-        self.opset = model.graph.opset_imports.get("", model.graph.opset_imports.get("ai.onnx", 1))
+        self.opset = opset_of(model.graph)
         self.added: list[ir.Node] = []
         self.left: list[ir.Value] = []
         """Values that lost a user."""
@@ -89,7 +90,7 @@ class Rewriter:
             return self.once(key, lambda: _initializer(graph, name(), array))
         called = name()
         tensor = ir.tensor(array, name=called)
-        made = ir.Node(_domain(root), "Constant", [], [ir.AttrTensor("value", tensor)], name=called, num_outputs=1)
+        made = ir.Node(domain_of(root), "Constant", [], [ir.AttrTensor("value", tensor)], name=called, num_outputs=1)
         value = made.outputs[0]
         value.name, value.shape, value.type = called, ir.Shape(array.shape), ir.TensorType(tensor.dtype)
         graph.insert_before(node, made)  # type: ignore[union-attr]
@@ -274,7 +275,7 @@ class Rewriter:
     def _node(self, op: str, inputs: Sequence[ir.Value], attributes: Mapping[str, Any], name: str = "") -> ir.Node:
         """A new node that is not in the graph yet."""
         called = self.unused(name or f"onereshape/{op}")
-        node = ir.node(op, inputs, dict(attributes), domain=_domain(self.graph), name=called)
+        node = ir.node(op, inputs, dict(attributes), domain=domain_of(self.graph), name=called)
         node.outputs[0].name = called
         node.outputs[0].type = _type(op, inputs, attributes)
         self.added.append(node)
@@ -300,11 +301,6 @@ def _initializer(graph: ir.Graph, name: str, array: np.ndarray[Any, Any]) -> ir.
     value = ir.Value(name=name, shape=ir.Shape(array.shape), type=kind, const_value=tensor)
     graph.register_initializer(value)
     return value
-
-
-def _domain(root: ir.Graph | ir.Function) -> str:
-    """How a graph calls the operators of ONNX."""
-    return "" if "" in root.opset_imports else "ai.onnx"
 
 
 def _type(op: str, inputs: Sequence[ir.Value], attributes: Mapping[str, Any]) -> ir.TypeProtocol | None:

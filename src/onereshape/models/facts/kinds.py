@@ -12,6 +12,7 @@ from functools import lru_cache
 import onnx
 import onnx_ir as ir
 
+from onereshape.formats.onnx_graphs import ONNX
 from onereshape.models.record import record_of
 
 Kind = ir.DataType
@@ -31,7 +32,7 @@ def kinds_of(node: ir.Node, version: int, given: Kinds, attribute: Attribute) ->
     """The types of the outputs, None for one that is not known."""
     count, rule = len(node.outputs), record_of(node).kinds
     chosen = [] if rule is None else [*rule(given, attribute)]
-    if node.domain not in {"", "ai.onnx"} or node.op_type == "SimplifiedLayerNormalization":
+    if node.domain not in ONNX or node.op_type == "SimplifiedLayerNormalization":
         told = [given(0)] * count  # which no schema of onnx has
     else:
         told = [_known(each, given) for each in _outputs(node.op_type, version, count)]

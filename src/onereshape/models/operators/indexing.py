@@ -328,8 +328,10 @@ def fold_one_hot(use: Use) -> list[Array]:
     return reference(use._replace(inputs=[use.inputs[0], depth, use.inputs[2]]))
 
 
+_PICKS = Record(moves=True, picks=True, takes={1: "index"}, folds=True)
+
 RECORDS = {
-    "Gather": Record(
+    "Gather": _PICKS._replace(
         shape=shape_gather,
         elements=held_gather,
         batch=batch_gather,
@@ -337,36 +339,25 @@ RECORDS = {
         free=free_gather,
         grows=grow_gather,
         limits=limit_gather,
-        moves=True,
-        picks=True,
         indexes=True,
         beside=True,
-        takes={1: "index"},
-        folds=True,
         work=work_gather,
     ),
-    "GatherElements": Record(
+    "GatherElements": _PICKS._replace(
         shape=shape_gather_elements,
         batch=batch_gather_elements,
         free=free_gather_elements,
         grows=grow_gather_elements,
         limits=limit_gather,
-        moves=True,
-        picks=True,
-        takes={1: "index"},
-        folds=True,
     ),
-    "GatherND": Record(
+    "GatherND": _PICKS._replace(
         shape=shape_gather_nd,
         batch=batch_gather_nd,
         several=True,
         free=free_gather_nd,
         grows=grow_gather_nd,
-        moves=True,
-        picks=True,
         indexes=True,
         takes={1: "index by columns"},
-        folds=True,
         work=work_gather_nd,
     ),
     "OneHot": Record(

@@ -12,10 +12,9 @@ from typing import Any
 
 import onnx_ir as ir
 
+from onereshape.formats.onnx_graphs import ONNX, opset_of
 from onereshape.models.facts.facts import Facts
 from onereshape.sizes import Size, exact, product
-
-_ONNX = frozenset({"", "ai.onnx"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +53,9 @@ class Reader:
 
     def read(self, node: ir.Node, root: ir.Graph | ir.Function) -> Reading | None:
         """What is known of a node, None if it is no Reshape or breaks the rules of one."""
-        if node.op_type != "Reshape" or node.domain not in _ONNX or node.op_identifier() in self._model.functions:
+        if node.op_type != "Reshape" or node.domain not in ONNX or node.op_identifier() in self._model.functions:
             return None
-        opset = root.opset_imports.get("", root.opset_imports.get("ai.onnx", 1))
+        opset = opset_of(root)
         flag, words = (node.attributes.get(name) for name in ("allowzero", "shape"))
         given = [value for value in node.inputs if value is not None]
         told = all(each is None or not each.is_ref() for each in (flag, words))
@@ -120,4 +119,4 @@ class Reader:
 def _is_constant(value: ir.Value) -> bool:
     """An initializer, or the output of a Constant node."""
     maker = value.producer()
-    return value.is_initializer() if maker is None else maker.op_type == "Constant" and maker.domain in _ONNX
+    return value.is_initializer() if maker is None else maker.op_type == "Constant" and maker.domain in ONNX

@@ -14,7 +14,7 @@ import onnx_ir as ir
 
 from onereshape.dims import show
 from onereshape.formats.model import Model
-from onereshape.formats.onnx_graphs import nodes, roots
+from onereshape.formats.onnx_graphs import ONNX, nodes, roots
 from onereshape.models.edit import Change, origin_of
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.facts.facts import Facts
@@ -29,7 +29,6 @@ _MOST_MOVES = 60_000_000
 """Inputs of nodes that are written again: onnx-ir writes all of a node's for each one that changes."""
 _LONGEST_CHAIN = 16
 """How many Reshapes back the dims of the output are looked for."""
-_ONNX = frozenset({"", "ai.onnx"})
 _NO_WORD = -2
 """In place of a word that is computed: no word is kept there."""
 
@@ -66,7 +65,7 @@ def _reshapes(model: ir.Model) -> list[tuple[ir.Node, str, ir.Graph | ir.Functio
         (node, place, root)
         for root, start in roots(model)
         for node, place in nodes(root, start)
-        if node.op_type == "Reshape" and node.domain in _ONNX
+        if node.op_type == "Reshape" and node.domain in ONNX
     ]
 
 

@@ -14,6 +14,7 @@ import onnx_ir as ir
 
 from onereshape.formats.onnx_graphs import ONNX, opset_of
 from onereshape.models.facts.facts import Facts
+from onereshape.models.words import meant
 from onereshape.sizes import Size, exact, product
 
 
@@ -89,16 +90,10 @@ class Reader:
         self, node: ir.Node, entries: Sequence[Size | None], dims: tuple[Size, ...] | None, *, copies: bool
     ) -> tuple[Size, ...] | None:
         """The output dims that the entries ask for; a quotient is the engine's word."""
-        output: list[Size] = []
-        for axis, entry in enumerate(entries):
-            if entry == 0 and copies:
-                if dims is None or axis >= len(dims):
-                    return None
-                output.append(dims[axis])
-            elif entry is None or (isinstance(entry, int) and entry < -1):
-                return None
-            else:
-                output.append(entry)
+        output = [size for size in meant(dims or (), entries, zero_copies=copies) if size is not None]
+        beyond = copies and 0 in entries[len(dims or ()) :]
+        if beyond or len(output) < len(entries) or any(isinstance(size, int) and size < -1 for size in output):
+            return None
         if -1 not in entries:
             return tuple(output)
         axis = entries.index(-1)

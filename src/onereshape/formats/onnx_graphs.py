@@ -13,6 +13,8 @@ import onnx_ir as ir
 from onereshape.formats.beside import file_beside
 from onereshape.formats.model import cycle, unreadable, unwritable
 
+ONNX = frozenset({"", "ai.onnx"})
+"""The domain of ONNX's own operators, by both of its names."""
 _SHOWN = 8
 """Names of a circle that a message shows."""
 MOST_UNFOLDED = 200_000
@@ -28,6 +30,16 @@ def roots(model: ir.Model) -> Iterator[tuple[Any, str]]:
     for function in model.functions.values():
         overload = f":{function.overload}" if function.overload else ""
         yield function, f"{function.domain}::{function.name}{overload}"
+
+
+def domain_of(graph: Any) -> str:
+    """How a graph or a function calls the domain of ONNX."""
+    return "" if "" in graph.opset_imports else "ai.onnx"
+
+
+def opset_of(graph: Any) -> int:
+    """The opset of ONNX that a graph or a function imports; the first where it says none."""
+    return int(graph.opset_imports.get(domain_of(graph), 1))
 
 
 def nodes(graph: Any, start: str, only: str | None = None) -> Iterator[tuple[ir.Node, str]]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import onnx_ir as ir
 
+from onereshape.formats.onnx_graphs import ONNX
 from onereshape.models.takes import Stretch, Take
 
 if TYPE_CHECKING:  # what the fields hold stands above this floor
@@ -24,8 +25,6 @@ if TYPE_CHECKING:  # what the fields hold stands above this floor
     from onereshape.models.free.state import FreeAnswer, Limit
     from onereshape.models.free.view import FreeView
     from onereshape.sizes import Size
-
-_ONNX = frozenset({"", "ai.onnx"})
 
 
 class Record(NamedTuple):
@@ -154,4 +153,4 @@ def record_of(node: ir.Node) -> Record:
 
 def operator_of(node: ir.Node) -> str:
     """The operator of a node, as it is written in `RECORDS`."""
-    return node.op_type if node.domain in _ONNX else f"{node.domain}::{node.op_type}"
+    return node.op_type if node.domain in ONNX else f"{node.domain}::{node.op_type}"

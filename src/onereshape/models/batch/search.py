@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import onnx_ir as ir
 
+from onereshape.formats.onnx_graphs import opset_of
 from onereshape.dims import symbols_of
 from onereshape.errors import FixError
 from onereshape.models.batch.counting import counted
@@ -47,7 +48,7 @@ def batch_plan(
 
     `facts` are those of the model as it is, where they are known already.
     """
-    opset = model.graph.opset_imports.get("", model.graph.opset_imports.get("ai.onnx", 1))
+    opset = opset_of(model.graph)
     inputs = {value.name: value for value in model.graph.inputs}
     _check_names(model.graph, freed, symbol)
     if not size:

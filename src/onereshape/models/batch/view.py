@@ -19,6 +19,7 @@ from onereshape.models.edit import Change, Edit, origin_of
 from onereshape.models.batch.folding import Folding
 from onereshape.models.facts.elements import evaluated
 from onereshape.models.batch.marks import Mark, marked, mentions, times
+from onereshape.models.batch.writing import first, spread
 from onereshape.models.facts.facts import Facts
 from onereshape.models.node_view import NodeView, Ranked, Refused
 from onereshape.models.words import constant_words
@@ -221,12 +222,12 @@ class BatchView(NodeView):
             self.not_empty(dims)
         here, one = dims[mark.axis], times(mark.outer, mark.inner)
         if here == one:
-            make = lambda build, now: build.spread(now, dims, mark)  # noqa: E731
+            make = lambda build, now: spread(build, now, dims, mark)  # noqa: E731
         else:
             self.same_rows(index, mark)
             single = (*dims[: mark.axis], one, *dims[mark.axis + 1 :])
             rows = int(one) if isinstance(one, int) else 0
-            make = lambda build, now: build.spread(build.first(now, mark.axis, rows), single, mark)  # noqa: E731
+            make = lambda build, now: spread(build, first(build, now, mark.axis, rows), single, mark)  # noqa: E731
         message = (
             f"{value.name} has size {here} at axis {mark.axis}, for {self.size_words()}; {self.label} needs {symbol}"
         )
@@ -241,7 +242,7 @@ class BatchView(NodeView):
         message = f"{value.name} has size {dims[mark.axis]} at axis {mark.axis}, for {self.size_words()}"
         after = f"the first {inner} at axis {mark.axis}"
         return self.replace_input(
-            index, message, _shown(dims), after, lambda build, now: build.first(now, mark.axis, inner)
+            index, message, _shown(dims), after, lambda build, now: first(build, now, mark.axis, inner)
         )
 
     def same_rows(self, index: int, mark: Mark) -> None:

@@ -12,6 +12,7 @@ from functools import lru_cache
 import onnx
 import onnx_ir as ir
 
+from onereshape.formats.onnx_graphs import ONNX
 from onereshape.models.record import record_of
 
 Kind = ir.DataType
@@ -30,7 +31,7 @@ _NAMES = {
 def kinds_of(node: ir.Node, version: int, given: Kinds, attribute: Attribute) -> list[Kind | None]:
     """The types of the outputs, None for one that is not known."""
     op, count, rule = node.op_type, len(node.outputs), record_of(node).kinds
-    if node.domain not in {"", "ai.onnx"} or op == "SimplifiedLayerNormalization":
+    if node.domain not in ONNX or op == "SimplifiedLayerNormalization":
         told = [given(0)] * count  # which no schema of onnx has
     else:
         told = [given(each) if type(each) is int else each for each in _outputs(op, version, count)]  # type: ignore[misc]

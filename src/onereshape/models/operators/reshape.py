@@ -19,6 +19,7 @@ from onereshape.models.facts.reshaping import shape_reshape
 from onereshape.models.node_view import Refused
 from onereshape.models.operators.reshape_free import free_reshape, grow_reshape
 from onereshape.models.record import Record
+from onereshape.models.words import meant
 
 
 def held_reshape(holding: Holding) -> Elements:
@@ -132,7 +133,7 @@ def _means(view: BatchView, live: Sequence[Size | None], wanted: Sequence[Size],
         return list(live) == list(wanted)
     mark = view.mark(0)
     data = view.dims(0) if mark is None else marked(view.dims(0), mark, view.batch)
-    dims = [data[axis] if word == 0 and axis < len(data) else word for axis, word in enumerate(live)]
+    dims = meant(data, live, zero_copies=True)
     if dims.count(-1) == 1:
         at = dims.index(-1)
         dims[at] = wanted[at]

@@ -15,7 +15,7 @@ import onnx_ir as ir
 
 from onereshape.dims import show
 from onereshape.formats.model import Model
-from onereshape.formats.onnx_graphs import copyable, nodes, roots
+from onereshape.formats.onnx_graphs import ONNX, copyable, nodes, roots
 from onereshape.models.edit import Change, origin_of
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.facts.facts import Facts
@@ -30,7 +30,6 @@ _MOST_MOVES = 60_000_000
 """Inputs of nodes that are written again: onnx-ir writes all of a node's for each one that changes."""
 _LONGEST_CHAIN = 16
 """How many Reshapes back the dims of the output are looked for."""
-_ONNX = frozenset({"", "ai.onnx"})
 _NO_WORD = -2
 """In place of a word that is computed: no word is kept there."""
 
@@ -67,7 +66,7 @@ def simplify(model: ir.Model, facts: Facts | None = None) -> list[Change]:
 def _reshapes(model: ir.Model) -> list[_Place]:
     """The Reshapes of a model."""
     found = ((node, place, root) for root, start in roots(model) for node, place in nodes(root, start, "Reshape"))
-    return [_Place(index, *each) for index, each in enumerate(found) if each[0].domain in _ONNX]
+    return [_Place(index, *each) for index, each in enumerate(found) if each[0].domain in ONNX]
 
 
 def _simplified(work: _Work) -> list[Change]:

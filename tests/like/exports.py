@@ -50,6 +50,8 @@ def holds(fit: Fit | None, case: Exported, true: Callable[..., Array], *others: 
         found = fit.at(binding)
         assert found.shape == dims_at(case.dims, binding)
         assert alike(found, wanted), (binding, found, wanted)
+        plain = np.abs(wanted.astype(np.float64)) < 1e30  # beside the lowest number everything is alike
+        assert alike(found[plain], wanted[plain]), (binding, found, wanted)
         for opset in OPSETS:
             assert alike(computed(fit, binding, opset, wanted.dtype), found), (binding, opset)
     return fit

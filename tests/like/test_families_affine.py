@@ -186,3 +186,50 @@ def test_a_start_that_two_readings_explain_is_refused() -> None:
 
     # H - W is 0 and 2; so is W - 4.
     assert affine(exported(true, (H, W), {"H": 4, "W": 4}, {"H": 8, "W": 6})) is None
+
+
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_a_third_export_must_agree(name: str) -> None:
+    dims, true = SEQUENCES[name]
+    case = exported(true, dims, SHORT, LONG, {"S": 17})
+    holds(fit_of(case), case, true, OTHER)
+    arrays = (*case.arrays[:2], case.arrays[2] + case.arrays[2].dtype.type(1))
+    assert affine(case._replace(arrays=arrays)) is None
+
+
+def test_the_middle_of_sizes_that_are_all_even_has_two_readings() -> None:
+    def true(s: int) -> Array:
+        return np.arange(s) - s // 2
+
+    assert affine(exported(true, (S,), {"S": 12}, {"S": 24})) is None
+    case = exported(true, (S,), SHORT, LONG)
+    holds(affine(case), case, true, OTHER, {"S": 7})
+
+
+def test_a_start_that_hardly_grew_has_two_readings() -> None:
+    case = exported(lambda s: np.arange(s) - s // 2, (S,), {"S": 34}, {"S": 35})
+    assert affine(case) is None  # from -17, or from the middle
+
+
+def test_parts_of_an_even_size_have_two_readings() -> None:
+    def true(s: int) -> Array:
+        return np.fft.rfftfreq(s).astype(np.float32)
+
+    assert affine(exported(true, (cut(S, 2) + 1,), {"S": 12}, {"S": 24})) is None
+    case = exported(true, (cut(S, 2) + 1,), SHORT, LONG)
+    holds(affine(case), case, true, OTHER, {"S": 9})
+
+
+def test_a_few_entries_of_a_curve_are_no_line() -> None:
+    def true(s: int) -> Array:
+        return np.asarray(np.sin(np.arange(26, 26 + s)[:, None] * np.array([1e-3, 2e-4])).astype(np.float32))
+
+    assert affine(exported(true, (S, 2), {"S": 2}, {"S": 3})) is None
+
+
+def test_a_few_round_entries_are_a_line() -> None:
+    def true(s: int) -> Array:
+        return ((np.arange(s) + 0.5) * 16).astype(np.float32)
+
+    case = exported(true, (S,), {"S": 2}, {"S": 4})
+    holds(affine(case), case, true, OTHER)

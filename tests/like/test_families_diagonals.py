@@ -43,6 +43,14 @@ SQUARES: dict[str, tuple[tuple[Any, ...], Callable[..., Array]]] = {
     "half": ((S, S), lambda s: np.minimum(apart(s), 0)),
     "distance": ((S, S), lambda s: np.abs(apart(s)).astype(np.int32)),
     "slopes of the distance": ((3, S, S), lambda s: -np.abs(apart(s)).astype(np.float32)[None] * SLOPES),
+    "slopes before a mask": (
+        (3, S, S),
+        lambda s: np.where(apart(s) > 0, -np.inf, apart(s).astype(np.float32) * SLOPES).astype(np.float32),
+    ),
+    "slopes before the lowest number": (
+        (3, S, S),
+        lambda s: np.where(apart(s) > 0, np.finfo(np.float64).min, apart(s) * SLOPES.astype(np.float64)),
+    ),
     "heads last": ((S, S, 3), lambda s: -np.abs(apart(s)).astype(np.float32)[..., None] * SLOPES[:, 0, 0]),
     "heads between": ((S, 3, S), lambda s: -np.abs(apart(s)).astype(np.float32)[:, None] * SLOPES[:, 0]),
 }

@@ -21,10 +21,18 @@ from onereshape.sizes import Formula, Size, cut, exact
 
 _FEWEST = 3
 """Entries along an axis, in one export at least, from which a slope can be read."""
+_SURE = 6
+"""Entries from which floating-point numbers that are not round lie in a line."""
+_ROUND = 4096
+"""Parts of 1 that are round numbers."""
+_PROBES = 6
+"""Sizes at which two readings are compared."""
 
 
 def affine(exported: Exported) -> Fit | None:
     """A base plus a slope times a position, along each axis that grows; None where there are two ways to read it."""
+    if not exported.growing:
+        return None
     planes = [plane_of(array, exported.growing) for array in exported.arrays]
     known = [plane for plane in planes if plane is not None]
     if len(known) < len(planes) or not known:
@@ -42,6 +50,8 @@ def affine(exported: Exported) -> Fit | None:
             reading = reading_of(exported, known, list(zip(positions, chosen, strict=True)))
             if reading is not None:
                 levels.setdefault(_level(reading), []).append(reading)
+            if 0 in levels:  # it counts from 0, and there is nothing more to say
+                return _only(exported, levels[0])
     return _only(exported, levels[min(levels)]) if levels else None
 
 
@@ -63,7 +73,7 @@ def _only(exported: Exported, readings: Sequence[Reading]) -> Fit | None:
     """The reading, if all of them say the same at other sizes."""
     best = min(readings, key=lambda each: (error_of(each, exported), bool(np.any(each.base))))
     compared = 0
-    for probe in probes(exported):
+    for probe in probes(exported) if len(readings) > 1 else ():
         try:
             found = [reading.at(probe) for reading in readings]
         except ValueError:  # a size that is no whole number there, or below 0
@@ -71,10 +81,25 @@ def _only(exported: Exported, readings: Sequence[Reading]) -> Fit | None:
         if not all(_same(each, found[0]) for each in found):
             return None
         compared += 1
-    if not compared:
+        if compared == _PROBES:
+            break
+    if not compared and len(readings) > 1:
+        return None
+    if not _enough(exported, best):
         return None
     fit = Fit(_words(best), best.at, best.make)
     return fit if agrees(fit, exported) else None
+
+
+def _enough(exported: Exported, reading: Reading) -> bool:
+    """Whether entries are enough for a line: a few of any curve lie in one, but not in a round one or through 0."""
+    if reading.kind.kind != "f" or not np.any(reading.base):
+        return True
+    axes = [term.position.axis for term in reading.terms]
+    if all(max(array.shape[axis] for array in exported.arrays) >= _SURE for axis in axes):
+        return True
+    numbers = [reading.base, *(term.slope for term in reading.terms)]
+    return all(np.array_equal(each * _ROUND, np.rint(each * _ROUND)) for each in numbers)
 
 
 def _same(one: Array, other: Array) -> bool:

@@ -85,9 +85,9 @@ def _clipped(table: Table, lines: Array, least: int) -> Known | None:
     if lines.dtype.kind not in "if" or lines.shape[1] < 2 * _LINE or np.any(np.isnan(lines)):
         return None
     whole = table
-    if lines.dtype.kind == "f":  # what is not finite is far, and in a line with itself
-        far = np.finfo(lines.dtype).max / 4
-        table, lines = table._replace(entries=np.clip(table.entries, -far, far)), np.clip(lines, -far, far)
+    if lines.dtype.kind == "f":
+        table = table._replace(entries=_finite(table.entries))
+        lines = table.lines
     wide = lines.astype(np.float64 if lines.dtype.kind == "f" else np.int64)
     eps = 8 * float(np.finfo(lines.dtype).eps) if lines.dtype.kind == "f" else 0
     # Beside its neighbours only, as a mask may stand in the same line.
@@ -112,6 +112,13 @@ def _clipped(table: Table, lines: Array, least: int) -> Known | None:
     middle = table.between(*edges)
     words = f"goes straight on with the difference between axis {table.rows.axis} and axis {table.columns.axis}"
     return (whole.between(*edges), ends, words) if _straight(table, middle, ends, eps) else None
+
+
+def _finite(entries: Array) -> Array:
+    """What is not finite as a number that is far off, in a line with itself; and none so far that it overflows."""
+    far = np.finfo(entries.dtype).max / 4
+    found = np.where(np.isinf(entries), np.copysign(far, entries), entries)
+    return np.asarray((np.clip(found, -far, far) if entries.dtype.itemsize > 4 else found).astype(entries.dtype))
 
 
 def _slope(table: Table, one: int, other: int) -> Array:

@@ -16,6 +16,8 @@ from onereshape.models.like.exported import Array
 _WINDOW = 64
 """Positions from which a first frequency is taken; more would take it for one of its neighbours."""
 _STEPS = 30
+_SETTLED = 1e-14
+"""Steps of a frequency that are none any more."""
 _LEAST = 0.98
 """The part of a column that the best wave of those that are tried must explain."""
 
@@ -43,6 +45,9 @@ def turning(places: Array, columns: Array, eps: float) -> Turning | None:
     if still.all() or (len(starts) and not _one_amplitude(np.abs(starts[0][~still]), allowed)):
         return None
     known = (np.abs(starts[0]) > allowed) | still if len(starts) else None
+    some = np.arange(0, columns.shape[1], max(1, columns.shape[1] // 16))
+    if _grid(places, columns[:, some], None if known is None else known[some])[1] is None:
+        return None  # a few columns say it too, where there are many
     cosine, frequency = _grid(places, columns, known)
     if frequency is None:
         return None
@@ -114,7 +119,10 @@ def _amplitudes(places: Array, columns: Array, cosine: Array, frequency: Array) 
         # Without the part along the wave itself, which the amplitude takes.
         lengths = np.maximum((wave**2).sum(axis=0), 1e-30)
         across = sizes * (slope - wave * ((slope * wave).sum(axis=0) / lengths))
-        turned = turned + (left * across).sum(axis=0) / np.maximum((across**2).sum(axis=0), 1e-30)
+        step = (left * across).sum(axis=0) / np.maximum((across**2).sum(axis=0), 1e-30)
+        turned = turned + step
+        if np.all(np.abs(step) < _SETTLED):
+            break
     frequency[:] = np.where(np.abs(turned - frequency) < 0.05, turned, frequency)
     return np.asarray(sizes)
 
@@ -132,6 +140,8 @@ def _refined(places: Array, columns: Array, cosine: Array, signed: Array, freque
             left = values - signed * _wave(at, found, cosine)
             step = (left * slope).sum(axis=0) / np.maximum((slope**2).sum(axis=0), 1e-30)
             found = np.abs(found + np.clip(step, -0.5 * found, 0.5 * found))
+            if np.all(np.abs(step) < _SETTLED):
+                break
         if window == len(places):
             return found
         window = min(2 * window, len(places))

@@ -37,19 +37,23 @@ def plane_of(array: Array, axes: Sequence[int]) -> Plane | None:
     """The plane on which all entries lie; None if there is none."""
     if array.dtype.kind not in "iuf" or 0 in array.shape:
         return None
-    wide = array.astype(np.float64 if array.dtype.kind == "f" else np.int64)
-    if not np.all(np.isfinite(wide)) or (array.dtype.kind != "f" and np.any(np.abs(wide) > _LARGEST)):
+    kind = np.float64 if array.dtype.kind == "f" else np.int64
+    with np.errstate(invalid="ignore"):
+        rounding = rounding_of(array, axes)
+    largest = float(np.abs(array.astype(np.float64)).max()) if array.dtype.kind != "f" else 0
+    if not np.all(np.isfinite(rounding)) or largest > _LARGEST:
         return None
-    rounding = rounding_of(array, axes)
-    base = first_along(wide, axes)
+    base = first_along(array, axes).astype(kind)
     slopes: dict[int, Array] = {}
     foretold = base
     for axis in axes:
-        size = array.shape[axis]
-        line = first_along(wide, [other for other in axes if other != axis])
+        line = first_along(array, [other for other in axes if other != axis]).astype(kind)
         slopes[axis] = _slope(line, axis)
-        foretold = foretold + slopes[axis] * np.arange(size).reshape(along(array.ndim, axis))
-    off = np.abs(foretold - wide)
+        grown = slopes[axis] * np.arange(array.shape[axis]).reshape(along(array.ndim, axis))
+        if np.any(np.abs(base + grown - line) > 2 * rounding):
+            return None  # before all of it is looked at
+        foretold = foretold + grown
+    off = np.abs(foretold - array)
     return Plane(base, slopes, array.shape, rounding) if np.all(off <= 2 * rounding) else None
 
 

@@ -77,7 +77,9 @@ def key_of(*arrays: Array) -> tuple[object, ...]:
 def probes(exported: Exported) -> Iterator[Binding]:
     """Sizes that were not exported: a few more, of other residues, and multiples, by which what is divided is whole."""
     names = sorted(set().union(*exported.bindings))
-    for binding in exported.bindings:
-        yield from ({name: binding[name] + more + place for place, name in enumerate(names)} for more in (1, 2, 5))
-        for factors in ((2, 3, 5, 7), (5, 7, 2, 3)):
+    for more in (1, 2, 5):
+        for binding in exported.bindings:
+            yield {name: binding[name] + more + place for place, name in enumerate(names)}
+    for factors in ((2, 3, 5, 7), (5, 7, 2, 3)):
+        for binding in exported.bindings:
             yield {name: binding[name] * factors[place % len(factors)] for place, name in enumerate(names)}

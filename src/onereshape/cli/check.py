@@ -28,8 +28,8 @@ examples:
   $ onereshape check model.onnx --free input_ids:1=S attention_mask:1=S
 
 Nothing is run.  With --batch the first axis of every input that shares the size of the first input is to vary, or just
-the axes that are named; with --free any other dims.  Each finding is an error, a warning or a note, and says whether
-`onereshape fix` can repair it.  Exit code 1: there are errors (with --strict, or warnings).
+the axes that are named; with --free any other dims, also beside the batch.  Each finding is an error, a warning or a
+note, and says whether `onereshape fix` can repair it.  Exit code 1: there are errors (with --strict, or warnings).
 """
 
 _STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan", "place": "bold"}
@@ -72,7 +72,7 @@ def answer(args: argparse.Namespace) -> tuple[str | list[str], dict[str, Any], i
     """The answer for people, the answer for machines, and the exit code."""
     from onereshape.models.findings import formats  # noqa: PLC0415
 
-    batch, free, more = asked_dims(args.batch, args.free)
+    batch, free, more = asked_dims(args.batch, args.free, both=True)
     paths = [*args.models, *more]
     if not paths:
         raise ReshapeError("bad-usage", why="a model is missing (see onereshape check --help)")

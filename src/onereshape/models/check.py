@@ -7,9 +7,9 @@ of a dim that is to be free is found by planning its repair, and what could be s
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +46,7 @@ def check(
     batch: Batch = None,
     free: Free = None,
 ) -> list[Finding]:
-    """The findings of a model, the worst first; with `batch` or `free`, also what keeps those dims from varying.
+    """The findings of a model, the worst first; with `batch`, `free` or both, also what keeps those dims from varying.
 
     `batch` is True for axis 0 of every input that shares that size, or gives the axis of each input; `free` gives axes
     with the names that their dims are to have.
@@ -58,17 +58,19 @@ def check(
 
 
 def _findings(found: Model, batch: Batch, free: Free, *, owned: bool) -> list[Finding]:
-    asked = requested(found, batch, free)
+    both = ((requested(found, batch), True), (requested(found, free=free), False))
+    wishes = [(asked, batched) for asked, batched in both if asked]
     places = _Places(found.ir)
     if found.format != "onnx":
         findings = list(_of_view(found))
     else:
         facts = facts_of(found.ir)
         findings = list(_of_onnx(found, facts, places, repairs=batch is None and free is None))
-        if asked:
+        if wishes:
             from onereshape.models.fix import planned  # noqa: PLC0415 - takes long, and is rarely needed
 
-            findings = _with_plan(findings, places, lambda: planned(found, asked, batch=free is None, facts=facts))
+            plans = [partial(planned, found, asked, batch=batched, facts=facts) for asked, batched in wishes]
+            findings = _with_plans(findings, places, plans)
         findings += _simpler(found, facts, places, owned=owned)
     order = {code: index for index, code in enumerate(CODES)}
     unique = list(dict.fromkeys(findings))
@@ -214,17 +216,19 @@ def _repairable(model: Model, symbol: str, symbols: Mapping[str, tuple[str, int]
     return False
 
 
-def _with_plan(findings: list[Finding], places: _Places, plan: Callable[[], Plan]) -> list[Finding]:
-    """The findings, with what the repair of the asked dims would change, or why there is none."""
-    try:
-        changes = plan().changes
-    except FixError as error:
-        if error.usage:
-            raise
-        return [*findings, _cannot(places, error)]
-    planned = [_of_change(change, places.called) for change in changes]
+def _with_plans(findings: list[Finding], places: _Places, plans: Iterable[Callable[[], Plan]]) -> list[Finding]:
+    """The findings, with what the repairs of the asked dims would change, or why there is none."""
+    planned: list[Finding] = []
+    refused: list[Finding] = []
+    for plan in plans:
+        try:
+            planned += [_of_change(change, places.called) for change in plan().changes]
+        except FixError as error:
+            if error.usage:
+                raise
+            refused.append(_cannot(places, error))
     told = {(each.code, each.place) for each in planned}
-    return [*planned, *(each for each in findings if (each.code, each.place) not in told)]
+    return [*planned, *(each for each in findings if (each.code, each.place) not in told), *refused]
 
 
 def _cannot(places: _Places, error: FixError) -> Finding:

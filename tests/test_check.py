@@ -359,6 +359,16 @@ def test_asked_for_a_batch(tmp_path: Path) -> None:
     assert of(STATIC, tmp_path) == of(STATIC, tmp_path, batch={"z": 0}) == []
 
 
+def test_asked_for_a_batch_and_another_dim(tmp_path: Path) -> None:
+    text = "g (float[1, 12, 4] x) => (float[1, 12, 2, 2] y) <int64[4] t = {1, 12, 2, 2}> { y = Reshape(x, t) }"
+    found = of(text, tmp_path, batch=True, free={"x": {1: "S"}})
+
+    assert [each.message for each in found] == [
+        "N is forced to 1 by n: shape[0] = 1",
+        "S is forced to 12 by n: shape[1] = 12",
+    ]
+
+
 def test_a_node_without_a_name_has_its_place(tmp_path: Path) -> None:
     (tmp_path / "m.onnx").write_bytes(model(STATIC.replace("float[1, 12]", "float[B, 12]"), HEADER).SerializeToString())
 

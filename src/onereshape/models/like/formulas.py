@@ -41,7 +41,7 @@ class Known:
         self._least = {name: min(binding[name] for binding in bindings) for name in bindings[0]}
         self._seen: set[Size] = set()
         self._equated: set[tuple[Size, Size]] = set()
-        self._by_values: dict[tuple[int, ...], list[Size]] = {}
+        self._by_values: dict[tuple[int, ...], list[Formula]] = {}
         self._readings: dict[tuple[int, ...], list[Reading]] = {}
         self._traces: dict[Size, tuple[int | Fraction | None, ...]] = {}
         self._below: dict[tuple[Size, Size], bool] = {}
@@ -167,12 +167,12 @@ class Known:
         return texts
 
     def sizes(self) -> list[Size]:
-        """All of them, each once."""
-        return [
-            each.size
-            for sizes in self._by_values.values()
-            for each in self._distinct(Reading(size, 0) for size in sizes)
-        ]
+        """All of them, each once, and what the exports do not tell from the free sizes among them."""
+        found: list[Size] = []
+        for values, sizes in self._by_values.items():
+            rivals = self._in_proportion(values, sizes) if any(size.name for size in sizes) else ()
+            found += [each.size for each in self._distinct([*(Reading(size, 0) for size in sizes), *rivals])]
+        return found
 
     def readings(self, values: tuple[int, ...]) -> list[Reading]:
         """What numbers may stand for, the simplest first, with all that is as simple.

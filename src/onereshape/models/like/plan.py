@@ -227,7 +227,9 @@ def _doubtful(use: Use, readings: Sequence[Fit], bindings: Sequence[Binding]) ->
     sizes = next((each for each in elsewhere(bindings) if not alike(one.at(each), two.at(each))), None)
     where = "other sizes" if sizes is None else sizes_text(sizes)
     node, op = use.node.name or use.node.outputs[0].name, use.node.op_type
-    return FixError("ambiguous", node=node, op=op, what=what, one=one.words, two=two.words, sizes=where)
+    return FixError(
+        "ambiguous", node=node, op=op, what=what, one=f"one that {one.words}", two=f"one that {two.words}", sizes=where
+    )
 
 
 def _refused(use: Use, why: str) -> FixError:

@@ -84,9 +84,20 @@ def apart(values: Sequence[ir.Value]) -> str:
     if len({maker and maker.op_type for maker in makers}) == 1 and len({*counts}) > 1:
         several = " and ".join(map(str, dict.fromkeys(counts)))
         return f"{_told(values[0])} has {several} inputs, as if a loop over a size had been written out"
+    known = [maker for maker in makers if maker is not None]
+    if len(known) == len(makers) and len({operator_of(maker) for maker in known}) == 1:
+        names = {name for maker in known for name in maker.attributes}
+        differ = sorted(name for name in names if len({_given(maker, name) for maker in known}) > 1)
+        if differ:
+            return f"the attribute {differ[0]} of {_told(values[0])} is another, or missing, in another export"
     first = _told(values[0])
     other = next((told for value in values if (told := _told(value)) != first), first)
     return f"{first} of one export stands beside {other} of another"
+
+
+def _given(node: ir.Node, name: str) -> tuple[Any, ...]:
+    """An attribute, as far as it must be the same in all exports."""
+    return _attribute(name, node.attributes[name]) if name in node.attributes else ()
 
 
 def _told(value: ir.Value) -> str:

@@ -100,7 +100,7 @@ def dims_at(dims: tuple[Size, ...], binding: Binding) -> tuple[int, ...]:
 
 def sizes_at(size: Size, bindings: Sequence[Binding]) -> tuple[int, ...] | None:
     """A size in each export, None where it is no whole number in one of them."""
-    found = [_bound(size, tuple(binding.items())) if isinstance(size, Formula) else size for binding in bindings]
+    found = [_number(size, tuple(binding.items())) if isinstance(size, Formula) else size for binding in bindings]
     whole = tuple(each for each in found if isinstance(each, int))
     return whole if len(whole) == len(found) else None
 

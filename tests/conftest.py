@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
 
 
 def pytest_configure() -> None:
@@ -10,3 +14,11 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to work in, with a float32 [2, 3, 4] in x.npy."""
+    monkeypatch.chdir(tmp_path)
+    np.save("x.npy", np.arange(24, dtype=np.float32).reshape(2, 3, 4))
+    return tmp_path

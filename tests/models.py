@@ -79,3 +79,27 @@ def rich() -> onnx.ModelProto:
     graph.initializer.append(external("w", [4], "w.bin", offset=0, length=16))
     graph.initializer[-1].external_data.add(key="checksum", value="abc")
     return proto
+
+
+def nested() -> onnx.ModelProto:
+    """Reshapes without names: in the graph, in both branches of an If, and in a function with its own opset."""
+    return model(
+        """
+        agraph (float[N, 6] x, bool c) => (float[N, 6] y, float[P, Q] z)
+        <int64[2] shape = {-1, 3}, int64[2] back = {0, 6}>
+        {
+          a = Reshape(x, shape)
+          z = If <then_branch = g1 () => (float[P, Q] t) { s = Constant <value_ints = [2, -1]> () t = Reshape(x, s) },
+                  else_branch = g2 () => (float[P, Q] e) { e = Reshape(x, shape) }> (c)
+          y = local.block <az = 1> (x)
+        }
+        <domain: "local", opset_import: ["" : 13]>
+        block <az> (v) => (w)
+        { s = Constant <value = int64[3] {0, 2, 3}> () w = Reshape <allowzero: int = @az> (v, s) }
+        """
+    )
+
+
+def saved(path: str | Path) -> onnx.ModelProto:
+    """The message of a file."""
+    return onnx.load(path, load_external_data=False)

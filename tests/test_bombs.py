@@ -19,7 +19,7 @@ import pytest
 
 from onereshape import cli
 from onereshape.models.check import check
-from tests import bombs
+from tests import bomb_models, bombs
 
 LARGE = frozenset(
     {
@@ -94,10 +94,10 @@ def test_a_refusal_says_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 ROWS: dict[str, Callable[[int], onnx.ModelProto]] = {
-    "Reshapes": lambda count: bombs.in_a_row("Reshape", count),
-    "Relus": lambda count: bombs.in_a_row("Relu", count, (1, 4)),
-    "wide": lambda count: bombs.wide(count, "Reshape"),
-    "Slices": bombs.sliced,
+    "Reshapes": lambda count: bomb_models.in_a_row("Reshape", count),
+    "Relus": lambda count: bomb_models.in_a_row("Relu", count, (1, 4)),
+    "wide": lambda count: bomb_models.wide(count, "Reshape"),
+    "Slices": bomb_models.sliced,
 }
 
 

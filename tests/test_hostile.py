@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from onereshape.models.operators import RECORDS
 from tests.hostile.generator import case, text
 from tests.hostile.judge import judged, judged_case
+from tests.hostile.makers import MAKERS
 from tests.hostile.shrink import shrunk
 from tests.laws.batching_mutants import MUTANTS, Mutant
 
@@ -57,6 +59,12 @@ def test_every_operator_that_has_a_rule_is_in_some_graph() -> None:
     ops = Counter(op for seed in range(2500) for op in set(case(seed).ops))
 
     assert not {op for op, record in RECORDS.items() if record.batch is not None} - set(ops)
+
+
+def test_the_document_counts_the_operators() -> None:
+    document = (Path(__file__).parent.parent / "docs" / "repair.md").read_text(encoding="utf-8")
+
+    assert f"random graphs of 2 to 12 operators, of {len(MAKERS)} kinds" in document
 
 
 def test_a_failure_is_shrunk(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,6 +28,7 @@ FLOORS = [
     {"semantics", "balance"},
     {"cases"},
     {"inference", "explain"},
+    {"factors"},
     {"arrays"},
     {"operator"},
     {"translation"},

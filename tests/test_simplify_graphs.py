@@ -185,3 +185,12 @@ def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
     assert ir.to_proto(model.ir) == before
     assert told == simplify(model.ir)
     assert len(told) == 4
+
+
+def test_a_model_that_is_owned_is_not_copied(tmp_path: Path) -> None:
+    file = write(onnx.load(DATA / "attention_split.ts.onnx"), tmp_path / "m.onnx")
+    kept, owned = onnx_model.load(file), onnx_model.load(file)
+    told = simplifications(owned, facts_of(owned.ir), owned=True)
+
+    assert told == simplifications(kept, facts_of(kept.ir))
+    assert simplifications(owned, facts_of(owned.ir)) == []

@@ -25,7 +25,7 @@ from onereshape.stores.reshape_store import open_store
 from onereshape.stores.zarr_arrays import create_zarr
 from tests.strategies import Dims
 from tests.stored import DATA, files, folder_with_stores, held, opened, run, stored  # noqa: F401 - a fixture
-from tests.test_cli import Captured, refused, said
+from tests.commands import Captured, refused, said
 
 
 @pytest.mark.usefixtures("here")

@@ -19,7 +19,7 @@ from onereshape.stores.fingerprint import fingerprint
 from onereshape.stores.npy_files import NpyFile, open_npy
 from onereshape.stores.passes import passes
 from tests.stored import files, folder_with_stores, held, run, stored  # noqa: F401 - a fixture
-from tests.test_cli import Captured, refused, said
+from tests.commands import Captured, refused, said
 
 DATA = np.arange(20_000, dtype=np.int32).reshape(200, 100)
 MEMORY = ("--memory", "64GB")

@@ -38,7 +38,7 @@ from numcodecs import (
 
 from onereshape.stores.codecs import CodecError, decompress
 from tests.stored import DATA, files, folder_with_stores, held, run, stored  # noqa: F401 - a fixture
-from tests.test_cli import Captured, refused, said
+from tests.commands import Captured, refused, said
 
 pytestmark = pytest.mark.usefixtures("here")
 OUT = ("--target", "-1", "-o", "y.zarr")

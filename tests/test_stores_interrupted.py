@@ -17,7 +17,7 @@ from onereshape.stores import stream
 from onereshape.stores.blocks import Job
 from onereshape.stores.passes import passes
 from tests.stored import files, folder_with_stores, held, run, stored  # noqa: F401 - a fixture
-from tests.test_cli import Captured, said
+from tests.commands import Captured, said
 
 
 class TestInterrupted:

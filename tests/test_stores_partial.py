@@ -18,7 +18,7 @@ from onereshape.errors import FormatError
 from onereshape.stores import beneath, partial_folder, stream
 from onereshape.stores.passes import passes
 from tests.stored import files, folder_with_stores, held, run, stored  # noqa: F401 - a fixture
-from tests.test_cli import Captured, said
+from tests.commands import Captured, said
 
 TARGET = ("--target", "100,-1", "-o", "y.zarr")
 START = f".onereshape-{hashlib.sha256(b'y.zarr').hexdigest()[:16]}-"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import numpy as np
 import onnx
 import pytest
 
+from onereshape.cli import main
 from tests.models import small
 from tests.stored import folder_with_stores, held, stored  # noqa: F401 - a fixture
 
@@ -120,3 +122,16 @@ def _lives(number: int) -> bool:
         return Path(f"/proc/{number}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:
         return False
+
+
+def test_the_garbage_of_a_caller_is_left_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a process that is ours, and ends, does without its last search."""
+    frozen = gc.get_freeze_count()
+    main(["infer", "2,3", "--target", "-1"])
+    assert gc.get_freeze_count() == frozen
+    monkeypatch.setattr(sys, "argv", ["onereshape", "infer", "2,3", "--target", "-1"])
+    try:
+        main()
+        assert gc.get_freeze_count() > frozen
+    finally:
+        gc.unfreeze()

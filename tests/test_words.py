@@ -11,14 +11,17 @@ from hypothesis import given, settings, strategies as st
 from onereshape import ReshapeError, infer, resolve
 from onereshape.dims import parse
 from onereshape.models.words import constant_words
-from onereshape.sizes import Size, of_product, symbol
+from onereshape.sizes import Size, product as product_of, symbol
 
 Dims = Sequence[Size]
-SIZES: list[Size] = [0, 1, 2, *(of_product(parse(text)) for text in ("N", "M", "2*N", "N*M"))]
 
 
 def sizes(*dims: int | str) -> list[Size]:
-    return [dim if isinstance(dim, int) else of_product(parse(dim)) for dim in dims]
+    products = ((dim, ()) if isinstance(dim, int) else parse(dim) for dim in dims)
+    return [product_of([number, *map(symbol, names)]) for number, names in products]
+
+
+SIZES = sizes(0, 1, 2, "N", "M", "2*N", "N*M")
 
 
 def at(dims: Dims, binding: Mapping[str, int]) -> list[int]:

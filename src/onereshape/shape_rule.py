@@ -7,7 +7,6 @@ could satisfy is refused here; what else a size of 0 would break is among the co
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from math import lcm
@@ -20,9 +19,9 @@ import sympy  # type: ignore[import-untyped]
 from onnx_shape_inference._symbolic_shapes import dim_to_expr, expr_to_dim  # type: ignore[import-untyped]
 
 from onereshape.condition import Condition, Written
-from onereshape.dims import Dim, is_ours, parse
+from onereshape.dims import Dim
 from onereshape.errors import ReshapeError
-from onereshape.inference import infer
+from onereshape.factors import MOST_UNKNOWN_DIMS, Factors, product_of
 from onereshape.specs import NEWEST_OPSET, Spec, spec as find_spec
 from onereshape.target import read_integers
 
@@ -36,8 +35,6 @@ _MOST_RESHAPES = 16
 """How many Reshapes back the elements of a tensor are looked for."""
 _MOST_MAKERS = 1024
 """How many of the nodes that compute a target are looked at."""
-MOST_UNKNOWN_DIMS = 1024
-"""The longest target of unknown values that still gives a rank; onnx's own inference stops there too."""
 
 
 class ReshapeRule:
@@ -129,18 +126,11 @@ def _answer(
     symbolic = any(isinstance(entry, ir.SymbolicDim) for entry in target or ())
     sizes = _sizes_read(node) if symbolic else set()
     words = None if target is None else [bridge.write_entry(entry, sizes, conditions) for entry in target]
-    used = {name for dim in (*(data or ()), *(words or ())) if isinstance(dim, str) for name in parse(dim).symbols}
     given = () if shape is None else shape.dims
     unknown = any(isinstance(dim, ir.SymbolicDim) and ctx.is_generated_symbol(str(dim.value)) for dim in given)
-    try:
-        if not unknown or 0 not in (words or ()):  # refuses what needs an empty tensor; what nobody knows may be empty
-            infer(data, words, row, bounds=bridge.limits(used, least=1), **attributes)
-        answer = infer(data, words, row, bounds=bridge.limits(used, least=0), **attributes)
-    except ReshapeError as error:
-        error.data, error.target, error.fields = map(bridge.plain, (error.data, error.target, error.fields))
-        raise
-    dims = None if answer.dims is None else [bridge.read(dim) for dim in answer.dims]
-    return dims, [*conditions, *bridge.plain(answer.conditions)]
+    found, said = bridge.factors.infer(data, words, row, unknown=unknown, **attributes)
+    dims = None if found is None else [bridge.read(dim) for dim in found]
+    return dims, [*conditions, *said]
 
 
 def _read_target(
@@ -200,17 +190,15 @@ def _from_zero(expr: sympy.Expr) -> sympy.Expr:
 class _Bridge:
     """The dims of one Reshape in our notation, and the way back.
 
-    Every factor of a dim (a symbol, or whatever else sympy has there: `past + 1`, `floor(N/2)`) gets a name of ours.  A
-    quotient of ours becomes an exact one, where the engine's own rule takes the floor: they agree if it divides, as our
-    condition says, and 4*(N/4) is N again.  Where N and N/4 meet, the factor is N/4, and N is 4 of it.
+    A quotient of ours becomes an exact one, where the engine's own rule takes the floor: they agree if it divides, as
+    our condition says.
     """
 
     def __init__(
         self, ctx: engine.ShapeInferenceContext, data: Sequence[TheirDim], target: Sequence[TheirDim | None]
     ) -> None:
         self._ctx = ctx
-        self._factors: list[sympy.Expr] = []
-        self._places: dict[sympy.Expr, int] = {}
+        self.factors = Factors[sympy.Expr](_called, _called, _is_positive)
         self._spelling: dict[sympy.Expr, TheirDim] = {}
         """The dims as the model writes them: to the engine, `past+1` and `past + 1` differ."""
         self._divisors: dict[sympy.Expr, int] = {}
@@ -233,11 +221,11 @@ class _Bridge:
             divisor = self._divisors.get(factor, 1)
             number *= (inner * divisor) ** power
             if factor.is_number or power != int(power) or power < 0:
-                return self._name(expr)
-            names += [self._name(factor / divisor)] * int(power)
+                return self.factors.name(expr)
+            names += [self.factors.name(factor / divisor)] * int(power)
         if not number.is_Integer:
-            return self._name(expr)
-        return "*".join(names if number == 1 else (str(number), *names))
+            return self.factors.name(expr)
+        return product_of(int(number), names)
 
     def write_entry(self, entry: TheirDim | None, sizes: set[sympy.Expr], conditions: list[Condition]) -> Dim:
         """An entry of the target: a size, unless it is computed from a value that the engine does not know."""
@@ -257,37 +245,15 @@ class _Bridge:
             return dim
         if not isinstance(dim, str):
             return self._ctx.new_symbolic_dim()  # type: ignore[no-any-return]
-        top, _, bottom = dim.partition("/")
-        expr = self._expr(top) / self._expr(bottom.strip("()") or "1")
+        top, bottom = self.factors.quotient(dim)
+        expr = sympy.Mul(*top) / sympy.Mul(*bottom)
         return self._spelling[expr] if expr in self._spelling else expr_to_dim(expr)
 
-    def limits(self, used: set[str], *, least: int) -> dict[str, tuple[int, None]]:
-        """Of the names in use, those whose factors are at least 1 if all symbols are at least `least`."""
-        factors = self._factors if least else [_from_zero(factor) for factor in self._factors]
-        positive = {f"_.{index}" for index, factor in enumerate(factors) if factor.is_positive}
-        return dict.fromkeys(sorted(positive & used), (1, None))
 
-    def plain(self, said: Any) -> Any:
-        """What `infer` said, in the model's names."""
-        if isinstance(said, dict):
-            return {key: self.plain(value) for key, value in said.items()}
-        if isinstance(said, tuple):
-            return tuple(self.plain(value) for value in said)
-        if isinstance(said, Condition):
-            return said.renamed(lambda name: name if is_ours(name) else self._called(name))
-        return re.sub(r"_\.\d+", lambda name: self._called(name[0]), said) if isinstance(said, str) else said
+def _is_positive(factor: sympy.Expr, least: int) -> bool:
+    return bool((factor if least else _from_zero(factor)).is_positive)
 
-    def _called(self, name: str) -> str:
-        """A factor as it stands in a formula."""
-        factor = self._factors[int(name[2:])]
-        return str(factor) if factor.is_Symbol or factor.is_Function else f"({factor})"
 
-    def _name(self, factor: sympy.Expr) -> str:
-        if factor not in self._places:
-            self._places[factor] = len(self._factors)
-            self._factors.append(factor)
-        return f"_.{self._places[factor]}"
-
-    def _expr(self, text: str) -> sympy.Expr:
-        number, names = parse(text)
-        return sympy.Mul(number, *(self._factors[int(name[2:])] for name in names))
+def _called(factor: sympy.Expr) -> str:
+    """A factor as it stands in a formula."""
+    return str(factor) if factor.is_Symbol or factor.is_Function else f"({factor})"

@@ -41,7 +41,10 @@ def printable(text: str) -> str:
     """
     if not text.isprintable():
         text = "".join(sign if sign.isprintable() else _escaped(sign) for sign in text)
-    text = _INVISIBLE.sub(lambda found: _escaped(found[0]), text)
+    if not text.isascii():
+        text = _INVISIBLE.sub(lambda found: _escaped(found[0]), text)
+    if "::" not in text and "##" not in text:
+        return text
     return _COMMAND.sub(lambda found: r"\x23" if found[1] is None else rf"{found[1]}\x3a", text)
 
 

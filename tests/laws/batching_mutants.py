@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import onnx_ir as ir
 import pytest
 
-from onereshape.models.batch import answers, counting, indices
+from onereshape.models.batch import answers, counting, indices, view as batch_view, writing
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.marks import Mark, homes, times
 from onereshape.models.batch.view import BatchAnswer, BatchView
@@ -107,8 +107,8 @@ def numbers_moved_without_modulo(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("Gather GatherND")
 def numbers_moved_by_a_wrong_step(patch: pytest.MonkeyPatch) -> None:
-    offsets = Rewriter.offsets
-    patch.setattr(Rewriter, "offsets", lambda self, _step, home, rank: offsets(self, 1, home, rank))
+    offsets = writing.offsets
+    patch.setattr(writing, "offsets", lambda build, _step, home, rank: offsets(build, 1, home, rank))
 
 
 @mutant("Gather GatherND ScatterND")
@@ -169,12 +169,12 @@ def nothing_spread(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("Add Concat")
 def spread_with_outer_and_inner_swapped(patch: pytest.MonkeyPatch) -> None:
-    spread = Rewriter.spread
+    spread = writing.spread
 
-    def wrong(self: Rewriter, value: ir.Value, dims: Any, mark: Mark) -> ir.Value:
-        return spread(self, value, dims, mark._replace(outer=mark.inner, inner=mark.outer))
+    def wrong(build: Rewriter, value: ir.Value, dims: Any, mark: Mark) -> ir.Value:
+        return spread(build, value, dims, mark._replace(outer=mark.inner, inner=mark.outer))
 
-    patch.setattr(Rewriter, "spread", wrong)
+    patch.setattr(batch_view, "spread", wrong)
 
 
 @mutant("Tile")

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from onereshape.models.like.exported import Array, Exported, Fit
-from onereshape.models.like.families.joins import changes, joined
+from onereshape.models.like.families.joins import joined
+from onereshape.models.like.families.lengths import changes
 from onereshape.models.like.families.products import product_of
 from onereshape.sizes import Size, cut, over, symbol
 from tests.like.making import counts, exported, run
@@ -105,3 +106,14 @@ def test_what_goes_on_smoothly_is_not_cut() -> None:
         raise AssertionError(constant)
 
     assert joined(exported(lambda S: np.arange(S) * 0.1, (S,), {"S": 10}, {"S": 22}), never) is None  # noqa: N803
+
+
+def test_a_place_that_may_be_a_part_of_the_size_is_not_taken() -> None:
+    def make(S: int) -> Array:  # noqa: N803
+        return np.where(np.arange(S) < 4, 3, 9)
+
+    assert fit(exported(make, (S,), {"S": 8}, {"S": 9})) is None
+    assert fit(exported(make, (S,), {"S": 12}, {"S": 14})) is None
+    found = fit(exported(make, (S,), {"S": 8}, {"S": 12}))
+    assert found is not None
+    assert np.array_equal(run(found, {"S": 15}), make(15))

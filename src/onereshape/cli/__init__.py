@@ -18,6 +18,7 @@ from typing import Any, NoReturn, TextIO
 import onereshape
 from onereshape.arrays import cpu_copy
 from onereshape.cli import certify, check, conform, convert, fix, infer, run
+from onereshape.cli.collecting import leave_garbage
 from onereshape.cli.quiet import quiet
 from onereshape.cli.signals import Stopped, stopping
 from onereshape.cli.typed import flag_hint, join_negative_shapes
@@ -44,7 +45,13 @@ _TRACEBACK = "ONERESHAPE_TRACEBACK"
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code; no traceback is ever shown for what a user or a file did."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    code = _main(list(sys.argv[1:] if argv is None else argv))
+    if argv is None:  # the process is ours, and ends
+        leave_garbage()
+    return code
+
+
+def _main(words: list[str]) -> int:
     _fill_streams()
     try:
         with quiet(), stopping():

@@ -80,7 +80,7 @@ def answer(args: argparse.Namespace) -> tuple[str | list[str], dict[str, Any], i
     if len(reports) == 1 and reports[0].error is not None:
         raise reports[0].error
     args.json = args.json or args.format == "json"
-    machine = formats.as_json(reports)
+    machine = formats.as_json(reports) if args.json else {}
     text: str | list[str]
     if args.json:
         text = []
@@ -92,8 +92,9 @@ def answer(args: argparse.Namespace) -> tuple[str | list[str], dict[str, Any], i
         paint = _paint()
         text = Ready(formats.as_text(reports, *paint)) if paint else formats.as_text(reports)
     failed = any(report.error is not None for report in reports)
-    bad = machine["counts"]["error"] + (machine["counts"]["warning"] if args.strict else 0)
-    return text, machine, 2 if failed else int(bad > 0)
+    bad = {"error", "warning"} if args.strict else {"error"}
+    is_bad = any(found.severity in bad for report in reports for found in report.findings)
+    return text, machine, 2 if failed else int(is_bad)
 
 
 def _report(path: str, batch: Any, free: Any) -> Report:

@@ -10,6 +10,11 @@ _FEWEST = 50_000
 """New objects after which Python looks for garbage; its own number is 700, and a model of 100,000 nodes is millions."""
 
 
+def leave_garbage() -> None:
+    """Has Python end without a last search, which takes a second for a large model; the system takes it all back."""
+    gc.freeze()
+
+
 @contextmanager
 def collecting_rarely() -> Iterator[None]:
     """Python looks for garbage as rarely as that inside, and as often as before after it.

@@ -15,6 +15,8 @@ from typing import Any
 import onnx_ir as ir
 from onnx import defs
 
+from onereshape.formats.onnx_graphs import ONNX
+
 Known = Mapping[ir.Value, ir.Value]
 """A value of the model -> what inference says of it."""
 
@@ -101,7 +103,7 @@ def _types(version: Any, side: str, index: int) -> set[str] | None:
 def spread_types(nodes: Iterable[ir.Node], opset: int) -> None:
     """Gives outputs of unknown type the type of an input, where the specification has one letter for both."""
     for node in nodes:
-        found = schema(node.op_type, opset) if node.domain in {"", "ai.onnx"} else None
+        found = schema(node.op_type, opset) if node.domain in ONNX else None
         if node.op_type == "Constant" and node.outputs[0].type is None:
             ir.convenience.get_const_tensor(node.outputs[0], propagate_shape_type=True)
         if found is None or not found.inputs:

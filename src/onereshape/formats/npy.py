@@ -22,8 +22,8 @@ from numpy.lib import format as npy_format
 from onereshape import dtypes
 from onereshape.arrays.numpy_arrays import Array
 from onereshape.dtypes import DType
-from onereshape.errors import FormatError
 from onereshape.memory import available
+from onereshape.formats.model import unreadable, unwritable
 from onereshape.formats.tensor import MOST_DIMS, NATIVE, Tensor
 
 _SIGNATURE = npy_format.MAGIC_PREFIX
@@ -68,12 +68,12 @@ def read(path: str, *, mapped: bool = True) -> Tensor:
         free = available()
         if free is not None and header.nbytes > free:
             why = f"its {header.nbytes} bytes do not fit into memory, of which {free} are free"
-            raise _unreadable(path, f"{why}; with --memory it is reshaped a block at a time, to .npy or .zarr")
+            raise unreadable(path, f"{why}; with --memory it is reshaped a block at a time, to .npy or .zarr")
         data = np.empty(header.nbytes, np.uint8)
         count = file.readinto(data.data)
         after = os.fstat(file.fileno())
         if count < header.nbytes or (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
-            raise _unreadable(path, "has changed while it was read")
+            raise unreadable(path, "has changed while it was read")
         return Tensor(as_array(data, header, path))
 
 
@@ -95,24 +95,24 @@ def read_header(file: IO[bytes], path: str) -> Header:
     """The header at the start of `file`, every part of it checked."""
     start = file.read(len(_SIGNATURE) + 2)
     if not start:
-        raise _unreadable(path, "is empty")
+        raise unreadable(path, "is empty")
     if not start.startswith(_SIGNATURE) or len(start) < len(_SIGNATURE) + 2:
-        raise _unreadable(path, "is not a .npy file: its first bytes are not NumPy's signature")
+        raise unreadable(path, "is not a .npy file: its first bytes are not NumPy's signature")
     version = start[len(_SIGNATURE)]
     if version not in {1, 2, 3}:
-        raise _unreadable(path, f"has version {version} of the .npy format, and only 1, 2 and 3 are known")
+        raise unreadable(path, f"has version {version} of the .npy format, and only 1, 2 and 3 are known")
     counter = file.read(2 if version == 1 else 4)
     announced = int.from_bytes(counter, "little")
     if announced > _LONGEST_HEADER:
-        raise _unreadable(path, f"has a header of {announced} bytes, beyond the limit of {_LONGEST_HEADER}")
+        raise unreadable(path, f"has a header of {announced} bytes, beyond the limit of {_LONGEST_HEADER}")
     text = file.read(announced)
     if len(text) < announced or not text:
-        raise _unreadable(path, "is cut off within its header")
+        raise unreadable(path, "is cut off within its header")
     length = len(start) + len(counter) + len(text)
     try:
         fields = _literal(text.decode("utf-8" if version == 3 else "latin-1"))
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        raise _unreadable(path, "has a header that is not a Python literal") from None
+        raise unreadable(path, "has a header that is not a Python literal") from None
     return _header(fields, length, path)
 
 
@@ -121,7 +121,7 @@ def check_length(header: Header, size: int, path: str) -> None:
     there = size - header.length
     if there != header.nbytes:
         kind = "is cut off" if there < header.nbytes else "has something after its array"
-        raise _unreadable(path, f"{kind}: {header.nbytes} bytes announced for {list(header.dims)}, {there} found")
+        raise unreadable(path, f"{kind}: {header.nbytes} bytes announced for {list(header.dims)}, {there} found")
 
 
 def as_array(data: Array, header: Header, path: str) -> Array:
@@ -129,7 +129,7 @@ def as_array(data: Array, header: Header, path: str) -> Array:
     try:
         array = np.ndarray(header.dims, header.dtype, data, order="F" if header.fortran_order else "C")
     except (ValueError, TypeError) as error:  # more than 64 dims, or a dim beyond int64 beside a 0
-        raise _unreadable(path, f"has dims that NumPy cannot hold ({error})") from None
+        raise unreadable(path, f"has dims that NumPy cannot hold ({error})") from None
     if header.dtype.kind == "V" and header.dtype.byteorder not in {"=", "|"}:
         return array.astype(header.dtype.newbyteorder("="))  # ml_dtypes have no name in the other byte order
     return array
@@ -146,14 +146,14 @@ def _literal(text: str) -> Any:
 
 def _header(fields: Any, length: int, path: str) -> Header:
     if not isinstance(fields, dict) or set(fields) != npy_format.EXPECTED_KEYS:
-        raise _unreadable(path, "has a header without exactly 'descr', 'fortran_order' and 'shape'")
+        raise unreadable(path, "has a header without exactly 'descr', 'fortran_order' and 'shape'")
     dims, order = fields["shape"], fields["fortran_order"]
     if not isinstance(dims, tuple) or not all(type(dim) is int and dim >= 0 for dim in dims):
-        raise _unreadable(path, f"has a header whose shape is {_shown(dims)}")
+        raise unreadable(path, f"has a header whose shape is {_shown(dims)}")
     if len(dims) > MOST_DIMS or any(dim > _LARGEST_DIM for dim in dims):
-        raise _unreadable(path, f"has dims that NumPy cannot hold (more than {MOST_DIMS}, or one beyond int64)")
+        raise unreadable(path, f"has dims that NumPy cannot hold (more than {MOST_DIMS}, or one beyond int64)")
     if not isinstance(order, bool):
-        raise _unreadable(path, f"has a header whose fortran_order is {_shown(order)}")
+        raise unreadable(path, f"has a header whose fortran_order is {_shown(order)}")
     return Header(_dtype(fields["descr"], path), dims, order, length)
 
 
@@ -177,11 +177,11 @@ def _dtype(descr: Any, path: str) -> DType:
             warnings.simplefilter("ignore")  # about names that NumPy will drop one day
             dtype = npy_format.descr_to_dtype(descr)
     except Exception:  # noqa: BLE001 - an arbitrary literal makes NumPy raise nearly anything
-        raise _unreadable(path, f"has items of an unknown type: {_shown(descr)}") from None
+        raise unreadable(path, f"has items of an unknown type: {_shown(descr)}") from None
     if dtype.hasobject:
-        raise _unreadable(path, "holds pickled Python objects, which could run any code and are never loaded")
+        raise unreadable(path, "holds pickled Python objects, which could run any code and are never loaded")
     if dtype.subdtype is not None:
-        raise _unreadable(path, f"has items that are arrays: {_shown(descr)}")
+        raise unreadable(path, f"has items that are arrays: {_shown(descr)}")
     return dtype
 
 
@@ -193,20 +193,12 @@ def _fixed_width(array: Array, path: str) -> Array:
             try:
                 texts[index] = text.decode()
             except UnicodeDecodeError:
-                raise _unwritable(path, f"string {index} is not UTF-8, and .npy files hold only text") from None
+                raise unwritable(path, f"string {index} is not UTF-8, and .npy files hold only text") from None
         if texts[index].endswith("\0"):
-            raise _unwritable(path, f"string {index} ends with a NUL, which the fixed width of .npy files would lose")
+            raise unwritable(path, f"string {index} ends with a NUL, which the fixed width of .npy files would lose")
     width = max(map(len, texts), default=1)
     try:
         return np.array(texts, dtype=f"U{max(width, 1)}").reshape(array.shape)
     except (MemoryError, ValueError):
         size = 4 * width * len(texts)
-        raise _unwritable(path, f"in fixed width its longest string makes it {size} bytes, too many") from None
-
-
-def _unreadable(path: str, why: str) -> FormatError:
-    return FormatError("unreadable", path=path, why=why)
-
-
-def _unwritable(path: str, why: str) -> FormatError:
-    return FormatError("unwritable", path=path, why=why)
+        raise unwritable(path, f"in fixed width its longest string makes it {size} bytes, too many") from None

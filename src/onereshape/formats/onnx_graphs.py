@@ -13,6 +13,8 @@ import onnx_ir as ir
 from onereshape.formats.beside import file_beside
 from onereshape.formats.model import cycle, unreadable, unwritable
 
+ONNX = frozenset({"", "ai.onnx"})
+"""The domain of ONNX's own operators, by both of its names."""
 _SHOWN = 8
 """Names of a circle that a message shows."""
 MOST_UNFOLDED = 200_000
@@ -30,6 +32,16 @@ def roots(model: ir.Model) -> Iterator[tuple[Any, str]]:
         yield function, f"{function.domain}::{function.name}{overload}"
 
 
+def domain_of(graph: Any) -> str:
+    """How a graph or a function calls the domain of ONNX."""
+    return "" if "" in graph.opset_imports else "ai.onnx"
+
+
+def opset_of(graph: Any) -> int:
+    """The opset of ONNX that a graph or a function imports; the first where it says none."""
+    return int(graph.opset_imports.get(domain_of(graph), 1))
+
+
 def nodes(graph: Any, start: str, only: str | None = None) -> Iterator[tuple[ir.Node, str]]:
     """Every node of a graph and, after it, of the subgraphs in it, with its place; `only` those of one operator."""
     counts: dict[str, int] = {}
@@ -38,23 +50,25 @@ def nodes(graph: Any, start: str, only: str | None = None) -> Iterator[tuple[ir.
         count = counts[op] = counts.get(op, -1) + 1
         if only is None or op == only:
             yield node, f"{start}/{op}#{count}"
-        for label, subgraph in subgraphs(node):
-            yield from nodes(subgraph, f"{start}/{op}#{count}/{label}", only)
+        if node.attributes.data:
+            for label, subgraph in subgraphs(node):
+                yield from nodes(subgraph, f"{start}/{op}#{count}/{label}", only)
 
 
 def every(graph: Any) -> Iterator[ir.Node]:
     """The same nodes in the same order, for those who need no places."""
     for node in graph:
         yield node
-        for _, subgraph in subgraphs(node):
-            yield from every(subgraph)
+        if node.attributes.data:
+            for _, subgraph in subgraphs(node):
+                yield from every(subgraph)
 
 
 def graphs(graph: Any) -> list[Any]:
     """A graph or a function, and every graph in it."""
     found = [graph]
     for node in graph:
-        if inner := subgraphs(node):
+        if node.attributes.data and (inner := subgraphs(node)):
             found += [subgraph for _, subgraph in inner]
             found += [part for _, subgraph in inner for part in graphs(subgraph)[1:]]
     return found
@@ -97,27 +111,19 @@ def external_file(tensor: ir.ExternalTensor, path: str) -> Path:
 
 def check_names(parts: Iterable[Any], path: str) -> None:
     """Refuses names that are not UTF-8, which protobuf hands out as bytes."""
+    kinds: set[type] = set()
     for part in parts:
-        _check_texts([part.name], path)
-        _check_values([*part.inputs, *part.outputs, *getattr(part, "initializers", {}).values()], path)
+        values = {*part.inputs, *part.outputs, *getattr(part, "initializers", {}).values()}
         for node in part:
-            _check_texts([node.op_type, node.domain, node.name, *node.attributes.data], path)
-            _check_values(node.inputs, path)
-            _check_values(node.outputs, path)
-
-
-def _check_values(values: Iterable[ir.Value | None], path: str) -> None:
-    for value in values:
-        if value is not None:
-            _check_texts((value.name,), path)
-            if value.shape is not None:
-                _check_texts([dim.value for dim in value.shape if not isinstance(dim, int)], path)
-
-
-def _check_texts(texts: Iterable[Any], path: str) -> None:
-    for text in texts:
-        if text is not None and not isinstance(text, str):
-            raise unreadable(path, "has a name that is not UTF-8")
+            kinds.update(map(type, (node.op_type, node.domain, node.name, *node.attributes.data)))
+            values.update(node.inputs)
+            values.update(node.outputs)
+        values.discard(None)
+        kinds.update(map(type, [part.name, *[value.name for value in values]]))
+        shapes = [shape for value in values if (shape := value.shape) is not None]
+        kinds.update(type(dim.value) for shape in shapes for dim in shape if not isinstance(dim, int))
+    if not kinds <= {str, type(None)}:
+        raise unreadable(path, "has a name that is not UTF-8")
 
 
 def check_references(model: ir.Model, path: str) -> None:
@@ -161,15 +167,14 @@ def _check_circle(graph: Any, path: str) -> None:
         raise unreadable(path, f"its nodes are in a circle: {names}")
 
 
-def _in_order(graph: Any, seen: set[ir.Node]) -> bool:
-    """Whether every node comes after those that it needs, as the specification asks; then there is no circle."""
+def _in_order(graph: Any, used: set[ir.Value | None]) -> bool:
+    """Whether no node makes what was used before, as the specification asks; then there is no circle."""
     for node in graph:
-        for value in node.inputs:
-            if value is not None and (producer := value.producer()) is not None and producer not in seen:
-                return False
-        if not all(_in_order(subgraph, seen) for _, subgraph in subgraphs(node)):
+        used.update(node.inputs)
+        if node.attributes.data and not all(_in_order(subgraph, used) for _, subgraph in subgraphs(node)):
             return False
-        seen.add(node)
+        if not used.isdisjoint(node.outputs):
+            return False
     return True
 
 

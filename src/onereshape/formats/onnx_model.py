@@ -36,11 +36,10 @@ from onereshape.formats.onnx_graphs import (
     roots,
 )
 from onereshape.formats.onnx_merge import to_ir
+from onereshape.formats.onnx_message import LARGEST, message_bytes
 from onereshape.formats.onnx_reshapes import reshapes as find_reshapes
 from onereshape.formats.onnx_rows import completed, shortened
 
-_LARGEST = 2**31 - 1
-"""Bytes of a protobuf message."""
 _PACKED_RATIO = 200
 """How many times its own size a packed model may become; weights shrink to a half, mere zeros to a thousandth."""
 _SMALL = 64 << 20
@@ -62,7 +61,7 @@ class _Original:
 def load(path: str) -> Model:
     """The model of a file, checked as far as its Reshapes and its external data need it."""
     encoding = _encoding(path)
-    content = _content(path)
+    content = message_bytes(path, "model")
     digest = hashlib.sha256(content).digest()
     proto = _parsed(content, encoding, path)
     del content
@@ -122,16 +121,6 @@ def _encoding(path: str) -> str:
     return Path(path).suffix.lower() if path.lower().endswith((".onnx.gz", ".onnxtxt")) else ""
 
 
-def _content(path: str) -> bytes:
-    with Path(path).open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if size > _LARGEST:
-            raise unreadable(path, f"is no ONNX model: {size} bytes are more than a protobuf message can have")
-        if size == 0:
-            raise unreadable(path, "is empty")
-        return file.read()
-
-
 def _parsed(content: bytes, encoding: str, path: str) -> onnx.ModelProto:
     if encoding == ".onnxtxt":
         proto = _parsed_text(content, path)
@@ -163,7 +152,7 @@ def _check_ranks(proto: onnx.ModelProto, path: str) -> None:
 
 def _unpacked(content: bytes, path: str) -> bytes:
     """What a gzip file holds, up to what a model can be."""
-    limit = min(_LARGEST, max(_SMALL, _PACKED_RATIO * len(content)))
+    limit = min(LARGEST, max(_SMALL, _PACKED_RATIO * len(content)))
     unpacker = zlib.decompressobj(wbits=31)
     try:
         data = unpacker.decompress(content, limit + 1)
@@ -206,7 +195,7 @@ def _encoded(proto: onnx.ModelProto, encoding: str, path: str) -> bytes:
         if text is None or _reparsed(text) != proto:
             raise unwritable(path, "the textual form has no words for some of this model; save it as .onnx")
         return text.encode()
-    if proto.ByteSize() > _LARGEST:
+    if proto.ByteSize() > LARGEST:
         why = f"an ONNX file holds less than 2 GiB without external data, and this one needs {proto.ByteSize()} bytes"
         raise unwritable(path, why)
     content = proto.SerializeToString()

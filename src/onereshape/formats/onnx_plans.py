@@ -9,6 +9,7 @@ import onnx
 import onnx_ir as ir
 from onnx import helper, parser, printer
 
+from onereshape.formats.onnx_graphs import ONNX
 from onereshape.dims import parse
 from onereshape.formats.atomic import replacing
 from onereshape.formats.model import Model, unwritable
@@ -130,7 +131,7 @@ def wiring(model: Model) -> Wiring:
     links = []
     for node in graph:
         if (found := by_node.get(id(node))) is None:
-            if node.op_type == "Constant" and node.domain in {"", "ai.onnx"}:
+            if node.op_type == "Constant" and node.domain in ONNX:
                 continue
             raise not_whole(model, f"{node.op_type} {node.name or node.outputs[0].name} is no Reshape")
         if not node.inputs or node.inputs[0] is None:

@@ -15,7 +15,7 @@ import onnx_ir as ir
 from onereshape.dims import Dim
 from onereshape.errors import INT64_MAX, ReshapeError
 from onereshape.formats.model import LONGEST_TARGET, ReshapeNode, unreadable
-from onereshape.formats.onnx_graphs import external_file, nodes, roots
+from onereshape.formats.onnx_graphs import ONNX, external_file, nodes, roots
 from onereshape.specs import NEWEST_OPSET, Spec, spec as find_spec
 
 _DEEPEST = 64
@@ -23,7 +23,6 @@ _DEEPEST = 64
 
 _INTEGERS = frozenset("int64 int32 int16 int8 uint64 uint32 uint16 uint8".split())
 _FOLLOWED = frozenset({"Identity", "Cast", "Unsqueeze", "Concat"})
-_ONNX = frozenset({"", "ai.onnx"})
 """The domain of ONNX's own operators, in both spellings."""
 
 
@@ -43,14 +42,16 @@ def reshapes(model: ir.Model, path: str) -> tuple[ReshapeNode, ...]:
     words = _Reader(path, model.ir_version)
     found = []
     for graph, start in roots(model):
+        spec: Spec | None = None
         for node, place in nodes(graph, start, only="Reshape"):
-            if node.domain in _ONNX and node.op_identifier() not in model.functions:
-                found.append(_entry(node, place, _spec(graph, model, place, path), words))
+            if node.domain in ONNX and node.op_identifier() not in model.functions:
+                spec = spec or _spec(graph, model, place, path)
+                found.append(_entry(node, place, spec, words))
     return tuple(found)
 
 
 def _entry(node: ir.Node, place: str, spec: Spec, reader: _Reader) -> ReshapeNode:
-    attributes = {name: _value(attribute) for name, attribute in node.attributes.items()}
+    attributes = {name: _value(attribute) for name, attribute in node.attributes.data.items()}
     if spec.target_in == "attribute":
         words = reader.attribute(attributes["shape"], place) if "shape" in attributes else Words(None, "missing")
     else:
@@ -143,7 +144,7 @@ class _Reader:
 
     def _computed(self, node: ir.Node, value: ir.Value, place: str, depth: int) -> Words:
         words = _unknown(value, f"computed by {node.op_type} {node.name or value.name}")
-        if node.domain not in _ONNX or depth >= _DEEPEST:
+        if node.domain not in ONNX or depth >= _DEEPEST:
             return words
         inputs = [] if node.op_type not in _FOLLOWED else [self.words(each, place, depth + 1) for each in node.inputs]
         match node.op_type, inputs:

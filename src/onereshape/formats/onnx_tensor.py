@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from math import prod
-from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import numpy as np
@@ -19,13 +18,13 @@ from onereshape.arrays.numpy_arrays import Array
 from onereshape.dtypes import ElementType
 from onereshape.errors import FormatError
 from onereshape.formats.beside import file_beside
+from onereshape.formats.model import unreadable, unwritable
+from onereshape.formats.onnx_message import LARGEST, message_bytes
 from onereshape.formats.tensor import MOST_DIMS, Tensor, is_nameless
 
 if TYPE_CHECKING:
     from onnx import TensorProto
 
-_LARGEST = 2**31 - 1
-"""Protobuf's limit on the bytes of a message."""
 _BITS = {"int4": 4, "uint4": 4, "float4e2m1": 4, "int2": 2, "uint2": 2}
 """The types that ONNX packs, several elements to a byte."""
 _FIELDS = ("float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data", "raw_data")
@@ -46,7 +45,7 @@ def read(path: str) -> Tensor:
     try:
         array = _read_strings(proto) if element_type is dtypes.STRING else numpy_helper.to_array(proto)
     except (ValueError, TypeError) as error:  # dims beyond memory beside a 0
-        raise _unreadable(path, f"has dims that NumPy cannot hold ({error})") from None
+        raise unreadable(path, f"has dims that NumPy cannot hold ({error})") from None
     metadata = {entry.key: entry.value for entry in proto.metadata_props}
     return Tensor(array, proto.name, proto.doc_string, metadata, data_file)
 
@@ -59,11 +58,11 @@ def write(file: IO[bytes], tensor: Tensor, path: str) -> None:
     element_type = dtypes.of_dtype(array.dtype)
     if is_nameless(array.dtype):
         why = f"an ONNX tensor names its type, and items stored as V{array.dtype.itemsize} have none: give --dtype"
-        raise _unwritable(path, why)
+        raise unwritable(path, why)
     if element_type is None or element_type.onnx is None:
-        raise _unwritable(path, f"ONNX has no type for {array.dtype}")
+        raise unwritable(path, f"ONNX has no type for {array.dtype}")
     size = array.size * _bits(element_type) // 8
-    if size > _LARGEST:
+    if size > LARGEST:
         raise _too_large(path, size)
     if element_type is dtypes.STRING:
         proto = TensorProto(data_type=TensorProto.STRING, dims=array.shape)
@@ -76,7 +75,7 @@ def write(file: IO[bytes], tensor: Tensor, path: str) -> None:
         proto.doc_string = tensor.doc
     for key, value in tensor.metadata.items():
         proto.metadata_props.add(key=key, value=value)
-    if proto.ByteSize() > _LARGEST:
+    if proto.ByteSize() > LARGEST:
         raise _too_large(path, proto.ByteSize())
     file.write(proto.SerializeToString())
 
@@ -84,37 +83,31 @@ def write(file: IO[bytes], tensor: Tensor, path: str) -> None:
 def _parse(path: str) -> TensorProto:
     from onnx import TensorProto  # noqa: PLC0415 - takes long
 
-    with Path(path).open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if size > _LARGEST:
-            raise _unreadable(path, f"is no ONNX tensor: {size} bytes are more than a protobuf message can have")
-        if size == 0:
-            raise _unreadable(path, "is empty")
-        proto = TensorProto()
-        try:
-            proto.ParseFromString(file.read())
-        except Exception:  # noqa: BLE001 - protobuf's own, which only its untyped package names
-            raise _unreadable(path, "is no ONNX tensor: its bytes are not a protobuf TensorProto") from None
+    content, proto = message_bytes(path, "tensor"), TensorProto()
+    try:
+        proto.ParseFromString(content)
+    except Exception:  # noqa: BLE001 - protobuf's own, which only its untyped package names
+        raise unreadable(path, "is no ONNX tensor: its bytes are not a protobuf TensorProto") from None
     return proto
 
 
 def _element_type(proto: TensorProto, path: str) -> ElementType:
     """The type of the elements, which also tells a tensor from another message."""
     if proto.data_type == proto.UNDEFINED:
-        raise _unreadable(path, "is no ONNX tensor: it has no element type (a whole model, or another message?)")
+        raise unreadable(path, "is no ONNX tensor: it has no element type (a whole model, or another message?)")
     try:
         name = proto.DataType.Name(proto.data_type).lower()
     except ValueError:
-        raise _unreadable(path, f"has elements of type {proto.data_type}, which ONNX does not define") from None
+        raise unreadable(path, f"has elements of type {proto.data_type}, which ONNX does not define") from None
     element_type = dtypes.named(name)
     if element_type is None or element_type.onnx != name:
-        raise _unreadable(path, f"has elements of type {name}, which no Reshape takes")
+        raise unreadable(path, f"has elements of type {name}, which no Reshape takes")
     if proto.HasField("segment"):
-        raise _unreadable(path, "is one segment of a larger tensor")
+        raise unreadable(path, "is one segment of a larger tensor")
     if len(proto.dims) > MOST_DIMS:
-        raise _unreadable(path, f"has dims that NumPy cannot hold ({len(proto.dims)} of them)")
+        raise unreadable(path, f"has dims that NumPy cannot hold ({len(proto.dims)} of them)")
     if any(dim < 0 for dim in proto.dims):
-        raise _unreadable(path, f"has a negative dim: {list(proto.dims)}")
+        raise unreadable(path, f"has a negative dim: {list(proto.dims)}")
     return element_type
 
 
@@ -123,7 +116,7 @@ def _check_texts(proto: TensorProto, path: str) -> None:
     entries = [*proto.metadata_props, *proto.external_data]
     texts = [proto.name, proto.doc_string, *(entry.key for entry in entries), *(entry.value for entry in entries)]
     if not all(isinstance(text, str) for text in texts):
-        raise _unreadable(path, "has a name or a description that is not UTF-8")
+        raise unreadable(path, "has a name or a description that is not UTF-8")
 
 
 def _load_external(proto: TensorProto, element_type: ElementType, path: str) -> str:
@@ -131,17 +124,17 @@ def _load_external(proto: TensorProto, element_type: ElementType, path: str) -> 
     said = {entry.key: entry.value for entry in proto.external_data}
     location = said.get("location", "")
     if not location:
-        raise _unreadable(path, "has its data in another file, and does not say in which")
+        raise unreadable(path, "has its data in another file, and does not say in which")
     beside = file_beside(path, location)
     if beside is None:
-        raise _unreadable(path, f"its data are in {location!r}, outside its own folder, and are not read")
+        raise unreadable(path, f"its data are in {location!r}, outside its own folder, and are not read")
     start, length = said.get("offset", "0"), said.get("length")
     if not all(re.fullmatch("[0-9]{1,19}", text) for text in (start, "0" if length is None else length)):
         where = f"offset {start[:40]!r} of length {length if length is None else length[:40]!r}"
-        raise _unreadable(path, f"has external data at {where}, which are no numbers")
+        raise unreadable(path, f"has external data at {where}, which are no numbers")
     try:
         if not beside.is_file():
-            raise _unreadable(path, f"its data are in {location!r}, which is not a file beside it")
+            raise unreadable(path, f"its data are in {location!r}, which is not a file beside it")
         with beside.open("rb") as file:
             there = max(os.fstat(file.fileno()).st_size - int(start), 0)
             announced = there if length is None else int(length)
@@ -152,7 +145,7 @@ def _load_external(proto: TensorProto, element_type: ElementType, path: str) -> 
             file.seek(int(start))
             proto.raw_data = file.read(needed)
     except OSError as error:
-        raise _unreadable(path, f"its data in {location!r} cannot be read ({error.strerror or error})") from None
+        raise unreadable(path, f"its data in {location!r} cannot be read ({error.strerror or error})") from None
     proto.data_location = proto.DEFAULT
     del proto.external_data[:]
     return str(beside)
@@ -165,7 +158,7 @@ def _check_count(proto: TensorProto, element_type: ElementType, path: str) -> No
     field = helper.tensor_dtype_to_field(proto.data_type)
     used = [name for name in _FIELDS if len(getattr(proto, name))]
     if len(used) > 1:
-        raise _unreadable(path, f"has its data twice, in {' and '.join(used)}")
+        raise unreadable(path, f"has its data twice, in {' and '.join(used)}")
     if used == ["raw_data"] and element_type is not dtypes.STRING:
         needed, there, unit = _raw_bytes(proto, element_type), len(proto.raw_data), "bytes"
     else:
@@ -190,11 +183,11 @@ def _check_range(proto: TensorProto, field: str, element_type: ElementType, path
     entries = getattr(proto, field)
     for entry in (min(entries), max(entries)):
         if not low <= entry <= high:
-            raise _unreadable(path, f"has {entry} in {field}, which is no {element_type.onnx}")
+            raise unreadable(path, f"has {entry} in {field}, which is no {element_type.onnx}")
 
 
 def _mismatch(proto: TensorProto, element_type: ElementType, found: str, needed: int, path: str) -> FormatError:
-    return _unreadable(path, f"has {found}, but {list(proto.dims)} of {element_type.onnx} needs {needed}")
+    return unreadable(path, f"has {found}, but {list(proto.dims)} of {element_type.onnx} needs {needed}")
 
 
 def _raw_bytes(proto: TensorProto, element_type: ElementType) -> int:
@@ -224,16 +217,8 @@ def _string_bytes(array: Array, path: str) -> list[bytes]:
         texts = array.reshape(-1).tolist()
         return [text if isinstance(text, bytes) else text.encode() for text in texts]
     except (ValueError, SystemError):  # lone surrogates; beyond the last code point, where NumPy raises SystemError
-        raise _unwritable(path, "a string of it is not valid Unicode, and ONNX strings are UTF-8") from None
+        raise unwritable(path, "a string of it is not valid Unicode, and ONNX strings are UTF-8") from None
 
 
 def _too_large(path: str, size: int) -> FormatError:
-    return _unwritable(path, f"an ONNX tensor file holds less than 2 GiB, and this one needs {size} bytes")
-
-
-def _unreadable(path: str, why: str) -> FormatError:
-    return FormatError("unreadable", path=path, why=why)
-
-
-def _unwritable(path: str, why: str) -> FormatError:
-    return FormatError("unwritable", path=path, why=why)
+    return unwritable(path, f"an ONNX tensor file holds less than 2 GiB, and this one needs {size} bytes")

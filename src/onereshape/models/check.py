@@ -7,10 +7,11 @@ of a dim that is to be free is found by planning its repair, and what could be s
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 import onnx_ir as ir
 
@@ -18,7 +19,7 @@ from onereshape.dims import Dim, show, shown
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model import Model, ReshapeNode
 from onereshape.formats.model_files import load
-from onereshape.formats.onnx_graphs import nodes as walk, roots
+from onereshape.formats.onnx_graphs import every, nodes as walk, roots
 from onereshape.formats.onnx_sound import blamed
 from onereshape.models.edit import Change, origin_of
 from onereshape.models.findings.finding import CODES, SEVERITIES, Finding, Severity
@@ -27,6 +28,9 @@ from onereshape.models.request import Batch, Free, requested
 from onereshape.models.facts.facts import Facts
 from onereshape.models.shapes import facts_of
 from onereshape.models.findings.verdicts import contradiction, judged
+
+if TYPE_CHECKING:
+    from onereshape.models.fix import Plan
 
 _VOLUME = frozenset({"volume", "indivisible", "impossible-volume", "empty-copy-with-inferred"})
 """The refusals that no input can escape although the words are right."""
@@ -47,12 +51,13 @@ def check(
     `batch` is True for axis 0 of every input that shares that size, or gives the axis of each input; `free` gives axes
     with the names that their dims are to have.
     """
+    owned = not isinstance(model, Model)
     found = model if isinstance(model, Model) else load(model)
-    with blamed(found):
-        return _findings(found, batch, free)
+    with blamed(found, rewritten=owned):
+        return _findings(found, batch, free, owned=owned)
 
 
-def _findings(found: Model, batch: Batch, free: Free) -> list[Finding]:
+def _findings(found: Model, batch: Batch, free: Free, *, owned: bool) -> list[Finding]:
     asked = requested(found, batch, free)
     places = _Places(found.ir)
     if found.format != "onnx":
@@ -61,7 +66,10 @@ def _findings(found: Model, batch: Batch, free: Free) -> list[Finding]:
         facts = facts_of(found.ir)
         findings = list(_of_onnx(found, facts, places, repairs=batch is None and free is None))
         if asked:
-            findings = _with_plan(found, facts, findings, places, (batch, free))
+            from onereshape.models.fix import planned  # noqa: PLC0415 - takes long, and is rarely needed
+
+            findings = _with_plan(findings, places, lambda: planned(found, asked, batch=free is None, facts=facts))
+        findings += _simpler(found, facts, places, owned=owned)
     order = {code: index for index, code in enumerate(CODES)}
     unique = list(dict.fromkeys(findings))
     return sorted(unique, key=lambda each: (SEVERITIES.index(each.severity), order.get(each.code, len(order))))
@@ -92,7 +100,6 @@ def _of_onnx(model: Model, facts: Facts, places: _Places, *, repairs: bool) -> I
             yield replace(_refusal(node, error), severity="warning", origin="declared in the file")
     yield from _declared(graph, facts, places)
     yield from _baked(model, facts, repairs=repairs)
-    yield from _simpler(model, facts, places)
     yield from _given_up(facts, places)
 
 
@@ -102,18 +109,22 @@ class _Places:
     def __init__(self, model: ir.Model) -> None:
         self._model = model
 
+    def _all(self) -> Iterator[tuple[ir.Node, str]]:
+        return chain.from_iterable(walk(root, start) for root, start in roots(self._model))
+
     @cached_property
     def of(self) -> dict[ir.Node, str]:
         """The place of each node."""
-        return {node: place for root, start in roots(self._model) for node, place in walk(root, start)}
+        return dict(self._all())
 
     @cached_property
     def called(self) -> dict[str, str]:
         """The place of each node by what it is called: one without a name by its place, or by its first output."""
         found: dict[str, str] = {}
-        for node, place in self.of.items():
-            found.setdefault(node.name or place, place)
-            if not node.name and node.outputs:
+        for node, place in self._all():
+            name = node.name
+            found.setdefault(name or place, place)
+            if not name and node.outputs:
                 found.setdefault(f"{node.op_type} of {node.outputs[0].name}", place)
         return found
 
@@ -137,7 +148,7 @@ def _declared(model: ir.Model, facts: Facts, places: _Places) -> Iterator[Findin
     """Declarations of outputs, and of what is between, that contradict what the operators compute."""
     symbols = set(input_symbols(model))
     ends = set(model.graph.outputs)
-    for node in model.graph.all_nodes():
+    for node in every(model.graph):
         for value in node.outputs:
             if value.shape is None or value not in facts.sizes:
                 continue
@@ -191,7 +202,7 @@ def _baked(model: Model, facts: Facts, *, repairs: bool) -> Iterator[Finding]:
 
 def _repairable(model: Model, symbol: str, symbols: Mapping[str, tuple[str, int]]) -> bool:
     """Whether `fix` could free a dim that has a name already."""
-    from onereshape.models.fix import plan  # noqa: PLC0415 - takes long, and is rarely needed
+    from onereshape.models.fix import plan  # noqa: PLC0415 - as above
 
     name, axis = symbols[symbol]
     for asked in ({"batch": {name: axis}}, {"free": {name: {axis: symbol}}}):
@@ -203,19 +214,15 @@ def _repairable(model: Model, symbol: str, symbols: Mapping[str, tuple[str, int]
     return False
 
 
-def _with_plan(
-    model: Model, facts: Facts, findings: list[Finding], places: _Places, asked: tuple[Batch, Free]
-) -> list[Finding]:
+def _with_plan(findings: list[Finding], places: _Places, plan: Callable[[], Plan]) -> list[Finding]:
     """The findings, with what the repair of the asked dims would change, or why there is none."""
-    from onereshape.models.fix import plan  # noqa: PLC0415 - as above
-
     try:
-        changes = plan(model, batch=asked[0], free=asked[1], facts=facts).changes
+        changes = plan().changes
     except FixError as error:
         if error.usage:
             raise
         return [*findings, _cannot(places, error)]
-    planned = [_of_change(change, places) for change in changes]
+    planned = [_of_change(change, places.called) for change in changes]
     told = {(each.code, each.place) for each in planned}
     return [*planned, *(each for each in findings if (each.code, each.place) not in told)]
 
@@ -226,17 +233,18 @@ def _cannot(places: _Places, error: FixError) -> Finding:
     return Finding("cannot-free", "error", node, place, op, tensor, None, error.sentence, fixable=False)
 
 
-def _simpler(model: Model, facts: Facts, places: _Places) -> Iterator[Finding]:
-    """What `fix --simplify` would make of the model."""
+def _simpler(model: Model, facts: Facts, places: _Places, *, owned: bool) -> list[Finding]:
+    """What `fix --simplify` would make of the model; the last thing that is asked of one that is owned."""
     from onereshape.models.simpler.simplify import simplifications  # noqa: PLC0415 - as above
 
-    yield from (_of_change(change, places) for change in simplifications(model, facts))
+    called = places.called  # as long as the model is what it was
+    return [_of_change(change, called) for change in simplifications(model, facts, owned=owned)]
 
 
-def _of_change(change: Change, places: _Places) -> Finding:
+def _of_change(change: Change, called: Mapping[str, str]) -> Finding:
     severity: Severity = CODES[change.code].severity if change.code in CODES else "error"
     told = (change.op, change.tensor, change.origin, change.message)
-    return Finding(change.code, severity, change.node, places.called.get(change.node, change.node), *told, fixable=True)
+    return Finding(change.code, severity, change.node, called.get(change.node, change.node), *told, fixable=True)
 
 
 def _refusal(node: ReshapeNode, error: ReshapeError) -> Finding:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
+from onereshape.formats.onnx_graphs import ONNX
+
 _TYPES: dict[str, Any] = {
     "value_int": np.int64,
     "value_ints": np.int64,
@@ -20,12 +22,7 @@ def constant_tensor(value: ir.Value) -> Any | None:
     if value.const_value is not None:
         return value.const_value
     maker = value.producer()
-    if (
-        maker is None
-        or maker.op_type != "Constant"
-        or maker.domain not in {"", "ai.onnx"}
-        or len(maker.attributes) != 1
-    ):
+    if maker is None or maker.op_type != "Constant" or maker.domain not in ONNX or len(maker.attributes) != 1:
         return None
     ((name, attribute),) = maker.attributes.items()
     if attribute.is_ref():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import onnx_ir as ir
@@ -38,7 +38,7 @@ class Change:
 
     def to_json(self) -> dict[str, Any]:
         """The fields, for machines."""
-        return asdict(self)
+        return {name: getattr(self, name) for name in self.__slots__}
 
 
 class Edit(NamedTuple):

@@ -98,24 +98,22 @@ class _Wish:
     """and those that it does not use: where something differs, their weights may."""
 
 
-def plan(
-    model: Model | str | os.PathLike[str], *, batch: Batch = None, free: Free = None, facts: Facts | None = None
-) -> Plan:
-    """What `fix` would rewrite; a FixError where the dims cannot be freed.
-
-    `facts` are those of the model, where they are known already.
-    """
+def plan(model: Model | str | os.PathLike[str], *, batch: Batch = None, free: Free = None) -> Plan:
+    """What `fix` would rewrite; a FixError where the dims cannot be freed."""
     given = given_model(model)
     asked = requested(given, batch, free)
-    if not asked:
-        return Plan(())
+    return planned(given, asked, batch=free is None) if asked else Plan(())
+
+
+def planned(given: Model, asked: Mapping[str, Mapping[int, str]], *, batch: bool, facts: Facts | None = None) -> Plan:
+    """The same of what was `requested`; `facts` are those of the model, where they are known already."""
     if given.ir.functions:
         given, facts = _copy(given, inline=True), None
     with blamed(given):
-        if free is not None:
-            work = _free(given, asked, (), given)
-        else:
+        if batch:
             work = _batch(given, {name: axis for name, dims in asked.items() for axis in dims}, facts)
+        else:
+            work = _free(given, asked, (), given)
     return Plan(work.changes, work.conditions)
 
 

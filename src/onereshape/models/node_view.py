@@ -56,18 +56,20 @@ class NodeView(ABC):
 
     def has(self, index: int) -> bool:
         """Whether the node has this input."""
-        return index < len(self.node.inputs) and self.node.inputs[index] is not None
+        inputs = self.node.inputs
+        return index < len(inputs) and inputs[index] is not None
 
     def value(self, index: int) -> ir.Value:
         """An input that the operator requires."""
-        found = self.node.inputs[index] if index < len(self.node.inputs) else None
+        inputs = self.node.inputs
+        found = inputs[index] if index < len(inputs) else None
         if found is None:
             raise Refused(f"its input {index} is missing")
         return found
 
     def attribute(self, name: str, default: Any = None) -> Any:
         """The value of an attribute."""
-        found = self.node.attributes.get(name)
+        found = self.node.attributes.data.get(name)  # of the dict itself: this is asked of every node
         return default if found is None else found.value
 
     def axis(self, rank: int, default: int, name: str = "axis", *, end: bool = False) -> int:

@@ -6,7 +6,7 @@ the terms: where each output carries the batch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import onnx_ir as ir
@@ -16,13 +16,13 @@ from onereshape.models.certificates.compare import Carried
 from onereshape.models.certificates.suits import fed
 from onereshape.models.certificates.term_runs import allowed, fresh_seed, guarded
 from onereshape.models.certificates.term_sizes import some_sizes
+from onereshape.models.certificates.trial import Freed, batch_of
 from onereshape.terms.prove import prove_batch
 
-Asked = Mapping[str, Mapping[int, str]]
 Place = Carried | None
 
 
-def aligned(original: ir.Model, repaired: ir.Model, asked: Asked) -> ir.Model:
+def aligned(original: ir.Model, repaired: ir.Model, asked: Freed) -> ir.Model:
     """The repaired model with the original's names of dims; a dim that was freed unasked has its size of before."""
     copy = repaired.clone()
     before = {value.name: value.shape for value in fed(original)}
@@ -43,7 +43,7 @@ def aligned(original: ir.Model, repaired: ir.Model, asked: Asked) -> ir.Model:
     return copy
 
 
-def carried(original: ir.Model, repaired: ir.Model, asked: Asked, size: int) -> dict[str, Place]:
+def carried(original: ir.Model, repaired: ir.Model, asked: Freed, size: int) -> dict[str, Place]:
     """Where each output carries the batch; a FixError where nothing tells it."""
     after = {value.name: value.shape for value in repaired.graph.outputs}
     options: dict[str, Sequence[Place]] = {}
@@ -91,10 +91,9 @@ def _declared(before: Any, after: Any, size: int) -> Iterator[Place]:
         yield None
 
 
-def _by_terms(original: ir.Model, repaired: ir.Model, asked: Asked, size: int) -> dict[str, Place]:
+def _by_terms(original: ir.Model, repaired: ir.Model, asked: Freed, size: int) -> dict[str, Place]:
     """Where the terms find it; nothing where they do not tell."""
-    axes = {name: axis for name, dims in asked.items() for axis in dims}
-    symbol = next(name for dims in asked.values() for name in dims.values())
+    axes, symbol = batch_of(asked)
     seed, sizes = fresh_seed(), some_sizes(original)
     proof = guarded(
         lambda: prove_batch(

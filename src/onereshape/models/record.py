@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import onnx_ir as ir
 
+from onereshape.formats.onnx_graphs import ONNX
 from onereshape.models.takes import Stretch, Take
 
 if TYPE_CHECKING:  # what the fields hold stands above this floor
@@ -24,8 +25,6 @@ if TYPE_CHECKING:  # what the fields hold stands above this floor
     from onereshape.models.free.state import FreeAnswer, Limit
     from onereshape.models.free.view import FreeView
     from onereshape.sizes import Size
-
-_ONNX = frozenset({"", "ai.onnx"})
 
 
 class Record(NamedTuple):
@@ -148,9 +147,10 @@ def record_named(operator: str) -> Record:
 
 def record_of(node: ir.Node) -> Record:
     """The record of a node's operator."""
-    return record_named(operator_of(node))
+    operator = operator_of(node)
+    return RECORDS.get(operator) or record_named(operator)
 
 
 def operator_of(node: ir.Node) -> str:
     """The operator of a node, as it is written in `RECORDS`."""
-    return node.op_type if node.domain in _ONNX else f"{node.domain}::{node.op_type}"
+    return node.op_type if node.domain in ONNX else f"{node.domain}::{node.op_type}"

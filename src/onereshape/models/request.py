@@ -16,6 +16,7 @@ from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model import Model
 from onereshape.formats.model_files import load
 from onereshape.formats.model_formats import format_of
+from onereshape.formats.onnx_graphs import every
 
 Progress = Callable[[int, int, str], None]
 Batch = bool | Mapping[str, int] | None
@@ -170,9 +171,11 @@ def _dim(shape: Any, axis: int) -> int | str | None:
 def _names(model: ir.Model) -> Iterator[str]:
     """The names that dims have anywhere in the graph."""
     graph = model.graph
-    made = (value for node in graph.all_nodes() for value in node.outputs)
+    made = (value for node in every(graph) for value in node.outputs)
     for value in (*graph.inputs, *graph.outputs, *made):
-        for dim in value.shape or ():
+        if value.shape is None:
+            continue
+        for dim in value.shape:
             if isinstance(dim, ir.SymbolicDim) and dim.value:
                 yield from symbols_of(dim.value)
 

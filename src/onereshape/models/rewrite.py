@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from math import lcm
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.batch.marks import Mark
-from onereshape.sizes import Atom, Formula, Size, product, symbol
+from onereshape.formats.onnx_graphs import domain_of, opset_of
+from onereshape.sizes import Atom, Formula, Size
 from onereshape.models.unneeded import names_of
 
 Entry = Size | ir.Value
@@ -30,27 +30,12 @@ _BARE: Mapping[str, Any] = {}
 _NO_SOURCES: Sources = {}
 
 
-class Shift(NamedTuple):
-    """How far indices that count along the batch move from sample to sample."""
-
-    step: int
-    """The entries that one sample has there."""
-    home: Mark
-    """Where the indices carry N."""
-    rank: int
-    column: int | None = None
-    """Which column of the last axis counts along the batch; None: there are no columns."""
-    width: int = 0
-    short: bool = False
-    """Whether the indices are int32."""
-
-
 class Rewriter:
     """Adds to the main graph of a model; what is added without a place stands before all other nodes."""
 
     def __init__(self, model: ir.Model, sources: Sources = _NO_SOURCES) -> None:
         self.graph = model.graph
-        self.opset = model.graph.opset_imports.get("", model.graph.opset_imports.get("ai.onnx", 1))
+        self.opset = opset_of(model.graph)
         self.added: list[ir.Node] = []
         self.left: list[ir.Value] = []
         """Values that lost a user."""
@@ -62,6 +47,11 @@ class Rewriter:
         self._made: dict[Hashable, ir.Value] = {}
         self._names: set[str] | None = None
         self._counts: dict[str, int] = {}
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The sizes that the inputs say."""
+        return tuple(self._sources)
 
     def once(self, key: Hashable, make: Callable[[], ir.Value]) -> ir.Value:
         """What was made for a key, or is made now."""
@@ -100,7 +90,7 @@ class Rewriter:
             return self.once(key, lambda: _initializer(graph, name(), array))
         called = name()
         tensor = ir.tensor(array, name=called)
-        made = ir.Node(_domain(root), "Constant", [], [ir.AttrTensor("value", tensor)], name=called, num_outputs=1)
+        made = ir.Node(domain_of(root), "Constant", [], [ir.AttrTensor("value", tensor)], name=called, num_outputs=1)
         value = made.outputs[0]
         value.name, value.shape, value.type = called, ir.Shape(array.shape), ir.TensorType(tensor.dtype)
         graph.insert_before(node, made)  # type: ignore[union-attr]
@@ -195,85 +185,6 @@ class Rewriter:
         whole = self.once(("shape", source), lambda: self.front("Shape", [source]))
         return self.front("Gather", [whole, self.integers([axis])], {"axis": 0}, name)
 
-    # The batch
-
-    @property
-    def batch(self) -> Formula:
-        """N, where it is the only symbol."""
-        (name,) = self._sources
-        return symbol(name)
-
-    def offsets(self, step: int, home: Mark, rank: int) -> ir.Value:
-        """`step` times the number of the sample, laid along an axis."""
-
-        def make() -> ir.Value:
-            numbers = self.count(self.batch)
-            if step != 1:
-                numbers = self.front("Mul", [numbers, self.integers([step])])
-            if home.inner != 1:  # each number as often as a sample has entries there
-                column = self.front("Reshape", [numbers, self.integers([-1, 1])])
-                numbers = self.front("Expand", [column, self.vector([1, home.inner])])
-            dims = [-1 if each == home.axis else 1 for each in range(rank)]
-            return numbers if rank == 1 and home.inner == 1 else self.front("Reshape", [numbers, self.integers(dims)])
-
-        return self.once(("offsets", step, home, rank), make)
-
-    def spread(self, value: ir.Value, dims: Sequence[Size], mark: Mark) -> ir.Value:
-        """The tensor, which is the same for all samples, with N of it at the place of the mark."""
-
-        def make() -> ir.Value:
-            ones: list[Entry] = [1] * len(dims)
-            if mark.outer == 1:
-                ones[mark.axis] = self.batch
-                op = "Expand" if mark.inner == 1 and self.opset >= 8 else "Tile"
-                return self.after(value, op, [value, self.vector(ones)])
-            split: list[Entry] = [*dims[: mark.axis], mark.outer, 1, mark.inner, *dims[mark.axis + 1 :]]
-            apart = self.after(value, "Reshape", [value, self.vector(split)])
-            wide: list[Entry] = [1] * len(split)
-            wide[mark.axis + 1] = self.batch
-            many = self.after(apart, "Expand" if self.opset >= 8 else "Tile", [apart, self.vector(wide)])
-            joined: list[Entry] = [*dims]
-            joined[mark.axis] = product([mark.outer, self.batch, mark.inner])
-            return self.after(many, "Reshape", [many, self.vector(joined)])
-
-        return self.once(("spread", value, mark), make)
-
-    def first(self, value: ir.Value, axis: int, count: int) -> ir.Value:
-        """The first `count` entries along an axis."""
-
-        def make() -> ir.Value:
-            if self.opset < 10:
-                bounds = {"starts": [0], "ends": [count], "axes": [axis]}
-                return self.after(value, "Slice", [value], bounds)
-            return self.after(value, "Slice", [value, *(self.integers([each]) for each in (0, count, axis))])
-
-        return self.once(("first", value, axis, count), make)
-
-    def shifted(self, node: ir.Node, indices: ir.Value, shift: Shift) -> ir.Value:
-        """Indices within one sample, as indices within all: `step` entries further for each sample."""
-        kind: Any = np.int32 if shift.short else np.int64
-        offsets = self.offsets(shift.step, shift.home, shift.rank)
-        if kind is np.int32:
-            offsets = self._short(offsets)
-        if shift.column is None:
-            within = self.insert(node, "Mod", [indices, self.constant(np.array([shift.step], kind))])
-            return self.insert(node, "Add", [within, offsets])
-        # The other columns stay: of those, nothing is taken modulo 1 and moved, and all is kept.
-        chosen = np.zeros(shift.width, kind)
-        chosen[shift.column] = 1
-        cycle = self.constant(np.where(chosen == 1, shift.step, 1).astype(kind))
-        within = self.insert(node, "Mod", [indices, cycle])
-        kept = self.insert(node, "Mul", [indices, self.constant((1 - chosen).astype(kind))])
-        column = self.once(
-            ("column", offsets, shift.width, shift.column),
-            lambda: self.front("Mul", [offsets, self.constant(chosen)]),
-        )
-        return self.insert(node, "Add", [self.insert(node, "Add", [kept, within]), column])
-
-    def _short(self, integers: ir.Value) -> ir.Value:
-        to = {"to": int(ir.DataType.INT32)}
-        return self.once(("short", integers), lambda: self.front("Cast", [integers], to))
-
     # Nodes
 
     def front(
@@ -364,7 +275,7 @@ class Rewriter:
     def _node(self, op: str, inputs: Sequence[ir.Value], attributes: Mapping[str, Any], name: str = "") -> ir.Node:
         """A new node that is not in the graph yet."""
         called = self.unused(name or f"onereshape/{op}")
-        node = ir.node(op, inputs, dict(attributes), domain=_domain(self.graph), name=called)
+        node = ir.node(op, inputs, dict(attributes), domain=domain_of(self.graph), name=called)
         node.outputs[0].name = called
         node.outputs[0].type = _type(op, inputs, attributes)
         self.added.append(node)
@@ -390,11 +301,6 @@ def _initializer(graph: ir.Graph, name: str, array: np.ndarray[Any, Any]) -> ir.
     value = ir.Value(name=name, shape=ir.Shape(array.shape), type=kind, const_value=tensor)
     graph.register_initializer(value)
     return value
-
-
-def _domain(root: ir.Graph | ir.Function) -> str:
-    """How a graph calls the operators of ONNX."""
-    return "" if "" in root.opset_imports else "ai.onnx"
 
 
 def _type(op: str, inputs: Sequence[ir.Value], attributes: Mapping[str, Any]) -> ir.TypeProtocol | None:

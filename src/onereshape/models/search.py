@@ -90,10 +90,11 @@ class Search(Generic[Answer]):
 
     def _rests(self, node: ir.Node) -> tuple[int, ...]:
         """The choices that led to the inputs of a node."""
-        if not self.rests_on:
+        rests_on = self.rests_on
+        if not rests_on:
             return _NOTHING
-        found = [rests for value in used(node) if value is not None and (rests := self.rests_on.get(value))]
-        return found[0] if len(set(found)) == 1 else tuple(sorted(set().union(*found)))
+        found = {rests_on[value] for value in used(node) if value in rests_on}
+        return found.pop() if len(found) == 1 else tuple(sorted(set().union(*found)))
 
     def _decide(self, step: _Step[Answer]) -> int:
         """Takes the next answer of a node, or of the latest choice that is to blame; returns the place decided."""
@@ -107,18 +108,21 @@ class Search(Generic[Answer]):
                 pass
             step.blamed = _latest(step.blamed, [place for place in blamed if place != culprit])
         self.steps.append(step)
-        node, rests = self.nodes[step.place], step.blamed
-        step.answer = answer if self.walk.settle(node, answer) else None
-        if self.walk.chooses(node, answer):
+        node, rests, walk = self.nodes[step.place], step.blamed, self.walk
+        step.answer = answer if walk.settle(node, answer) else None
+        if walk.chooses(node, answer):
             rests = _latest(rests, [step.place])
         if rests:
-            self.rests_on.update((value, rests) for value in node.outputs if self.walk.matters(value))
+            for value in node.outputs:
+                if walk.matters(value):
+                    self.rests_on[value] = rests
         return step.place
 
     def _next(self, step: _Step[Answer]) -> Answer | None:
         try:
             step.taken += 1
-            return next(islice(self.walk.answers(self.nodes[step.place]), step.taken - 1, None), None)
+            answers = self.walk.answers(self.nodes[step.place])
+            return next(answers if step.taken == 1 else islice(answers, step.taken - 1, None), None)
         except Refused as refused:
             if self.first is None or refused.final:
                 self.first = (self.nodes[step.place], refused)

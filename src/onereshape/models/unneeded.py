@@ -6,9 +6,7 @@ from collections.abc import Iterator
 
 import onnx_ir as ir
 
-from onereshape.formats.onnx_graphs import roots, subgraphs
-
-_ONNX = frozenset({"", "ai.onnx"})
+from onereshape.formats.onnx_graphs import ONNX, roots, subgraphs
 
 
 def names_of(model: ir.Model) -> set[str]:
@@ -69,5 +67,5 @@ def _is_used(value: ir.Value) -> bool:
 
 def _removable(node: ir.Node, model: ir.Model) -> bool:
     """Whether a node does nothing but make outputs that nobody needs."""
-    plain = node.domain in _ONNX and node.op_identifier() not in model.functions and not any(subgraphs(node))
+    plain = node.domain in ONNX and node.op_identifier() not in model.functions and not any(subgraphs(node))
     return plain and not any(map(_is_used, node.outputs))

@@ -1,4 +1,4 @@
-"""constant_words(): the constant target that makes one shape out of another, whatever sizes the symbols take.
+"""The words of a target: what they say, and constant_words(), those that make one shape out of another at all sizes.
 
 Only the words are chosen here; which Reshape gets them is left to those who rewrite models.
 """
@@ -11,6 +11,16 @@ from functools import lru_cache
 from onereshape.errors import ReshapeError
 from onereshape.inference import infer
 from onereshape.sizes import Formula, Size, product
+
+
+def meant(data: Sequence[Size], words: Sequence[Size | None], *, zero_copies: bool) -> list[Size | None]:
+    """The words as sizes: a 0 that copies is the dim of data; a -1 stays, and so does what is not known.
+
+    >>> meant([4, 3], [0, -1, 0], zero_copies=True)
+    [4, -1, 0]
+    """
+    copied = len(data) if zero_copies else 0
+    return [data[axis] if word == 0 and axis < copied else word for axis, word in enumerate(words)]
 
 
 def constant_words(

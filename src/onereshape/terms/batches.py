@@ -142,19 +142,25 @@ def _one(trial: Trial, ones: _Ones, label: int) -> None:
     ones.outputs[label], ones.traces[label] = _hashed(trial, found), trace.prints
 
 
+def _beside_ones(trial: Trial, ones: _Ones, samples: int) -> tuple[str, dict[str, Value], list[str]]:
+    """Runs the repaired model on a batch: where it parts from its samples alone, what it gives, and its doubts."""
+    for label in _looked_at(samples):
+        _one(trial, ones, label)
+    beside = Beside(trial.hashing, samples, {label: ones.traces[label] for label in _looked_at(samples)})
+    found, doubts = trial.repaired.run(trial.feeds(trial.repaired, range(samples)), beside.observe, samples)
+    return beside.parted, found, doubts
+
+
 def not_for_all(trial: Trial, ones: _Ones) -> str:
     """Why what holds for the original's size may not hold for every N; nothing if it does."""
     try:
         _one(trial, ones, 0)
         samples = next(each for each in count(2) if each not in _dims(ones.traces[0], trial))
-        for label in _looked_at(samples):
-            _one(trial, ones, label)
-        beside = Beside(trial.hashing, samples, {label: ones.traces[label] for label in _looked_at(samples)})
-        found, doubts = trial.repaired.run(trial.feeds(trial.repaired, range(samples)), beside.observe, samples)
+        parted, found, doubts = _beside_ones(trial, ones, samples)
     except NotProven as stop:
         return stop.why
-    if beside.parted:
-        return f"from {beside.parted} on the samples are not kept apart"
+    if parted:
+        return f"from {parted} on the samples are not kept apart"
     if doubts:
         return doubts[0]
     for name, words in _hashed(trial, found).items():
@@ -241,12 +247,8 @@ def _blame(trial: Trial, name: str, samples: int) -> str:
     """Where the samples first are not kept apart."""
     where = ""
     try:
-        ones = _Ones()
-        for label in _looked_at(samples):
-            _one(trial, ones, label)
-        beside = Beside(trial.hashing, samples, {label: ones.traces[label] for label in _looked_at(samples)})
-        trial.repaired.run(trial.feeds(trial.repaired, range(samples)), beside.observe, samples)
-        where = f": the samples part from what they are alone at {beside.parted}" if beside.parted else ""
+        parted, *_ = _beside_ones(trial, _Ones(), samples)
+        where = f": the samples part from what they are alone at {parted}" if parted else ""
     except NotProven:
         pass
     return f"output {name!r} is not made of the samples' own terms at {trial.symbol} = {samples}{where}"

@@ -75,6 +75,20 @@ class Call:
             self.refuse(f"input {place} is not a tensor" if found is not None else f"input {place} is missing")
         return found
 
+    def shaped(self, place: int, *shape: int) -> Tensor:
+        """An input that must have these dims."""
+        found = self.tensor(place)
+        if found.shape != shape:
+            self.refuse(f"input {place} has dims {list(found.shape)}, and should have {list(shape)}")
+        return found
+
+    def square(self, place: int) -> Tensor:
+        """An input that must be square matrices."""
+        found = self.tensor(place)
+        if found.rank < 2 or found.shape[-1] != found.shape[-2]:
+            self.refuse(f"the dims {list(found.shape)} are not those of square matrices")
+        return found
+
     def tensors(self) -> list[Tensor]:
         """All inputs, which are tensors."""
         return [self.tensor(place) for place in range(len(self.inputs))]
@@ -111,6 +125,11 @@ class Call:
         """
         return self.attributes.get(name, default)
 
+    def settings(self, *but: str) -> tuple[Any, ...]:
+        """All attributes, except for axes and such."""
+        found = ((name, value) for name, value in sorted(self.attributes.items()) if name not in but)
+        return tuple((name, tuple(value) if isinstance(value, list) else value) for name, value in found)
+
     def axis(self, axis: int, rank: int) -> int:
         """An axis counted from the front."""
         if not -rank <= axis < rank:
@@ -136,6 +155,13 @@ class Call:
         if count > self.most:
             self.refuse(f"{count} elements are more than a term run holds")
 
+    def check_broadcast(self, operands: Sequence[Tensor | Words]) -> None:
+        """Refuses what does not broadcast, or becomes too large by it."""
+        try:
+            self.check_size(np.broadcast_shapes(*(operand.shape for operand in operands)))
+        except ValueError:
+            self.refuse(f"the dims {[list(operand.shape) for operand in operands]} do not go together")
+
     def key(self, *parts: Any, op: str | None = None) -> int:
         """The word of the operator and of all that its answer depends on beside its operands: never an axis."""
         return self.hashing.key(op or self.op, *parts)
@@ -146,10 +172,7 @@ class Call:
 
     def mixed(self, dtype: ir.DataType, key: int, *operands: Words) -> Tensor:
         """Terms of the operands in their order."""
-        try:
-            self.check_size(np.broadcast_shapes(*(operand.shape for operand in operands)))
-        except ValueError:
-            self.refuse(f"the dims {[list(operand.shape) for operand in operands]} do not go together")
+        self.check_broadcast(operands)
         return terms(self.hashing.mix(key, *operands), dtype)
 
 

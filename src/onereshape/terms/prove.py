@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,23 +56,32 @@ def prove_batch(  # noqa: PLR0913 - what a proof depends on
         given or {},
         places,
     )
-    always, not_always = False, ""
-    verdict: Verdict
-    try:
+    not_always: str | None = None
+
+    def run() -> None:
+        nonlocal not_always
         check_interface(original, repaired)
         ones = at_own_size(trial, size)
         not_always = not_for_all(trial, ones)
-        always = not not_always
-        if not always:
+        if not_always:
             at_some_sizes(trial, size)
-        verdict, reason = "proven", ""
+
+    verdict, reason = _judged(run)
+    always = not_always == "" and verdict == "proven"
+    return _proof(trial, verdict, reason, always=always, not_always=not_always or "")
+
+
+def _judged(run: Callable[[], None]) -> tuple[Verdict, str]:
+    """The verdict on what is run, and why; nothing stops it if it holds."""
+    try:
+        run()
     except NotProven as stop:
-        verdict, reason = "not proven", stop.why
+        return "not proven", stop.why
     except Differs as stop:
-        verdict, reason = "differs", stop.why
+        return "differs", stop.why
     except (MemoryError, RecursionError):
-        verdict, reason = "not proven", "the term run needs more memory than there is"
-    return _proof(trial, verdict, reason, always=always and verdict == "proven", not_always=not_always)
+        return "not proven", "the term run needs more memory than there is"
+    return "proven", ""
 
 
 def _proof(trial: Trial, verdict: Verdict, reason: str, *, always: bool, not_always: str) -> Proof:
@@ -100,20 +109,16 @@ def prove_same(  # noqa: PLR0913 - what a proof depends on
     trial = Trial(
         Program(original, hashing, bound), Program(other, hashing, bound), hashing, {}, "", {}, given or {}, None
     )
-    verdict: Verdict
-    try:
+
+    def run() -> None:
         check_interface(original, other)
         for sizes in settings:
             trial.sizes = sizes
             _compare(trial, sizes)
-        verdict, reason = ("proven", "") if trial.compared else ("not proven", "there are no sizes to compare at")
-    except NotProven as stop:
-        verdict, reason = "not proven", stop.why
-    except Differs as stop:
-        verdict, reason = "differs", stop.why
-    except (MemoryError, RecursionError):
-        verdict, reason = "not proven", "the term run needs more memory than there is"
-    return _proof(trial, verdict, reason, always=False, not_always="")
+        if not trial.compared:
+            raise NotProven("there are no sizes to compare at")
+
+    return _proof(trial, *_judged(run), always=False, not_always="")
 
 
 def _compare(trial: Trial, sizes: Mapping[str, int]) -> None:

@@ -12,19 +12,22 @@ from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused
 
 
-def each_home(homes: Iterable[Mark], answer: Callable[[Mark], BatchAnswer], none: str) -> Iterator[BatchAnswer]:
+def each_home(
+    homes: Iterable[Mark], answer: Callable[[Mark], BatchAnswer], none: Callable[[], str]
+) -> Iterator[BatchAnswer]:
     """The answers for all homes that have one; else the refusal of the first, or `none` if there is no home."""
-    refusal, found = Refused(none), False
-    for place, home in enumerate(homes):
+    refusal: Refused | None = None
+    found = False
+    for home in homes:
         try:
             possible = answer(home)
         except Refused as refused:
-            refusal = refused if place == 0 else refusal
+            refusal = refusal or refused
             continue
         found = True
         yield possible
     if not found:
-        raise refusal
+        raise refusal or Refused(none())
 
 
 def common_mark(marks: Iterable[Mark], view: BatchView) -> Mark:
@@ -43,9 +46,9 @@ def common_mark(marks: Iterable[Mark], view: BatchView) -> Mark:
 
 def only_first(view: BatchView) -> Mark:
     """The mark of input 0, where no other input may have one."""
-    mark = view.mark(0)
-    strangers = [view.value(index).name for index in view.batched() if index != 0]
-    if mark is None or strangers:
+    mark, batched = view.mark(0), view.batched()
+    if mark is None or batched != [0]:
+        strangers = [view.value(index).name for index in batched if index != 0]
         raise Refused(f"its input {strangers[0] if strangers else 1} differs from sample to sample")
     return mark
 

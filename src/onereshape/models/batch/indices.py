@@ -12,10 +12,11 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.sizes import Size
-from onereshape.models.rewrite import Rewriter, Shift
+from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.counting import from_zero
 from onereshape.models.batch.marks import Mark
 from onereshape.models.batch.view import BatchView
+from onereshape.models.batch.writing import Shift, shifted
 from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused
 
@@ -62,7 +63,7 @@ def offset(view: BatchView, index: int, shift: Shift) -> tuple[Edit, ...]:
     def apply(build: Rewriter) -> None:
         indices = node.inputs[index]
         if indices is not None:
-            node.replace_input_with(index, build.shifted(node, indices, shift))
+            node.replace_input_with(index, shifted(build, node, indices, shift))
 
     message = f"{value.name} counts through the batch for {view.label}, as if there were {view.size_words()}"
     return (view.edit(index, message, "0", f"{shift.step} * (0 to {view.state.symbol} - 1)", apply),)

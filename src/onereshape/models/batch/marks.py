@@ -28,11 +28,11 @@ class Mark(NamedTuple):
 
     def at(self, axis: int) -> Mark:
         """The same on another axis."""
-        return self._replace(axis=axis)
+        return self if axis == self.axis else Mark(axis, self.outer, self.inner)
 
     def size(self, batch: Size) -> Size:
         """The size of the axis when N is `batch`."""
-        return times(self.outer, batch, self.inner)
+        return batch if self.bare else times(self.outer, batch, self.inner)
 
 
 def times(*sizes: Size) -> Size:
@@ -46,7 +46,8 @@ over = exact
 
 def marked(dims: Sequence[Size], mark: Mark, batch: Size) -> tuple[Size, ...]:
     """The dims with N at its place."""
-    return (*dims[: mark.axis], mark.size(batch), *dims[mark.axis + 1 :])
+    plain = tuple(dims)
+    return (*plain[: mark.axis], mark.size(batch), *plain[mark.axis + 1 :])
 
 
 def homes(data: Sequence[Size], mark: Mark, output: Sequence[Size], batch: int) -> Iterator[Mark]:

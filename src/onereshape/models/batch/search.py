@@ -7,13 +7,12 @@ Every rule is right by itself, so the whole is; nothing here depends on names or
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
 import onnx_ir as ir
 
+from onereshape.formats.onnx_graphs import opset_of
 from onereshape.dims import symbols_of
 from onereshape.errors import FixError
 from onereshape.models.batch.counting import counted
@@ -21,10 +20,10 @@ from onereshape.models.edit import Change, Edit
 from onereshape.models.batch.marks import Mark, mentions
 from onereshape.models.facts.facts import Facts
 from onereshape.models.shapes import facts_of, telling
-from onereshape.models.batch.view import BatchAnswer, BatchState, BatchView
+from onereshape.models.batch.view import Array, BatchAnswer, BatchState, BatchView
 from onereshape.models.node_view import Refused
 from onereshape.models.operators import record_of
-from onereshape.models.record import operator_of
+from onereshape.models.record import Record, operator_of
 from onereshape.models.search import Search, has_graphs, inside, used
 
 
@@ -49,7 +48,7 @@ def batch_plan(
 
     `facts` are those of the model as it is, where they are known already.
     """
-    opset = model.graph.opset_imports.get("", model.graph.opset_imports.get("ai.onnx", 1))
+    opset = opset_of(model.graph)
     inputs = {value.name: value for value in model.graph.inputs}
     _check_names(model.graph, freed, symbol)
     if not size:
@@ -107,7 +106,7 @@ class _Walk:
             if mark is not None:
                 self.state.marks[value] = mark
         if not answer.edits:  # those take sizes for one sample alone
-            self._follow_sizes(node)
+            self._follow_sizes(node, answer.sizes)
         return bool(answer.edits)
 
     def now(self) -> None:
@@ -139,44 +138,47 @@ class _Walk:
         view, record = BatchView(node, self.state), record_of(node)
         state = self.state
         batched = bool(view.batched()) or (has_graphs(node) and not state.marks.keys().isdisjoint(inside(node)))
-        sizes = None if batched else self._sizes(node)
+        sizes = None if batched else self._sizes(node, record)
         if sizes is not None and not self._tells(node, sizes):
-            yield BatchAnswer(())
+            yield BatchAnswer((), sizes=sizes)
             return
         if record.batch is None and (batched or not state.sized.keys().isdisjoint(inside(node))):
             raise Refused("a graph inside it reads a size that depends on the batch")
         slots = record.slots
         if strange := [view.value(index).name for index in slots if view.mark(index) is not None]:
             raise Refused(f"the sizes in {strange[0]} would differ from sample to sample")
-        sized = [index for index in range(len(node.inputs)) if view.sized(index)] if state.sized else []
-        pins = tuple(view.pin(index) for index in sized if index not in slots)
+        sized = [index for index, value in enumerate(node.inputs) if value in state.sized] if state.sized else []
+        pins = tuple(view.pin(index) for index in sized if index not in slots) if sized else ()
         if record.batch is None or not (batched or slots & set(sized)):
             yield BatchAnswer((), pins)
             return
         counts = counted(view) if state.counts else None
         for answer in record.batch(view):
-            if any(mark is not None and 0 in (mark.outer, mark.inner) for mark in answer.marks):
-                raise Refused(f"it would carry {self.state.symbol} on an axis without entries")
-            own = counts if answer.counts is None else answer.counts
-            yield BatchAnswer(answer.marks, (*pins, *answer.edits), own)
+            for mark in answer.marks:
+                if mark is not None and 0 in mark[1:]:
+                    raise Refused(f"it would carry {self.state.symbol} on an axis without entries")
+            if pins or (counts is not None and answer.counts is None):
+                own = counts if answer.counts is None else answer.counts
+                yield BatchAnswer(answer.marks, (*pins, *answer.edits), own)
+            else:
+                yield answer
 
-    def _tells(self, node: ir.Node, sizes: Iterable[np.ndarray[Any, Any]]) -> bool:
+    def _tells(self, node: ir.Node, sizes: Iterable[Array]) -> bool:
         """Whether an output of the model would give the size of the whole batch, and can give that of one sample."""
         if self.state.named:
             return False
         outputs = zip(node.outputs, sizes, strict=False)
         return any(value.is_graph_output() and self._grows(each) for value, each in outputs)
 
-    def _grows(self, sizes: np.ndarray[Any, Any]) -> bool:
+    def _grows(self, sizes: Array) -> bool:
         return any(mentions(size, self.state.symbol) for size in sizes.flat)
 
-    def _sizes(self, node: ir.Node) -> list[np.ndarray[Any, Any]] | None:
+    def _sizes(self, node: ir.Node, record: Record) -> list[Array] | None:
         """What a node computes from sizes, its outputs one by one, as far as all of it is known as a function of N.
 
         What is not known does not depend on N, or it would have been pinned.  Where nothing may be pinned, since the
         model says what several samples give, sizes go on beside it.
         """
-        record = record_of(node)
         if record.elements is None:
             return None
         beside = self.state.named and record.beside
@@ -187,10 +189,13 @@ class _Walk:
             found.append(sizes)
         return found
 
-    def _follow_sizes(self, node: ir.Node) -> None:
-        """Notes which outputs hold sizes that depend on N."""
-        if any(output in self.state.marks for output in node.outputs):
-            return
-        for output, sizes in zip(node.outputs, self._sizes(node) or (), strict=False):
+    def _follow_sizes(self, node: ir.Node, found: Sequence[Array] | None) -> None:
+        """Notes which outputs hold sizes that depend on N; what they hold may have been found already."""
+        for output in node.outputs:
+            if output in self.state.marks:
+                return
+        if found is None:
+            found = self._sizes(node, record_of(node)) or ()
+        for output, sizes in zip(node.outputs, found, strict=False):
             if self._grows(sizes):
                 self.state.sized[output] = sizes

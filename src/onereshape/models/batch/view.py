@@ -19,6 +19,7 @@ from onereshape.models.edit import Change, Edit, origin_of
 from onereshape.models.batch.folding import Folding
 from onereshape.models.facts.elements import evaluated
 from onereshape.models.batch.marks import Mark, marked, mentions, times
+from onereshape.models.batch.writing import first, spread
 from onereshape.models.facts.facts import Facts
 from onereshape.models.node_view import NodeView, Ranked, Refused
 from onereshape.models.words import constant_words
@@ -36,6 +37,8 @@ class BatchAnswer(NamedTuple):
     edits: tuple[Edit, ...] = ()
     counts: Array | None = None
     """Of an output that counts the samples: what each sample adds to the one before."""
+    sizes: Sequence[Array] | None = None
+    """What the outputs of a node hold that computes nothing but sizes."""
 
 
 @dataclass(slots=True)
@@ -98,8 +101,7 @@ class BatchView(NodeView):
     __slots__ = ("_marks", "state")
 
     def __init__(self, node: ir.Node, state: BatchState) -> None:
-        super().__init__(node)
-        self.state = state
+        self.node, self.state = node, state
         marks = state.marks
         self._marks = [None if value is None else marks.get(value) for value in node.inputs]
 
@@ -151,19 +153,29 @@ class BatchView(NodeView):
     def live(self, index: int) -> list[Size | None] | None:
         """The integers of an input when N is free."""
         found = self.state.live(self.value(index))
-        return None if found is None else list(found.reshape(-1).tolist())
+        return None if found is None else found.reshape(-1).tolist()
 
     def sized(self, index: int) -> bool:
         """Whether an input holds sizes that depend on N."""
-        return self.has(index) and self.value(index) in self.state.sized
+        inputs = self.node.inputs
+        return index < len(inputs) and inputs[index] in self.state.sized
 
     # Edits
 
-    def edit(self, index: int | None, message: str, before: str, after: str, apply: Callable[[Rewriter], None]) -> Edit:
+    def edit(  # noqa: PLR0913 - all that is told of it
+        self,
+        index: int | None,
+        message: str,
+        before: str,
+        after: str,
+        apply: Callable[[Rewriter], None],
+        *,
+        code: str = "baked-dim",
+    ) -> Edit:
         """An edit of one input, or of the node itself."""
         value = self.node.outputs[0] if index is None else self.value(index)
         origin = f"attribute of {self.label}" if index is None else origin_of(value)
-        change = Change("baked-dim", self.label, self.node.op_type, value.name or "", origin, message, before, after)
+        change = Change(code, self.label, self.node.op_type, value.name or "", origin, message, before, after)
         return Edit((change,), apply, self.node, index)
 
     def replace_input(
@@ -210,12 +222,12 @@ class BatchView(NodeView):
             self.not_empty(dims)
         here, one = dims[mark.axis], times(mark.outer, mark.inner)
         if here == one:
-            make = lambda build, now: build.spread(now, dims, mark)  # noqa: E731
+            make = lambda build, now: spread(build, now, dims, mark)  # noqa: E731
         else:
             self.same_rows(index, mark)
             single = (*dims[: mark.axis], one, *dims[mark.axis + 1 :])
             rows = int(one) if isinstance(one, int) else 0
-            make = lambda build, now: build.spread(build.first(now, mark.axis, rows), single, mark)  # noqa: E731
+            make = lambda build, now: spread(build, first(build, now, mark.axis, rows), single, mark)  # noqa: E731
         message = (
             f"{value.name} has size {here} at axis {mark.axis}, for {self.size_words()}; {self.label} needs {symbol}"
         )
@@ -230,7 +242,7 @@ class BatchView(NodeView):
         message = f"{value.name} has size {dims[mark.axis]} at axis {mark.axis}, for {self.size_words()}"
         after = f"the first {inner} at axis {mark.axis}"
         return self.replace_input(
-            index, message, _shown(dims), after, lambda build, now: build.first(now, mark.axis, inner)
+            index, message, _shown(dims), after, lambda build, now: first(build, now, mark.axis, inner)
         )
 
     def same_rows(self, index: int, mark: Mark) -> None:
@@ -253,7 +265,7 @@ class BatchView(NodeView):
     def original(self, index: int) -> list[Size | None] | None:
         """The integers of an input in the original, as far as they are known."""
         found = self.state.integers(self.value(index))
-        return None if found is None else list(found.reshape(-1).tolist())
+        return None if found is None else found.reshape(-1).tolist()
 
     def corrected(self, index: int, what: str, places: Mapping[int, Size]) -> tuple[Edit, ...]:
         """The edit that makes a vector of sizes what it was, but for these entries; none where it is so already."""
@@ -345,7 +357,7 @@ class BatchView(NodeView):
         return constant_words(data, wanted, zero_copies=zero_copies, keep=keep)
 
     def _known(self, value: ir.Value) -> tuple[Size, ...]:
-        dims = self.state.dims(value)
+        dims = self.state.facts.sizes.get(value) or self.state.dims(value)
         if dims is None:
             raise Refused(f"the rank of {value.name} is not known")
         return dims

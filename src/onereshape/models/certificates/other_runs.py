@@ -7,7 +7,7 @@ can only be seen to run, with the dims that inference promised.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -15,34 +15,29 @@ from typing import Final
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.certificates.asking import Asked, Question, consult
+from onereshape.models.certificates.asking import Asked
 from onereshape.models.certificates.certificate import RefusedSize
 from onereshape.models.certificates.compare import CLEARLY
 from onereshape.models.certificates.comparison import Comparison, Promised
 from onereshape.models.certificates.draw import Manner, draw
-from onereshape.models.certificates.engine import Array, Refusal, Session, folder_of
-from onereshape.models.certificates.extremes import judge, stand_out
-from onereshape.models.certificates.reference import Reference, answered, meters_of, opened, settle
+from onereshape.models.certificates.engine import Refusal, Session, folder_of
+from onereshape.models.certificates.reference import Reference, answered, meters_of, opened
+from onereshape.models.certificates.same_runs import ask_whole, contrast_answers, run_beside, run_beyond, stacked
 from onereshape.models.certificates.settings import Chooser, Setting
 from onereshape.models.certificates.suits import Suit, fed, suits_of
 from onereshape.models.certificates.trial import (
     Answers,
     Beside,
-    Feeds,
     Freed,
     Sizes,
     Stop,
     Trial,
     check_declared,
     check_interface,
-    compare,
-    contrast,
     said,
 )
 
 
-_DRAWS: Final = 3
-"""Values on which the original size is compared."""
 _WITNESSED: Final = 2
 _OTHERS: Final = 2
 """Further settings at the original size, of dims that have a name already and inputs that serve as sizes."""
@@ -80,32 +75,19 @@ def run_other(trial: Trial, freed: Freed, comparison: Comparison) -> None:
     """The repaired model beside the original, beside other exports, and alone."""
     suits = suits_of(trial.original)
     own = trial.own = _sizes_of(trial.original, freed, "original")
-
-    chooser = Chooser(trial.original, suits, {}, (), trial.seed)
-
-    def make(rng: np.random.Generator, manner: Manner, setting: Setting, number: int) -> list[Feeds]:
-        drawing = partial(draw, suits=suits, manner=manner, given=setting.values)
-        return [drawing(trial.original, rng, setting.sizes) for _ in range(number)]
-
     others = [*(("export", each) for each in comparison.fitted), *(("witness", each) for each in comparison.witnesses)]
-    counts = [_DRAWS, *[_WITNESSED] * (_OTHERS if chooser.varies else 0)]
-    trial.steps = len(counts) + sum(counts) + len(_LADDER) + 2 * _WITNESSED * len(others)
-    asked = consult(trial, chooser, Question(make, counts))
-    first = asked.references[0]
-    for name, meter in first.meters.items():
-        contrast(trial, meter, _stacked(first.answers, name))
+    asked = ask_whole(trial, suits, _OTHERS, len(_LADDER) + 2 * _WITNESSED * len(others))
+    contrast_answers(trial, asked.references[0])
     references = [_witnessed(trial, (what, each), freed, suits, asked) for what, each in others]
     session = trial.opened()
     for reference in asked.references:
-        _beside(trial, session, reference, asked.references, {**own, **reference.setting.sizes})
-    answers = [trial.run(session, extreme.feeds, own, listed=False) for extreme in asked.extremes]
-    seen = [judge(trial, each, _first(mine), own) for each, mine in zip(asked.extremes, answers, strict=True)]
-    stand_out(trial, asked.extremes, seen)
+        run_beside(trial, session, reference, asked.references, {**own, **reference.setting.sizes})
+    run_beyond(trial, session, asked, own)
     for (what, model), (freed_sizes, reference) in zip(others, references, strict=True):
         at = {**freed_sizes, **reference.setting.sizes}
         seen_at = trial.fitted if what == "export" else trial.witnesses
         seen_at.append(Beside(model, freed_sizes, at, reference.setting.values))
-        _beside(trial, session, reference, asked.references, at)
+        run_beside(trial, session, reference, asked.references, at)
     rng = np.random.default_rng(trial.seed + 1)
     _alone(_Climb(trial, session, asked, suits, comparison.promised, rng), own)
 
@@ -142,7 +124,7 @@ def _witnessed(
         trial.step(f"{what}, {said(sizes)}")
         answers.append(answered(session, each, what))
     found = Reference(setting, feeds, answers, meters_of(trial, answers))
-    if all(meter.contrast(_stacked(answers, name)) <= CLEARLY for name, meter in found.meters.items()):
+    if all(meter.contrast(stacked(answers, name)) <= CLEARLY for name, meter in found.meters.items()):
         why = f"no output of the {what} ({said(sizes)}) depends on what is fed, and so it shows nothing"
         raise Stop("untested", why)
     return sizes, found
@@ -163,23 +145,6 @@ def _setting(model: ir.Model, session: Session, asked: Asked, sizes: Sizes, seed
             continue
         return Setting(sizes, values)
     return Setting(sizes, first.values)
-
-
-def _stacked(answers: Sequence[Answers], name: str) -> Array:
-    return np.stack([answer[name] for answer in answers])
-
-
-def _beside(trial: Trial, session: Session, asked: Reference, original: Sequence[Reference], at: Sizes) -> None:
-    """The repaired model beside the answers of a model that has these sizes."""
-    for feeds, answers in zip(asked.feeds, asked.answers, strict=True):
-        trial.step(said(at))
-        compare(trial, asked.meters, trial.run(session, feeds, at), _first(answers), at)
-        settle(trial, original, at)
-
-
-def _first(answers: Answers) -> Answers:
-    """Each answer as one sample."""
-    return {name: array[None] for name, array in answers.items()}
 
 
 def _alone(climb: _Climb, own: Sizes) -> None:

@@ -2,51 +2,77 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
 import numpy as np
 
-from onereshape.models.certificates.asking import Question, consult
+from onereshape.models.certificates.asking import Asked, Question, consult
 from onereshape.models.certificates.draw import Manner, draw
+from onereshape.models.certificates.engine import Array, Session
 from onereshape.models.certificates.extremes import judge, stand_out
-from onereshape.models.certificates.reference import settle
+from onereshape.models.certificates.reference import Reference, settle
 from onereshape.models.certificates.settings import Chooser, Setting
-from onereshape.models.certificates.suits import suits_of
-from onereshape.models.certificates.trial import Answers, Feeds, Trial, compare, contrast, said
+from onereshape.models.certificates.suits import Suit, suits_of
+from onereshape.models.certificates.trial import Answers, Feeds, Sizes, Trial, compare, contrast, said
 
 _DRAWS: Final = 3
+"""Values on which the original size is compared."""
 _OTHERS: Final = 3
 """Further settings of a model whose inputs have named dims, or serve as sizes."""
 
 
 def run_same(trial: Trial) -> None:
     """Both models, on values of every size that is tried."""
-    suits = suits_of(trial.original)
+    asked = ask_whole(trial, suits_of(trial.original), _OTHERS, 1)
+    session = trial.opened()
+    for reference in asked.references:
+        contrast_answers(trial, reference)
+        run_beside(trial, session, reference, asked.references, reference.setting.sizes)
+    trial.step("values beyond the usual")
+    run_beyond(trial, session, asked, asked.references[0].setting.sizes)
+
+
+def ask_whole(trial: Trial, suits: Mapping[str, Suit], others: int, more: int) -> Asked:
+    """The original's answers, each compared as one sample, in its first and in other settings; `more` steps follow."""
     chooser = Chooser(trial.original, suits, {}, (), trial.seed)
 
     def make(rng: np.random.Generator, manner: Manner, setting: Setting, number: int) -> list[Feeds]:
         drawing = partial(draw, suits=suits, manner=manner, given=setting.values)
         return [drawing(trial.original, rng, setting.sizes) for _ in range(number)]
 
-    counts = [_DRAWS, *[2] * (_OTHERS if chooser.varies else 0)]
-    trial.steps = len(counts) + sum(counts) + 1
-    asked = consult(trial, chooser, Question(make, counts))
-    session = trial.opened()
-    for reference in asked.references:
-        at = reference.setting.sizes
-        for name, meter in reference.meters.items():
-            contrast(trial, meter, np.stack([answer[name] for answer in reference.answers]))
-        for feeds, answers in zip(reference.feeds, reference.answers, strict=True):
-            trial.step(said(at))
-            compare(trial, reference.meters, trial.run(session, feeds, at), _first(answers), at)
-            settle(trial, asked.references, at)
-    at = asked.references[0].setting.sizes
-    trial.step("values beyond the usual")
+    counts = [_DRAWS, *[2] * (others if chooser.varies else 0)]
+    trial.steps = len(counts) + sum(counts) + more
+    return consult(trial, chooser, Question(make, counts))
+
+
+def contrast_answers(trial: Trial, reference: Reference) -> None:
+    """Notes how different the answers are that the original gave to different values."""
+    for name, meter in reference.meters.items():
+        contrast(trial, meter, stacked(reference.answers, name))
+
+
+def stacked(answers: Sequence[Answers], name: str) -> Array:
+    """All answers of one output."""
+    return np.stack([answer[name] for answer in answers])
+
+
+def run_beside(trial: Trial, session: Session, asked: Reference, original: Sequence[Reference], at: Sizes) -> None:
+    """The repaired model beside the answers of a model that has these sizes."""
+    for feeds, answers in zip(asked.feeds, asked.answers, strict=True):
+        trial.step(said(at))
+        compare(trial, asked.meters, trial.run(session, feeds, at), _first(answers), at)
+        settle(trial, original, at)
+
+
+def run_beyond(trial: Trial, session: Session, asked: Asked, at: Sizes) -> None:
+    """The repaired model beside the original, on values beyond the usual."""
     runs = [trial.run(session, extreme.feeds, at, listed=False) for extreme in asked.extremes]
     seen = [judge(trial, each, _first(mine), at) for each, mine in zip(asked.extremes, runs, strict=True)]
     stand_out(trial, asked.extremes, seen)
 
 
 def _first(answers: Answers) -> Answers:
+    """Each answer as one sample."""
     return {name: array[None] for name, array in answers.items()}

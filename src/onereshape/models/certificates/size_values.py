@@ -17,8 +17,6 @@ import numpy as np
 from onereshape.models.certificates.suits import SizeUse
 from onereshape.models.takes import Take
 
-Ints = Sequence[int]
-
 
 @dataclass(frozen=True, slots=True)
 class Style:

@@ -13,7 +13,7 @@ from onereshape.apart.limits import limits
 from onereshape.formats.onnx_graphs import MOST_UNFOLDED, unfolded
 from onereshape.models.certificates.combining import merged
 from onereshape.models.certificates.term_sizes import names_of, other_sizes, usual_sizes
-from onereshape.models.certificates.trial import Beside, Feeds, Freed, Sizes, Trial
+from onereshape.models.certificates.trial import Beside, Feeds, Freed, Sizes, Trial, batch_of
 from onereshape.terms.limits import Limits
 from onereshape.terms.proof import Proof
 from onereshape.terms.prove import prove_batch, prove_same
@@ -37,8 +37,7 @@ def allowed() -> Limits:
 
 def batch_terms(trial: Trial, freed: Freed, places: Mapping[str, Any] | None, seed: int) -> Proof:
     """The repaired model at N samples beside the original on each, in every setting that the engine had."""
-    axes = {name: axis for name, dims in freed.items() for axis in dims}
-    symbol = next(name for dims in freed.values() for name in dims.values())
+    axes, symbol = batch_of(freed)
     bound, found = allowed(), []
     for sizes, values in each_once(trial.settings):
         prove = partial(prove_batch, trial.original, trial.repaired, axes, symbol=symbol, size=trial.size)

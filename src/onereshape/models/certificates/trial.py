@@ -23,6 +23,12 @@ Freed = Mapping[str, Mapping[int, str]]
 """Input -> axis -> the name of the dim."""
 
 
+def batch_of(freed: Freed) -> tuple[dict[str, int], str]:
+    """The axes that carry a batch, and its name."""
+    axes = {name: axis for name, dims in freed.items() for axis in dims}
+    return axes, next(name for dims in freed.values() for name in dims.values())
+
+
 class Stop(Exception):  # noqa: N818 - an end, good or bad
     """Nothing more needs to be run."""
 

@@ -44,14 +44,15 @@ class Asking(NodeView):
 
     def attribute(self, name: str, default: Any = None) -> Any:
         """The value of an attribute, in the body of a function that of its caller."""
-        found = self.node.attributes.get(name)
+        found = self.node.attributes.data.get(name)
         if found is None:
             return default
         return self.scope.attribute(self.node, name, default) if found.is_ref() else found.value
 
     def known(self, index: int = 0) -> Dims | None:
         """The dims of an input, None where there is none or its rank is not known."""
-        value = self.node.inputs[index] if index < len(self.node.inputs) else None
+        inputs = self.node.inputs
+        value = inputs[index] if index < len(inputs) else None
         return None if value is None else self.scope.dims_of(value)
 
     def dims(self, index: int = 0) -> Dims:
@@ -94,7 +95,8 @@ class Asking(NodeView):
 
     def kind(self, index: int = 0) -> ir.DataType | None:
         """The element type of an input."""
-        value = self.node.inputs[index] if index < len(self.node.inputs) else None
+        inputs = self.node.inputs
+        value = inputs[index] if index < len(inputs) else None
         return None if value is None else self.scope.kind_of(value)
 
     def new(self) -> Size:
@@ -149,6 +151,8 @@ class Asking(NodeView):
 
     def broadcast(self, *shapes: Dims) -> Dims:
         """The dims that several have together, from the right."""
+        if len(shapes) == 2 and shapes[0] == shapes[1]:
+            return tuple(shapes[0])  # as most are
         rank = max((len(dims) for dims in shapes), default=0)
         found: list[Size] = [1] * rank
         for dims in shapes:

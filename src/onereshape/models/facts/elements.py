@@ -76,7 +76,7 @@ class Holding(NodeView):
 
     def attribute(self, name: str, default: Any = None) -> Any:
         """The value of an attribute; one that only the caller of a function knows is a refusal."""
-        found = self.node.attributes.get(name)
+        found = self.node.attributes.data.get(name)
         if found is None:
             return default
         if not found.is_ref():

@@ -12,6 +12,7 @@ from functools import lru_cache
 import onnx
 import onnx_ir as ir
 
+from onereshape.formats.onnx_graphs import ONNX
 from onereshape.models.record import record_of
 
 Kind = ir.DataType
@@ -29,12 +30,14 @@ _NAMES = {
 
 def kinds_of(node: ir.Node, version: int, given: Kinds, attribute: Attribute) -> list[Kind | None]:
     """The types of the outputs, None for one that is not known."""
-    count, rule = len(node.outputs), record_of(node).kinds
-    chosen = [] if rule is None else [*rule(given, attribute)]
-    if node.domain not in {"", "ai.onnx"} or node.op_type == "SimplifiedLayerNormalization":
+    op, count, rule = node.op_type, len(node.outputs), record_of(node).kinds
+    if node.domain not in ONNX or op == "SimplifiedLayerNormalization":
         told = [given(0)] * count  # which no schema of onnx has
     else:
-        told = [_known(each, given) for each in _outputs(node.op_type, version, count)]
+        told = [given(each) if type(each) is int else each for each in _outputs(op, version, count)]  # type: ignore[misc]
+    if rule is None:
+        return told
+    chosen = [*rule(given, attribute)]
     return [*chosen, *told[len(chosen) :]][:count]
 
 

@@ -7,18 +7,22 @@ from graphlib import CycleError, TopologicalSorter
 
 import onnx_ir as ir
 
+_GRAPHS = (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS)
+
 
 class CircleError(ValueError):
     """The nodes of a graph need one another in a circle."""
 
 
-def inner_graphs(node: ir.Node) -> Iterator[ir.Graph]:
+def inner_graphs(node: ir.Node) -> list[ir.Graph]:
     """The branches and bodies of a node."""
-    for attribute in node.attributes.values():
-        if attribute.type == ir.AttributeType.GRAPH and not attribute.is_ref():
-            yield attribute.as_graph()
-        elif attribute.type == ir.AttributeType.GRAPHS and not attribute.is_ref():
-            yield from attribute.as_graphs()
+    found: list[ir.Graph] = []
+    for attribute in node.attributes.data.values():  # of the dict itself: this is asked of every node
+        kind = attribute.type
+        if kind not in _GRAPHS or attribute.is_ref():
+            continue
+        found += [attribute.as_graph()] if kind == ir.AttributeType.GRAPH else attribute.as_graphs()
+    return found
 
 
 def values_of(graph: ir.Graph) -> Iterable[ir.Value]:
@@ -33,14 +37,12 @@ def values_of(graph: ir.Graph) -> Iterable[ir.Value]:
 
 def ordered(graph: ir.Graph) -> Iterable[ir.Node]:
     """The nodes, each after those that it needs; files may list them in another order."""
-    seen: set[ir.Value] = set()
     nodes = list(graph)
-    made = {value for node in nodes for value in node.outputs}
+    used: set[ir.Value | None] = set()
     for node in nodes:
-        for value in _read(node):
-            if value in made and value not in seen:
-                return _sorted(nodes)
-        seen.update(node.outputs)
+        used.update(_read(node) if node.attributes.data and inner_graphs(node) else node.inputs)
+        if not used.isdisjoint(node.outputs):
+            return _sorted(nodes)
     return nodes
 
 

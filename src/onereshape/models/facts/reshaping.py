@@ -1,35 +1,25 @@
-"""The rule of Reshape in a model: its dims in the notation of `infer`, and the way back.
-
-Every factor of a dim (a name, or whatever else is there: `past + 1`, `floor(N/2)`) gets a name of ours.  A quotient of
-ours is exact where its condition says so, and 4*(N/4) is N again.  Where N and N/4 meet, the factor is N/4, and N is 4
-of it.
-"""
+"""The rule of Reshape in a model: its dims in the notation of `infer`, and the way back."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
 from math import gcd, lcm
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import onnx_ir as ir
 
 from onereshape.condition import Condition, Written
-from onereshape.dims import Dim, is_ours, parse
+from onereshape.dims import Dim
 from onereshape.errors import ReshapeError
-from onereshape.inference import infer
+from onereshape.factors import MOST_UNKNOWN_DIMS, Factors, product_of
 from onereshape.models.facts.asking import Asking, Dims, Shapes
 from onereshape.models.facts.reshape_claims import sure_axes
 from onereshape.sizes import Atom, Formula, Size, bounds, is_size, over, product, symbol
 from onereshape.specs import NEWEST_OPSET, Spec, spec as find_spec
 from onereshape.target import read_integers
-
-_MOST_UNKNOWN_DIMS = 1024
-"""The longest target of unknown values that still gives a rank; onnx's own inference stops there too."""
-_PLACE = re.compile(r"_\.\d+")
 
 
 class Answer(NamedTuple):
@@ -46,8 +36,8 @@ def shape_reshape(asking: Asking) -> Shapes:
     data = asking.known(0)
     try:
         flag, words = _read(asking, row)
-        unknown = data is not None and any(
-            isinstance(size, Formula) and not size.symbols.isdisjoint(walk.unnamed) for size in data
+        unknown = bool(walk.unnamed) and any(
+            isinstance(size, Formula) and not size.symbols.isdisjoint(walk.unnamed) for size in data or ()
         )
         answer = _answer(data, words, row, flag, unknown=unknown)
     except ReshapeError as error:
@@ -57,10 +47,11 @@ def shape_reshape(asking: Asking) -> Shapes:
         walk.conditions[node] = tuple(dict.fromkeys((*walk.conditions.get(node, ()), *answer.conditions)))
     if answer.dims is None:
         return [None]
+    formulas = [word for word in words or () if isinstance(word, Formula)]
     # A word that may be -1 asks for something else there; without such, all are parts of data, and so none is below 0.
-    doubtful = any(isinstance(word, Formula) and not is_size(word) for word in words or ())
+    doubtful = bool(formulas) and not all(map(is_size, formulas))
     dims = tuple(map(asking.size if doubtful else asking.told, answer.dims))
-    if data is None or words is None or all(isinstance(word, int | None) for word in words):
+    if data is None or words is None or not formulas:
         return [dims]  # numbers mean the same at all sizes
     tried = tuple(symbol(f"?{place}") if word is None else word for place, word in enumerate(words))
     sure = sure_axes(data, tried, dims, copies=not flag)
@@ -84,18 +75,18 @@ def _read(asking: Asking, row: Spec) -> tuple[int | None, tuple[Size | None, ...
     dims = asking.known(1)
     if dims is not None and len(dims) != 1:
         raise ReshapeError("shape-rank", spec=row, rank=len(dims))
-    kind = _constant_kind(value)
+    kind = _constant_kind(asking, value)
     if kind is not None and kind not in row.shape_types:
         raise ReshapeError("shape-type", spec=row, type=kind, types=" ".join(row.shape_types))
     known = asking.elements(1)
-    if known is None and dims is not None and isinstance(dims[0], int) and dims[0] <= _MOST_UNKNOWN_DIMS:
+    if known is None and dims is not None and isinstance(dims[0], int) and dims[0] <= MOST_UNKNOWN_DIMS:
         known = [None] * dims[0]
     return flag, None if known is None else tuple(known)
 
 
-def _constant_kind(value: ir.Value) -> str | None:
-    if value.const_value is not None:
-        return value.const_value.dtype.name.lower()
+def _constant_kind(asking: Asking, value: ir.Value) -> str | None:
+    if value.const_value is not None and (kind := asking.scope.kind_of(value)) is not None:
+        return kind.name.lower()
     maker = value.producer()
     if maker is None or maker.op_type != "Constant":
         return None
@@ -115,24 +106,16 @@ def _answer(
     conditions: list[Condition] = []
     given = None if data is None else [bridge.write(size) for size in data]
     asked = None if words is None else [bridge.write_entry(word, conditions) for word in words]
-    used = {name for dim in (*(given or ()), *(asked or ())) if isinstance(dim, str) for name in parse(dim).symbols}
-    try:
-        if not unknown or 0 not in (asked or ()):  # refuses what needs an empty tensor; an unknown one may be empty
-            infer(given, asked, row, bounds=bridge.limits(used, least=1), **attributes)
-        answer = infer(given, asked, row, bounds=bridge.limits(used, least=0), **attributes)
-    except ReshapeError as error:
-        error.data, error.target, error.fields = map(bridge.plain, (error.data, error.target, error.fields))
-        raise
-    dims = None if answer.dims is None else tuple(bridge.read(dim) for dim in answer.dims)
-    return Answer(dims, (*conditions, *bridge.plain(answer.conditions)))
+    found, said = bridge.factors.infer(given, asked, row, unknown=unknown, **attributes)
+    dims = None if found is None else tuple(map(bridge.read, found))
+    return Answer(dims, (*conditions, *said))
 
 
 class _Bridge:
     """The dims of one Reshape in our notation, and the way back."""
 
     def __init__(self, data: Iterable[Size], target: Iterable[Size | None]) -> None:
-        self._factors: list[Formula] = []
-        self._places: dict[Formula, int] = {}
+        self.factors = Factors[Formula](str, _called, _is_positive)
         self._divisors: dict[Size, int] = {}
         for size in (*data, *target):
             if isinstance(size, Formula):
@@ -149,10 +132,10 @@ class _Bridge:
         for factor in factors:
             divisor = self._divisors.get(factor, 1)
             number *= divisor
-            names.append(self._name(_part(factor, divisor)))
+            names.append(self.factors.name(_part(factor, divisor)))
         if number.denominator != 1:
-            return self._name(size)
-        return "*".join(names if number == 1 else (str(number), *names))
+            return self.factors.name(size)
+        return product_of(int(number), names)
 
     def write_entry(self, word: Size | None, conditions: list[Condition]) -> Dim:
         """An entry of the target: a size."""
@@ -168,53 +151,21 @@ class _Bridge:
             return dim
         if not isinstance(dim, str):
             return None
-        top, _, bottom = dim.partition("/")
-        return over(self._size(top), self._size(bottom.strip("()") or "1"))
+        top, bottom = self.factors.quotient(dim)
+        return over(product(top), product(bottom))
 
-    def limits(self, used: set[str], *, least: int) -> dict[str, tuple[int, None]]:
-        """Of the names in use, those whose factors are at least 1 if all symbols are at least `least`."""
-        positive = set()
-        for place, factor in enumerate(self._factors):
-            lowest = bounds(factor, least)[0]
-            if lowest is not None and lowest > 0:
-                positive.add(f"_.{place}")
-        return dict.fromkeys(sorted(positive & used), (1, None))
 
-    def plain(self, said: Any) -> Any:
-        """What `infer` said, in the model's names."""
-        if isinstance(said, dict):
-            return {key: self.plain(value) for key, value in said.items()}
-        if isinstance(said, tuple):
-            return tuple(self.plain(value) for value in said)
-        if isinstance(said, Condition):
-            return said.renamed(lambda name: name if is_ours(name) else self._called(name))
-        if not isinstance(said, str):
-            return said
-        if _PLACE.fullmatch(said):
-            return str(self._factor(said))
-        return _PLACE.sub(lambda name: self._called(name[0]), said)
+def _is_positive(factor: Formula, least: int) -> bool:
+    lowest = bounds(factor, least)[0]
+    return lowest is not None and lowest > 0
 
-    def _called(self, name: str) -> str:
-        """A factor as it stands in a formula."""
-        factor = self._factor(name)
-        called = factor.name
-        if called is not None:
-            return called if called.isidentifier() else f"({called})"
-        plain = len(factor.terms) == 1 and factor.terms[0][1] == 1 and len(factor.terms[0][0]) == 1
-        return str(factor) if plain else f"({factor})"
 
-    def _factor(self, name: str) -> Formula:
-        return self._factors[int(name[2:])]
-
-    def _name(self, factor: Formula) -> str:
-        if factor not in self._places:
-            self._places[factor] = len(self._factors)
-            self._factors.append(factor)
-        return f"_.{self._places[factor]}"
-
-    def _size(self, text: str) -> Size:
-        number, names = parse(text)
-        return product([number, *(self._factor(name) for name in names)])
+def _called(factor: Formula) -> str:
+    """A factor as it stands in a formula."""
+    if (name := factor.name) is not None:
+        return name if name.isidentifier() else f"({name})"
+    plain = len(factor.terms) == 1 and factor.terms[0][1] == 1 and len(factor.terms[0][0]) == 1
+    return str(factor) if plain else f"({factor})"
 
 
 def _parts(formula: Formula) -> tuple[Fraction, list[Formula]]:

@@ -44,8 +44,10 @@ from onereshape.models.node_view import Refused
 from onereshape.models.record import RECORDS, Record
 from onereshape.sizes import Formula, Size, symbol
 
-_COUNTING = frozenset({ir.DataType.INT64, ir.DataType.INT32})
+_COUNTING = (ir.DataType.INT64, ir.DataType.INT32)
 """The types of targets, indices and sizes."""
+_FOLLOWED = (ir.DataType.FLOAT, *(kind for kind in ir.DataType if kind.name in FOLLOWED - {"FLOAT"}))
+"""The types of elements that are followed, the commonest first."""
 
 
 class Scope:
@@ -127,6 +129,7 @@ class Walk:
 
     def __init__(self, model: ir.Model, prefix: str) -> None:
         self.model = model
+        self._functions = model.functions
         self.limits = Limits(len(model.graph))
         self.conditions: dict[ir.Node, tuple[Condition, ...]] = {}
         self.errors: dict[ir.Node, ReshapeError] = {}
@@ -140,6 +143,8 @@ class Walk:
         """The names that stand for something unknown."""
         self.prefix = prefix
         self._together: dict[frozenset[Size], Size] = {}
+        self._shared: dict[Dims, Dims] = {}
+        """Dims that are numbers, each once: most layers have those of the layer before."""
         self._fixed = model.ir_version < 4
         """Initializers had to be inputs too, and yet nobody could give them another value."""
         self._merged: dict[ir.Value, Dims | None] = {}
@@ -213,8 +218,8 @@ class Walk:
         op, domain = node.op_type, node.domain
         if domain == "ai.onnx":
             domain = ""
-        if self.model.functions and node.op_identifier() in self.model.functions:
-            self._call(node, scope, self.model.functions[node.op_identifier()])
+        if self._functions and node.op_identifier() in self._functions:
+            self._call(node, scope, self._functions[node.op_identifier()])
             return
         if domain == "" and op == "Constant":
             self._constant(node, scope)
@@ -229,13 +234,14 @@ class Walk:
     def _recorded(self, node: ir.Node, scope: Scope, record: Record, version: int) -> None:
         """A node whose operator has a rule for its shape."""
         asking = Asking(node, scope)
-        for value, kind in zip(node.outputs, kinds_of(node, version, asking.kind, asking.attribute), strict=False):
+        outputs = node.outputs
+        for value, kind in zip(outputs, kinds_of(node, version, asking.kind, asking.attribute), strict=False):
             if kind is not None:
                 scope.kinds[value] = kind
         if not is_wellformed(node, version):
             return
         found = record.shape(asking)  # type: ignore[misc]
-        for value, dims in zip(node.outputs, found, strict=False):
+        for value, dims in zip(outputs, found, strict=False):
             if dims is not None:
                 scope.dims[value] = self._followed(node, dims, scope)
         if record.elements is not None:
@@ -249,7 +255,8 @@ class Walk:
             if type(size) is not int or not 0 <= size <= LARGEST:
                 break
         else:
-            return tuple(dims)
+            known = tuple(dims)
+            return self._shared.setdefault(known, known)
         lost = [axis for axis, size in enumerate(dims) if not self.limits.size(size)]
         if not lost:
             return tuple(dims)
@@ -260,8 +267,9 @@ class Walk:
 
     def _elements(self, node: ir.Node, record: Record, scope: Scope) -> None:
         kinds = [scope.kinds.get(value) for value in node.outputs]
-        if any(kind is not None and kind.name not in FOLLOWED for kind in kinds):
-            return
+        for kind in kinds:
+            if kind is not None and kind not in _FOLLOWED:
+                return
         inputs: list[Array | None] = []
         for value in node.inputs if record.from_dims is None else ():
             held = None if value is None else scope.held(value)

@@ -10,7 +10,7 @@ import onnx_ir as ir
 
 
 class _Schema(NamedTuple):
-    required: tuple[int, ...]
+    required: frozenset[int]
     """The inputs that must be there."""
     fewest: int
     most: int
@@ -24,11 +24,10 @@ class _Schema(NamedTuple):
 
 def is_wellformed(node: ir.Node, version: int) -> bool:
     """Whether a node has the inputs, the outputs and the attributes that its operator asks for."""
-    given = tuple(value is not None for value in node.inputs)
-    attributes = tuple(
-        (name, None if attribute.is_ref() else attribute.type) for name, attribute in node.attributes.items()
-    )
-    return _fits(node.op_type, node.domain, version, given, len(node.outputs), attributes)
+    inputs, attributes = node.inputs, node.attributes.data
+    missing = () if None not in inputs else tuple(place for place, value in enumerate(inputs) if value is None)
+    said = [(name, None if each.is_ref() else each.type) for name, each in attributes.items()] if attributes else ()
+    return _fits(node.op_type, node.domain, version, len(inputs), missing, len(node.outputs), tuple(said))
 
 
 @lru_cache(maxsize=4096)
@@ -36,7 +35,8 @@ def _fits(  # noqa: PLR0913, PLR0917 - all of a node that a schema speaks of
     op: str,
     domain: str,
     version: int,
-    given: tuple[bool, ...],
+    inputs: int,
+    missing: tuple[int, ...],
     outputs: int,
     attributes: tuple[tuple[str, ir.AttributeType | None], ...],
 ) -> bool:
@@ -45,8 +45,8 @@ def _fits(  # noqa: PLR0913, PLR0917 - all of a node that a schema speaks of
     if schema is None:  # nobody can say
         return True
     return (
-        schema.fewest <= len(given) <= schema.most
-        and all(given[index] for index in schema.required if index < len(given))
+        schema.fewest <= inputs <= schema.most
+        and schema.required.isdisjoint(missing)
         and 0 < outputs <= schema.outputs
         and schema.needed <= {name for name, _ in attributes}
         and all(
@@ -64,7 +64,7 @@ def _schema(op: str, domain: str, version: int) -> _Schema | None:
         return None
     single = onnx.defs.OpSchema.FormalParameterOption.Single
     return _Schema(
-        tuple(index for index, each in enumerate(found.inputs) if each.option == single),
+        frozenset(index for index, each in enumerate(found.inputs) if each.option == single),
         found.min_input,
         found.max_input,
         found.max_output,

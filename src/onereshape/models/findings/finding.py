@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 Severity = Literal["error", "warning", "note"]
@@ -61,4 +61,4 @@ class Finding:
 
     def to_json(self) -> dict[str, Any]:
         """The fields, for machines."""
-        return asdict(self)
+        return {name: getattr(self, name) for name in self.__slots__}

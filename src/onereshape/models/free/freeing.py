@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 import onnx_ir as ir
 
+from onereshape.formats.onnx_graphs import opset_of
 from onereshape.errors import FixError
 from onereshape.models.edit import apply_edits, declare
 from onereshape.models.batch.folding import Folding
@@ -37,7 +38,7 @@ def free_plan(model: ir.Model, freed: Freed) -> FreePlan:
     }
     sized = {name: {axis: originals[called] for axis, called in axes.items()} for name, axes in asked.items()}
     facts = facts_of(model, sized)
-    opset = graph.opset_imports.get("", graph.opset_imports.get("ai.onnx", 1))
+    opset = opset_of(graph)
     folding = Folding(facts.dims_of, opset)
     sources = _sources(inputs, freed)
     state = FreeState(facts, folding, originals, opset, frozenset(sources))

@@ -59,6 +59,20 @@ class Growing(NamedTuple):
                 raise Refused(why)
         return grown
 
+    def entries(self, index: int, what: str) -> list[Size]:
+        """The sizes that an input holds, all of them known."""
+        words = self.view.words(index)
+        if words is None or None in words:
+            raise Refused(f"the {what} of {self.view.label} is computed at run time from what is not known")
+        return [size for size in words if size is not None]
+
+    def reworded(self, own: Wanted, index: int, entries: Sequence[Size], what: str) -> Inputs:
+        """Data that are larger along their own axes, and an input that holds sizes with others in it, as needed."""
+        found = {0: self.exactly(0, own)} if own else {}
+        if entries != self.view.words(index):
+            found[index] = self.vector(index, entries, what)
+        return found, {}
+
     def vector(self, index: int, entries: Sequence[Size], what: str) -> Grown:
         """An input that holds sizes, with others in it."""
         view, kept = self.view, list(entries)

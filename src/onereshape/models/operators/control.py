@@ -73,8 +73,7 @@ def _enter(asking: Asking, body: ir.Graph) -> None:
         scope.forget(inside)
         if start is not None and (dims := scope.dims_of(start)) is not None:
             scope.dims[inside] = dims
-        if start is not None and (kind := scope.kind_of(start)) is not None:
-            scope.kinds[inside] = kind
+        _hand_on_kind(scope, start, inside)
 
 
 def _widen(asking: Asking, carried: Sequence[tuple[ir.Value | None, ir.Value, ir.Value]], widened: set[str]) -> bool:
@@ -104,8 +103,7 @@ def _leave(asking: Asking, body: ir.Graph, carried: Sequence[ir.Value], widened:
     """The shapes after the last iteration, of which there may be none: those that held in every one."""
     scope, found = asking.scope, list[Dims | None]()
     for inside, output in zip(carried, asking.node.outputs, strict=False):
-        if (kind := scope.kind_of(inside)) is not None:
-            scope.kinds[output] = kind
+        _hand_on_kind(scope, inside, output)
         dims = scope.dims.get(inside)
         # A dim that changes has another size than inside.
         found.append(
@@ -115,8 +113,7 @@ def _leave(asking: Asking, body: ir.Graph, carried: Sequence[ir.Value], widened:
         )
     some = _iterates(asking)
     for end, output in zip(body.outputs[len(carried) + 1 :], asking.node.outputs[len(carried) :], strict=False):
-        if (kind := scope.kind_of(end)) is not None:
-            scope.kinds[output] = kind
+        _hand_on_kind(scope, end, output)
         dims = scope.dims_of(end)
         if dims is None:
             found.append(None)
@@ -131,6 +128,12 @@ def _iterates(asking: Asking) -> bool:
     some = not asking.has(0) or (limit is not None and isinstance(limit[0], int) and limit[0] > 0)
     begins = not asking.has(1) or (condition is not None and condition[0] is True)
     return bool(some and begins)
+
+
+def _hand_on_kind(scope: Scope, source: ir.Value | None, value: ir.Value) -> None:
+    """A value has the element type of another, where that is known."""
+    if source is not None and (kind := scope.kind_of(source)) is not None:
+        scope.kinds[value] = kind
 
 
 def _forget(scope: Scope, graph: ir.Graph) -> None:
@@ -155,8 +158,7 @@ def shape_scan(asking: Asking) -> Shapes:
     length: Size | None = None
     for place, (value, inside) in enumerate(zip(node.inputs, body.inputs, strict=False)):
         dims = None if value is None else scope.dims_of(value)
-        if value is not None and (kind := scope.kind_of(value)) is not None:
-            scope.kinds[inside] = kind
+        _hand_on_kind(scope, value, inside)
         if dims is None:
             continue
         if place >= states:
@@ -169,8 +171,7 @@ def shape_scan(asking: Asking) -> Shapes:
     count = asking.size(length)
     found: list[Dims | None] = []
     for place, (end, output) in enumerate(zip(body.outputs, node.outputs, strict=False)):
-        if (kind := scope.kind_of(end)) is not None:
-            scope.kinds[output] = kind
+        _hand_on_kind(scope, end, output)
         dims = scope.dims_of(end)
         if dims is not None and place >= states:
             axis = counted(outputs[place - states], len(dims) + 1)

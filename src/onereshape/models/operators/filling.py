@@ -58,10 +58,7 @@ def batch_constant_of_shape(view: BatchView) -> Iterator[BatchAnswer]:
 
 
 def grow_constant_of_shape(growing: Growing) -> Inputs:
-    shape = growing.view.words(0)
-    if shape is None or None in shape:
-        raise Refused(f"the shape of {growing.view.label} is computed at run time from what is not known")
-    entries = [growing.wanted.get(axis, size) for axis, size in enumerate(shape) if size is not None]
+    entries = [growing.wanted.get(axis, size) for axis, size in enumerate(growing.entries(0, "shape"))]
     return {0: growing.vector(0, entries, "shape")}, {}
 
 

@@ -298,10 +298,7 @@ def free_affine_grid(view: FreeView) -> Iterator[FreeAnswer]:
 
 def grow_affine_grid(growing: Growing) -> Inputs:
     """A larger grid by another size; for more of them, more matrices."""
-    view, size = growing.view, growing.view.words(1)
-    if size is None or None in size:
-        raise Refused(f"the size of {view.label} is computed at run time from what is not known")
-    entries = [each for each in size if each is not None]
+    view, entries = growing.view, growing.entries(1, "size")
     found: dict[int, Grown] = {}
     for axis, each in growing.wanted.items():
         if axis + 1 >= len(entries):
@@ -309,7 +306,7 @@ def grow_affine_grid(growing: Growing) -> Inputs:
         entries[axis + 1 if axis else 0] = each
         if axis == 0:
             found[0] = growing.exactly(0, {0: each})
-    if entries != size:
+    if entries != view.words(1):
         found[1] = growing.vector(1, entries, "size")
     return found, {}
 

@@ -10,11 +10,12 @@ import onnx_ir as ir
 
 from onereshape.sizes import Size
 from onereshape.models.batch.answers import common_mark, each_home, only_first, reshaped_around
-from onereshape.models.rewrite import Rewriter, Shift
+from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.folded_operators import Array, Use, reference
 from onereshape.models.batch.indices import check_counts, entries_of, free_homes, offset, step_of
 from onereshape.models.batch.marks import Mark, homes, marked
 from onereshape.models.batch.view import BatchAnswer, BatchView
+from onereshape.models.batch.writing import Shift
 from onereshape.models.facts.asking import Asking, Shapes
 from onereshape.models.facts.elements import Elements, Holding, few, whole
 from onereshape.models.free.alignment import Axis, size_of
@@ -80,7 +81,7 @@ def _gather_sample(view: BatchView, data: Mark, axis: int) -> Iterator[BatchAnsw
         return BatchAnswer((home,), (_gathered_apart(view, axis, apart, marked(output, home, view.batch)),))
 
     none = f"it picks single entries from axis {axis}, which is {data.size(view.batch)}, and leaves no axis for it"
-    yield from each_home(homes(whole, Mark(axis), output, 1), answer, none)
+    yield from each_home(homes(whole, Mark(axis), output, 1), answer, lambda: none)
 
 
 def _gathered_apart(view: BatchView, axis: int, apart: tuple[Size, ...], output: tuple[Size, ...]) -> Edit:
@@ -327,8 +328,10 @@ def fold_one_hot(use: Use) -> list[Array]:
     return reference(use._replace(inputs=[use.inputs[0], depth, use.inputs[2]]))
 
 
+_PICKS = Record(moves=True, picks=True, takes={1: "index"}, folds=True)
+
 RECORDS = {
-    "Gather": Record(
+    "Gather": _PICKS._replace(
         shape=shape_gather,
         elements=held_gather,
         batch=batch_gather,
@@ -336,36 +339,25 @@ RECORDS = {
         free=free_gather,
         grows=grow_gather,
         limits=limit_gather,
-        moves=True,
-        picks=True,
         indexes=True,
         beside=True,
-        takes={1: "index"},
-        folds=True,
         work=work_gather,
     ),
-    "GatherElements": Record(
+    "GatherElements": _PICKS._replace(
         shape=shape_gather_elements,
         batch=batch_gather_elements,
         free=free_gather_elements,
         grows=grow_gather_elements,
         limits=limit_gather,
-        moves=True,
-        picks=True,
-        takes={1: "index"},
-        folds=True,
     ),
-    "GatherND": Record(
+    "GatherND": _PICKS._replace(
         shape=shape_gather_nd,
         batch=batch_gather_nd,
         several=True,
         free=free_gather_nd,
         grows=grow_gather_nd,
-        moves=True,
-        picks=True,
         indexes=True,
         takes={1: "index by columns"},
-        folds=True,
         work=work_gather_nd,
     ),
     "OneHot": Record(

@@ -123,7 +123,7 @@ def _as_reshape(view: BatchView, output: Sequence[Size]) -> Iterator[BatchAnswer
         return BatchAnswer((home,), (view.edit(None, message, node_words(view), after, apply),))
 
     none = f"it removes the axis that is {view.state.symbol}, and no other can take it"
-    yield from each_home(homes(dims, mark, output, view.size), answer, none)
+    yield from each_home(homes(dims, mark, output, view.size), answer, lambda: none)
 
 
 def free_squeeze(view: FreeView) -> Iterator[FreeAnswer]:
@@ -246,18 +246,18 @@ def fold_squeeze(use: Use) -> list[Array]:
 
 
 _MOVES = Record(moves=True, keeps=True, beside=True, folds=True)
+_ORDERED = _MOVES._replace(in_order=True)
 
 RECORDS = {
-    "Flatten": _MOVES._replace(
+    "Flatten": _ORDERED._replace(
         shape=shape_flatten,
         elements=held_flatten,
         batch=batch_flatten,
         free=free_flatten,
         by_place=True,
-        in_order=True,
         fold=fold_flatten,
     ),
-    "Squeeze": _MOVES._replace(
+    "Squeeze": _ORDERED._replace(
         shape=shape_squeeze,
         elements=held_squeeze,
         batch=batch_squeeze,
@@ -265,28 +265,21 @@ RECORDS = {
         free=free_squeeze,
         grows=grow_squeeze,
         by_place=True,
-        in_order=True,
         takes={1: "axes of one"},
         fold=fold_squeeze,
     ),
-    "Unsqueeze": _MOVES._replace(
+    "Unsqueeze": _ORDERED._replace(
         shape=shape_unsqueeze,
         elements=held_unsqueeze,
         batch=batch_unsqueeze,
         free=free_unsqueeze,
         grows=grow_unsqueeze,
-        in_order=True,
         takes={1: "new axes"},
     ),
     "Transpose": _MOVES._replace(
         shape=shape_transpose, elements=held_transpose, batch=batch_transpose, free=by_shape, grows=grow_transpose
     ),
-    "Identity": _MOVES._replace(
-        shape=same_first,
-        elements=held_identity,
-        batch=batch_elementwise,
-        free=same_dims,
-        grows=grow_elementwise,
-        in_order=True,
+    "Identity": _ORDERED._replace(
+        shape=same_first, elements=held_identity, batch=batch_elementwise, free=same_dims, grows=grow_elementwise
     ),
 }

@@ -175,10 +175,7 @@ def _suspect(view: FreeView, axis: int, said: Size | None) -> str:
 
 def grow_expand(growing: Growing) -> Inputs:
     view = growing.view
-    shape, rank = view.words(1), len(view.output())
-    if shape is None or None in shape:
-        raise Refused(f"the shape of {view.label} is computed at run time from what is not known")
-    entries = [size for size in shape if size is not None]
+    entries, rank = growing.entries(1, "shape"), len(view.output())
     own: dict[int, Size] = {}
     for axis, size in growing.wanted.items():
         place, entry = axis - rank + view.rank(0), axis - rank + len(entries)
@@ -186,10 +183,7 @@ def grow_expand(growing: Growing) -> Inputs:
             own[place] = size
         if entry >= 0 and entries[entry] != 1:
             entries[entry] = size
-    found = {0: growing.exactly(0, own)} if own else {}
-    if entries != shape:
-        found[1] = growing.vector(1, entries, "shape")
-    return found, {}
+    return growing.reworded(own, 1, entries, "shape")
 
 
 def work_expand(use: Use) -> int:
@@ -262,10 +256,7 @@ def grow_tile(growing: Growing) -> Inputs:
             own[axis] = size
         else:
             raise Refused(f"{view.label} repeats {view.known(0)[axis][0]} entries {entries[axis]} times at axis {axis}")
-    found = {0: growing.exactly(0, own)} if own else {}
-    if entries != repeats:
-        found[1] = growing.vector(1, entries, "repeats")
-    return found, {}
+    return growing.reworded(own, 1, entries, "repeats")
 
 
 def work_tile(use: Use) -> int:
@@ -273,33 +264,27 @@ def work_tile(use: Use) -> int:
     return use.given(0).size * prod(numbers(use, 1))
 
 
+_REPEATS = Record(slots=frozenset({1}), moves=True, by_place=True, folds=True)
+
 RECORDS = {
-    "Expand": Record(
+    "Expand": _REPEATS._replace(
         shape=shape_expand,
         elements=held_expand,
         batch=batch_expand,
-        slots=frozenset({1}),
         several=True,
         free=free_expand,
         grows=grow_expand,
-        moves=True,
-        by_place=True,
         beside=True,
         takes={1: "wider dims"},
-        folds=True,
         work=work_expand,
     ),
-    "Tile": Record(
+    "Tile": _REPEATS._replace(
         shape=shape_tile,
         elements=held_tile,
         batch=batch_tile,
-        slots=frozenset({1}),
         free=free_tile,
         grows=grow_tile,
-        moves=True,
-        by_place=True,
         takes={1: "repeats"},
-        folds=True,
         work=work_tile,
     ),
 }

@@ -19,6 +19,7 @@ from onereshape.models.facts.reshaping import shape_reshape
 from onereshape.models.node_view import Refused
 from onereshape.models.operators.reshape_free import free_reshape, grow_reshape
 from onereshape.models.record import Record
+from onereshape.models.words import meant
 
 
 def held_reshape(holding: Holding) -> Elements:
@@ -41,9 +42,13 @@ def batch_reshape(view: BatchView) -> Iterator[BatchAnswer]:
             raise Refused("its target differs from sample to sample")
         yield BatchAnswer((), (view.pin(1),))  # the same for all samples, so its dims are those of one
         return
-    found = homes(view.dims(0), mark, view.output_dims(), view.size)
-    here = times(*view.dims(0)[: mark.axis], mark.outer)
-    none = f"no dim of its output begins where {view.state.symbol} does, after {here} elements"
+    dims, place = view.dims(0), mark
+
+    def none() -> str:
+        here = times(*dims[: place.axis], place.outer)
+        return f"no dim of its output begins where {view.state.symbol} does, after {here} elements"
+
+    found = homes(dims, mark, view.output_dims(), view.size)
     yield from each_home(found, lambda home: BatchAnswer((home,), _rewritten(view, home)), none)
 
 
@@ -77,10 +82,8 @@ def _rewritten(view: BatchView, home: Mark) -> tuple[Edit, ...]:
             node.replace_input_with(1, build.vector(entries(build, node, value), node))
 
     after = str(words) if words is not None else "[" + ", ".join(map(str, wanted)) + "]"
-    edit = view.edit(
-        1 if view.opset >= 5 else None, message, "computed" if before is None else str(before), after, apply
-    )
-    return (edit.reported(code=code),)
+    slot, said = 1 if view.opset >= 5 else None, "computed" if before is None else str(before)
+    return (view.edit(slot, message, said, after, apply, code=code),)
 
 
 def _computed(view: BatchView, wanted: Sequence[Size]) -> Callable[[Rewriter, ir.Node, ir.Value], list[Entry]]:
@@ -124,11 +127,13 @@ def _says(view: BatchView, home: Mark, wanted: Sequence[Size], *, literal_zero: 
 
 def _means(view: BatchView, live: Sequence[Size | None], wanted: Sequence[Size], *, literal_zero: bool) -> bool:
     """Whether the words that are there put N where it is wanted."""
-    mark = view.mark(0)
-    data = view.dims(0) if mark is None else marked(view.dims(0), mark, view.batch)
     if None in live or len(live) != len(wanted) or (0 in live and literal_zero):
         return False
-    dims = [data[axis] if word == 0 and axis < len(data) else word for axis, word in enumerate(live)]
+    if 0 not in live and -1 not in live:
+        return list(live) == list(wanted)
+    mark = view.mark(0)
+    data = view.dims(0) if mark is None else marked(view.dims(0), mark, view.batch)
+    dims = meant(data, live, zero_copies=True)
     if dims.count(-1) == 1:
         at = dims.index(-1)
         dims[at] = wanted[at]

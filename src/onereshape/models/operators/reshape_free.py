@@ -13,6 +13,7 @@ from onereshape.models.free.view import FreeView
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused
+from onereshape.models.words import meant
 
 
 def free_reshape(view: FreeView) -> Iterator[FreeAnswer]:
@@ -26,7 +27,7 @@ def free_reshape(view: FreeView) -> Iterator[FreeAnswer]:
     if 0 in output:
         raise Refused("it reshapes an empty tensor")
     computed = view.opset >= 5 and view.value(1) in view.state.contents
-    if computed and (stands := _meant(view, data, words)) is not None:
+    if computed and (stands := _stands(view, data, words)) is not None:
         yield FreeAnswer((_with_factors(view, data, stands, output),))  # computed from shapes, and right
         return
     inferred = words.index(-1) if words is not None and -1 in words else None
@@ -85,16 +86,12 @@ def _behind(
     return left, best
 
 
-def _meant(view: FreeView, data: Sequence[Axis], words: Sequence[Size | None] | None) -> list[Size] | None:
+def _stands(view: FreeView, data: Sequence[Axis], words: Sequence[Size | None] | None) -> list[Size] | None:
     """The sizes that the words give as they are, if they give as many elements as data has."""
     if words is None or None in words:
         return None
-    literal = bool(view.attribute("allowzero", 0))
-    found: list[Size] = []
-    for axis, word in enumerate(words):
-        copied = word == 0 and not literal and axis < len(data)
-        found.append(size_of(data[axis]) if copied else word if word is not None else 0)
-    total = product(size_of(axis) for axis in data)
+    found = [size for size in _said(view, data, words) if size is not None]
+    total = product(map(size_of, data))
     if -1 in found:
         place = found.index(-1)
         others = [size for axis, size in enumerate(found) if axis != place]
@@ -109,12 +106,12 @@ def _right(view: FreeView, data: Sequence[Axis], words: Sequence[Size | None] | 
     """Whether the words give these sizes; a -1 does if all others do."""
     if words is None or len(words) != len(wanted):
         return False
-    literal = bool(view.attribute("allowzero", 0))
-    for axis, (word, size) in enumerate(zip(words, wanted, strict=True)):
-        said = size_of(data[axis]) if word == 0 and not literal and axis < len(data) else word
-        if said != -1 and (said is None or not view.state.same(said, size)):
-            return False
-    return True
+    pairs = zip(_said(view, data, words), wanted, strict=True)
+    return all(said == -1 or (said is not None and view.state.same(said, size)) for said, size in pairs)
+
+
+def _said(view: FreeView, data: Sequence[Axis], words: Sequence[Size | None]) -> list[Size | None]:
+    return meant([*map(size_of, data)], words, zero_copies=not view.attribute("allowzero", 0))
 
 
 def _with_factors(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onereshape.models.batch.answers import common_mark
-from onereshape.models.rewrite import Shift
 from onereshape.models.batch.indices import check_counts, free_homes, offset, step_of
 from onereshape.models.batch.marks import Mark
 from onereshape.models.batch.view import BatchAnswer, BatchView
+from onereshape.models.batch.writing import Shift
 from onereshape.models.facts.answers import same_first
 from onereshape.models.free.alignment import size_of
 from onereshape.models.free.grown import Growing, Inputs
@@ -111,25 +111,18 @@ def grow_scatter_nd(growing: Growing) -> Inputs:
     return {0: growing.exactly(0, growing.wanted), 2: growing.exactly(2, updates)}, {}
 
 
+_SCATTER = Record(shape=same_first, batch=batch_gather_elements)
+_PUTS = _SCATTER._replace(carries=frozenset({0}), folds=True)
+
 RECORDS = {
-    "Scatter": Record(shape=same_first, batch=batch_gather_elements),
-    "ScatterElements": Record(
-        shape=same_first,
-        batch=batch_gather_elements,
-        free=free_scatter_elements,
-        carries=frozenset({0}),
-        takes={1: "index"},
-        folds=True,
-    ),
-    "ScatterND": Record(
-        shape=same_first,
+    "Scatter": _SCATTER,
+    "ScatterElements": _PUTS._replace(free=free_scatter_elements, takes={1: "index"}),
+    "ScatterND": _PUTS._replace(
         batch=batch_scatter_nd,
         several=True,
         free=free_scatter_nd,
         grows=grow_scatter_nd,
         indexes=True,
-        carries=frozenset({0}),
         takes={1: "index by columns"},
-        folds=True,
     ),
 }

@@ -354,8 +354,7 @@ def fold_slice(use: Use) -> list[Array]:
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         if step < 0 and end in _FARTHEST:
             raise Unfolded
-        first = 0 if step < 0 and start < -data.shape[axis] else start
-        index[axis] = slice(first, end, step)
+        index[axis] = _taken(data.shape[axis], start, end, step)
     return [data[tuple(index)]]
 
 

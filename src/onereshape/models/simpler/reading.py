@@ -12,10 +12,13 @@ from typing import Any
 
 import onnx_ir as ir
 
+from onereshape.formats.onnx_graphs import ONNX, opset_of
 from onereshape.models.facts.facts import Facts
+from onereshape.models.words import meant
 from onereshape.sizes import Size, exact, product
 
-_ONNX = frozenset({"", "ai.onnx"})
+_Words = tuple[Sequence[ir.Value | None], ir.Attr | None, ir.Attr | None]
+"""The inputs of a Reshape, and its attributes `allowzero` and `shape`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +54,24 @@ class Reader:
     def __init__(self, model: ir.Model, facts: Facts) -> None:
         self._model = model
         self._facts = facts
+        self._known: dict[ir.Node, tuple[_Words, Reading | None]] = {}
 
     def read(self, node: ir.Node, root: ir.Graph | ir.Function) -> Reading | None:
-        """What is known of a node, None if it is no Reshape or breaks the rules of one."""
-        if node.op_type != "Reshape" or node.domain not in _ONNX or node.op_identifier() in self._model.functions:
+        """What is known of a node, None if it is no Reshape or breaks the rules of one; found anew where it changed."""
+        if node.op_type != "Reshape" or node.domain not in ONNX:
             return None
-        opset = root.opset_imports.get("", root.opset_imports.get("ai.onnx", 1))
-        flag, words = (node.attributes.get(name) for name in ("allowzero", "shape"))
+        if self._model.functions and node.op_identifier() in self._model.functions:
+            return None
+        flag, words = node.attributes.data.get("allowzero"), node.attributes.data.get("shape")
+        known = self._known.get(node)
+        if known is None or known[0][0] is not node.inputs or known[0][1] is not flag or known[0][2] is not words:
+            known = self._known[node] = ((node.inputs, flag, words), self._read(node, root, flag, words))
+        return known[1]
+
+    def _read(
+        self, node: ir.Node, root: ir.Graph | ir.Function, flag: ir.Attr | None, words: ir.Attr | None
+    ) -> Reading | None:
+        opset = opset_of(root)
         given = [value for value in node.inputs if value is not None]
         told = all(each is None or not each.is_ref() for each in (flag, words))
         if not told or len(given) != (1 if opset < 5 else 2) or node in self._facts.errors:
@@ -90,16 +104,10 @@ class Reader:
         self, node: ir.Node, entries: Sequence[Size | None], dims: tuple[Size, ...] | None, *, copies: bool
     ) -> tuple[Size, ...] | None:
         """The output dims that the entries ask for; a quotient is the engine's word."""
-        output: list[Size] = []
-        for axis, entry in enumerate(entries):
-            if entry == 0 and copies:
-                if dims is None or axis >= len(dims):
-                    return None
-                output.append(dims[axis])
-            elif entry is None or (isinstance(entry, int) and entry < -1):
-                return None
-            else:
-                output.append(entry)
+        output = [size for size in meant(dims or (), entries, zero_copies=copies) if size is not None]
+        beyond = copies and 0 in entries[len(dims or ()) :]
+        if beyond or len(output) < len(entries) or any(isinstance(size, int) and size < -1 for size in output):
+            return None
         if -1 not in entries:
             return tuple(output)
         axis = entries.index(-1)
@@ -120,4 +128,4 @@ class Reader:
 def _is_constant(value: ir.Value) -> bool:
     """An initializer, or the output of a Constant node."""
     maker = value.producer()
-    return value.is_initializer() if maker is None else maker.op_type == "Constant" and maker.domain in _ONNX
+    return value.is_initializer() if maker is None else maker.op_type == "Constant" and maker.domain in ONNX

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import onnx_ir as ir
 
 from onereshape.dims import show
 from onereshape.formats.model import Model
-from onereshape.formats.onnx_graphs import nodes, roots
+from onereshape.formats.onnx_graphs import ONNX, copyable, nodes, roots
 from onereshape.models.edit import Change, origin_of
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.facts.facts import Facts
@@ -29,45 +30,28 @@ _MOST_MOVES = 60_000_000
 """Inputs of nodes that are written again: onnx-ir writes all of a node's for each one that changes."""
 _LONGEST_CHAIN = 16
 """How many Reshapes back the dims of the output are looked for."""
-_ONNX = frozenset({"", "ai.onnx"})
 _NO_WORD = -2
 """In place of a word that is computed: no word is kept there."""
 
 
-def simplifications(model: Model, facts: Facts) -> list[Change]:
-    """What `simplify` would change; the model stays as it is.  `facts` are those of the model."""
-    if model.format != "onnx" or not _promising(model.ir, facts):
+def simplifications(model: Model, facts: Facts, *, owned: bool = False) -> list[Change]:
+    """What `simplify` would change; the model stays as it is, unless it is `owned`: then nobody needs it any more.
+
+    `facts` are those of the model.
+    """
+    if model.format != "onnx":
         return []
+    given: ir.Model = model.ir
+    work = _Work(given, facts, _reshapes(given))
+    if not work.promising:
+        return []
+    if owned and not given.functions and copyable(given.graph):
+        return _simplified(work)
     try:
-        copy = model.ir.clone()
+        copy = given.clone()
     except RuntimeError:  # onnx-ir copies no graph whose nodes are out of order
         return []
     return simplify(copy, facts.of_copy(copy))
-
-
-def _promising(model: ir.Model, facts: Facts) -> bool:
-    """Whether any Reshape looks as if it could be simpler: only then the model is copied to find out."""
-    reader = Reader(model, facts)
-    for node, _, root in _reshapes(model):
-        read = reader.read(node, root)
-        if read is None:
-            continue
-        maker, numbers = read.data.producer(), read.numbers
-        chained = maker is not None and maker.op_type == "Reshape"
-        flagged = not read.copies and numbers is not None and 0 not in numbers
-        if not read.constant or chained or flagged or (read.dims is not None and read.dims == read.output):
-            return True
-    return False
-
-
-def _reshapes(model: ir.Model) -> list[tuple[ir.Node, str, ir.Graph | ir.Function]]:
-    """The Reshapes of a model, each with its place and the graph or function that it is in."""
-    return [
-        (node, place, root)
-        for root, start in roots(model)
-        for node, place in nodes(root, start)
-        if node.op_type == "Reshape" and node.domain in _ONNX
-    ]
 
 
 def simplify(model: ir.Model, facts: Facts | None = None) -> list[Change]:
@@ -76,38 +60,76 @@ def simplify(model: ir.Model, facts: Facts | None = None) -> list[Change]:
     `facts` are those of the model, where they are known already.
     """
     reshapes = _reshapes(model)
+    return _simplified(_Work(model, facts or facts_of(model), reshapes)) if reshapes else []
+
+
+def _reshapes(model: ir.Model) -> list[_Place]:
+    """The Reshapes of a model."""
+    found = ((node, place, root) for root, start in roots(model) for node, place in nodes(root, start, "Reshape"))
+    return [_Place(index, *each) for index, each in enumerate(found) if each[0].domain in ONNX]
+
+
+def _simplified(work: _Work) -> list[Change]:
     found: list[tuple[int, Change]] = []
-    work = _Work(model, facts or facts_of(model)) if reshapes else None
-    while work is not None:
-        before = len(found)
-        for index, (node, place, root) in enumerate(reshapes):
-            changes = [] if node.graph is None else work.simplified(node, place, root)
-            found += [(index, change) for change in changes]
+    again: _Work | None = work
+    while again is not None:
+        work, before = again, len(found)
+        for place in work.promising:
+            if place.node.graph is not None:
+                found += [(place.order, change) for change in work.simplified(place)]
         work.bury()
         if len(found) == before:  # else a Reshape that lost a user may now have one only
-            work = _Work(model, facts_of(model)) if work.stale else None
+            again = work.anew() if work.stale else None
     return [change for _, change in sorted(found, key=lambda pair: pair[0])]
+
+
+class _Place(NamedTuple):
+    """A Reshape of a model."""
+
+    order: int
+    """How many come before it."""
+    node: ir.Node
+    place: str
+    root: ir.Graph | ir.Function
+    """The graph or function that it is in."""
 
 
 class _Work:
     """What is shared by the steps on one model."""
 
-    def __init__(self, model: ir.Model, facts: Facts) -> None:
+    def __init__(self, model: ir.Model, facts: Facts, reshapes: list[_Place]) -> None:
         self._model = model
         self._reader = Reader(model, facts)
         self._rewriter = Rewriter(model)
         self._moves = _MOST_MOVES
+        self._reshapes = reshapes
+        self.promising = [each for each in reshapes if self._promises(each)]
+        """The Reshapes that look as if they could be simpler; no other comes to look so by what is done to these."""
         self.stale = False
         """Whether a Reshape is gone that not all sizes allow: the dims after it may tell more now."""
 
-    def simplified(self, node: ir.Node, place: str, root: ir.Graph | ir.Function) -> list[Change]:
+    def anew(self) -> _Work:
+        """The same with the dims as they are now."""
+        return _Work(self._model, facts_of(self._model), self._reshapes)
+
+    def _promises(self, place: _Place) -> bool:
+        read = self._reader.read(place.node, place.root)
+        if read is None:
+            return False
+        maker, numbers = read.data.producer(), read.numbers
+        chained = maker is not None and maker.op_type == "Reshape"
+        flagged = not read.copies and numbers is not None and 0 not in numbers
+        return not read.constant or chained or flagged or (read.dims is not None and read.dims == read.output)
+
+    def simplified(self, place: _Place) -> list[Change]:
         """Does what can be done to one Reshape."""
+        node, root = place.node, place.root
         read = self._reader.read(node, root)
         if read is None:
             return []
         changes = []
         for step in (self._give_back, self._merge, self._fold, self._drop_flag):
-            change = step(read, root, node.name or place)
+            change = step(read, root, node.name or place.place)
             if change is None:
                 continue
             changes.append(change)

@@ -35,10 +35,7 @@ def operands(call: Call) -> list[Tensor]:
             call.refuse(f"the dims {[list(each.shape) for each in found]} differ, and it does not broadcast")
     elif call.version < _BROADCASTS and len(found) == 2:
         found[1] = _placed(call, *found)
-    try:
-        call.check_size(np.broadcast_shapes(*(each.shape for each in found)))
-    except ValueError:
-        call.refuse(f"the dims {[list(each.shape) for each in found]} do not go together")
+    call.check_broadcast(found)
     return found
 
 

@@ -190,9 +190,7 @@ def _fused_matmul(call: Call) -> Sequence[Tensor]:
 
 
 def _det(call: Call) -> Sequence[Tensor]:
-    data = call.tensor(0)
-    if data.rank < 2 or data.shape[-1] != data.shape[-2]:
-        call.refuse(f"the dims {list(data.shape)} are not those of square matrices")
+    data = call.square(0)
     content = data.folded(call.hashing, (data.rank - 2, data.rank - 1))
     return [call.mixed(data.dtype, call.key(), content)]
 

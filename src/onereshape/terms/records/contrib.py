@@ -12,7 +12,7 @@ import onnx_ir as ir
 from onereshape.terms.call import Call, Record, Value, record
 from onereshape.terms.hashing import Words
 from onereshape.terms.records.content import content, content_of
-from onereshape.terms.records.declared import DOMAIN, FLOATS, Optional, declared, own, settings, vector
+from onereshape.terms.records.declared import DOMAIN, FLOATS, Optional, declared, own, vector
 from onereshape.terms.records.quantised import Factors
 from onereshape.terms.records.quantised_windows import convolution, per_filter
 from onereshape.terms.tensor import Tensor, numbers, terms
@@ -26,7 +26,7 @@ def places(call: Call, *dims: int) -> Words:
 
 def _activation(call: Call) -> Sequence[Tensor]:
     data = call.tensor(0)
-    return [call.mixed(data.dtype, own(call, *settings(call)), call.words(0))]
+    return [call.mixed(data.dtype, own(call, *call.settings()), call.words(0))]
 
 
 def _biased(call: Call) -> Sequence[Tensor]:
@@ -156,7 +156,7 @@ def added(call: Call, place: int, shape: tuple[int, ...]) -> Words:
 def _gemm(call: Call) -> Sequence[Tensor]:
     factors = matrices(call, 0, 1)
     bias = added(call, 2, factors.shape)
-    key = own(call, call.has(2), *settings(call, "transA", "transB"))
+    key = own(call, call.has(2), *call.settings("transA", "transB"))
     return [call.mixed(call.tensor(0).dtype, key, factors.rows(), factors.columns(), bias)]
 
 
@@ -174,15 +174,13 @@ def _convolved(call: Call) -> Sequence[Tensor]:
         if call.tensor(3).shape != made.windows.shape:
             call.refuse(f"it is added to {list(call.tensor(3).shape)}, and has the dims {list(made.windows.shape)}")
         other = call.words(3)
-    asked = settings(call, "group", "pads", "strides", "dilations", "kernel_shape", "auto_pad")
+    asked = call.settings("group", "pads", "strides", "dilations", "kernel_shape", "auto_pad")
     key = own(call, made.inner, call.has(2), call.has(3), *asked)
     return [call.mixed(data.dtype, key, made.windows, made.filters, bias, other)]
 
 
 def _inverse(call: Call) -> Sequence[Tensor]:
-    data = call.tensor(0)
-    if data.rank < 2 or data.shape[-1] != data.shape[-2]:
-        call.refuse(f"the dims {list(data.shape)} are not those of square matrices")
+    data = call.square(0)
     matrix = content(call, data, (data.rank - 2, data.rank - 1), keep=True)
     return [call.mixed(data.dtype, own(call, data.shape[-1]), matrix, places(call, *data.shape[-2:]))]
 
@@ -212,7 +210,7 @@ def _grid(call: Call) -> Sequence[Tensor]:
         call.refuse(f"the dims {list(data.shape)} and {list(grid.shape)} do not go together")
     image = content(call, data, (2, 3), keep=True)
     point = content(call, grid, (3,))[:, None]
-    return [call.mixed(data.dtype, own(call, *data.shape[2:], *settings(call)), image, point)]
+    return [call.mixed(data.dtype, own(call, *data.shape[2:], *call.settings()), image, point)]
 
 
 _CONVOLUTION: Final[dict[str, Any]] = {

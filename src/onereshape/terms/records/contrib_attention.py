@@ -16,7 +16,7 @@ from onereshape.terms.call import Call, Record, Value, record
 from onereshape.terms.hashing import Words
 from onereshape.terms.records.content import content
 from onereshape.terms.records.contrib import places
-from onereshape.terms.records.declared import BYTES, DOMAIN, Optional, declared, own, settings, vector
+from onereshape.terms.records.declared import BYTES, DOMAIN, Optional, declared, own, vector
 from onereshape.terms.records.quantised import single
 from onereshape.terms.tensor import Tensor, terms
 
@@ -55,7 +55,7 @@ class _Samples:
         """An output that has the samples along an axis in front of which and behind which there are these dims."""
         self.call.check_size((self.batch, *dims))
         given = tuple(self.call.has(place) for place in range(len(self.call.inputs)))
-        key = own(self.call, what, tuple(dims), given, *settings(self.call))
+        key = own(self.call, what, tuple(dims), given, *self.call.settings())
         sample = np.broadcast_to(self.call.hashing.mix(key, *self.parts), (self.batch,))
         words = self.call.hashing.mix(
             self.call.key(op="place of sample"),
@@ -252,7 +252,7 @@ def _rotary(call: Call) -> Sequence[Tensor]:
     position = position.reshape(position.shape[0], *[1] * (data.rank - 3), length, 1)
     row = content(call, data, (data.rank - 1,), keep=True)
     turns = [content(call, each, (0, 1)) for each in tables]
-    key = own(call, data.rank, data.shape[-1], tables[0].shape, *settings(call))
+    key = own(call, data.rank, data.shape[-1], tables[0].shape, *call.settings())
     return [call.mixed(data.dtype, key, row, position, places(call, data.shape[-1]), *turns)]
 
 

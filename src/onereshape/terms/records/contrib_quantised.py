@@ -13,7 +13,7 @@ from onereshape.terms.call import Call, Record, record
 from onereshape.terms.hashing import Words
 from onereshape.terms.records.content import content
 from onereshape.terms.records.contrib import added, matrices, places
-from onereshape.terms.records.declared import BYTES, DOMAIN, Optional, declared, own, settings, vector
+from onereshape.terms.records.declared import BYTES, DOMAIN, Optional, declared, own, vector
 from onereshape.terms.records.quantised import (
     Factors,
     dequantize,
@@ -40,7 +40,7 @@ def _element(call: Call) -> Sequence[Tensor]:
     """A function of one element."""
     data = call.tensor(0)
     words = call.words(0), *_pairs(call, data.dtype, 1, 3)
-    return [limited(call.mixed(data.dtype, own(call, data.dtype.name, *settings(call)), *words).array, data.dtype)]
+    return [limited(call.mixed(data.dtype, own(call, data.dtype.name, *call.settings()), *words).array, data.dtype)]
 
 
 def _two(call: Call) -> Sequence[Tensor]:
@@ -178,7 +178,7 @@ def _few_bits(call: Call) -> Sequence[Tensor]:
     given = tuple(call.has(place) for place in range(1, 6))
     bias = vector(call, 5, width).hashed(call.hashing) if call.has(5) else _NOTHING
     rows = content(call, data, (data.rank - 1,), keep=True)
-    key = own(call, given, *settings(call))
+    key = own(call, given, *call.settings())
     return [call.mixed(data.dtype, key, rows, places(call, width), bias, *weights)]
 
 
@@ -210,7 +210,7 @@ def _few_bits_gather(call: Call) -> Sequence[Tensor]:
     weights = [_content(call, place) for place in (0, 2, 3) if call.has(place)]
     if data.grows:
         call.doubt("picks from a table that grows with the number of samples")
-    key = own(call, call.has(3), data.dtype.name, *settings(call))
+    key = own(call, call.has(3), data.dtype.name, *call.settings())
     return [call.mixed(scales.dtype, key, spread, words, *weights)]
 
 

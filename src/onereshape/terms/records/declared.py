@@ -98,12 +98,6 @@ def own(call: Call, *parts: Any) -> int:
     return call.key(*parts, op=f"{DOMAIN}.{call.op}")
 
 
-def settings(call: Call, *but: str) -> tuple[Any, ...]:
-    """All attributes, except for axes and such."""
-    found = ((name, value) for name, value in sorted(call.attributes.items()) if name not in but)
-    return tuple((name, tuple(value) if isinstance(value, list) else value) for name, value in found)
-
-
 def vector(call: Call, place: int, size: int) -> Tensor:
     """An input that has one dim, of a known size."""
     found = call.tensor(place)

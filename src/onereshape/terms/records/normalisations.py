@@ -56,10 +56,7 @@ def _broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
 
 def _channels(call: Call, data: Tensor, place: int, count: int, repeats: int = 1) -> Words:
     """A parameter for each channel, to be broadcast."""
-    each = call.tensor(place)
-    if each.shape != (count,):
-        call.refuse(f"input {place} has dims {list(each.shape)}, and should have [{count}]")
-    words = np.repeat(each.hashed(call.hashing), repeats)
+    words = np.repeat(call.shaped(place, count).hashed(call.hashing), repeats)
     return words.reshape(-1, *[1] * (data.rank - 2))
 
 

@@ -131,9 +131,7 @@ def _bent_windows(call: Call, data: Tensor, weights: Tensor, group: int, groups:
 
 def _content(call: Call, place: int, shape: tuple[int, ...]) -> Words:
     """What offsets or a mask say of each window."""
-    found = call.tensor(place)
-    if found.shape != shape:
-        call.refuse(f"input {place} has dims {list(found.shape)}, and should have {list(shape)}")
+    found = call.shaped(place, *shape)
     if any(found.growth[1:]):
         call.doubt("is over a dim that grows with the number of samples")
     return found.folded(call.hashing, (1,))

@@ -40,14 +40,10 @@ _WHOLE: Final = 1 << 53
 _LONG: Final = 1 << 10
 """Exponents that are not worth a thought."""
 
-_IGNORED: Final = {"consumed_inputs"}
-"""A hint of the first opset."""
-
 
 def attributes_of(call: Call) -> tuple[Any, ...]:
     """All attributes of an operator that has none that is an axis."""
-    found = ((name, value) for name, value in sorted(call.attributes.items()) if name not in _IGNORED)
-    return tuple((name, tuple(value) if isinstance(value, list) else value) for name, value in found)
+    return call.settings("consumed_inputs")  # a hint of the first opset
 
 
 def _plain(call: Call) -> Sequence[Tensor]:

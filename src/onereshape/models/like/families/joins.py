@@ -6,26 +6,22 @@ sizes of the model, and numbers that count from either end.  It is cut only wher
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.like.exported import Array, Binding, Exported, Family, Fit, elsewhere, sizes_at
+from onereshape.models.like.exported import Array, Binding, Exported, Family, Fit, sizes_at
+from onereshape.models.like.families.lengths import Values, changes, has_rivals, lengths_of, numbers_of, terms_of
 from onereshape.models.rewrite import Rewriter
-from onereshape.sizes import Formula, Size, ceiling, cut, over
+from onereshape.sizes import Size
 
 _PARTS = 8
 """Parts of an axis, at most."""
-_FEW = 12
-"""Changes of course up to which an axis may be cut a number of entries from either end."""
-
 _TRIED = 200
 """Parts of an axis that are tried."""
-
-Values = tuple[int, ...]
 
 
 class _Cutting(NamedTuple):
@@ -34,6 +30,9 @@ class _Cutting(NamedTuple):
     exported: Exported
     axis: int
     fit: Family
+    total: Size
+    sure: list[Size]
+    """The sizes of which the formula of the axis is made."""
     lengths: dict[Values, Size]
     """The sizes that a part may have, by what they are in the exports."""
     back: list[int]
@@ -48,40 +47,18 @@ def joined(exported: Exported, fit: Family) -> Fit | None:
     for axis in exported.growing:
         total = exported.dims[axis]
         end = sizes_at(total, exported.bindings)
-        if end is None or min(end) < 2:
+        if end is None or min(end) < 2 or max(end) - min(end) < 2:
             continue
         breaks = tuple(changes(array, axis) for array in exported.arrays)
-        lengths = dict(_lengths(exported, axis, breaks))
-        cutting = _Cutting(exported, axis, partial(_part, fit=fit), lengths, _numbers(breaks, end), breaks, {}, set())
+        part = partial(_part, fit=fit)
+        lengths, back = dict(lengths_of(exported, axis, breaks)), numbers_of(breaks, end)
+        cutting = _Cutting(exported, axis, part, total, terms_of(total), lengths, back, breaks, {}, set())
         start = (0,) * len(end)
         for count in range(2, _PARTS + 1):
             parts = _cut(cutting, start, total, count)
             if parts is not None:
                 return _together(parts, axis)
     return None
-
-
-def changes(array: Array, axis: int) -> frozenset[int]:
-    """The places along an axis where entries do not go on as those before, or not as those after do."""
-    size = array.shape[axis]
-    if size < 3:
-        return frozenset(range(1, size))
-    rows = np.moveaxis(array, axis, 0).reshape(size, -1).astype(np.float64)
-    with np.errstate(invalid="ignore", over="ignore"):
-        bends = np.abs(np.diff(rows, 2, axis=0))
-        largest = np.maximum(np.maximum(np.abs(rows[:-2]), np.abs(rows[1:-1])), np.abs(rows[2:]))
-        # A step that is a little longer only because numbers are rounded is no change.
-        eps = float(np.finfo(array.dtype).eps) if array.dtype.kind == "f" else 0.0
-        rounding = 8 * eps * np.where(np.isfinite(largest), largest, 0.0)
-        straight = (bends <= rounding) | _alike(rows)
-    bent = np.flatnonzero(~np.all(straight, axis=1))
-    return frozenset(int(place) + more for place in bent for more in (1, 2))
-
-
-def _alike(rows: Array) -> Array:
-    """Where three entries are one and the same, which may be no number."""
-    one, two, three = rows[:-2], rows[1:-1], rows[2:]
-    return np.asarray(((one == two) & (two == three)) | (np.isnan(one) & np.isnan(two) & np.isnan(three)))
 
 
 def _cut(cutting: _Cutting, start: Values, rest: Size, count: int) -> list[Fit] | None:
@@ -109,6 +86,10 @@ def _parts(cutting: _Cutting, start: Values, rest: Size, count: int) -> list[Fit
         if min(values) < 1 or any(a >= b for a, b in zip(values, left, strict=True)):
             continue
         if not all(end in places for end, places in zip(ends, cutting.breaks, strict=True)):
+            continue
+        place = cutting.total - rest + size
+        alone = 1 in (size, rest - size)  # one entry of its own at either end is what it looks like
+        if not alone and size not in cutting.sure and has_rivals(cutting.total, place, cutting.exported.bindings):
             continue
         head = _fitted(cutting, start, values, size)
         if head is None:
@@ -163,66 +144,3 @@ def _one(parts: Sequence[Fit], axis: int) -> Fit:
     words = "; then ".join(dict.fromkeys(part.words for part in parts))
     limits = tuple(dict.fromkeys(limit for part in parts for limit in part.limits))
     return Fit(f"in {len(parts)} parts along axis {axis}: {words}", at, make, limits, max(part.opset for part in parts))
-
-
-def _lengths(exported: Exported, axis: int, breaks: tuple[frozenset[int], ...]) -> Iterator[tuple[Values, Size]]:
-    """The sizes that a part may have, those of the formula first; none where two of them differ elsewhere."""
-    size, bindings = exported.dims[axis], exported.bindings
-    own: dict[Values, list[Size]] = {}
-    others: dict[Values, list[Size]] = {}
-    for found, sizes in (
-        (own, _terms(size)),
-        (others, exported.known),
-        (others, _shares(size)),
-        (others, _halves(size, bindings)),
-        (own, _numbers(breaks)),
-    ):
-        for each in sizes:
-            values = sizes_at(each, bindings)
-            if values is not None and min(values) > 0 and each not in found.setdefault(values, []):
-                found[values].append(each)
-    for values in {**own, **others}:
-        # A size that is nowhere else in the formula must be the only one that has these values.
-        readings = own.get(values) or others[values]
-        if all(_same(readings[0], other, bindings) for other in readings[1:]):
-            yield values, readings[0]
-
-
-def _terms(size: Size) -> Iterator[Size]:
-    """The terms of a formula, without the number before them too, and one more or one less."""
-    if not isinstance(size, Formula):
-        return
-    grown = [(monomial, coefficient) for monomial, coefficient in size.terms if monomial]
-    yield from (Formula(((monomial, coefficient),)) for monomial, coefficient in grown if coefficient > 0)
-    for monomial, coefficient in grown:
-        if coefficient.denominator == 1:
-            once = Formula(((monomial, 1),))
-            yield from (once, once - 1, once + 1)
-
-
-def _shares(size: Size) -> Iterator[Size]:
-    """The places of a picture whose height and width are divided by a power of two."""
-    if not isinstance(size, Formula):
-        return
-    for monomial, coefficient in size.terms:
-        if len(monomial) == 2 and coefficient.denominator != 1:
-            yield from (over(Formula(((monomial, 1),)), 4**power) for power in range(1, 9))
-
-
-def _halves(size: Size, bindings: Sequence[Binding]) -> Iterator[Size]:
-    """Both halves, where an odd size tells them apart."""
-    if any(each % 2 for each in sizes_at(size, bindings) or ()):
-        yield from (cut(size, 2), ceiling(size, 2))
-
-
-def _numbers(breaks: Sequence[frozenset[int]], sizes: Sequence[int] | None = None) -> list[int]:
-    """How many entries from the start (or, where sizes are given, from the end) all exports change their course."""
-    if sizes is not None:
-        breaks = [frozenset(size - place for place in places) for size, places in zip(sizes, breaks, strict=True)]
-    few = max(map(len, breaks)) <= _FEW
-    return [place for place in sorted(frozenset.intersection(*breaks)) if few or place == 1]
-
-
-def _same(one: Size, other: Size, bindings: Sequence[Binding]) -> bool:
-    """Whether two sizes that are equal in every export are so elsewhere."""
-    return sizes_at(one, elsewhere(bindings)) == sizes_at(other, elsewhere(bindings))

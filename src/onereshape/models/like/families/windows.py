@@ -11,7 +11,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.models.like.exported import Array, Binding, Exported, Family, Fit, agrees, size_at, sizes_at
-from onereshape.models.like.families.joins import changes
+from onereshape.models.like.families.lengths import changes
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Size, ceiling, symbol
 
@@ -37,7 +37,17 @@ def _widths(exported: Exported, axis: int) -> list[int]:
     first = [min((place for place in changes(array, axis) if place > 1), default=0) for array in exported.arrays]
     found += [first[0] + 1, first[0]]
     # Two whole windows at least, in every export.
-    return [width for width in dict.fromkeys(found) if 1 < width <= shortest // 2]
+    lengths = list(map(len, rows))
+    return [width for width in dict.fromkeys(found) if 1 < width <= shortest // 2 and not _share(width, lengths)]
+
+
+def _share(width: int, lengths: list[int]) -> bool:
+    """Whether a window may be a part of the size instead, as that is the same in all exports."""
+    parts = range(2, max(lengths) + 1)
+    return any(
+        all(length // part == width for length in lengths) or all(-(-length // part) == width for length in lengths)
+        for part in parts
+    )
 
 
 def _period(rows: list[Array], shortest: int) -> int:

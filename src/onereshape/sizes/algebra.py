@@ -8,13 +8,13 @@ is 0 or more, and nothing else is known of it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from math import gcd, lcm, prod
 from typing import NamedTuple
 
-from onereshape.dims import Product, as_name
+from onereshape.sizes.limits import bounds
+from onereshape.sizes.text import written, written_operation
 
 MOST_TERMS = 64
 """Terms of a formula; `v * (v + 3)`, of itself again and again, has twice as many with each step."""
@@ -43,17 +43,12 @@ class Operation(NamedTuple):
         return sum(part.weight for part in self.parts if isinstance(part, Formula))
 
     def __str__(self) -> str:
-        one, other = self.parts
-        if self.name not in _QUOTIENTS:
-            return f"{self.name}({_listed(one)}, {_listed(other)})"
-        text = f"{_grouped(one)}/{_grouped(other, below=True)}"
-        return text if self.name == "over" else f"floor({text})"
+        return written_operation(self)
 
 
 Atom = str | Operation
 Monomial = tuple[Atom, ...]
 Term = tuple[Monomial, "int | Fraction"]
-_QUOTIENTS = frozenset({"floor", "over"})
 
 
 class Formula:
@@ -156,19 +151,8 @@ class Formula:
 
     def __str__(self) -> str:
         if self._text is None:
-            self._text = self._written()
+            self._text = written(self)
         return self._text
-
-    def _written(self) -> str:
-        if (name := self.name) is not None:
-            return as_name(name)
-        text = ""
-        for monomial, coefficient in self.terms:
-            above, below = abs(coefficient.numerator), coefficient.denominator
-            factors = [] if above == 1 and monomial else [str(above)]
-            factors += [_factor(atom) for atom in monomial]
-            text += (" - " if coefficient < 0 else " + ") + "*".join(factors) + ("" if below == 1 else f"/{below}")
-        return text.removeprefix(" + ") if text.startswith(" + ") else "-" + text.removeprefix(" - ")
 
 
 Size = int | Formula
@@ -178,11 +162,6 @@ Size = int | Formula
 def symbol(name: str) -> Formula:
     """A size that is known by its name only."""
     return Formula((((name,), 1),))
-
-
-def of_product(size: int | Product) -> Size:
-    """A product of names as a formula."""
-    return size if isinstance(size, int) else _sum([(_sorted(size.symbols), size.coefficient)])
 
 
 def product(sizes: Iterable[Size]) -> Size:
@@ -328,61 +307,9 @@ def smallest(one: Size, other: Size) -> Size:
     return _chosen("Min", one, other)
 
 
-def bounds(size: Size, least: int = 0) -> tuple[int | Fraction | None, int | Fraction | None]:
-    """The least and the most that a size can be where symbols are `least` or more, None where there is no limit.
-
-    >>> N = symbol("N")
-    >>> bounds(N + 1), bounds(3 - N), bounds(cut(N, 2) * 2 + 4)
-    ((1, None), (None, 3), (4, None))
-    """
-    if isinstance(size, int):
-        return size, size
-    lowest: int | Fraction | None = 0
-    highest: int | Fraction | None = 0
-    for monomial, coefficient in size.terms:
-        low, high = _monomial_bounds(monomial, least)
-        if coefficient < 0:
-            low, high = high, low
-        lowest = None if low is None or lowest is None else lowest + low * coefficient
-        highest = None if high is None or highest is None else highest + high * coefficient
-    return lowest, highest
-
-
-def is_size(size: Size) -> bool:
-    """Whether it is 0 or more, whatever the symbols are."""
-    least = bounds(size)[0]
-    return least is not None and least >= 0
-
-
 def depends(size: Size | None, names: Iterable[str]) -> bool:
     """Whether a size depends on one of the symbols."""
     return isinstance(size, Formula) and not size.symbols.isdisjoint(names)
-
-
-def _monomial_bounds(monomial: Monomial, least: int) -> tuple[int | Fraction | None, int | Fraction | None]:
-    lowest: int | Fraction = 1
-    highest: int | Fraction | None = 1
-    for atom in monomial:
-        low, high = (least, None) if isinstance(atom, str) else _operation_bounds(atom, least)
-        if low is None or low < 0:
-            return (None, None) if len(monomial) > 1 else (low, high)
-        lowest *= low
-        highest = None if highest is None or high is None else highest * high
-    return lowest, highest
-
-
-def _operation_bounds(operation: Operation, least: int) -> tuple[int | Fraction | None, int | Fraction | None]:
-    (one, most), (other, limit) = (bounds(part, least) for part in operation.parts)
-    if operation.name == "Max":
-        low = other if one is None else one if other is None else max(one, other)
-        return low, None if most is None or limit is None else max(most, limit)
-    if operation.name == "Min":
-        high = limit if most is None else most if limit is None else min(most, limit)
-        return None if one is None or other is None else min(one, other), high
-    bottom = operation.parts[1]
-    if isinstance(bottom, int):
-        return None if one is None else one // bottom, None if most is None else most // bottom
-    return (0, most) if one is not None and one >= 0 else (None, None)
 
 
 def _chosen(name: str, one: Size, other: Size) -> Size:
@@ -486,30 +413,3 @@ def _names(size: Size) -> set[str]:
             else:
                 found.update(*(_names(part) for part in atom.parts))
     return found
-
-
-def _factor(atom: Atom) -> str:
-    """An atom as a part of a larger formula: a name that is no plain one in parentheses."""
-    text = str(atom)
-    plain = atom.isidentifier() if isinstance(atom, str) else atom.name != "over"
-    return text if plain else f"({text})"
-
-
-def _listed(size: Size) -> str:
-    """A part of `Max` or `Min`."""
-    name = size.name if isinstance(size, Formula) else None
-    return str(size) if name is None or not _FORMULA.search(name) else f"({name})"
-
-
-def _grouped(size: Size, *, below: bool = False) -> str:
-    """A part of a quotient; a name that looks like a formula has a pair of parentheses more than that formula."""
-    text = _listed(size)
-    if isinstance(size, int):
-        return text
-    (monomial, coefficient), *more = size.terms
-    several = bool(more) or " " in text or (below and (len(monomial) > 1 or coefficient != 1))
-    return f"({text})" if several or (size.name is not None and text.startswith("(")) else text
-
-
-_FORMULA = re.compile(r"[()*/,]| [+-] |^\d+$")
-"""What a name has that may be taken for a formula."""

@@ -1,0 +1,135 @@
+"""Lengths: where an axis may be cut, as sizes: how long its parts may be, and whether another size says the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from onereshape.models.like.exported import Array, Binding, Exported, elsewhere, sizes_at
+from onereshape.sizes import Formula, Size, ceiling, cut, over
+
+Values = tuple[int, ...]
+
+_FEW = 12
+"""Changes of course up to which an axis may be cut a number of entries from either end."""
+_SHARES = (2, 3, 4)
+"""Parts of a size that a place may be, whatever else it seems to be."""
+
+
+def changes(array: Array, axis: int) -> frozenset[int]:
+    """The places along an axis where entries do not go on as those before, or not as those after do."""
+    size = array.shape[axis]
+    if size < 3:
+        return frozenset(range(1, size))
+    rows = np.moveaxis(array, axis, 0).reshape(size, -1).astype(np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        bends = np.abs(np.diff(rows, 2, axis=0))
+        largest = np.maximum(np.maximum(np.abs(rows[:-2]), np.abs(rows[1:-1])), np.abs(rows[2:]))
+        # A step that is a little longer only because numbers are rounded is no change.
+        eps = float(np.finfo(array.dtype).eps) if array.dtype.kind == "f" else 0.0
+        rounding = 8 * eps * np.where(np.isfinite(largest), largest, 0.0)
+        straight = (bends <= rounding) | _alike(rows)
+    bent = np.flatnonzero(~np.all(straight, axis=1))
+    return frozenset(int(place) + more for place in bent for more in (1, 2))
+
+
+def _alike(rows: Array) -> Array:
+    """Where three entries are one and the same, which may be no number."""
+    one, two, three = rows[:-2], rows[1:-1], rows[2:]
+    return np.asarray(((one == two) & (two == three)) | (np.isnan(one) & np.isnan(two) & np.isnan(three)))
+
+
+def lengths_of(exported: Exported, axis: int, breaks: tuple[frozenset[int], ...]) -> Iterator[tuple[Values, Size]]:
+    """The sizes that a part may have, those of the formula first; none where two of them differ elsewhere."""
+    size, bindings = exported.dims[axis], exported.bindings
+    own: dict[Values, list[Size]] = {}
+    others: dict[Values, list[Size]] = {}
+    for found, sizes in (
+        (own, _nearby(size)),
+        (others, exported.known),
+        (others, _shares(size)),
+        (others, _halves(size, bindings)),
+        (own, numbers_of(breaks)),
+    ):
+        for each in sizes:
+            values = sizes_at(each, bindings)
+            if values is not None and min(values) > 0 and each not in found.setdefault(values, []):
+                found[values].append(each)
+    for values in {**own, **others}:
+        # A size that is nowhere else in the formula must be the only one that has these values.
+        readings = own.get(values) or others[values]
+        if all(_same(readings[0], other, bindings) for other in readings[1:]):
+            yield values, readings[0]
+
+
+def terms_of(size: Size) -> list[Size]:
+    """The terms of a formula, without the number before them too."""
+    if not isinstance(size, Formula):
+        return []
+    grown = [(monomial, coefficient) for monomial, coefficient in size.terms if monomial]
+    found: list[Size] = [Formula(((monomial, coefficient),)) for monomial, coefficient in grown if coefficient > 0]
+    return [*found, *(Formula(((monomial, 1),)) for monomial, coefficient in grown if coefficient.denominator == 1)]
+
+
+def _nearby(size: Size) -> Iterator[Size]:
+    """The terms of a formula, and one more or one less."""
+    terms = terms_of(size)
+    yield from terms
+    yield from (term + more for term in terms for more in (-1, 1))
+
+
+def _shares(size: Size) -> Iterator[Size]:
+    """The places of a picture whose height and width are divided by a power of two."""
+    if not isinstance(size, Formula):
+        return
+    for monomial, coefficient in size.terms:
+        if len(monomial) == 2 and coefficient.denominator != 1:
+            yield from (over(Formula(((monomial, 1),)), 4**power) for power in range(1, 9))
+
+
+def _halves(size: Size, bindings: Sequence[Binding]) -> Iterator[Size]:
+    """Both halves, where an odd size and an even one tell them apart."""
+    if len({each % 2 for each in sizes_at(size, bindings) or ()}) == 2:
+        yield from (cut(size, 2), ceiling(size, 2))
+
+
+def numbers_of(breaks: Sequence[frozenset[int]], sizes: Sequence[int] | None = None) -> list[int]:
+    """How many entries from the start (or, where sizes are given, from the end) all exports change their course."""
+    if sizes is not None:
+        breaks = [frozenset(size - place for place in places) for size, places in zip(sizes, breaks, strict=True)]
+    few = max(map(len, breaks)) <= _FEW
+    return [place for place in sorted(frozenset.intersection(*breaks)) if few or place == 1]
+
+
+def _same(one: Size, other: Size, bindings: Sequence[Binding]) -> bool:
+    """Whether two sizes that are equal in every export are so elsewhere."""
+    return sizes_at(one, elsewhere(bindings)) == sizes_at(other, elsewhere(bindings))
+
+
+def has_rivals(total: Size, place: Size, bindings: Sequence[Binding]) -> bool:
+    """Whether a place along an axis, or the one beside it, may be another size just as well.
+
+    That is a number, or a half, a third or a quarter of the axis from either end.
+    """
+    for beside in (place - 1, place, place + 1):
+        ends = sizes_at(beside, bindings)
+        if ends is None:
+            continue
+        found: list[Size] = [ends[0]] if len(set(ends)) == 1 else []
+        for share in _SHARES:
+            parts = (cut(total, share), ceiling(total, share))
+            found += [*parts, *(total - part for part in parts)]
+        if any(sizes_at(each, bindings) == ends and _differ(each, beside, bindings) for each in found):
+            return True
+    return False
+
+
+def _differ(one: Size, other: Size, bindings: Sequence[Binding]) -> bool:
+    """Whether two sizes differ anywhere nearby, as far as both are whole numbers there."""
+    nearby = [{name: size + more for name, size in binding.items()} for binding in bindings for more in range(1, 5)]
+    for binding in (*elsewhere(bindings), *nearby):
+        first, second = (sizes_at(each, [binding]) for each in (one, other))
+        if first is not None and second is not None and first != second:
+            return True
+    return False

@@ -1,0 +1,46 @@
+"""Size: the size of a dim as a number, or as a formula of symbols in one normal form."""
+
+from __future__ import annotations
+
+from onereshape.sizes.algebra import (
+    MOST_ATOMS,
+    MOST_TERMS,
+    OPERATIONS,
+    Atom,
+    Formula,
+    Operation,
+    Size,
+    TooLongError,
+    ceiling,
+    cut,
+    depends,
+    exact,
+    largest,
+    over,
+    product,
+    smallest,
+    symbol,
+)
+from onereshape.sizes.limits import bounds, is_size
+
+__all__ = [
+    "MOST_ATOMS",
+    "MOST_TERMS",
+    "OPERATIONS",
+    "Atom",
+    "Formula",
+    "Operation",
+    "Size",
+    "TooLongError",
+    "bounds",
+    "ceiling",
+    "cut",
+    "depends",
+    "exact",
+    "is_size",
+    "largest",
+    "over",
+    "product",
+    "smallest",
+    "symbol",
+]

@@ -1,0 +1,65 @@
+"""The least and the most that a size can be."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # the algebra asks for bounds itself
+    from onereshape.sizes.algebra import Monomial, Operation, Size
+
+Bounds = tuple[int | Fraction | None, int | Fraction | None]
+"""None where there is no limit."""
+
+
+def bounds(size: Size, least: int = 0) -> Bounds:
+    """The least and the most that a size can be where symbols are `least` or more, None where there is no limit.
+
+    >>> from onereshape.sizes import cut, symbol
+    >>> N = symbol("N")
+    >>> bounds(N + 1), bounds(3 - N), bounds(cut(N, 2) * 2 + 4)
+    ((1, None), (None, 3), (4, None))
+    """
+    if isinstance(size, int):
+        return size, size
+    lowest: int | Fraction | None = 0
+    highest: int | Fraction | None = 0
+    for monomial, coefficient in size.terms:
+        low, high = _monomial_bounds(monomial, least)
+        if coefficient < 0:
+            low, high = high, low
+        lowest = None if low is None or lowest is None else lowest + low * coefficient
+        highest = None if high is None or highest is None else highest + high * coefficient
+    return lowest, highest
+
+
+def is_size(size: Size) -> bool:
+    """Whether it is 0 or more, whatever the symbols are."""
+    least = bounds(size)[0]
+    return least is not None and least >= 0
+
+
+def _monomial_bounds(monomial: Monomial, least: int) -> Bounds:
+    lowest: int | Fraction = 1
+    highest: int | Fraction | None = 1
+    for atom in monomial:
+        low, high = (least, None) if isinstance(atom, str) else _operation_bounds(atom, least)
+        if low is None or low < 0:
+            return (None, None) if len(monomial) > 1 else (low, high)
+        lowest *= low
+        highest = None if highest is None or high is None else highest * high
+    return lowest, highest
+
+
+def _operation_bounds(operation: Operation, least: int) -> Bounds:
+    (one, most), (other, limit) = (bounds(part, least) for part in operation.parts)
+    if operation.name == "Max":
+        low = other if one is None else one if other is None else max(one, other)
+        return low, None if most is None or limit is None else max(most, limit)
+    if operation.name == "Min":
+        high = limit if most is None else most if limit is None else min(most, limit)
+        return None if one is None or other is None else min(one, other), high
+    bottom = operation.parts[1]
+    if isinstance(bottom, int):
+        return None if one is None else one // bottom, None if most is None else most // bottom
+    return (0, most) if one is not None and one >= 0 else (None, None)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-import numpy as np
 import onnx_ir as ir
 import pytest
 
 from onereshape.models.like import differing, equations, fitting, formulas, likeness, matching, plan, pools, readings
 from onereshape.models.like.exported import Exported, Fit
-from onereshape.models.like.families import cuts, numbers, positions
+from onereshape.models.like.families import cuts, fit_of, numbers, positions
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import ceiling, symbol
 
@@ -39,7 +38,7 @@ def mutant(words: str) -> Callable[[Patch], Patch]:
 
 def _fits(patch: pytest.MonkeyPatch, change: Callable[[Exported, Fit, Rewriter], ir.Value]) -> None:
     """Changes what the nodes of every fit compute."""
-    real = plan.fit_of
+    real = fit_of
 
     def changed(exported: Exported) -> Fit | None:
         fit = real(exported)
@@ -63,7 +62,9 @@ def wrong_at_all_sizes_but_those_of_the_exports(patch: pytest.MonkeyPatch) -> No
     def more(exported: Exported, fit: Fit, writer: Rewriter) -> ir.Value:
         unseen = writer.integers([1])
         for binding in exported.bindings:
-            off = writer.front("Abs", [writer.front("Sub", [writer.size(symbol("S")), writer.integers([binding["S"]])])])
+            off = writer.front(
+                "Abs", [writer.front("Sub", [writer.size(symbol("S")), writer.integers([binding["S"]])])]
+            )
             unseen = writer.front("Min", [writer.front("Mul", [unseen, off]), writer.integers([1])])
         return writer.front("Add", [fit.make(writer), writer.front("Cast", [unseen], {"to": int(ir.DataType.FLOAT)})])
 

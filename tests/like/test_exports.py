@@ -21,7 +21,7 @@ def freed(exports: Exports) -> bytes:
     model, other = (ir.load(exports.files[letter]) for letter in "AC")
     plan = like_plan(model, [other], exports.free)
     apply_like(model, plan)
-    return ir.to_proto(model).SerializeToString()
+    return bytes(ir.to_proto(model).SerializeToString())
 
 
 @pytest.mark.parametrize("exports", FITTED, ids=lambda each: each.name)

@@ -1,11 +1,11 @@
-"""The law of the world: what is fitted on two exports is right at sizes that nobody showed, and near misses are refused."""
+"""The law of the world: what is fitted on two exports is right at other sizes too, and near misses are refused."""
 
 from __future__ import annotations
 
 import pytest
 
 from onereshape.models.like import families
-from onereshape.models.like.exported import Exported, Fit
+from onereshape.models.like.exported import Exported, Family, Fit
 from onereshape.models.operators import RECORDS
 from tests.like.exporting import EXPORTERS, Case
 from tests.like.law import verdict
@@ -38,7 +38,7 @@ def test_every_family_is_in_the_world(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is the first that knows some constant of the world."""
     taken: set[int] = set()
 
-    def noted(place: int, family: families.Family) -> families.Family:
+    def noted(place: int, family: Family) -> Family:
         def told(exported: Exported) -> Fit | None:
             fit = family(exported)
             if fit is not None:

@@ -21,7 +21,7 @@ from onereshape.sizes.algebra import (
     smallest,
     symbol,
 )
-from onereshape.sizes.limits import bounds, is_size
+from onereshape.sizes.limits import bounds, is_size, reach
 
 __all__ = [
     "MOST_ATOMS",
@@ -41,6 +41,7 @@ __all__ = [
     "largest",
     "over",
     "product",
+    "reach",
     "smallest",
     "symbol",
 ]

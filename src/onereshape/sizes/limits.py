@@ -6,10 +6,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # the algebra asks for bounds itself
-    from onereshape.sizes.algebra import Monomial, Operation, Size
+    from onereshape.sizes.algebra import Formula, Monomial, Operation, Size
 
 Bounds = tuple[int | Fraction | None, int | Fraction | None]
 """None where there is no limit."""
+_FAR = 2**40
+"""A size that no dim has."""
 
 
 def bounds(size: Size, least: int = 0) -> Bounds:
@@ -37,6 +39,24 @@ def is_size(size: Size) -> bool:
     """Whether it is 0 or more, whatever the symbols are."""
     least = bounds(size)[0]
     return least is not None and least >= 0
+
+
+def reach(size: Formula, most: int, start: int) -> int:
+    """The largest size of its only symbol at which a formula is not above a number, from one on at which it is not.
+
+    >>> from onereshape.sizes import cut, symbol
+    >>> S = symbol("S")
+    >>> reach(2 * S - 1, 43, 12), reach(cut(S, 8), 3, 8)
+    (22, 31)
+    """
+    (name,) = size.symbols
+    low, high = start, max(2 * start, 2)
+    while size.at({name: high}) <= most and high < _FAR:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if size.at({name: middle}) <= most else (low, middle)
+    return low
 
 
 def _monomial_bounds(monomial: Monomial, least: int) -> Bounds:

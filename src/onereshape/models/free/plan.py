@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import onnx_ir as ir
 
 from onereshape.models.edit import Change, Edit
-from onereshape.sizes import Formula, Size
+from onereshape.sizes import Formula, Size, reach
 from onereshape.models.free.state import GROWN, Limit, FreeState, sizes
 
 
@@ -88,18 +88,5 @@ def _conditions(state: FreeState) -> tuple[dict[str, FreeSymbol], tuple[str, ...
 
 
 def _most(limit: Limit, name: str, size: int) -> int | None:
-    """The largest size of a symbol that keeps a limit on it alone, found by doubling and halving."""
-    if limit.size.symbols != {name}:
-        return None
-
-    def fits(number: int) -> bool:
-        bound = limit.size.bind({name: number})
-        return isinstance(bound, int) and bound <= limit.most
-
-    low, high = size, max(2 * size, 2)
-    while fits(high) and high < 2**40:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+    """The largest size of a symbol that keeps a limit on it alone."""
+    return reach(limit.size, limit.most, size) if limit.size.symbols == {name} else None

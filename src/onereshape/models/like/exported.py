@@ -70,12 +70,6 @@ class Fit(NamedTuple):
         return first._replace(others=tuple(others))
 
 
-class Ambiguous(NamedTuple):
-    """Readings of a constant that are right in every export and differ elsewhere: none of them is taken."""
-
-    readings: tuple[Fit, ...]
-
-
 Family = Callable[[Exported], Fit | None]
 
 

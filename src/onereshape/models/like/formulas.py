@@ -13,7 +13,7 @@ from math import lcm
 
 from onereshape.models.like.exported import Binding, size_at
 from onereshape.models.like.readings import Reading, derived
-from onereshape.sizes import OPERATIONS, Formula, Size, over, symbol
+from onereshape.sizes import OPERATIONS, Formula, Size, depends, over, symbol
 
 _MARGIN = 2
 """By how much a formula must be simpler than another to be preferred."""
@@ -164,7 +164,7 @@ class Known:
         for name, step in self.steps.items():
             rest = self._first[name] % step
             texts.append(f"{name} leaves {rest} when divided by {step}" if rest else f"{name} is divisible by {step}")
-        return [*texts, *(f"{size} <= {most}, since what is cut there ends" for size, most in self.ends)]
+        return texts
 
     def sizes(self) -> list[Size]:
         """All of them, each once."""
@@ -189,15 +189,25 @@ class Known:
         if max(values) < 0:
             mirrored = self.readings(tuple(-value for value in values))
             return [each._replace(size=-1 * each.size) for each in mirrored]
-        exact = self._distinct(Reading(size, 0) for size in self._by_values.get(values, ()))
+        exact = [Reading(size, 0) for size in self._by_values.get(values, ())]
         if exact:
-            return exact
+            return self._distinct([*exact, *self._in_proportion(values, [reading.size for reading in exact])])
         bases = [(size, own) for own, sizes in self._by_values.items() for size in sizes][:_MOST_BASES]
         ordered = sorted(derived(bases, values), key=lambda each: each.cost)
         best = next((each.cost for each in ordered if each.proves and each.cost <= _MOST_COST), None)
         if best is None:
             return self._distinct(each._replace(proves=False) for each in ordered)[:_MOST_DOUBTFUL]
         return self._distinct(each for each in ordered if each.cost < best + _MARGIN)
+
+    def _in_proportion(self, values: tuple[int, ...], sizes: Sequence[Size]) -> Iterator[Reading]:
+        """Multiples and parts of the other free sizes: exports of 2 x 12 and 4 x 24 do not tell S from 6*N."""
+        for name in self._first:
+            if any(depends(size, [name]) for size in sizes):
+                continue
+            own = [binding[name] for binding in self.bindings]
+            ratio = Fraction(values[0], own[0]) if own[0] else Fraction(0)
+            if ratio and all(value == number * ratio for value, number in zip(values, own, strict=True)):
+                yield Reading(over(symbol(name) * ratio.numerator, ratio.denominator), 0)
 
     def _distinct(self, readings: Iterable[Reading]) -> list[Reading]:
         found: list[Reading] = []

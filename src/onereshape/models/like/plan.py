@@ -12,17 +12,17 @@ from dataclasses import dataclass
 import onnx_ir as ir
 
 from onereshape.errors import FixError
+from onereshape.formats.onnx_graphs import opset_of
 from onereshape.models.edit import Change, Edit, apply_edits, declare
 from onereshape.models.facts.asking import Dims
-from onereshape.models.like.exported import Ambiguous, Binding, Exported, alike, elsewhere, size_at
-from onereshape.models.like.families import fit_of
-from onereshape.models.like.families.numbers import number_of
+from onereshape.models.like.exported import Binding, Exported, Fit, Limit, alike, elsewhere, size_at
+from onereshape.models.like.families import readings_of
 from onereshape.models.like.fitting import Fitted, Sized, fitted
 from onereshape.models.like.differing import Use, differing
 from onereshape.models.like.pools import Pool
 from onereshape.models.like.symbols import Names, sizes_text, symbols_of
 from onereshape.models.rewrite import Rewriter
-from onereshape.sizes import Formula, Size, symbol
+from onereshape.sizes import Formula, Size, reach, symbol
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +58,13 @@ def like_plan(model: ir.Model, others: Sequence[ir.Model], names: Names) -> Like
     edits: list[Edit] = []
     conditions: dict[str, None] = {}
     for each in sized.fitted:
-        edit, limits = _edit(each, sized, symbols.bindings)
+        edit, limits = _edit(each, sized, symbols.bindings, opset_of(model.graph))
         edits.append(edit)
         conditions.update(dict.fromkeys(limits))
     edits += [_pooled(pool) for pool in sized.pools]
     conditions.update(dict.fromkeys(sized.known.conditions()))
+    ends = (Limit(size, most, "what is cut there ends") for size, most in sized.known.ends)
+    conditions.update(dict.fromkeys(_said(end, symbols.bindings) for end in ends))
     dims = _known_dims(sized, frozenset(symbols.bindings[0]))
     changes = {(change.tensor, change.after, change.node): change for edit in edits for change in edit.changes}
     return LikePlan(tuple(changes.values()), tuple(edits), symbols.freed, symbols.bindings, dims, tuple(conditions))
@@ -133,19 +135,31 @@ def _known_dims(sized: Sized, names: frozenset[str]) -> dict[ir.Value, tuple[Siz
 # Edits
 
 
-def _edit(found: Fitted, sized: Sized, bindings: Sequence[Binding]) -> tuple[Edit, tuple[str, ...]]:
+def _edit(found: Fitted, sized: Sized, bindings: Sequence[Binding], opset: int) -> tuple[Edit, tuple[str, ...]]:
     use = found.use
     if found.entries is not None:
         entries = found.entries
         return _replaced(use, _entries_words(entries), lambda writer: _vector(writer, use, entries)), ()
     exported = Exported(use.arrays, tuple(bindings), found.dims, tuple(sized.known.sizes()))
-    fit = fit_of(exported) or number_of(exported, exported.known)
-    if isinstance(fit, Ambiguous):
-        raise _doubtful(use, fit, bindings)
-    if fit is None:
+    readings = readings_of(exported)
+    if not readings:
         raise _refused(use, _unknown(use, found, bindings))
-    limits = tuple(f"{limit.size} <= {limit.most}, since {limit.why}" for limit in fit.limits)
-    return _replaced(use, fit.words, fit.make), limits
+    if len(readings) > 1:
+        raise _doubtful(use, readings, bindings)
+    (fit,) = readings
+    if fit.opset > opset:
+        why = f"the constant {use.name} {fit.words}, which takes opset {fit.opset} to write, and this is {opset}"
+        raise _refused(use, why)
+    return _replaced(use, fit.words, fit.make), tuple(_said(limit, bindings) for limit in fit.limits)
+
+
+def _said(limit: Limit, bindings: Sequence[Binding]) -> str:
+    """A limit in words; of a single symbol rather than of its formula."""
+    size, most = limit.size, limit.most
+    if isinstance(size, Formula) and len(size.symbols) == 1:
+        (name,) = size.symbols
+        size, most = symbol(name), reach(size, most, max(binding[name] for binding in bindings))
+    return f"{size} <= {most}, since {limit.why}"
 
 
 def _pooled(pool: Pool) -> Edit:
@@ -207,8 +221,8 @@ def _unknown(use: Use, found: Fitted, bindings: Sequence[Binding]) -> str:
     return f"the constant {use.name} has {found.dims[axis]} entries along axis {axis}, and nothing tells how it goes on"
 
 
-def _doubtful(use: Use, found: Ambiguous, bindings: Sequence[Binding]) -> FixError:
-    one, two, *_ = found.readings
+def _doubtful(use: Use, readings: Sequence[Fit], bindings: Sequence[Binding]) -> FixError:
+    one, two, *_ = readings
     what = f"the constant {use.name} (in the exports: {_shown(use)})"
     sizes = next((each for each in elsewhere(bindings) if not alike(one.at(each), two.at(each))), None)
     where = "other sizes" if sizes is None else sizes_text(sizes)

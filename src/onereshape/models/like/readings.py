@@ -81,11 +81,12 @@ def _multiples(size: Size, own: Values, values: Values) -> Iterator[Reading]:
         down = tuple(number // divisor * divisor for number in own)
         up = tuple(-(-number // divisor) * divisor for number in own)
         cost = 2 + _bits(divisor - 1)
+        several = min(values) >= 2 * divisor  # one of it is a number, and tells nothing
         if values == up:  # or the next power of two, which no formula of ours is
             powers = all(value == 1 << (number - 1).bit_length() for value, number in zip(values, own, strict=True))
-            yield Reading(ceiling(size, divisor) * divisor, cost, not powers)
+            yield Reading(ceiling(size, divisor) * divisor, cost, several and not powers)
         if values == down:
-            yield Reading(cut(size, divisor) * divisor, cost)
+            yield Reading(cut(size, divisor) * divisor, cost, several)
         if values == _less(up, own):
             yield Reading(ceiling(size, divisor) * divisor - size, cost + 1, proves=False)
         if values == _less(own, down):

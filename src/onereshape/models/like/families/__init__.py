@@ -12,6 +12,7 @@ from onereshape.models.like.families.affine import affine
 from onereshape.models.like.families.cuts import cut_of
 from onereshape.models.like.families.diagonals import diagonals, diagonals_cut
 from onereshape.models.like.families.joins import joined
+from onereshape.models.like.families.numbers import numbers
 from onereshape.models.like.families.products import flattened, product_of
 from onereshape.models.like.families.resized import resized
 from onereshape.models.like.families.same import blocks, same
@@ -43,6 +44,7 @@ _edged: Family = partial(joined, fit=partial(_first, (same, partial(joined, fit=
 """The same in the middle, and something else at the edges of one axis or two: the masks of shifted windows."""
 
 FAMILIES: tuple[Family, ...] = (
+    numbers,
     *LEAVES,
     partial(flattened, fit=_leaf),
     resized,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.like.exported import Ambiguous, Array, Binding, Exported, Fit, elsewhere, size_at, sizes_at
+from onereshape.models.like.exported import Array, Binding, Exported, Fit, elsewhere, size_at, sizes_at
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Formula, Size
 
@@ -67,14 +67,14 @@ _TIMES = 6
 """The first of these are read times a number too."""
 
 
-def number_of(exported: Exported, known: Sequence[Size]) -> Fit | Ambiguous | None:
-    """How the entries of a float constant that differ are made of sizes; None if they are not."""
+def numbers(exported: Exported) -> Fit | None:
+    """How the entries of a float constant that differ are made of known sizes; None if they are not."""
     first = exported.arrays[0]
     if first.dtype.kind != "f" or exported.growing or any(each.shape != first.shape for each in exported.arrays):
         return None
     flat = np.stack([array.reshape(-1) for array in exported.arrays])
     varied = [int(place) for place in np.flatnonzero(np.any(flat != flat[0], axis=0))]
-    sizes = _distinct(known, exported.bindings)
+    sizes = _distinct(exported.known, exported.bindings)
     if not 0 < len(varied) <= _MOST or not np.all(np.isfinite(flat[:, varied])):
         return None
     by_values: dict[bytes, list[Reading]] = {}
@@ -89,7 +89,7 @@ def number_of(exported: Exported, known: Sequence[Size]) -> Fit | Ambiguous | No
         _fit(first, dict(zip(varied, (column[min(turn, len(column) - 1)] for column in columns), strict=True)))
         for turn in range(max(map(len, columns)))
     ]
-    return fits[0] if len(fits) == 1 else Ambiguous(tuple(fits))
+    return fits[0]._replace(others=tuple(fits[1:]))
 
 
 def _distinct(known: Sequence[Size], bindings: Sequence[Binding]) -> list[tuple[Size, tuple[int, ...]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import onnx_ir as ir
@@ -10,7 +11,7 @@ import pytest
 
 from onereshape.models.like import differing, equations, fitting, formulas, likeness, matching, plan, pools, readings
 from onereshape.models.like.exported import Exported, Fit
-from onereshape.models.like.families import cuts, fit_of, numbers, positions
+from onereshape.models.like.families import cuts, positions, readings_of
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import ceiling, symbol
 
@@ -38,13 +39,15 @@ def mutant(words: str) -> Callable[[Patch], Patch]:
 
 def _fits(patch: pytest.MonkeyPatch, change: Callable[[Exported, Fit, Rewriter], ir.Value]) -> None:
     """Changes what the nodes of every fit compute."""
-    real = fit_of
+    real = readings_of
 
-    def changed(exported: Exported) -> Fit | None:
-        fit = real(exported)
-        return None if fit is None else fit._replace(make=lambda writer: change(exported, fit, writer))
+    def changed(exported: Exported) -> tuple[Fit, ...]:
+        return tuple(altered(exported, fit) for fit in real(exported))
 
-    patch.setattr(plan, "fit_of", changed)
+    def altered(exported: Exported, fit: Fit) -> Fit:
+        return fit._replace(make=lambda writer: change(exported, fit, writer))
+
+    patch.setattr(plan, "readings_of", changed)
 
 
 @mutant("positions ramp table")
@@ -133,7 +136,7 @@ def every_table_is_cut_at_its_start(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("number length")
 def any_number_is_near(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(numbers, "_close", lambda _, __: True)
+    patch.setattr(import_module("onereshape.models.like.families.numbers"), "_close", lambda _, __: True)
 
 
 @mutant("expanded")

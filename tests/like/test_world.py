@@ -9,7 +9,7 @@ from onereshape.models.like.exported import Exported, Family, Fit
 from onereshape.models.operators import RECORDS
 from tests.like.exporting import EXPORTERS, Case
 from tests.like.law import verdict
-from tests.like.world import CONSTANTS, NEAR_MISSES, WORLD
+from tests.like.world import CONSTANTS, NEAR_MISSES, NEEDLESS, WORLD
 from tests.like.world_operators import OPERATORS
 
 
@@ -28,6 +28,12 @@ def test_a_near_miss_is_refused(case: Case, exporter: str) -> None:
 
     assert found.status == "refused", found.why
     assert any(found.why.startswith(f"[{code}]") for code in case.refused.split()), found.why
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize("case", NEEDLESS, ids=str)
+def test_what_is_refused_needlessly_is_refused(case: Case, exporter: str) -> None:
+    assert verdict(case, exporter).status == "refused"
 
 
 def test_every_operator_with_a_rule_is_in_the_world() -> None:

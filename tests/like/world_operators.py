@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
 from tests.like.exporting import FLOAT, INT, ODD, SEQUENCE, Case, Export
 
 BOOL, UINT8 = np.dtype(np.bool_), np.dtype(np.uint8)

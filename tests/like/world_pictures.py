@@ -114,18 +114,33 @@ def windows(plane: Array) -> Array:
     return plane.reshape(h // 2, 2, w // 2, 2).transpose(0, 2, 1, 3).reshape(-1, 4)
 
 
+def shifted(g: Export) -> Array:
+    """For each window, which of its entries see each other: those at the edges hold parts of both sides."""
+    rows, columns = (
+        np.select([np.arange(size) < size - 2, np.arange(size) < size - 1], [0, 1], 2)
+        for size in (g.sizes["H"], g.sizes["W"])
+    )
+    part = windows(rows[:, None] * 3 + columns)
+    return np.where(part[:, None, :] == part[:, :, None], 0.0, -100.0)
+
+
 @case(PICTURE)
 def the_mask_of_shifted_windows(g: Export) -> str:
-    """Windows at the edges hold parts of both sides, which do not see each other."""
     h, w = g.sizes["H"], g.sizes["W"]
-    rows, columns = (np.select([np.arange(size) < size - 2, np.arange(size) < size - 1], [0, 1], 2) for size in (h, w))
-    part = windows(rows[:, None] * 3 + columns)
-    mask = np.where(part[:, None, :] == part[:, :, None], 0.0, -100.0)
     x = g.node("Reshape", g.x(1, 4, "H", "W"), g.constant(np.array([1, 4, h // 2, 2, w // 2, 2])))
-    rows_of = g.node("Transpose", x, perm=[0, 2, 4, 3, 5, 1])
-    each = g.node("Reshape", rows_of, g.constant(np.array([h * w // 4, 4, 4])))
+    rows = g.node("Transpose", x, perm=[0, 2, 4, 3, 5, 1])
+    each = g.node("Reshape", rows, g.constant(np.array([h * w // 4, 4, 4])))
     scored = g.node("MatMul", each, g.node("Transpose", each, perm=[0, 2, 1]))
-    return g.node("Softmax", g.node("Add", scored, g.constant(mask)), axis=-1)
+    return g.node("Softmax", g.node("Add", scored, g.constant(shifted(g))), axis=-1)
+
+
+@case(PICTURE)
+def the_mask_of_windows_that_a_convolution_cuts(g: Export) -> str:
+    count = g.sizes["H"] // 2 * (g.sizes["W"] // 2)
+    cut = g.node("Conv", g.x(1, 3, "H", "W"), g.weight(16, 3, 2, 2), strides=[2, 2])
+    flat = g.node("Reshape", cut, g.constant(np.array([16, count])))
+    scored = g.node("Reshape", g.node("Transpose", flat, perm=[1, 0]), g.constant(np.array([count, 4, 4])))
+    return g.node("Softmax", g.node("Add", scored, g.constant(shifted(g))), axis=-1)
 
 
 @case(PICTURE)

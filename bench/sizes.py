@@ -1,9 +1,9 @@
-"""How many modules of a folder become right at a size that nobody showed, by an arbiter that shares no code with the repair.
+"""How many modules become right at a size that nobody showed, by an arbiter that shares no code with the repair.
 
-`python bench/corpus.py --sizes [FOLDER]`; the folder holds exports of modules at sizes A, B and C, and a manifest.json,
-as tests/data/sizes does (which is the default).  Each is fitted on A and C, and judged at A, B and C.  Printed are a line
-for each module and the counts: right, limited (it does not run at a size that its condition excludes), ambiguous,
-refused, fails, wrong; and how long pairing and fitting took, beside a check of the same file.
+`python bench/corpus.py --sizes [FOLDER]`; the folder holds exports of modules at sizes A, B and C, and a
+manifest.json, as tests/data/sizes does (which is the default).  Each is fitted on A and C, and judged at A, B and C.
+Printed are a line for each module and the counts: right, limited (it does not run at a size that its condition
+excludes), ambiguous, refused, fails, wrong; and how long pairing and fitting took, beside a check of the same file.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -46,7 +47,9 @@ def measured(exports: Exports) -> Row:
         fixed = orx.fix(exports.files["A"], like=others, free=exports.free)
     except FixError as refusal:
         seconds = time.perf_counter() - start
-        return Row("ambiguous" if refusal.code == "ambiguous" else "refused", refusal.sentence, seconds, fitting, checking)
+        return Row(
+            "ambiguous" if refusal.code == "ambiguous" else "refused", refusal.sentence, seconds, fitting, checking
+        )
     seconds = time.perf_counter() - start
     if exports.impossible:
         return Row("wrong", "freed, where the module runs at one size only", seconds, fitting, checking)
@@ -88,10 +91,8 @@ def _fit(exports: Exports) -> float:
         return 0.0
     model, other = (ir.load(exports.files[letter]) for letter in "AC")
     start = time.perf_counter()
-    try:
+    with suppress(FixError):
         like_plan(model, [other], exports.free)
-    except FixError:
-        pass
     return time.perf_counter() - start
 
 

@@ -75,5 +75,6 @@ _KINDS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(uint8)":
 
 def _drawn(rng: np.random.Generator, given: onnxruntime.NodeArg) -> Array:
     if given.type == "tensor(float)":
-        return rng.standard_normal(given.shape).astype(np.float32)
-    return rng.integers(0, 2 if given.type == "tensor(bool)" else 5, given.shape).astype(_KINDS[given.type])
+        return np.asarray(rng.standard_normal(given.shape), np.float32)
+    drawn = rng.integers(0, 2 if given.type == "tensor(bool)" else 5, given.shape)
+    return np.asarray(drawn, _KINDS[given.type])

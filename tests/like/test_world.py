@@ -1,15 +1,15 @@
-"""The law of the world: what is fitted on two exports is right at sizes that nobody showed, and near misses are refused."""
+"""The law of the world: what is fitted on two exports is right at other sizes too, and near misses are refused."""
 
 from __future__ import annotations
 
 import pytest
 
 from onereshape.models.like import families
-from onereshape.models.like.exported import Exported, Fit
+from onereshape.models.like.exported import Exported, Family, Fit
 from onereshape.models.operators import RECORDS
 from tests.like.exporting import EXPORTERS, Case
 from tests.like.law import verdict
-from tests.like.world import CONSTANTS, NEAR_MISSES, WORLD
+from tests.like.world import CONSTANTS, NEAR_MISSES, NEEDLESS, WORLD
 from tests.like.world_operators import OPERATORS
 
 
@@ -30,6 +30,12 @@ def test_a_near_miss_is_refused(case: Case, exporter: str) -> None:
     assert any(found.why.startswith(f"[{code}]") for code in case.refused.split()), found.why
 
 
+@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize("case", NEEDLESS, ids=str)
+def test_what_is_refused_needlessly_is_refused(case: Case, exporter: str) -> None:
+    assert verdict(case, exporter).status == "refused"
+
+
 def test_every_operator_with_a_rule_is_in_the_world() -> None:
     assert {op for op, record in RECORDS.items() if record.free is not None} == set(OPERATORS)
 
@@ -38,7 +44,7 @@ def test_every_family_is_in_the_world(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is the first that knows some constant of the world."""
     taken: set[int] = set()
 
-    def noted(place: int, family: families.Family) -> families.Family:
+    def noted(place: int, family: Family) -> Family:
         def told(exported: Exported) -> Fit | None:
             fit = family(exported)
             if fit is not None:

@@ -7,6 +7,10 @@ from tests.like.world_operators import OPERATORS
 from tests.like.world_pictures import PICTURES
 from tests.like.world_rows import ROWS
 
-CONSTANTS = [case for cases in (ROWS, NUMBERS, PICTURES) for case in cases if not case.refused]
-NEAR_MISSES = [case for cases in (ROWS, NUMBERS, PICTURES) for case in cases if case.refused]
-WORLD = [*CONSTANTS, *OPERATORS.values()]
+GAPS = frozenset({"an area", "a pool of all", "the mask of shifted windows", "numbers of pixels in windows", "Slice"})
+"""What is refused although the exports tell enough: never wrong, but it might be right."""
+_ALL = [*ROWS, *NUMBERS, *PICTURES]
+CONSTANTS = [case for case in _ALL if not case.refused and case.name not in GAPS]
+NEAR_MISSES = [case for case in _ALL if case.refused]
+WORLD = [*CONSTANTS, *(case for case in OPERATORS.values() if case.name not in GAPS)]
+NEEDLESS = [case for case in (*_ALL, *OPERATORS.values()) if case.name in GAPS]

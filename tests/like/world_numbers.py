@@ -11,6 +11,8 @@ from tests.like.exporting import BATCHES, EIGHTHS, ODD, PICTURE, TWO, Build, Cas
 
 NUMBERS: list[Case] = []
 case = collected(NUMBERS)
+SQUARES = ({"H": 8, "W": 8}, {"H": 20, "W": 20}), ({"H": 16, "W": 16}, {"H": 8, "W": 20})
+EVEN = ({"S": 12}, {"S": 22}), ({"S": 15},)
 
 
 def times(g: Export, factor: float, op: str = "Mul") -> str:
@@ -153,7 +155,15 @@ def apart_what_was_joined(g: Export) -> list[str]:
 def back_to_the_size_of_the_picture(g: Export) -> str:
     x = g.x(1, 3, "H", "W")
     small = g.node("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
-    return g.node("Resize", small, "", "", ints(g, 1, 3, g.sizes["H"], g.sizes["W"]), mode="linear", coordinate_transformation_mode="half_pixel")
+    return g.node(
+        "Resize",
+        small,
+        "",
+        "",
+        ints(g, 1, 3, g.sizes["H"], g.sizes["W"]),
+        mode="linear",
+        coordinate_transformation_mode="half_pixel",
+    )
 
 
 @case()
@@ -173,6 +183,28 @@ def a_shape_that_two_nodes_share(g: Export) -> str:
     return g.node("Add", one, other)
 
 
+@case(ODD)
+def one_constant_that_is_two(g: Export) -> str:
+    """In a square export one number says how high and how wide; in the other one there are two."""
+    wide = g.node("Pad", g.x(1, 2, "H", "W"), ints(g, 0, 0, 0, 0, 0, 0, 2, 3))
+    low = g.node("Slice", wide, ints(g, 0), ints(g, g.sizes["H"]), ints(g, 2))
+    return g.node("Slice", low, ints(g, 0), ints(g, g.sizes["W"]), ints(g, 3))
+
+
+@case(SQUARES)
+def squares_that_are_expanded(g: Export) -> str:
+    """What is high and what is wide is told by the tensor itself."""
+    return g.node("Expand", g.x(1, 2, "H", "W"), ints(g, 3, 2, g.sizes["H"], g.sizes["W"]))
+
+
+@case(EVEN)
+def a_half_that_a_sum_tells(g: Export) -> str:
+    """How the half is rounded is told by what it is added to."""
+    x = g.x(1, 4, "S")
+    half = g.node("Slice", x, ints(g, 0), ints(g, g.sizes["S"] // 2), ints(g, 2))
+    return g.node("Add", half, g.node("MaxPool", x, kernel_shape=[2], strides=[2]))
+
+
 # Attributes
 
 
@@ -189,9 +221,6 @@ def a_pool_of_all(g: Export) -> str:
 
 
 # Near misses
-
-SQUARES = ({"H": 8, "W": 8}, {"H": 20, "W": 20}), ({"H": 16, "W": 16}, {"H": 8, "W": 20})
-EVEN = ({"S": 12}, {"S": 22}), ({"S": 15},)
 
 
 @case(SQUARES, refused="ambiguous")
@@ -213,7 +242,6 @@ def even_sizes_do_not_tell_where_halves_are_rounded(g: Export) -> str:
 COUNTS: dict[str, Callable[[int], int]] = {
     "the root, rounded down": math.isqrt,
     "seven tenths": lambda size: size * 7 // 10,
-    "16 at most": lambda size: min(size, 16),
     "bits": lambda size: size.bit_length(),
     "what is more than 16": lambda size: max(size - 16, 1),
     "the greatest divisor shared with 6": lambda size: math.gcd(size, 6),

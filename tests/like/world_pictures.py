@@ -45,6 +45,16 @@ def numbers_of_pixels(g: Export) -> str:
 
 
 @case(ODD)
+def every_pixel_a_ramp(g: Export) -> str:
+    """i*W + j over the number of pixels: a ramp once both axes are one."""
+    y, x = grid(g)
+    count = g.sizes["H"] * g.sizes["W"]
+    flat = g.node("Reshape", g.x(1, 2, "H", "W"), g.constant(np.array([1, 2, count])))
+    back = g.node("Reshape", flat, g.constant(np.array([1, 2, g.sizes["H"], g.sizes["W"]])))
+    return g.node("Add", back, g.constant((y * g.sizes["W"] + x) / count))
+
+
+@case(ODD)
 def columns_of_pixels_in_a_row(g: Export) -> str:
     return pixels(g, grid(g)[1].reshape(-1).astype(np.float32))
 
@@ -98,30 +108,45 @@ def _linear(table: Array, height: int, width: int) -> Array:
     return table
 
 
-def windows(g: Export, plane: Array) -> Array:
+def windows(plane: Array) -> Array:
     """A plane in windows of 2 x 2: one row for each window."""
     h, w = plane.shape
     return plane.reshape(h // 2, 2, w // 2, 2).transpose(0, 2, 1, 3).reshape(-1, 4)
 
 
+def shifted(g: Export) -> Array:
+    """For each window, which of its entries see each other: those at the edges hold parts of both sides."""
+    rows, columns = (
+        np.select([np.arange(size) < size - 2, np.arange(size) < size - 1], [0, 1], 2)
+        for size in (g.sizes["H"], g.sizes["W"])
+    )
+    part = windows(rows[:, None] * 3 + columns)
+    return np.where(part[:, None, :] == part[:, :, None], 0.0, -100.0)
+
+
 @case(PICTURE)
 def the_mask_of_shifted_windows(g: Export) -> str:
-    """Windows at the edges hold parts of both sides, which do not see each other."""
     h, w = g.sizes["H"], g.sizes["W"]
-    rows, columns = (np.select([np.arange(size) < size - 2, np.arange(size) < size - 1], [0, 1], 2) for size in (h, w))
-    part = windows(g, rows[:, None] * 3 + columns)
-    mask = np.where(part[:, None, :] == part[:, :, None], 0.0, -100.0)
     x = g.node("Reshape", g.x(1, 4, "H", "W"), g.constant(np.array([1, 4, h // 2, 2, w // 2, 2])))
-    rows_of = g.node("Transpose", x, perm=[0, 2, 4, 3, 5, 1])
-    each = g.node("Reshape", rows_of, g.constant(np.array([h * w // 4, 4, 4])))
+    rows = g.node("Transpose", x, perm=[0, 2, 4, 3, 5, 1])
+    each = g.node("Reshape", rows, g.constant(np.array([h * w // 4, 4, 4])))
     scored = g.node("MatMul", each, g.node("Transpose", each, perm=[0, 2, 1]))
-    return g.node("Softmax", g.node("Add", scored, g.constant(mask)), axis=-1)
+    return g.node("Softmax", g.node("Add", scored, g.constant(shifted(g))), axis=-1)
+
+
+@case(PICTURE)
+def the_mask_of_windows_that_a_convolution_cuts(g: Export) -> str:
+    count = g.sizes["H"] // 2 * (g.sizes["W"] // 2)
+    cut = g.node("Conv", g.x(1, 3, "H", "W"), g.weight(16, 3, 2, 2), strides=[2, 2])
+    flat = g.node("Reshape", cut, g.constant(np.array([16, count])))
+    scored = g.node("Reshape", g.node("Transpose", flat, perm=[1, 0]), g.constant(np.array([count, 4, 4])))
+    return g.node("Softmax", g.node("Add", scored, g.constant(shifted(g))), axis=-1)
 
 
 @case(PICTURE)
 def numbers_of_pixels_in_windows(g: Export) -> str:
     h, w = g.sizes["H"], g.sizes["W"]
-    order = windows(g, np.arange(h * w).reshape(h, w)).reshape(-1)
+    order = windows(np.arange(h * w).reshape(h, w)).reshape(-1)
     flat = g.node("Reshape", g.x(1, 2, "H", "W"), g.constant(np.array([1, 2, h * w])))
     return g.node("Gather", flat, g.constant(order), axis=2)
 

@@ -28,7 +28,9 @@ def pairs(g: Export) -> Array:
 def scores(g: Export, bias: Array) -> str:
     """Scores of pairs of positions plus a constant."""
     x = g.x(1, "S", 4)
-    return g.node("Softmax", g.node("Add", g.node("MatMul", x, g.node("Transpose", x, perm=[0, 2, 1])), g.constant(bias)), axis=-1)
+    return g.node(
+        "Softmax", g.node("Add", g.node("MatMul", x, g.node("Transpose", x, perm=[0, 2, 1])), g.constant(bias)), axis=-1
+    )
 
 
 def looked_up(g: Export, indices: Array, entries: int) -> str:
@@ -106,6 +108,18 @@ def centred_positions(g: Export) -> str:
 @case()
 def from_the_size_down(g: Export) -> str:
     return added(g, np.arange(g.sizes["S"], 0, -1)[:, None].astype(np.float32))
+
+
+@case()
+def three_of_each(g: Export) -> str:
+    """i // 3."""
+    return added(g, (positions(g) // 3)[:, None].astype(np.float32))
+
+
+@case()
+def one_of_three(g: Export) -> str:
+    """i % 3."""
+    return added(g, (positions(g) % 3)[:, None].astype(np.float32) * np.array([1.0, 2, 3, 5]))
 
 
 # Ramps

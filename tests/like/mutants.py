@@ -1,0 +1,145 @@
+"""Planted bugs: the fitting as it would be with one thing subtly wrong, which the world must show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import onnx_ir as ir
+import pytest
+
+from onereshape.models.like import differing, equations, fitting, formulas, likeness, matching, plan, pools, readings
+from onereshape.models.like.exported import Exported, Fit
+from onereshape.models.like.families import cuts, positions, readings_of
+from onereshape.models.rewrite import Rewriter
+from onereshape.sizes import ceiling, symbol
+
+Patch = Callable[[pytest.MonkeyPatch], None]
+
+
+class Mutant(NamedTuple):
+    """A planted bug, and words of the names of cases, some of which must show it."""
+
+    name: str
+    plant: Patch
+    words: str
+
+
+MUTANTS: list[Mutant] = []
+
+
+def mutant(words: str) -> Callable[[Patch], Patch]:
+    def add(plant: Patch) -> Patch:
+        MUTANTS.append(Mutant(plant.__name__.replace("_", " "), plant, words))
+        return plant
+
+    return add
+
+
+def _fits(patch: pytest.MonkeyPatch, change: Callable[[Exported, Fit, Rewriter], ir.Value]) -> None:
+    """Changes what the nodes of every fit compute."""
+    real = readings_of
+
+    def changed(exported: Exported) -> tuple[Fit, ...]:
+        return tuple(altered(exported, fit) for fit in real(exported))
+
+    def altered(exported: Exported, fit: Fit) -> Fit:
+        return fit._replace(make=lambda writer: change(exported, fit, writer))
+
+    patch.setattr(plan, "readings_of", changed)
+
+
+@mutant("positions ramp table")
+def the_constant_of_the_first_export(patch: pytest.MonkeyPatch) -> None:
+    _fits(patch, lambda exported, _, writer: writer.constant(exported.arrays[0]))
+
+
+@mutant("positions ramp table")
+def the_constant_of_the_last_export(patch: pytest.MonkeyPatch) -> None:
+    _fits(patch, lambda exported, _, writer: writer.constant(exported.arrays[-1]))
+
+
+@mutant("ramp strides centred")
+def wrong_at_all_sizes_but_those_of_the_exports(patch: pytest.MonkeyPatch) -> None:
+    def more(exported: Exported, fit: Fit, writer: Rewriter) -> ir.Value:
+        unseen = writer.integers([1])
+        for binding in exported.bindings:
+            off = writer.front(
+                "Abs", [writer.front("Sub", [writer.size(symbol("S")), writer.integers([binding["S"]])])]
+            )
+            unseen = writer.front("Min", [writer.front("Mul", [unseen, off]), writer.integers([1])])
+        return writer.front("Add", [fit.make(writer), writer.front("Cast", [unseen], {"to": int(ir.DataType.FLOAT)})])
+
+    _fits(patch, more)
+
+
+@mutant("halves half")
+def rounded_up_where_it_is_rounded_down(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(readings, "cut", ceiling)
+
+
+@mutant("tell")
+def the_first_reading_is_taken(patch: pytest.MonkeyPatch) -> None:
+    real = formulas.Known.readings
+    patch.setattr(formulas.Known, "readings", lambda known, values: real(known, values)[:1])
+
+
+@mutant("tell")
+def two_formulas_are_one(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(formulas.Known, "equal", lambda _, __, ___: True)
+
+
+@mutant("sum")
+def nothing_must_be_equal(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(fitting, "equations", lambda _, __: iter(()))
+
+
+@mutant("half")
+def an_average_is_the_largest(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(pools, "_REDUCTIONS", {"AveragePool": "ReduceMax", "MaxPool": "ReduceMean"})
+
+
+@mutant("half")
+def attributes_are_not_compared(patch: pytest.MonkeyPatch) -> None:
+    def none(_: Any) -> Iterator[tuple[str, tuple[Any, ...]]]:
+        return iter(())
+
+    for module in (likeness, differing, matching):
+        if hasattr(module, "differing_numbers"):
+            patch.setattr(module, "differing_numbers", none)
+
+
+@mutant("length")
+def constants_of_one_shape_are_equal(patch: pytest.MonkeyPatch) -> None:
+    for module in (likeness, differing, matching):
+        if hasattr(module, "equal"):
+            patch.setattr(module, "equal", lambda one, other: one.shape == other.shape)
+
+
+@mutant("end down")
+def a_start_is_forgotten(patch: pytest.MonkeyPatch) -> None:
+    real = positions.Position.make
+    patch.setattr(positions.Position, "make", lambda self, writer, rank: real(self._replace(start=0), writer, rank))
+
+
+@mutant("ramp")
+def a_scale_is_forgotten(patch: pytest.MonkeyPatch) -> None:
+    real = positions.Term.make
+    patch.setattr(positions.Term, "make", lambda self, writer: real(self._replace(scale=positions.Scale()), writer))
+
+
+@mutant("table")
+def every_table_is_cut_at_its_start(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(cuts, "_start", lambda _, __, ___: 0)
+
+
+@mutant("number length")
+def any_number_is_near(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(import_module("onereshape.models.like.families.numbers"), "_close", lambda _, __: True)
+
+
+@mutant("expanded")
+def a_node_says_nothing_of_its_inputs(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(fitting, "hints", lambda _, __, ___: {})
+    patch.setattr(equations, "hints", lambda _, __, ___: {})

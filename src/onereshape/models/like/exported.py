@@ -76,15 +76,16 @@ Family = Callable[[Exported], Fit | None]
 def size_at(size: Size, binding: Binding) -> int:
     """A size at given sizes of its symbols."""
     found = _number(size, tuple(binding.items())) if isinstance(size, Formula) else size
-    if found.denominator != 1:
+    if found is None or found.denominator != 1:
         raise ValueError(f"{size} is no whole number at {dict(binding)}")
     return int(found)
 
 
 @lru_cache(maxsize=8192)
-def _number(size: Formula, binding: tuple[tuple[str, int], ...]) -> int | Fraction:
-    """A formula at given sizes; the same ones are asked for again and again."""
-    return size.at(dict(binding))
+def _number(size: Formula, binding: tuple[tuple[str, int], ...]) -> int | Fraction | None:
+    """A formula at given sizes, None where one is not given; the same ones are asked for again and again."""
+    known = dict(binding)
+    return size.at(known) if size.symbols <= known.keys() else None
 
 
 def dims_at(dims: tuple[Size, ...], binding: Binding) -> tuple[int, ...]:

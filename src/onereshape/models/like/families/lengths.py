@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -112,6 +113,12 @@ def has_rivals(total: Size, place: Size, bindings: Sequence[Binding]) -> bool:
 
     That is a number, or a half, a third or a quarter of the axis from either end.
     """
+    return _has_rivals(total, place, tuple(tuple(binding.items()) for binding in bindings))
+
+
+@lru_cache(maxsize=1024)
+def _has_rivals(total: Size, place: Size, items: tuple[tuple[tuple[str, int], ...], ...]) -> bool:
+    bindings = [dict(each) for each in items]
     totals, there = sizes_at(total, bindings), sizes_at(place, bindings)
     if totals is None or there is None:
         return False

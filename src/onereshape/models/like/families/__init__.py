@@ -37,9 +37,12 @@ def _apart(exported: Exported) -> Fit | None:
     return _first((*LEAVES, resized, partial(product_of, fit=_apart)), exported)
 
 
-def _part(exported: Exported) -> Fit | None:
-    return _first((*_PLAIN, resized, partial(product_of, fit=_part)), exported)
-
+_WHOLE: tuple[Family, ...] = (*_PLAIN, resized)
+_part: Family = partial(
+    _first,
+    (*_WHOLE, partial(product_of, fit=partial(_first, (*_WHOLE, partial(product_of, fit=partial(_first, _WHOLE)))))),
+)
+"""A part of a constant, its axes taken apart twice at most: an anchor for each place of a picture."""
 
 _edged: Family = partial(joined, fit=partial(_first, (same, partial(joined, fit=same, plain=True))), plain=True)
 """The same in the middle, and something else at the edges of one axis or two: the masks of shifted windows."""

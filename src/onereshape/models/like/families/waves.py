@@ -94,7 +94,9 @@ def waves(exported: Exported) -> Fit | None:
     if exported.arrays[0].dtype.kind != "f" or not all(np.all(np.isfinite(each)) for each in exported.arrays):
         return None
     axes = [axis for axis in exported.growing if any(_varies(array, axis) for array in exported.arrays)]
-    if not axes or len(axes) > 2 or any(len({array.shape[axis] for array in exported.arrays}) == 1 for axis in axes):
+    if not axes or len(axes) > 2 or any(len({*_along(exported, axis)}) == 1 for axis in axes):
+        return None
+    if any(max(sizes) < _FEWEST or min(sizes) < _SHARED for sizes in (_along(exported, axis) for axis in axes)):
         return None
     fits: dict[tuple[str, ...], Fit] = {}
     found = [list(_lines(exported, axis)) for axis in axes if all(_swings(array, axis) for array in exported.arrays)]
@@ -103,6 +105,10 @@ def waves(exported: Exported) -> Fit | None:
         if kinds not in fits and (fit := _fit(exported, lines)) is not None:
             fits[kinds] = fit
     return next(iter(fits.values())) if len(fits) == 1 else None  # more than one: nobody knows which
+
+
+def _along(exported: Exported, axis: int) -> list[int]:
+    return [array.shape[axis] for array in exported.arrays]
 
 
 def _varies(array: Array, axis: int) -> bool:

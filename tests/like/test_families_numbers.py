@@ -8,9 +8,9 @@ from math import log, sqrt
 import numpy as np
 import pytest
 
-from onereshape.models.like.exported import Array, Binding, Exported
+from onereshape.models.like.exported import Array, Binding, Exported, Fit
 from onereshape.models.like.families.numbers import numbers
-from onereshape.sizes import cut, symbol
+from onereshape.sizes import Size, cut, symbol
 from tests.like.making import run
 
 H, W, S = symbol("H"), symbol("W"), symbol("S")
@@ -43,7 +43,7 @@ def test_a_number_that_is_made_of_a_size(words: str, kind: type[np.float32 | np.
 
     if kind == np.float16 and (found is None or found.others):
         return  # so few digits may be read in more than one way
-    assert found is not None
+    assert isinstance(found, Fit)
     assert not found.others
     assert found.words == f"is {words}" or kind == np.float16
     assert np.allclose(found.at(OTHER), make(OTHER), rtol=4 * np.finfo(kind).eps)
@@ -53,9 +53,9 @@ def test_a_number_that_is_made_of_a_size(words: str, kind: type[np.float32 | np.
 
 def test_scales_entry_by_entry() -> None:
     arrays = [np.array([1, 1, each["H"] / each["S"], each["W"] / each["S"]], np.float32) for each in BINDINGS]
-    found = numbers(_exported(arrays)._replace(known=(H, W, S)))
+    found = numbers(_exported(arrays, (H, W, S)))
 
-    assert found is not None
+    assert isinstance(found, Fit)
     assert not found.others
     assert found.words == "has (H)/(S), (W)/(S) in it"
     assert np.array_equal(run(found, OTHER), np.array([1, 1, 24 / 15, 64 / 15], np.float32))
@@ -80,5 +80,5 @@ def test_near_misses() -> None:
     assert numbers(_exported([np.array(0.371, np.float32), np.array(0.94, np.float32)])) is None
 
 
-def _exported(arrays: list[Array]) -> Exported:
-    return Exported(tuple(arrays), BINDINGS, arrays[0].shape, KNOWN)
+def _exported(arrays: list[Array], known: tuple[Size, ...] = KNOWN) -> Exported:
+    return Exported(tuple(arrays), BINDINGS, arrays[0].shape, known)

@@ -57,8 +57,10 @@ def like_plan(model: ir.Model, others: Sequence[ir.Model], names: Names) -> Like
     sized = fitted(model, _inputs(model, symbols.freed), uses, symbols.bindings)
     edits: list[Edit] = []
     conditions: dict[str, None] = {}
+    known, seen = tuple(sized.known.sizes()), dict[object, tuple[Fit, ...]]()
     for each in sized.fitted:
-        edit, limits = _edit(each, sized, symbols.bindings, opset_of(model.graph))
+        exported = Exported(each.use.arrays, tuple(symbols.bindings), each.dims, known)
+        edit, limits = _edit(each, exported, seen, opset_of(model.graph))
         edits.append(edit)
         conditions.update(dict.fromkeys(limits))
     edits += [_pooled(pool) for pool in sized.pools]
@@ -135,13 +137,14 @@ def _known_dims(sized: Sized, names: frozenset[str]) -> dict[ir.Value, tuple[Siz
 # Edits
 
 
-def _edit(found: Fitted, sized: Sized, bindings: Sequence[Binding], opset: int) -> tuple[Edit, tuple[str, ...]]:
-    use = found.use
+def _edit(
+    found: Fitted, exported: Exported, seen: dict[object, tuple[Fit, ...]], opset: int
+) -> tuple[Edit, tuple[str, ...]]:
+    use, bindings = found.use, exported.bindings
     if found.entries is not None:
         entries = found.entries
         return _replaced(use, _entries_words(entries), lambda writer: _vector(writer, use, entries)), ()
-    exported = Exported(use.arrays, tuple(bindings), found.dims, tuple(sized.known.sizes()))
-    readings = readings_of(exported)
+    readings = readings_of(exported, seen)
     if not readings:
         raise _refused(use, _unknown(use, found, bindings))
     if len(readings) > 1:

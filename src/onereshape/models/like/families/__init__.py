@@ -18,6 +18,7 @@ from onereshape.models.like.families.resized import resized
 from onereshape.models.like.families.same import blocks, same
 from onereshape.models.like.families.waves import waves
 from onereshape.models.like.families.windows import windowed
+from onereshape.models.like.families.writing import key_of
 
 LEAVES: tuple[Family, ...] = (same, affine, diagonals, waves, blocks)
 """What is known of a constant as it is."""
@@ -36,23 +37,26 @@ def _apart(exported: Exported) -> Fit | None:
     return _first((*LEAVES, resized, partial(product_of, fit=_apart)), exported)
 
 
-def _part(exported: Exported) -> Fit | None:
-    return _first((*_PLAIN, resized, partial(product_of, fit=_part)), exported)
+_WHOLE: tuple[Family, ...] = (*_PLAIN, resized)
+_part: Family = partial(
+    _first,
+    (*_WHOLE, partial(product_of, fit=partial(_first, (*_WHOLE, partial(product_of, fit=partial(_first, _WHOLE)))))),
+)
+"""A part of a constant, its axes taken apart twice at most: an anchor for each place of a picture."""
 
-
-_edged: Family = partial(joined, fit=partial(_first, (same, partial(joined, fit=same))))
+_edged: Family = partial(joined, fit=partial(_first, (same, partial(joined, fit=same, plain=True))), plain=True)
 """The same in the middle, and something else at the edges of one axis or two: the masks of shifted windows."""
 
 FAMILIES: tuple[Family, ...] = (
     numbers,
     *LEAVES,
+    diagonals_cut,
     partial(flattened, fit=_leaf),
     resized,
     partial(product_of, fit=_apart),
     partial(windowed, fit=partial(_first, _PLAIN)),
     partial(joined, fit=_part),
     partial(product_of, fit=_edged),
-    diagonals_cut,
     cut_of,
     partial(product_of, fit=cut_of),
 )
@@ -64,7 +68,15 @@ def fit_of(exported: Exported) -> Fit | None:
     return found[0] if len(found) == 1 else None
 
 
-def readings_of(exported: Exported) -> tuple[Fit, ...]:
-    """The ways in which a constant may go on that differ elsewhere, all of one family."""
-    found = _first(FAMILIES, exported)
-    return () if found is None else (found._replace(others=()), *found.others)
+def readings_of(exported: Exported, seen: dict[object, tuple[Fit, ...]] | None = None) -> tuple[Fit, ...]:
+    """The ways in which a constant may go on that differ elsewhere, all of one family; what was seen before,
+    in exports of the same sizes, is not read again.
+
+    A model has the same constant in every layer.
+    """
+    seen = {} if seen is None else seen
+    key = (exported.dims, exported.known, *key_of(*exported.arrays))
+    if key not in seen:
+        found = _first(FAMILIES, exported)
+        seen[key] = () if found is None else (found._replace(others=()), *found.others)
+    return seen[key]

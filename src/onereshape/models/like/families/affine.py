@@ -15,7 +15,7 @@ import numpy as np
 from onereshape.models.like.exported import Array, Exported, Fit, agrees
 from onereshape.models.like.families.planes import Plane, plane_of
 from onereshape.models.like.families.positions import Position, Scale
-from onereshape.models.like.families.reading import Reading, error_of, reading_of
+from onereshape.models.like.families.reading import Reading, error_of, likely, reading_of
 from onereshape.models.like.families.writing import probes, sizes_of
 from onereshape.sizes import Formula, Size, cut, exact
 
@@ -46,7 +46,7 @@ def affine(exported: Exported) -> Fit | None:
     levels: dict[int, list[Reading]] = {}
     for chosen in product(*scales):
         starts = [list(_positions(exported, axis, scale)) for axis, (scale, _) in zip(axes, chosen, strict=True)]
-        for positions in product(*starts):
+        for positions in likely(exported, known, starts, chosen):
             reading = reading_of(exported, known, list(zip(positions, chosen, strict=True)))
             if reading is not None:
                 levels.setdefault(_level(reading), []).append(reading)

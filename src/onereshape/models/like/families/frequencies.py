@@ -21,6 +21,9 @@ _SETTLED = 1e-14
 _LEAST = 0.98
 """The part of a column that the best wave of those that are tried must explain."""
 
+_UNEVEN = 0.05
+"""What the neighbours of an entry may be off, as a part of the amplitude: much more than any rounding."""
+
 
 class Turning(NamedTuple):
     """What the columns of a table are, one after another."""
@@ -67,6 +70,13 @@ def turning(places: Array, columns: Array, eps: float) -> Turning | None:
     unseen = np.where(slow, np.sqrt(eps / 4) / np.abs(places).max(), 0)
     rough = np.where(still, unseen, _rough(places, cosine, signed, frequency, eps / 8))
     return Turning(cosine | still, signed, frequency, rough, slow)
+
+
+def swings(columns: Array) -> bool:
+    """Whether the neighbours of an entry are together as many times the entry, all along a column, as of every wave."""
+    middle, beside = columns[1:-1], columns[2:] + columns[:-2]
+    times = (middle * beside).sum(axis=0) / np.maximum((middle**2).sum(axis=0), 1e-30)
+    return bool(np.all(np.abs(beside - times * middle) <= _UNEVEN * np.abs(columns).max(axis=0)))
 
 
 def _one_amplitude(starts: Array, allowed: float) -> bool:

@@ -42,14 +42,19 @@ class _Cutting(NamedTuple):
     failed: set[tuple[Values, int]]
 
 
-def joined(exported: Exported, fit: Family) -> Fit | None:
-    """A constant whose parts along an axis each go on; the fewest parts are taken, and none is cut again."""
+def joined(exported: Exported, fit: Family, *, plain: bool = False) -> Fit | None:
+    """A constant whose parts along an axis each go on; the fewest parts are taken, and none is cut again.
+
+    Plain parts do not change their course, so there are no more changes than parts, each beside two entries.
+    """
     for axis in exported.growing:
         total = exported.dims[axis]
         end = sizes_at(total, exported.bindings)
         if end is None or min(end) < 2 or max(end) - min(end) < 2:
             continue
         breaks = tuple(changes(array, axis) for array in exported.arrays)
+        if plain and max(map(len, breaks)) > 2 * (_PARTS - 1):
+            continue
         part = partial(_part, fit=fit)
         lengths, back = dict(lengths_of(exported, axis, breaks)), numbers_of(breaks, end)
         cutting = _Cutting(exported, axis, part, total, terms_of(total), lengths, back, breaks, {}, set())

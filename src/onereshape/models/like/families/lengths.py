@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -112,15 +113,26 @@ def has_rivals(total: Size, place: Size, bindings: Sequence[Binding]) -> bool:
 
     That is a number, or a half, a third or a quarter of the axis from either end.
     """
-    for beside in (place - 1, place, place + 1):
-        ends = sizes_at(beside, bindings)
-        if ends is None:
-            continue
-        found: list[Size] = [ends[0]] if len(set(ends)) == 1 else []
+    return _has_rivals(total, place, tuple(tuple(binding.items()) for binding in bindings))
+
+
+@lru_cache(maxsize=1024)
+def _has_rivals(total: Size, place: Size, items: tuple[tuple[tuple[str, int], ...], ...]) -> bool:
+    bindings = [dict(each) for each in items]
+    totals, there = sizes_at(total, bindings), sizes_at(place, bindings)
+    if totals is None or there is None:
+        return False
+    for more in (0, -1, 1):
+        ends = [each + more for each in there]
+        found: list[Size] = [ends[0]] if len({*ends}) == 1 else []
         for share in _SHARES:
-            parts = (cut(total, share), ceiling(total, share))
-            found += [*parts, *(total - part for part in parts)]
-        if any(sizes_at(each, bindings) == ends and _differ(each, beside, bindings) for each in found):
+            for part in (cut, ceiling):
+                numbers = [part(each, share) for each in totals]
+                if numbers == ends:
+                    found.append(part(total, share))
+                if [whole - each for whole, each in zip(totals, numbers, strict=True)] == ends:
+                    found.append(total - part(total, share))
+        if any(_differ(each, place + more, bindings) for each in found):
             return True
     return False
 

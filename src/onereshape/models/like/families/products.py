@@ -94,6 +94,16 @@ def _own(size: Formula) -> Iterator[tuple[Size, Size]]:
         rest = product([*atoms[:place], *atoms[place + 1 :], number])
         if rest != 1:
             yield first, rest
+    if len(atoms) == 2 and number > 1:
+        yield from _shared(atoms[0], atoms[1], number)
+
+
+def _shared(one: Formula, other: Formula, number: int) -> Iterator[tuple[Size, Size]]:
+    """A number as a factor of both sizes: 16*h*w is 4*h times 4*w; as near to the root as it goes first."""
+    parts = [part for part in range(2, number) if number % part == 0]
+    for part in sorted(parts, key=lambda part: abs(part * part - number)):
+        yield one * part, other * (number // part)
+        yield other * (number // part), one * part
 
 
 def _known(size: Formula, exported: Exported) -> Iterator[tuple[Size, Size]]:

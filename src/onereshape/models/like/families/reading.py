@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -15,8 +16,10 @@ from onereshape.models.like.families.writing import cast, key_of, spread, total
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Size
 
-Pair = tuple[Position, tuple[Scale, Array]]
-"""A position, and the slope along it as a multiple of a scale."""
+Scaled = tuple[Scale, Array]
+"""A slope as a multiple of a scale."""
+Pair = tuple[Position, Scaled]
+"""A position, and the slope along it."""
 
 
 class Reading(NamedTuple):
@@ -46,6 +49,27 @@ class Reading(NamedTuple):
 
         terms = tuple((term.position, term.scale, *key_of(term.slope)) for term in self.terms)
         return writer.once(("affine", terms, *key_of(self.base), self.kind.str, self.dims), write)
+
+
+def likely(
+    exported: Exported, planes: Sequence[Plane], starts: Sequence[Sequence[Position]], scales: Sequence[Scaled]
+) -> Iterator[tuple[Position, ...]]:
+    """The choices of a position along each axis that leave the same base in all exports, as far as a few entries say."""
+    places = sorted({0, *(int(np.argmax(np.abs(slope))) for _, slope in scales)})
+    bases = np.stack([plane.base.reshape(-1)[places] for plane in planes])
+    moved = np.zeros((1, *bases.shape), bases.dtype)
+    for positions, (scale, slope) in zip(starts, scales, strict=True):
+        factors = [_factor(scale, binding, slope) for binding in exported.bindings]
+        firsts = np.array([[position.first(each) for each in exported.bindings] for position in positions])
+        numbers = (firsts * np.array(factors))[:, :, None] * slope.reshape(-1)[places]
+        steps = np.array([position.step for position in positions])
+        if np.any(steps != 1):
+            numbers = numbers / steps[:, None, None]
+        moved = (moved[:, None] + numbers[None]).reshape(-1, *bases.shape)
+    left = bases - moved
+    allowed = np.max([plane.rounding.reshape(-1)[places] for plane in planes], axis=0) * 2
+    close = np.all(np.abs(left - left[:, :1]) <= allowed, axis=(1, 2))
+    yield from (chosen for chosen, is_close in zip(product(*starts), close.tolist(), strict=True) if is_close)
 
 
 def reading_of(exported: Exported, planes: Sequence[Plane], pairs: Sequence[Pair]) -> Reading | None:

@@ -14,7 +14,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, agrees, dims_at
-from onereshape.models.like.families.frequencies import Turning, geometric, turning
+from onereshape.models.like.families.frequencies import Turning, geometric, swings, turning
 from onereshape.models.like.families.planes import near
 from onereshape.models.like.families.positions import Position, working
 from onereshape.models.like.families.writing import cast, first_along, key_of, spread, total
@@ -29,6 +29,9 @@ _FURTHER = 8
 """How many times as far as the largest export a frequency that was measured must be known."""
 _WRONG = 2e-5
 """What it may be off there, as a part of the amplitude."""
+
+_FEW = 8
+"""Columns along another axis that are looked at first."""
 
 
 class Waves(NamedTuple):
@@ -91,18 +94,31 @@ def waves(exported: Exported) -> Fit | None:
     if exported.arrays[0].dtype.kind != "f" or not all(np.all(np.isfinite(each)) for each in exported.arrays):
         return None
     axes = [axis for axis in exported.growing if any(_varies(array, axis) for array in exported.arrays)]
-    if not axes or len(axes) > 2 or any(len({array.shape[axis] for array in exported.arrays}) == 1 for axis in axes):
+    if not axes or len(axes) > 2 or any(len({*_along(exported, axis)}) == 1 for axis in axes):
+        return None
+    if any(max(sizes) < _FEWEST or min(sizes) < _SHARED for sizes in (_along(exported, axis) for axis in axes)):
         return None
     fits: dict[tuple[str, ...], Fit] = {}
-    for lines in product(*(list(_lines(exported, axis)) for axis in axes)):
+    found = [list(_lines(exported, axis)) for axis in axes if all(_swings(array, axis) for array in exported.arrays)]
+    for lines in product(*found) if len(found) == len(axes) else ():
         kinds = tuple(line.kind for line in lines)
         if kinds not in fits and (fit := _fit(exported, lines)) is not None:
             fits[kinds] = fit
     return next(iter(fits.values())) if len(fits) == 1 else None  # more than one: nobody knows which
 
 
+def _along(exported: Exported, axis: int) -> list[int]:
+    return [array.shape[axis] for array in exported.arrays]
+
+
 def _varies(array: Array, axis: int) -> bool:
     return not np.array_equal(array, np.broadcast_to(first_along(array, [axis]), array.shape))
+
+
+def _swings(array: Array, axis: int) -> bool:
+    """Whether the first columns along an axis may be waves."""
+    rows = np.moveaxis(array, axis, 0)[(slice(None), *(slice(0, _FEW) for _ in range(array.ndim - 1)))]
+    return swings(rows.reshape(len(rows), -1).astype(np.float64))
 
 
 def _lines(exported: Exported, axis: int) -> Iterator[Line]:

@@ -53,8 +53,7 @@ def shape_reshape(asking: Asking) -> Shapes:
     except ReshapeError as error:
         walk.errors[node] = error
         return [None]
-    if answer.conditions:
-        walk.conditions[node] = tuple(dict.fromkeys((*walk.conditions.get(node, ()), *answer.conditions)))
+    walk.require(node, *answer.conditions)
     if answer.dims is None:
         return [None]
     # A word that may be -1 asks for something else there; without such, all are parts of data, and so none is below 0.

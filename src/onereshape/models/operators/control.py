@@ -118,7 +118,8 @@ def _leave(asking: Asking, body: ir.Graph, carried: Sequence[ir.Value], widened:
         if (kind := scope.kind_of(end)) is not None:
             scope.kinds[output] = kind
         dims = scope.dims_of(end)
-        if dims is None:
+        # Of no iteration onnxruntime makes what the body declares, of any rank.
+        if dims is None or not (some or (end.shape is not None and len(end.shape) == len(dims))):
             found.append(None)
         else:  # the trip count is a limit only: the condition may end it before
             found.append((asking.new(), *(dims if some else asking.unknown(len(dims)))))

@@ -147,6 +147,19 @@ GENERALISED: dict[str, tuple[str, Mapping[str, Mapping[int, str]], dict[str, str
         S,
         {"h": "[1, S, 1]"},
     ),
+    "a state that is made for one sequence": (
+        "g (float[3, 1, 2] x) => (float[3, 1, 1, 1] y) <float[1, 1, 2] w = {1, 2}, float[1, 1, 1] r = {1},"
+        " int64[3] t = {1, 1, 1}> { h = ConstantOfShape(t) y = RNN <hidden_size = 1> (x, w, r, , , h) }",
+        S,
+        {"t": "[1, S, 1]"},
+    ),
+    "sequences that are the same, for states that are free": (
+        "g (float[1, 2, 1] x) => (float[2, 1, 2, 1] y) <float[1, 4, 1] w = {1, 2, 3, 4}, float[1, 4, 1] r ="
+        " {1, 2, 3, 4}, float[2, 2, 1] d = {3, 3, 5, 5}, float[1, 2, 1] c = {0, 0}> {"
+        " y = LSTM <hidden_size = 1> (d, w, r, , , x, c) }",
+        S,
+        {"d": "[2, S, 1]", "c": "[1, S, 1]"},
+    ),
     "determinants of any number of matrices": (
         "g (float[1, 4, 2, 2] x) => (float[1, 4] y) { y = Det(x) }",
         S,
@@ -237,6 +250,26 @@ GENERALISED: dict[str, tuple[str, Mapping[str, Mapping[int, str]], dict[str, str
         {"x": {1: "H", 2: "W"}},
         {"s": "[1, 1, H, W]"},
     ),
+    "places that must be as many as something else": (
+        "g (float[1, 1, 3, 4] x) => (float[1, 1, 3, 4] y) <float[1, 1, 2, 2] d = {1, 2, 3, 4},"
+        " float[1, 2, 3] t = {1, 0, 0, 0, 1, 0}, int64[4] s = {1, 1, 3, 4}> {"
+        " a = AffineGrid(t, s) b = GridSample(d, a) y = Add(x, b) }",
+        HW,
+        {"s": "[1, 1, H, W]"},
+    ),
+    "images and grids that must be as many as something else": (
+        "g (float[3, 1, 2, 2] x) => (float[3, 1, 2, 2] y) <float[3, 1, 1, 1] d = {7, 7, 7},"
+        " float[3, 2, 2, 2] g = {0, 0, 1, 1, 0, 1, 1, 0, 0, 0, 1, 1, 0, 1, 1, 0, 0, 0, 1, 1, 0, 1, 1, 0}> {"
+        " b = GridSample(d, g) y = Add(x, b) }",
+        {"x": {0: "S"}},
+        {"d": "[S, 1, 1, 1]", "g": "[S, 2, 2, 2]"},
+    ),
+    "fewer places than the image has": (
+        "g (float[1, 1, 4, 4] x) => (float[1, 1, 1, 2] y) <float[1, 1, 2, 2] g = {0, 0, 1, 1}> {"
+        " y = GridSample(x, g) }",
+        HW,
+        {},
+    ),
     "grids that must be as many as something else": (
         "g (float[3, 2, 2, 2] x) => (float[3, 2, 2, 2] y)"
         " <float[3, 2, 3] t = {1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0}, int64[4] s = {3, 1, 2, 2}> {"
@@ -324,6 +357,47 @@ FORBIDDEN: dict[str, tuple[str, Mapping[str, Mapping[int, str]], str]] = {
         " int32[1] l = {4}> { t = Transpose <perm = [1, 0, 2]> (x) y = RNN <hidden_size = 1> (t, w, r, , l) }",
         S,
         "(RNN): its sequences have 4 steps each, which is fixed, of S",
+    ),
+    "a state for the one sequence that there was": (
+        "g (float[3, 1, 2] x) => (float[3, 1, 1, 1] y) <float[1, 3, 2] w = {1, 2, 3, 4, 5, 6},"
+        " float[1, 3, 1] r = {1, 2, 3}, float[1, 1, 1] h = {0}> { y = GRU <hidden_size = 1> (x, w, r, , , h) }",
+        S,
+        "(GRU): the table h has 1 entries along axis 1, one for each of S",
+    ),
+    "places in the one sample that there was": (
+        "g (float[3, 1, 2] x) => (float[1, 2] y) <int64[1, 1] i = {1}> {"
+        " a = Transpose <perm = [1, 0, 2]> (x) y = GatherND <batch_dims = 1> (a, i) }",
+        S,
+        "(GatherND): the table i has 1 entries along axis 0, one for each of S",
+    ),
+    "places for the one entry that there was": (
+        "g (float[2, 1] x) => (float[2, 4] y) <float[2, 4] d = {1, 2, 3, 4, 5, 6, 7, 8}, int64[2, 1] i = {0, 1}> {"
+        " y = ScatterElements(d, i, x) }",
+        S,
+        "(ScatterElements): the table i has 1 entries along axis 1, one for each of S",
+    ),
+    "a slice for the one place that there was": (
+        "g (float[4, 1] x) => (float[4, 1] y) <int64[1, 1] i = {1}, float[1, 1] u = {5}> { y = ScatterND(x, i, u) }",
+        S,
+        "(ScatterND): the table u has 1 entries along axis 1, one for each of S",
+    ),
+    "a bias that is no longer one row": (
+        "g (float[2, 1] x) => (float[1, 2] y) <float[1, 3] a = {1, 2, 3}, float[3, 2] b = {1, 2, 3, 4, 5, 6}> {"
+        " c = Transpose(x) y = Gemm(a, b, c) }",
+        S,
+        "(Gemm): the table a has 1 entries along axis 0, one for each of S",
+    ),
+    "a grid for the one image that there was": (
+        "g (float[1, 1, 4, 4] x) => (float[1, 1, 1, 2] y) <float[1, 1, 2, 2] g = {0, 0, 1, 1}> {"
+        " y = GridSample(x, g) }",
+        {"x": {0: "S"}},
+        "(GridSample): the table g has 1 entries along axis 0, one for each of S",
+    ),
+    "as many places as the image had": (
+        "g (float[1, 1, 2, 2] x) => (float[1, 1, 2, 2] y) <float[1, 2, 2, 2] g = {0, 0, 1, 1, 0, 1, 1, 0}> {"
+        " y = GridSample(x, g) }",
+        HW,
+        "(GridSample): it looks at 2 places along H, which was 2",
     ),
     "a matrix that is square only once": (
         "g (float[1, 2, 2] x) => (float[1] y) { y = Det(x) }",

@@ -281,7 +281,7 @@ def free_gather_nd(view: FreeView) -> Iterator[FreeAnswer]:
     doubts = [doubt_of(view, 1, dims[batch + column], column_of(column)) for column in range(count)]
 
     def compute(meeting: Meeting) -> Axes:
-        before = [meeting.meet([(0, axis), (1, axis)]) for axis in range(batch)]
+        before = [meeting.meet([(0, axis), (1, axis)], broadcasts=False) for axis in range(batch)]
         return (*before, *meeting.dims(1)[batch:-1], *dims[batch + count :])
 
     yield Meeting(view).result(compute)._replace(suspect=next(filter(None, doubts), ""))

@@ -28,7 +28,7 @@ def free_scatter_elements(view: FreeView) -> Iterator[FreeAnswer]:
 
     def compute(meeting: Meeting) -> Axes:
         for place in range(len(dims)):
-            meeting.meet([(1, place), (2, place)])
+            meeting.meet([(1, place), (2, place)], broadcasts=False)
         return dims
 
     yield Meeting(view).result(compute)._replace(suspect=doubt_of(view, 1, dims[axis]))
@@ -89,9 +89,9 @@ def free_scatter_nd(view: FreeView) -> Iterator[FreeAnswer]:
     def compute(meeting: Meeting) -> Axes:
         first = len(places) - 1
         for axis in range(first):
-            meeting.meet([(1, axis), (2, axis)])
+            meeting.meet([(1, axis), (2, axis)], broadcasts=False)
         for axis in range(count, len(dims)):
-            meeting.meet([(0, axis), (2, axis - count + first)])
+            meeting.meet([(0, axis), (2, axis - count + first)], broadcasts=False)
         return meeting.dims(0)
 
     doubts = [doubt_of(view, 1, dims[column], column_of(column)) for column in range(count)]

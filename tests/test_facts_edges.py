@@ -286,3 +286,14 @@ def test_the_dims_of_a_default_are_those_that_its_input_may_have(declared: str |
     else:
         assert real(proto, {"x": np.zeros(1, np.float32), "w": np.zeros(5, np.float32)}) == (5,)
         assert said == {"N": ("N",), "?": ("_d0",), None: None}[declared]
+
+
+def test_a_scan_of_more_inputs_than_it_has_makes_no_list_of_them() -> None:
+    proto = read(
+        "g (float[3] v, float[S, 3] x) => (float[] y, float[] z) { y, z = Scan <num_scan_inputs = 1, body ="
+        " b (float[3] i, float[3] e) => (float[3] o, float[3] p) { o = Add(i, e) p = Neg(o) }> (v, x) }"
+    )
+    assert claimed(proto, "z") == ("S", 3)
+    next(each for each in proto.graph.node[0].attribute if each.name == "num_scan_inputs").i = 1 << 40
+
+    assert claimed(proto, "z") is None

@@ -39,7 +39,9 @@ _LARGE = 2**31
 REFUSALS = (Refused, ValueError, IndexError, ArithmeticError)
 """How a rule says that it cannot read a node, such as one with an axis that its data do not have.
 
-Any other error is a mistake and must not pass for "unknown".
+Beside `Refused` these are what NumPy says of elements that do not go together (reshape, take, broadcast), lists of a
+damaged node that are too short, and divisors of 0; rules calculate before they could know.  Any other error is a
+mistake and must not pass for "unknown".
 """
 
 
@@ -157,7 +159,7 @@ def constant_array(tensor: Any) -> Array | None:
         return None
     try:
         array = tensor.numpy()
-    except Exception:  # noqa: BLE001 - a file that is not there, or data that are too short
+    except (OSError, ValueError):  # a file that is not there, or data that are too short
         return None
     if isinstance(tensor, ir.ExternalTensor):
         array = np.array(array)

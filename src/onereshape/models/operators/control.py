@@ -151,6 +151,8 @@ def shape_scan(asking: Asking) -> Shapes:
         raise Refused("before opset 9 it takes its inputs otherwise")
     scope, node, body = asking.scope, asking.node, asking.attribute("body")
     steps = asking.attribute("num_scan_inputs")
+    if steps is None or not 0 <= steps <= len(node.inputs):  # before a list is made that is as long
+        raise Refused(f"it steps through {steps} of its {len(node.inputs)} inputs")
     states = len(node.inputs) - steps
     axes = asking.attribute("scan_input_axes") or [0] * steps
     length: Size | None = None

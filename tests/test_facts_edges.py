@@ -227,3 +227,73 @@ def test_an_output_that_is_calculated_of_a_size_stays_that_of_one_sample(tmp_pat
     ]
     session = ort.InferenceSession(ir.to_proto(fixed.model.ir).SerializeToString(), providers=["CPUExecutionProvider"])
     assert session.run(["y"], {"x": np.zeros((6, 3), np.float32)})[0] == 5
+
+
+UNDER_CONDITIONS: dict[str, tuple[str, tuple[str, ...], list[tuple[tuple[int, ...], bool]]]] = {
+    "a window wider than the data": (
+        "g (float[1, 1, W] x) => (float[a, b, c] y) { y = MaxPool <kernel_shape = [2], strides = [2]> (x) }",
+        ("W >= 2",),
+        [((1, 1, 2), True), ((1, 1, 5), True), ((1, 1, 1), False)],
+    ),
+    "nothing along an axis that is counted from the end": (
+        "g (float[N, 3] x) => (float[a, b] y) { y = ReduceMax <axes = [-1]> (x) }",
+        ("N >= 1",),
+        [((2, 3), True), ((0, 3), False)],
+    ),
+    "a product of 32 bits": (
+        "g (float[N, M, 0] x) => (float[] y) <int64[1] z = {0}, int64[1] o = {1}> { s = Shape(x)"
+        " i = Cast <to = 6> (s) n = Gather(i, z) m = Gather(i, o) p = Mul(n, m) q = Mul(p, p) l = Cast <to = 7> (q)"
+        " y = ConstantOfShape(l) }",
+        ("N <= 2147483647", "M <= 2147483647", "M*N <= 2147483647", "M*M*N*N <= 2147483647"),
+        [((3, 5, 0), True), ((65536, 3, 0), False)],
+    ),
+}
+"""What is said is so where the conditions hold, and engines differ elsewhere."""
+
+
+@pytest.mark.parametrize("case", UNDER_CONDITIONS)
+def test_what_holds_under_conditions_only_says_so(case: str) -> None:
+    text, conditions, runs = UNDER_CONDITIONS[case]
+    proto = read(text, 11)
+    found = facts_of(ir.from_proto(proto))
+    said = tuple(dict.fromkeys(each for node in found.conditions.values() for each in node))
+    names = [dim.dim_param for dim in proto.graph.input[0].type.tensor_type.shape.dim]
+    proto.graph.output[0].type.tensor_type.ClearField("shape")
+
+    assert set(said) == set(conditions)
+    for shape, holds in runs:
+        bound = {name: size for name, size in zip(names, shape, strict=True) if name}
+        answered = real(proto, {"x": np.zeros(shape, np.float32)})
+        assert (answered == tuple(int(evaluated(str(each), bound)) for each in claimed(proto, "y") or ())) is holds
+
+
+@pytest.mark.parametrize("declared", ["N", "?", "3", None])
+def test_the_dims_of_a_default_are_those_that_its_input_may_have(declared: str | None) -> None:
+    proto = read("g (float[K] x, float[N] w) => (float[] y) <float[3] w = {1, 2, 3}> { y = Relu(w) }")
+    shape = proto.graph.input[1].type.tensor_type.shape
+    if declared is None:
+        proto.graph.input[1].type.tensor_type.ClearField("shape")
+    elif declared != "N":
+        shape.dim[0].Clear()
+        if declared == "3":
+            shape.dim[0].dim_value = 3
+    proto.graph.output[0].type.tensor_type.ClearField("shape")
+    said = claimed(proto, "y")
+
+    assert real(proto, {"x": np.zeros(1, np.float32)}) == (3,)
+    if declared == "3":
+        assert said == (3,)
+    else:
+        assert real(proto, {"x": np.zeros(1, np.float32), "w": np.zeros(5, np.float32)}) == (5,)
+        assert said == {"N": ("N",), "?": ("_d0",), None: None}[declared]
+
+
+def test_a_scan_of_more_inputs_than_it_has_makes_no_list_of_them() -> None:
+    proto = read(
+        "g (float[3] v, float[S, 3] x) => (float[] y, float[] z) { y, z = Scan <num_scan_inputs = 1, body ="
+        " b (float[3] i, float[3] e) => (float[3] o, float[3] p) { o = Add(i, e) p = Neg(o) }> (v, x) }"
+    )
+    assert claimed(proto, "z") == ("S", 3)
+    next(each for each in proto.graph.node[0].attribute if each.name == "num_scan_inputs").i = 1 << 40
+
+    assert claimed(proto, "z") is None

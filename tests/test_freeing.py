@@ -14,7 +14,8 @@ import pytest
 
 from onereshape.errors import FixError
 from onereshape.models.free.freeing import FreePlan, apply_free, free_plan
-from tests.freeing_cases import FORBIDDEN, GENERALISED, HEADER, HW, S
+from tests.freeing_cases import GENERALISED, HEADER, HW, S
+from tests.freeing_refusals import FORBIDDEN
 from tests.laws.batching_law import Engine
 from tests.models import model
 

@@ -47,6 +47,7 @@ class Engine:
     """One model, ready to run; `ours`: it was rewritten, so that its engine may not die where the original ran."""
 
     def __init__(self, proto: Any, *, ours: bool = False) -> None:
+        self.proto = proto
         self._ours = ours
         try:
             with SIGN.up(up=not ours):

@@ -23,9 +23,9 @@ from tests.hostile.generator import Case, case as made
 from tests.hostile.judge_batch import judge_batch
 from tests.hostile.judge_shapes import judge_shapes
 from tests.hostile.judge_terms import judge_terms
-from tests.hostile.noise import TURNS, noisy
+from tests.hostile.noise import Pair
 from tests.hostile.quirks import clouded
-from tests.hostile.verdict import Verdict, difference, perturbed, steady
+from tests.hostile.verdict import Verdict, difference
 from tests.hostile.worlds import Run, declared_runs, freed_runs
 
 LIMIT = 20.0
@@ -196,7 +196,7 @@ class Court:
                 why = None if self.case.random or expected is None else difference(one, expected)
                 if why is None or expected is None or clouded(self.case.proto.graph, run.values):
                     continue
-                if not steady(one, expected, lambda r=run, p=place: self._again(r, p)):  # type: ignore[misc]
+                if not Pair(self.case.proto, ours, run.feeds).differs(place, one, expected, self.rng):
                     continue
                 return Verdict(room, "wrong", f"{output.name} {said}: {why}")
         return None
@@ -213,16 +213,6 @@ class Court:
         except Failed:
             return True
         return False
-
-    def _again(self, run: Run, place: int) -> list[Any]:
-        found = []
-        for turn in range(TURNS):
-            original = Engine(noisy(self.case.proto, turn))
-            try:
-                found.append(original({name: perturbed(self.rng, each) for name, each in run.feeds.items()})[place])
-            except Failed:
-                continue
-        return found
 
 
 def judged(seed: int, rooms: frozenset[str] | None = None) -> Judged:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tests.hostile.engine import Array, Engine, Failed
 from tests.hostile.generator import Case
-from tests.hostile.noise import TURNS, noisy
+from tests.hostile.noise import TURNS, Pair, noisy, shaken
 from tests.hostile.quirks import clouded
 from tests.hostile.verdict import Verdict, difference, perturbed, steady
 from tests.hostile.worlds import fragile, opened
@@ -145,7 +146,7 @@ def judge_fault(  # noqa: C901 - one walk over counts, outputs and places
                 elif not why or " for " not in told.partition("elements")[0]:
                     why = told
             if not left and before:
-                if not _steady(before, output, answers, truth, chosen, place):
+                if not _steady(before, output, answers, truth, chosen, place, ours):
                     continue
                 return Verdict(ROOM, "wrong", f"output {place} at {said}: {why}")
             possible[place] = left
@@ -162,22 +163,35 @@ def _unlike(home: Home, output: Array, answers: list[Array], unit: int) -> str |
 
 
 def _steady(  # noqa: PLR0913, PLR0917 - what one difference is judged by
-    before: list[Home], output: Array, answers: list[Array], truth: Truth, chosen: list[int], place: int
+    before: list[Home],
+    output: Array,
+    answers: list[Array],
+    truth: Truth,
+    chosen: list[int],
+    place: int,
+    ours: Engine,
 ) -> bool:
     """Whether no place of the samples would be right for inputs that differ in their last bits."""
     if truth.clouded(chosen):
         return False
-    shaken = truth.shaken(chosen)
+    originals = truth.shaken(chosen)
+    rng = np.random.default_rng([*truth.seed, 2])
+    feeds = truth.case.feed(truth.parts, chosen)
+
+    @cache
+    def ours_again() -> list[Array]:
+        return [each[place] for each in shaken(ours, feeds, rng, ours=True)]
+
     for home in before:
         try:
             if home.axis is None:
-                pairs = [(each, [run[at][place] for run in shaken]) for at, each in enumerate(answers)]
+                pairs = [(each, [run[at][place] for run in originals]) for at, each in enumerate(answers)]
             else:
-                again = [home.joined([each[place] for each in run], truth.unit) for run in shaken]
+                again = [home.joined([each[place] for each in run], truth.unit) for run in originals]
                 pairs = [(home.joined(answers, truth.unit), again)]
         except (ValueError, IndexError):
             continue
-        if all(not steady(output, expected, lambda again=again: again) for expected, again in pairs):  # type: ignore[misc]
+        if all(not steady(output, expected, lambda again=again: again, ours_again) for expected, again in pairs):  # type: ignore[misc]
             return False
     return True
 
@@ -231,17 +245,6 @@ def _same(  # noqa: PLR0913, PLR0917 - what one difference is judged by
         why = None if other is None else difference(one, other)
         if why is not None and clouded(case.proto.graph, opened(case).run(feeds)):
             continue
-        if why is not None and steady(one, other, lambda place=place: _again(case, feeds, place, rng)):  # type: ignore[misc]
+        if why is not None and Pair(case.proto, ours, feeds).differs(place, one, other, rng):
             return Verdict(ROOM, "wrong", f"output {place} {said}: {why}")
     return None
-
-
-def _again(case: Case, feeds: dict[str, Array], place: int, rng: np.random.Generator) -> list[Array]:
-    found = []
-    for turn in range(TURNS):
-        original = Engine(noisy(case.proto, turn))
-        try:
-            found.append(original({name: perturbed(rng, array) for name, array in feeds.items()})[place])
-        except Failed:
-            continue
-    return found

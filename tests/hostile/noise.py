@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
+import numpy as np
 import onnx
 from onnx import helper
+
+from tests.hostile.engine import Array, Engine, Failed
+from tests.hostile.verdict import perturbed, steady
 
 _EXACT = frozenset(
     "Abs Add ArgMax ArgMin Cast CastLike Ceil Clip Compress Concat Constant ConstantOfShape DepthToSpace "
@@ -18,6 +23,35 @@ _EXACT = frozenset(
 
 TURNS = 5
 """How often a difference is tried to be explained."""
+
+
+def shaken(engine: Engine, feeds: Mapping[str, Array], rng: np.random.Generator, *, ours: bool) -> list[list[Any]]:
+    """The answers of a model for inputs with other last bits, and with noise inside, several times."""
+    found = []
+    for turn in range(TURNS):
+        try:
+            other = Engine(noisy(engine.proto, turn), ours=ours)
+            found.append(other({name: perturbed(rng, each) for name, each in feeds.items()}))
+        except Failed:
+            continue
+    return found
+
+
+class Pair(NamedTuple):
+    """The original and what became of it, on the same inputs."""
+
+    proto: Any
+    ours: Engine
+    feeds: Mapping[str, Array]
+
+    def differs(self, place: int, found: Array, expected: Array, rng: np.random.Generator) -> bool:
+        """Whether that an output is `found` and not `expected` is a difference of meaning."""
+
+        def again(engine: Engine, *, ours: bool) -> list[Array]:
+            return [each[place] for each in shaken(engine, self.feeds, rng, ours=ours)]
+
+        original = Engine(self.proto)
+        return steady(found, expected, lambda: again(original, ours=False), lambda: again(self.ours, ours=True))
 
 
 def noisy(proto: Any, turn: int) -> Any:

@@ -16,6 +16,7 @@ import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+from onereshape.condition import Condition
 from onereshape.models.facts.facts import Facts
 from onereshape.models.shapes import facts_of
 
@@ -188,6 +189,8 @@ def _judge(case: Case, form: Case, only: Sizes | None = None) -> tuple[list[Size
         except Exception:  # noqa: BLE001, S112 - sizes that the operator does not take
             continue
         ran.append(sizes)
+        if not shapes.holds_at(sizes):
+            continue
         wrong = contradictions(
             shapes, dict(zip([each.name for each in proto.graph.output], answers, strict=True)), sizes
         )
@@ -214,6 +217,19 @@ class Found(NamedTuple):
     values: dict[str, Any]
     types: dict[str, Any]
     generated: frozenset[str]
+    conditions: tuple[Condition, ...] = ()
+    """What must hold for it to be so, but for Reshapes: their claims are made to hold without."""
+
+    def holds_at(self, sizes: Sizes) -> bool:
+        """Whether the conditions hold."""
+        return all(_holds(each, self.generated, sizes) for each in self.conditions)
+
+
+def _holds(condition: Condition, generated: frozenset[str], sizes: Sizes) -> bool:
+    one, other = (value_of(str(side), generated, sizes) for side in condition.sides)
+    if one is None or other is None:
+        return False
+    return bool({"least": one >= other, "most": one <= other}[condition.kind])
 
 
 def _found(proto: onnx.ModelProto) -> Found:
@@ -226,7 +242,8 @@ def by_name(facts: Facts) -> Found:
         {str(value.name): said for value, said in table.items()}
         for table in (dict(facts.dims), dict(facts.values), dict(facts.kinds))
     )
-    return Found(dims, values, types, facts.unnamed)
+    told = tuple(each for node, said in facts.conditions.items() if node.op_type != "Reshape" for each in said)
+    return Found(dims, values, types, facts.unnamed, told)
 
 
 def _runs(case: Case, form: Case, only: Sizes | None) -> Iterator[tuple[Sizes, dict[str, Array]]]:

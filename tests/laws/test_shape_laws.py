@@ -186,7 +186,7 @@ SHARED: dict[str, Callable[[], Any]] = {
         (symbol("N"), 6), (4, -1), _spec(), None, unknown=False
     ),
     "models.facts.reshaping._row": lambda: reshaping._row(18),
-    "models.facts.wellformed._fits": lambda: wellformed._fits("Relu", "", 18, (True,), 1, ()),
+    "models.facts.wellformed._fits": lambda: wellformed._fits("Relu", "", 18, 1, (), 1, ()),
     "models.facts.wellformed._schema": lambda: wellformed._schema("Relu", "", 18),
     "models.words._constant_words": lambda: words._constant_words((2, 3), (6,), None, zero_copies=True),
     "models.simpler.agreement.agreement": lambda: agreement((2, 3), (), ()),

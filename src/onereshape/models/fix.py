@@ -276,7 +276,7 @@ def _copy(model: Model, *, inline: bool, needed: bool = True) -> Model:
             from onnx_ir.passes.common import InlinePass  # noqa: PLC0415 - takes long
 
             InlinePass()(copy)
-    except Exception as error:  # noqa: BLE001 - whatever onnx-ir raises for a graph that is none
+    except Exception as error:  # noqa: BLE001 - whatever onnx-ir raises for a graph that is none: it has no class for it
         raise FixError("unsupported-model", why=f"{model.path}: is not a sound ONNX model: {cause(error)}") from None
     return replace(model, ir=copy)
 

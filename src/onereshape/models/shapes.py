@@ -14,7 +14,7 @@ from onereshape.errors import FixError
 from onereshape.models.facts.facts import Facts, GivenUp
 from onereshape.models.facts.limits import LONGEST_NAME, MOST_DIMS
 from onereshape.models.facts.order import CircleError
-from onereshape.models.facts.walk import Walk
+from onereshape.models.facts.walk import DEFAULTS, Walk
 from onereshape.models.operators import record_named
 from onereshape.sizes import Formula, Size, symbol
 
@@ -80,7 +80,7 @@ def _declared(model: ir.Model, freed: Freed) -> tuple[dict[ir.Value, tuple[Size 
     found: dict[ir.Value, tuple[Size | None, ...]] = {}
     given_up: list[GivenUp] = []
     for value in model.graph.inputs:
-        if value.shape is None or value.is_initializer():
+        if value.shape is None or (value.is_initializer() and model.ir_version < DEFAULTS):
             continue
         if len(value.shape) > MOST_DIMS:
             given_up.append(GivenUp(value, f"it has {len(value.shape)} dims, more than {MOST_DIMS}"))

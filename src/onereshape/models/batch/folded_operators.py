@@ -23,8 +23,10 @@ TYPES = frozenset({"float16", "float32", "float64", "int8", "int32", "int64", "u
 
 Array = np.ndarray[Any, Any]
 
-_BROKEN = (ValueError, TypeError, IndexError, ArithmeticError, RuntimeError)
-"""How NumPy and onnx.reference say that a node breaks the rules of its operator, or that they cannot do it."""
+_BROKEN = (ValueError, IndexError, ArithmeticError)
+"""How NumPy says that a node breaks the rules of its operator."""
+_UNABLE = (*_BROKEN, TypeError, RuntimeError)
+"""How onnx.reference says so, or that it cannot do it."""
 _NOTHING = np.empty(0, np.float32)
 
 
@@ -97,6 +99,9 @@ def reference(use: Use) -> list[Array]:
         [onnx.ValueInfoProto(name=name) for name in use.node.output if name],
     )
     model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", use.opset)])
-    found: Any = ReferenceEvaluator(model).run(None, feeds)
+    try:
+        found: Any = ReferenceEvaluator(model).run(None, feeds)
+    except _UNABLE:
+        raise Unfolded from None
     named = iter(found)
     return [next(named) if name else _NOTHING for name in use.node.output]

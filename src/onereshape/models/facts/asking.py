@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import onnx_ir as ir
 
+from onereshape.condition import Condition, Written
 from onereshape.models.facts.elements import Array, is_number
 from onereshape.models.node_view import NodeView, Ranked, Refused
 from onereshape.sizes import Formula, Size, bounds, is_size
@@ -123,6 +124,12 @@ class Asking(NodeView):
     def unknown(self, rank: int) -> Dims:
         """Dims of which only the number is known."""
         return tuple(self.new() for _ in range(rank))
+
+    def at_least(self, size: Size, least: int) -> None:
+        """Notes that what is said of this node is so where a size is no smaller."""
+        known = bounds(size)[0]
+        if known is None or known < least:
+            self.scope.walk.require(self.node, Condition("least", Written(1, (str(size),)), least))
 
     def meet(self, one: Size, other: Size) -> Size:
         """The size that two dims have together where they are broadcast: 1 gives way.

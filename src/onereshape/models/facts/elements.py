@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
+from onereshape.condition import Condition, Written
 from onereshape.models.facts.limits import LARGEST, MOST_ELEMENTS, MOST_FLOATS, TooLargeError
 from onereshape.models.node_view import NodeView, Refused
 from onereshape.models.record import record_of
@@ -27,6 +28,8 @@ Elements = list[Array | None]
 INTEGERS = frozenset("INT64 INT32 INT16 INT8 UINT64 UINT32 UINT16 UINT8".split())
 _NARROW = frozenset("INT16 INT8 UINT16 UINT8".split())
 """Types that many a size does not fit in."""
+_SHORT = frozenset({"INT32", "UINT32"})
+"""Types that a size of an empty tensor, or a product of sizes, may not fit in."""
 FLOATS = frozenset("FLOAT DOUBLE".split())
 FOLLOWED = INTEGERS | FLOATS | {"BOOL"}
 _LARGE = 2**31
@@ -36,7 +39,9 @@ _LARGE = 2**31
 REFUSALS = (Refused, ValueError, IndexError, ArithmeticError)
 """How a rule says that it cannot read a node, such as one with an axis that its data do not have.
 
-Any other error is a mistake and must not pass for "unknown".
+Beside `Refused` these are what NumPy says of elements that do not go together (reshape, take, broadcast), lists of a
+damaged node that are too short, and divisors of 0; rules calculate before they could know.  Any other error is a
+mistake and must not pass for "unknown".
 """
 
 
@@ -154,7 +159,7 @@ def constant_array(tensor: Any) -> Array | None:
         return None
     try:
         array = tensor.numpy()
-    except Exception:  # noqa: BLE001 - a file that is not there, or data that are too short
+    except (OSError, ValueError):  # a file that is not there, or data that are too short
         return None
     if isinstance(tensor, ir.ExternalTensor):
         array = np.array(array)
@@ -206,6 +211,21 @@ def fitting(array: Array, kind: ir.DataType | None) -> Array:
     if all(_fits(each, least, most) for each in listed):
         return array
     return array_of((each if _fits(each, least, most) else None for each in listed), array.shape)
+
+
+def unwrapped(array: Array, kind: ir.DataType | None) -> list[Condition]:
+    """What must hold for formulas not to wrap around in 32 bits; no tensor has sizes beyond what 64 bits hold."""
+    if kind is None or kind.name not in _SHORT:
+        return []
+    limits = np.iinfo(kind.numpy())
+    found: list[Condition] = []
+    for each in array.flat:
+        if isinstance(each, Formula):
+            written = Written(1, (str(each),))
+            found.append(Condition("most", written, int(limits.max)))
+            if not is_size(each):
+                found.append(Condition("least", written, int(limits.min)))
+    return found
 
 
 def _fits(element: Element, least: int, most: int) -> bool:

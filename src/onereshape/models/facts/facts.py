@@ -39,7 +39,7 @@ class Facts:
         self.kinds: Mapping[ir.Value, ir.DataType] = {} if scope is None else scope.kinds
         """The element types, as far as they are known."""
         self.conditions: Mapping[ir.Node, tuple[Condition, ...]] = {} if walk is None else walk.conditions
-        """What must hold for a Reshape's answer to be right."""
+        """What must hold for what is said of a node, and of all that follows from it, to be so."""
         self.errors: Mapping[ir.Node, ReshapeError] = {} if walk is None else walk.errors
         """The Reshapes that no input can satisfy."""
         self.unnamed: frozenset[str] = frozenset() if walk is None else frozenset(walk.unnamed)

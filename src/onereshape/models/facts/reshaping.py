@@ -43,8 +43,7 @@ def shape_reshape(asking: Asking) -> Shapes:
     except ReshapeError as error:
         walk.errors[node] = error
         return [None]
-    if answer.conditions:
-        walk.conditions[node] = tuple(dict.fromkeys((*walk.conditions.get(node, ()), *answer.conditions)))
+    walk.require(node, *answer.conditions)
     if answer.dims is None:
         return [None]
     formulas = [word for word in words or () if isinstance(word, Formula)]

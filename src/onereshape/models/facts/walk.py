@@ -25,6 +25,7 @@ from onereshape.models.facts.elements import (
     array_of,
     constant_array,
     fitting,
+    unwrapped,
 )
 from onereshape.models.facts.kinds import kinds_of
 from onereshape.models.facts.limits import (
@@ -48,6 +49,10 @@ _COUNTING = (ir.DataType.INT64, ir.DataType.INT32)
 """The types of targets, indices and sizes."""
 _FOLLOWED = (ir.DataType.FLOAT, *(kind for kind in ir.DataType if kind.name in FOLLOWED - {"FLOAT"}))
 """The types of elements that are followed, the commonest first."""
+
+DEFAULTS = 4
+"""The version of the format since which an initializer that is an input too is a default: others may be given, of all
+dims that the input has.  Before, initializers had to be inputs, and yet nobody could give them another value."""
 
 
 class Scope:
@@ -74,7 +79,7 @@ class Scope:
     def dims_of(self, value: ir.Value) -> Dims | None:
         """The dims of a value, None for an unknown rank."""
         found = self.dims.get(value)
-        if found is None and value.const_value is not None and self.walk.is_constant(value):
+        if found is None and value.const_value is not None and self.walk.is_fixed(value):
             found = self.dims[value] = tuple(value.const_value.shape.numpy())
         return found
 
@@ -132,6 +137,7 @@ class Walk:
         self._functions = model.functions
         self.limits = Limits(len(model.graph))
         self.conditions: dict[ir.Node, tuple[Condition, ...]] = {}
+        """What must hold for what is said of a node to be so."""
         self.errors: dict[ir.Node, ReshapeError] = {}
         self.calls = 0
         """How many functions are being called."""
@@ -145,8 +151,7 @@ class Walk:
         self._together: dict[frozenset[Size], Size] = {}
         self._shared: dict[Dims, Dims] = {}
         """Dims that are numbers, each once: most layers have those of the layer before."""
-        self._fixed = model.ir_version < 4
-        """Initializers had to be inputs too, and yet nobody could give them another value."""
+        self._fixed = model.ir_version < DEFAULTS
         self._merged: dict[ir.Value, Dims | None] = {}
         self._kinds: dict[ir.Value, ir.DataType | None] = {}
         self._held: dict[ir.Value, Array | None] = {}
@@ -171,10 +176,6 @@ class Walk:
         self.graph(function.graph, scope)
         return scope
 
-    def is_constant(self, value: ir.Value) -> bool:
-        """Whether the dims of a value are those of its tensor; an input may have a default of the same dims."""
-        return value.is_initializer()
-
     def is_fixed(self, value: ir.Value) -> bool:
         """Whether nobody can give an initializer another value."""
         return value.is_initializer() and (self._fixed or not value.is_graph_input())
@@ -183,6 +184,11 @@ class Walk:
         """The elements of a constant, as far as they are followed."""
         found = constant_array(tensor)
         return found if found is None or self.limits.elements(found.size) else None
+
+    def require(self, node: ir.Node, *conditions: Condition) -> None:
+        """Notes what must hold for what is said of a node to be so."""
+        if conditions:
+            self.conditions[node] = tuple(dict.fromkeys((*self.conditions.get(node, ()), *conditions)))
 
     def new(self) -> Size:
         """A size of which nothing is known."""
@@ -298,6 +304,7 @@ class Walk:
             isinstance(each, int) and now is None for each, now in zip(array.flat, kept.flat, strict=True)
         ):
             self.limits.unread.setdefault(node, BEYOND)
+        self.require(node, *unwrapped(kept, kind))
         return kept
 
     def _follows(self, node: ir.Node, array: Array) -> bool:

@@ -70,6 +70,9 @@ class _Freed(Asking):
         """A dim; every formula is taken for a size."""
         return self.new() if size is None else size
 
+    def at_least(self, size: Size, least: int) -> None:
+        """What engines disagree on where a size is small was noted in the walk over the model."""
+
     def together(self, _: Size, __: Size) -> Size:
         return self.new()
 

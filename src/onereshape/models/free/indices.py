@@ -9,7 +9,7 @@ import numpy as np
 from onereshape.models.free.alignment import Axis, size_of
 from onereshape.models.free.state import Axes
 from onereshape.models.free.view import FreeView
-from onereshape.models.node_view import Refused
+from onereshape.models.node_view import Refused, paired
 
 
 def doubt_of(view: FreeView, index: int, own: Axis | None, columns: Any = None) -> str:
@@ -22,6 +22,22 @@ def doubt_of(view: FreeView, index: int, own: Axis | None, columns: Any = None) 
     if isinstance(then, int) and 0 < largest < then <= 2 * largest:
         return f"it takes entry {largest} of {then} along {size}: from the front or from the end is not known"
     return ""
+
+
+def beside(view: FreeView, axis: int, data: Axes, indices: Axes) -> list[int]:
+    """The axes along which indices have a row for each of data; where indices are free and fewer, data limit them."""
+    found: list[int] = []
+    for place, (own, index) in enumerate(paired(data, indices)):
+        if place == axis or own is None or index is None:
+            continue
+        size, here = size_of(own), size_of(index)
+        if not (view.move(size) or view.move(here)):
+            continue
+        if view.state.then(size) == view.state.then(here):
+            found.append(place)
+        elif isinstance(size, int):
+            view.state.limit(here, size, f"{view.value(0).name} has {size} entries along axis {place}")
+    return found
 
 
 def column_of(column: int) -> Any:

@@ -30,10 +30,13 @@ class Meeting:
         """The dims of an operand, as far as it has grown."""
         return self._grown[index] if index in self._grown else self.view.dims(index)
 
-    def meet(self, entries: Iterable[tuple[int, int]]) -> Axis | None:
-        """The dim in which these meet, each given as the input and its axis."""
+    def meet(self, entries: Iterable[tuple[int, int]], *, broadcasts: bool = True) -> Axis | None:
+        """The dim in which these meet, each given as the input and its axis.
+
+        `broadcasts`: 1 gives way; where it does not, it is a size like any other, which must be grown.
+        """
         places = [(index, place, self.dims(index)[place]) for index, place in entries]
-        present = [each for each in places if each[2] != ONE]
+        present = [each for each in places if each[2] != ONE or not broadcasts]
         known = [axis for _, _, axis in present if axis is not None]
         if not known:
             return None if present else ONE

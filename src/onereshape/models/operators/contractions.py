@@ -160,16 +160,16 @@ def batch_gemm(view: BatchView) -> Iterator[BatchAnswer]:
 def free_gemm(view: FreeView) -> Iterator[FreeAnswer]:
     """A matrix times a matrix, plus a bias that broadcasts."""
     left, right = view.dims(0), view.dims(1)
-    rows, inner = left[::-1] if view.attribute("transA", 0) else left
-    other, columns = right[::-1] if view.attribute("transB", 0) else right
+    inner = left[not view.attribute("transA", 0)]
+    other = right[bool(view.attribute("transB", 0))]
     summed(view, (0, inner), (1, other))
     axes = {0: (0, int(bool(view.attribute("transA", 0)))), 1: (1, int(not view.attribute("transB", 0)))}
 
     def compute(meeting: Meeting) -> Axes:
         own = view.rank(2) if view.has(2) else 0
-        for place in range(own):
-            meeting.meet([axes[place - own + 2], (2, place)])
-        return (rows, columns)
+        for place in range(own):  # a bias of 1 gives way, and a product of 1 does not
+            meeting.meet([axes[place - own + 2], (2, place)], broadcasts=meeting.dims(2)[place] == ONE)
+        return (meeting.dims(0)[axes[0][1]], meeting.dims(1)[axes[1][1]])
 
     yield Meeting(view).result(compute)
 

@@ -115,7 +115,8 @@ def _leave(asking: Asking, body: ir.Graph, carried: Sequence[ir.Value], widened:
     for end, output in zip(body.outputs[len(carried) + 1 :], asking.node.outputs[len(carried) :], strict=False):
         _hand_on_kind(scope, end, output)
         dims = scope.dims_of(end)
-        if dims is None:
+        # Of no iteration onnxruntime makes what the body declares, of any rank.
+        if dims is None or not (some or (end.shape is not None and len(end.shape) == len(dims))):
             found.append(None)
         else:  # the trip count is a limit only: the condition may end it before
             found.append((asking.new(), *(dims if some else asking.unknown(len(dims)))))
@@ -153,6 +154,8 @@ def shape_scan(asking: Asking) -> Shapes:
         raise Refused("before opset 9 it takes its inputs otherwise")
     scope, node, body = asking.scope, asking.node, asking.attribute("body")
     steps = asking.attribute("num_scan_inputs")
+    if steps is None or not 0 <= steps <= len(node.inputs):  # before a list is made that is as long
+        raise Refused(f"it steps through {steps} of its {len(node.inputs)} inputs")
     states = len(node.inputs) - steps
     axes = asking.attribute("scan_input_axes") or [0] * steps
     length: Size | None = None

@@ -13,12 +13,11 @@ from onereshape.models.batch.marks import Mark
 from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.asking import Asking, Shapes
 from onereshape.models.free.alignment import Axis, size_of
-from onereshape.models.free.by_shape import by_shape
 from onereshape.sizes import Size, cut, exact
 from onereshape.models.free.grown import Grown, Growing, Inputs
 from onereshape.models.free.growth import grown_input
-from onereshape.models.free.meeting import ONE
-from onereshape.models.free.state import FreeAnswer
+from onereshape.models.free.meeting import ONE, Meeting
+from onereshape.models.free.state import FreeAnswer, Axes
 from onereshape.models.free.view import FreeView
 from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused, counted, paired
@@ -204,6 +203,33 @@ def batch_grid_sample(view: BatchView) -> Iterator[BatchAnswer]:
     yield BatchAnswer((home,), tuple(edits))
 
 
+def free_grid_sample(view: FreeView) -> Iterator[FreeAnswer]:
+    """As many images as grids, which are never broadcast; a place of each image for each of its grid."""
+    image, grid = view.dims(0), view.known(1)
+    if view.move(size_of(grid[-1])):
+        raise Refused(f"its places have as many numbers as an image has axes, and axis {len(grid) - 1} is free")
+
+    def compute(meeting: Meeting) -> Axes:
+        first = meeting.meet([(0, 0), (1, 0)], broadcasts=False)
+        return (first, meeting.dims(0)[1], *meeting.dims(1)[1:-1])
+
+    doubts = [
+        f"it looks at {here} places along {size_of(own)}, which was {here}"
+        for own, here in paired(image[2:], [*map(size_of, grid[1:-1])])
+        if own is not None and view.move(size_of(own)) and here == view.state.then(size_of(own))
+    ]
+    yield Meeting(view).result(compute)._replace(suspect=next(iter(doubts), ""))
+
+
+def grow_grid_sample(growing: Growing) -> Inputs:
+    """More images with more grids, more channels of the images, and more places in the grids."""
+    needed: dict[int, dict[int, Size]] = {}
+    for axis, size in growing.wanted.items():
+        for index in (0, 1) if axis == 0 else (0,) if axis == 1 else (1,):
+            needed.setdefault(index, {})[axis - (axis > 1)] = size
+    return {index: growing.exactly(index, wanted) for index, wanted in needed.items()}, {}
+
+
 def shape_depth_to_space(asking: Asking) -> Shapes:
     """Channels become space."""
     dims, block = asking.dims(0), asking.attribute("blocksize")
@@ -328,7 +354,9 @@ _RESIZE = Record(shape=shape_resize, batch=batch_resize, free=free_resize)
 RECORDS = {
     "Resize": _RESIZE._replace(slots=frozenset({2, 3}), takes={2: "scales", 3: "new dims"}),
     "Upsample": _RESIZE._replace(slots=frozenset({1}), takes={1: "scales"}),
-    "GridSample": Record(shape=shape_grid_sample, batch=batch_grid_sample, free=by_shape),
+    "GridSample": Record(
+        shape=shape_grid_sample, batch=batch_grid_sample, free=free_grid_sample, grows=grow_grid_sample
+    ),
     "DepthToSpace": Record(shape=shape_depth_to_space, batch=images(0), free=free_depth_to_space, folds=True),
     "SpaceToDepth": Record(shape=shape_space_to_depth, batch=images(0), free=free_space_to_depth, folds=True),
     "AffineGrid": Record(

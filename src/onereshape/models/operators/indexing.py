@@ -18,18 +18,17 @@ from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.batch.writing import Shift
 from onereshape.models.facts.asking import Asking, Shapes
 from onereshape.models.facts.elements import Elements, Holding, few, whole
-from onereshape.models.free.alignment import Axis, size_of
+from onereshape.models.free.alignment import size_of
 from onereshape.sizes import Formula
 from onereshape.models.free.by_shape import by_shape
 from onereshape.models.free.grown import Grown, Growing, Inputs
-from onereshape.models.free.growth import grown_input
-from onereshape.models.free.indices import column_of, doubt_of, tuple_length
+from onereshape.models.free.indices import beside, column_of, doubt_of, tuple_length
 from onereshape.models.free.meeting import ONE, Meeting
 from onereshape.models.free.spans import span_of
 from onereshape.models.free.state import FreeAnswer, Axes, Limit
 from onereshape.models.free.view import FreeView
 from onereshape.models.edit import Edit
-from onereshape.models.node_view import Refused, paired
+from onereshape.models.node_view import Refused
 from onereshape.models.record import Record
 
 
@@ -198,20 +197,17 @@ def batch_gather_elements(view: BatchView) -> Iterator[BatchAnswer]:
 
 def free_gather_elements(view: FreeView) -> Iterator[FreeAnswer]:
     """One entry of data for each index, beside it along all other axes."""
-    dims, places = view.dims(0), view.dims(1)
+    dims = view.dims(0)
     axis = view.axis(len(dims), 0)
-    found: list[Axis | None] = list(places)
-    wanted: dict[int, Size] = {}
-    for place, (own, index) in enumerate(paired(dims, places)):
-        if place == axis or own is None or index is None or own == index:
-            continue
-        size, here = size_of(own), size_of(index)
-        if view.move(size) and not view.move(here) and here == view.state.then(size):
-            wanted[place] = size
-            found[place] = own
-    edits = (grown_input(view, 1, wanted)[0],) if wanted else ()
-    suspect = "" if wanted else doubt_of(view, 1, dims[axis])
-    yield FreeAnswer((tuple(found),), edits, suspect=suspect)
+
+    def compute(meeting: Meeting) -> Axes:
+        for place in beside(view, axis, meeting.dims(0), meeting.dims(1)):
+            meeting.meet([(0, place), (1, place)], broadcasts=False)
+        return meeting.dims(1)
+
+    answer = Meeting(view).result(compute)
+    grown = any(edit.slot == 1 for edit in answer.edits)
+    yield answer._replace(suspect="" if grown else doubt_of(view, 1, dims[axis]))
 
 
 def grow_gather_elements(growing: Growing) -> Inputs:
@@ -282,7 +278,7 @@ def free_gather_nd(view: FreeView) -> Iterator[FreeAnswer]:
     doubts = [doubt_of(view, 1, dims[batch + column], column_of(column)) for column in range(count)]
 
     def compute(meeting: Meeting) -> Axes:
-        before = [meeting.meet([(0, axis), (1, axis)]) for axis in range(batch)]
+        before = [meeting.meet([(0, axis), (1, axis)], broadcasts=False) for axis in range(batch)]
         return (*before, *meeting.dims(1)[batch:-1], *dims[batch + count :])
 
     yield Meeting(view).result(compute)._replace(suspect=next(filter(None, doubts), ""))

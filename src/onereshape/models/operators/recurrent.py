@@ -56,16 +56,17 @@ def batch_recurrence(view: BatchView) -> Iterator[BatchAnswer]:
 
 def free_recurrence(view: FreeView) -> Iterator[FreeAnswer]:
     """LSTM, GRU, RNN: any number of steps and of sequences; one state for each sequence to begin with."""
-    dims = view.dims(0)
-    if not len(dims) == len(view.dims(1)) == len(view.known(2)) == 3:
+    if not len(view.dims(0)) == len(view.dims(1)) == len(view.known(2)) == 3:
         raise Refused("its data or its weights have not three dims")
     layout = view.attribute("layout", 0)
+    batch = 0 if layout else 1
+    states = [(index, 0 if index == 4 else batch) for index in (4, 5, 6) if view.has(index)]
+    meeting = Meeting(view)
+    edits = meeting.result(lambda each: (each.meet([(0, batch), *states], broadcasts=False),)).edits
+    dims = meeting.dims(0)
     steps, sequences = (dims[1], dims[0]) if layout else (dims[0], dims[1])
     summed(view, (0, dims[2]), (1, view.dims(1)[2]))
-    batch = 0 if layout else 1
     _check_lengths(view, 4, steps)
-    states = [(index, 0 if index == 4 else batch) for index in (4, 5, 6) if view.has(index)]
-    edits = Meeting(view).result(lambda meeting: tuple(meeting.meet([(0, batch), state]) for state in states)).edits
     directions: Axis = (2,) if view.attribute("direction", "forward") == "bidirectional" else ONE
     hidden: Axis = (size_of(view.known(2)[2]),)
     whole = (sequences, steps, directions, hidden) if layout else (steps, directions, sequences, hidden)

@@ -52,8 +52,20 @@ def shape_reduction(asking: Asking) -> Shapes:
         count = asking.length(1)
         if kept:
             return [asking.unknown(len(dims))]
-        return [None if not count or count > len(dims) else asking.unknown(len(dims) - count)]
+        sure = count and count <= len(dims) and _is_some(asking, dims)
+        return [asking.unknown(len(dims) - count) if sure and count else None]
+    if any(axis < 0 for axis in asking.numbers("axes", 1) or ()) and not _is_some(asking, dims):
+        return [None]
     return [_without(dims, _reduced_axes(asking, len(dims)), 1, keep=kept)]
+
+
+def _is_some(asking: Asking, dims: Dims) -> bool:
+    """Whether data are not empty: of such onnxruntime does not reduce an axis that is counted from the end."""
+    for size in dims:
+        if size == 0:
+            return False
+        asking.at_least(size, 1)
+    return True
 
 
 def held_reduction(function: Callable[[Any, Any], Any], start: int) -> Callable[[Holding], Elements]:
@@ -105,6 +117,8 @@ def free_reduction(view: FreeView) -> Iterator[FreeAnswer]:
 def shape_place(asking: Asking) -> Shapes:
     """ArgMax and ArgMin, over one axis."""
     dims = asking.dims(0)
+    if asking.attribute("axis", 0) < 0 and not _is_some(asking, dims):
+        return [None]
     return [_without(dims, [asking.axis(len(dims), 0)], 1, keep=bool(asking.attribute("keepdims", 1)))]
 
 

@@ -12,7 +12,7 @@ from onereshape.models.batch.writing import Shift
 from onereshape.models.facts.answers import same_first
 from onereshape.models.free.alignment import size_of
 from onereshape.models.free.grown import Growing, Inputs
-from onereshape.models.free.indices import column_of, doubt_of, tuple_length
+from onereshape.models.free.indices import beside, column_of, doubt_of, tuple_length
 from onereshape.models.free.meeting import Meeting
 from onereshape.models.free.state import FreeAnswer, Axes
 from onereshape.models.free.view import FreeView
@@ -22,14 +22,16 @@ from onereshape.models.record import Record
 
 
 def free_scatter_elements(view: FreeView) -> Iterator[FreeAnswer]:
-    """Data with other entries."""
+    """Data with other entries: an index and an update for each, or for some of them."""
     dims = view.dims(0)
     axis = view.axis(len(dims), 0)
 
     def compute(meeting: Meeting) -> Axes:
+        all_of = beside(view, axis, meeting.dims(0), meeting.dims(1))
         for place in range(len(dims)):
-            meeting.meet([(1, place), (2, place)])
-        return dims
+            indices = range(0 if place in all_of else 1, 3)
+            meeting.meet([(index, place) for index in indices], broadcasts=False)
+        return meeting.dims(0)
 
     yield Meeting(view).result(compute)._replace(suspect=doubt_of(view, 1, dims[axis]))
 
@@ -89,9 +91,9 @@ def free_scatter_nd(view: FreeView) -> Iterator[FreeAnswer]:
     def compute(meeting: Meeting) -> Axes:
         first = len(places) - 1
         for axis in range(first):
-            meeting.meet([(1, axis), (2, axis)])
+            meeting.meet([(1, axis), (2, axis)], broadcasts=False)
         for axis in range(count, len(dims)):
-            meeting.meet([(0, axis), (2, axis - count + first)])
+            meeting.meet([(0, axis), (2, axis - count + first)], broadcasts=False)
         return meeting.dims(0)
 
     doubts = [doubt_of(view, 1, dims[column], column_of(column)) for column in range(count)]

@@ -261,8 +261,18 @@ def shape_pool(asking: Asking) -> Shapes:
             inside = ceiling(size + window.begin, window.stride)
             found.append(_sure(smallest(_rounded_up(window, size), inside)))
         else:
-            found.append(_sure(window.places(size)))
+            found.append(_pooled(asking, window, size))
     return [(*dims[:2], *found)] * asking.count
+
+
+def _pooled(asking: Asking, window: _Window, size: Size) -> Size:
+    """How many places a pool's window has; where it is wider than the data, engines disagree whether there is one."""
+    least = window.reach - window.begin - window.end
+    if window.stride > 1:
+        if isinstance(size, int) and size < least:
+            return asking.new()
+        asking.at_least(size, least)
+    return _sure(window.places(size))
 
 
 def _rounded_up(window: _Window, size: Size) -> Size:

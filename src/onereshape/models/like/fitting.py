@@ -25,6 +25,7 @@ from onereshape.models.like.formulas import Known, told_apart
 from onereshape.models.like.differing import Use
 from onereshape.models.like.pools import Pool, pool_of
 from onereshape.models.like.readings import Reading
+from onereshape.models.like.slices import taken
 from onereshape.models.like.symbols import sizes_text
 from onereshape.sizes import Formula, Size, exact, over, product, symbol
 
@@ -155,11 +156,13 @@ class _Fitting(Walk):
                 self.known.add(size)
 
     def _spread(self, node: ir.Node, scope: Scope) -> None:
-        """Gives the dims of a result, where operands have others that must be equal, those of one of them."""
+        """Gives a result the dims that the shape rule leaves open: of a Slice, of operands that must be as large."""
         dims = scope.dims.get(node.outputs[0]) if node.outputs else None
         if dims is None or all(self.known.values(size) is not None for size in dims):
             return
         found = list(dims)
+        for axis, size in taken(node, scope, self.known).items():
+            found[axis] = size if self.known.values(found[axis]) is None else found[axis]
         for axis, sizes in spread(node, scope).items():
             values = {self.known.values(size) for size in sizes}
             if self.known.values(found[axis]) is None and len(values) == 1 and None not in values:

@@ -108,6 +108,12 @@ class Known:
                 binding[name] = self._least[name] + step * more
             yield binding
 
+    def never_below(self, size: Size, least: int) -> bool:
+        """Whether a size is at least a number wherever the model runs: at many samples."""
+        if isinstance(size, Formula) and not size.symbols <= self._first.keys():
+            return False
+        return all(number is not None and number >= least for number in self._trace(size))
+
     def is_whole(self, size: Size) -> bool:
         """Whether a size is a whole number wherever the model runs: at many samples."""
         return all(number is not None and number.denominator == 1 for number in self._trace(size))

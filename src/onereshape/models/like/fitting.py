@@ -19,14 +19,16 @@ from onereshape.errors import FixError
 from onereshape.models.facts.asking import Dims
 from onereshape.models.facts.elements import array_of
 from onereshape.models.facts.walk import Scope, Walk
+from onereshape.models.like.attributes import Said, said
 from onereshape.models.like.equations import equations, groups, hints, spread
 from onereshape.models.like.exported import Binding
 from onereshape.models.like.formulas import Known, told_apart
 from onereshape.models.like.differing import Use
-from onereshape.models.like.pools import Pool, pool_of
+from onereshape.models.like.pools import POOLS, Pool, pool_of
 from onereshape.models.like.readings import Reading
 from onereshape.models.like.slices import taken
 from onereshape.models.like.symbols import sizes_text
+from onereshape.models.record import operator_of
 from onereshape.sizes import Formula, Size, exact, over, product, symbol
 
 _MOST_ENTRIES = 64
@@ -53,7 +55,8 @@ class Sized(NamedTuple):
     """What a walk found."""
 
     fitted: list[Fitted]
-    pools: list[Pool]
+    rewritten: list[Pool | Said]
+    """Nodes whose attributes differ, as they are at all sizes."""
     known: Known
     scope: Scope
 
@@ -74,7 +77,7 @@ def fitted(model: ir.Model, dims: Mapping[ir.Value, Dims], uses: Sequence[Use], 
             raise FixError("cannot-free", node=node.name or node.outputs[0].name, op=node.op_type, why=why)
         if not walk.open:
             _check_all(uses, walk)
-            return Sized(walk.fitted, walk.pools, walk.known, scope)
+            return Sized(walk.fitted, walk.rewritten, walk.known, scope)
         found = walk.solved()
         if not found:
             raise _refusal(list(walk.open.values()), bindings)
@@ -83,7 +86,7 @@ def fitted(model: ir.Model, dims: Mapping[ir.Value, Dims], uses: Sequence[Use], 
 
 def _check_all(uses: Sequence[Use], walk: _Fitting) -> None:
     """Makes sure that no place was left out: a node that nobody walks over stays as it is, and is wrong then."""
-    met = {each.use.node for each in walk.fitted} | {pool.node for pool in walk.pools}
+    met = {each.use.node for each in walk.fitted} | {each.node for each in walk.rewritten}
     for use in uses:
         if use.node not in met:
             why = f"{use.name} differs between the exports, and the node was not reached"
@@ -121,7 +124,7 @@ class _Fitting(Walk):
         super().__init__(model, "_d")
         self.known = Known(bindings)
         self.fitted: list[Fitted] = []
-        self.pools: list[Pool] = []
+        self.rewritten: list[Pool | Said] = []
         self.refused: dict[ir.Node, str] = {}
         self.open: dict[str, _Open] = {}
         self._decided = decided
@@ -141,7 +144,7 @@ class _Fitting(Walk):
                 self._settle(number, use, use.slot, scope)
         attributes = {use.slot: use for _, use in uses if isinstance(use.slot, str)}
         if attributes:
-            self._pool(node, attributes, scope)
+            self._attributes(node, attributes, scope)
         elif node.op_type != "Reshape" or not self._reshape(node, scope):
             super().visit(node, scope)
         for one, other in equations(node, scope):
@@ -169,19 +172,22 @@ class _Fitting(Walk):
                 found[axis] = next((size for size in sizes if not _is_open(size)), sizes[0])
         scope.dims[node.outputs[0]] = tuple(found)
 
-    def _pool(self, node: ir.Node, uses: Mapping[str, Use], scope: Scope) -> None:
+    def _attributes(self, node: ir.Node, uses: Mapping[str, Use], scope: Scope) -> None:
         """A node with attributes that differ: a pool may have such."""
         data = node.inputs[0] if node.inputs else None
         dims = None if data is None else scope.dims_of(data)
         given = {name: [array.reshape(-1).tolist() for array in use.arrays] for name, use in uses.items()}
-        found = pool_of(node, given, dims, self.known)
+        found = (pool_of if operator_of(node) in POOLS else said)(node, given, dims, self.known)
         if isinstance(found, str):
             name, use = next(iter(uses.items()))
             shown = " and ".join(str(array.tolist()) for array in use.arrays)
             self.refused.setdefault(node, f"its attribute {name} is {shown}: {found}")
             return
-        self.pools.append(found)
-        if dims is not None:
+        self.rewritten.append(found)
+        if isinstance(found, Said):
+            found.write()
+            super().visit(node, scope)
+        elif dims is not None:
             scope.dims[node.outputs[0]] = found.dims(dims)
 
     # One place

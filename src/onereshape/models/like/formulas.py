@@ -219,7 +219,9 @@ class Known:
                 continue
             own = [binding[name] for binding in self.bindings]
             ratio = Fraction(values[0], own[0]) if own[0] else Fraction(0)
-            if 1 in (ratio.numerator, ratio.denominator) and all(value == number * ratio for value, number in zip(values, own, strict=True)):
+            if 1 in (ratio.numerator, ratio.denominator) and all(
+                value == number * ratio for value, number in zip(values, own, strict=True)
+            ):
                 yield Reading(over(symbol(name) * ratio.numerator, ratio.denominator), 0)
 
     def _distinct(self, readings: Iterable[Reading]) -> list[Reading]:

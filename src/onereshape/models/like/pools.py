@@ -16,7 +16,8 @@ from onereshape.models.like.formulas import Known
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Size, exact, over
 
-_REDUCTIONS = {"AveragePool": "ReduceMean", "MaxPool": "ReduceMax", "LpPool": "ReduceL2"}
+POOLS = {"AveragePool": "ReduceMean", "MaxPool": "ReduceMax", "LpPool": "ReduceL2"}
+"""Pools, and how the same is said of all there is along some axes."""
 _AXES_AS_INPUT = 18
 """The opset from which these reductions take their axes as an input."""
 FOLLOWING = frozenset({"kernel_shape", "strides"})
@@ -50,7 +51,7 @@ class Pool(NamedTuple):
         self._reduce(writer, apart, list(range(3, 2 * len(self.parts) + 2, 2)), keep=False)
 
     def _reduce(self, writer: Rewriter, data: ir.Value | None, axes: list[int], *, keep: bool) -> None:
-        reduction = _REDUCTIONS[self.node.op_type]
+        reduction = POOLS[self.node.op_type]
         if writer.opset >= _AXES_AS_INPUT:
             writer.replace(self.node, reduction, [data, writer.integers(axes)], {"keepdims": int(keep)})
         else:
@@ -62,7 +63,7 @@ def pool_of(node: ir.Node, given: Mapping[str, Sequence[Sequence[int]]], data: D
 
     `given` has the attributes that differ, each with what it is in every export.
     """
-    if node.op_type not in _REDUCTIONS or not given.keys() <= FOLLOWING or data is None or len(node.outputs) != 1:
+    if not given.keys() <= FOLLOWING or data is None or len(node.outputs) != 1 or node.attributes.get_int("p", 2) != 2:
         return "an attribute cannot follow a size"
     if _moved(node):
         return "its window follows a size, and it reads some entries more than once, or not at all"
@@ -116,6 +117,5 @@ def _moved(node: ir.Node) -> bool:
     """Whether a pool reads anything but each entry once."""
     plain: dict[str, Any] = {"pads": 0, "dilations": 1}
     listed = any(any(each != number for each in node.attributes.get_ints(name) or ()) for name, number in plain.items())
-    powers = node.op_type == "LpPool" and node.attributes.get_int("p", 2) != 2
     padded = node.attributes.get_string("auto_pad", "NOTSET") not in {"NOTSET", "VALID"}
-    return listed or powers or padded or bool(node.attributes.get_int("ceil_mode", 0))
+    return listed or padded

@@ -1,7 +1,8 @@
 """differing(): the places of a model at which its exports differ, each an input or an attribute of one node.
 
 A node of the first export may stand for several of another: it shares what is the same at its sizes only.  Then it is
-written as often as there are different ones.
+written as often as there are different ones.  A node that the first export has not, since it does nothing there, is
+written into it.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.errors import FixError
-from onereshape.models.like.likeness import Array, Nodes, differing_numbers, graphs_of, handed_on, label
+from onereshape.models.like.likeness import Array, Nodes, differing_numbers, graphs_of, label
+from onereshape.models.like.idle import handed_on
 from onereshape.models.like.matching import Matched, Values
+from onereshape.models.unneeded import names_of
 
 
 class Use(NamedTuple):
@@ -34,6 +37,7 @@ def differing(models: Sequence[ir.Model]) -> list[Use]:
     """The places at which exports differ, in the order of the first one's graph, written apart where it has to be."""
     matched = Matched(models)
     pairs = _reached(matched)
+    _insert(models[0], [nodes[0] for nodes in pairs if nodes[0] in matched.added])
     homes = _unshared(matched, pairs)
     places = {node: place for place, node in enumerate(models[0].graph.all_nodes())}
     found = [use for nodes in pairs for use in _uses(matched, nodes, homes.get(nodes, nodes[0]))]
@@ -72,8 +76,9 @@ def _uses(matched: Matched, nodes: Nodes, home: ir.Node) -> Iterator[Use]:
 
 
 def _unshared(matched: Matched, pairs: Sequence[Nodes]) -> dict[Nodes, ir.Node]:
-    """The node of the first export that stands for each pair, new ones among them; none where nothing is shared."""
-    if max(Counter(nodes[0] for nodes in pairs).values(), default=1) == 1:
+    """The node of the first export that stands for each pair, new ones among them; none where it stays as it is."""
+    shared = max(Counter(nodes[0] for nodes in pairs).values(), default=1) > 1
+    if not shared and not any(nodes[0] in matched.added for nodes in pairs):
         return {}
     marks: dict[Nodes, int] = {}
     known: dict[tuple[Any, ...], int] = {}
@@ -90,6 +95,7 @@ def _unshared(matched: Matched, pairs: Sequence[Nodes]) -> dict[Nodes, ir.Node]:
         homes[nodes] = written[mark]
     for nodes, home in homes.items():
         _rewire(matched, nodes, home, homes)
+    _hand_out(matched, [matched.models[0].graph], matched.outputs, homes)
     return homes
 
 
@@ -103,14 +109,69 @@ def _mark(matched: Matched, values: Values, marks: Mapping[Nodes, int]) -> Any:
     return first if nodes is None or first is None else (marks[nodes], first.index())
 
 
+def _insert(model: ir.Model, nodes: Sequence[ir.Node]) -> None:
+    """Puts nodes right behind what they read, and their constants among the model's."""
+    names = names_of(model) if nodes else set()
+    for node in nodes:
+        for value in node.inputs[1:]:
+            if value is not None and value.const_value is not None:
+                value.name = _unused(value.name, names)
+                model.graph.register_initializer(value)
+        node.name, node.outputs[0].name = _unused(node.name, names), _unused(node.outputs[0].name, names)
+        data = node.inputs[0]
+        maker = None if data is None else data.producer()
+        graph = model.graph if data is None else data.graph or model.graph
+        if maker is not None and maker.graph is not None:
+            maker.graph.insert_after(maker, node)
+        elif (first := next(iter(graph), None)) is not None:
+            graph.insert_before(first, node)
+        else:
+            graph.append(node)
+
+
+def _unused(name: str | None, names: set[str]) -> str:
+    found = name or "idle"
+    while found in names:
+        found += "_"
+    names.add(found)
+    return found
+
+
 def _rewire(matched: Matched, nodes: Nodes, home: ir.Node, homes: Mapping[Nodes, ir.Node]) -> None:
     """Has a node of the first export read what its pair says."""
-    for slot, values in enumerate(matched.inputs[nodes][: len(home.inputs)]):
-        made, first = matched.made(values), values[0]
-        if made is not None and first is not None:
-            output = homes[made].outputs[first.index() or 0]
-            if handed_on(home.inputs[slot]) is not output:
-                home.replace_input_with(slot, output)
+    read = matched.inputs[nodes]
+    for slot, values in enumerate(read[: len(home.inputs)]):
+        output = _home(matched, values, homes)
+        if output is not None and handed_on(home.inputs[slot]) is not output:
+            home.replace_input_with(slot, output)
+    graphs = [graph for attribute in home.attributes.data.values() for graph in graphs_of(attribute)]
+    _hand_out(matched, graphs, read[len(home.inputs) :], homes)
+
+
+def _home(matched: Matched, values: Values, homes: Mapping[Nodes, ir.Node]) -> ir.Value | None:
+    """What stands for values in the first export, where a node makes them."""
+    made, first = matched.made(values), values[0]
+    return None if made is None or first is None else homes[made].outputs[first.index() or 0]
+
+
+def _hand_out(
+    matched: Matched, graphs: Sequence[ir.Graph], given: Sequence[Values], homes: Mapping[Nodes, ir.Node]
+) -> None:
+    """Has graphs of the first export give what their pairs say, under the names that they had."""
+    places = [(graph, place) for graph in graphs for place in range(len(graph.outputs))]
+    for (graph, place), values in zip(places, given, strict=True):
+        output, old = _home(matched, values, homes), graph.outputs[place]
+        if output is None or handed_on(old) is output:
+            continue
+        maker = old.producer()
+        if maker is not None and handed_on(old) is not old:
+            maker.replace_input_with(0, output)
+            continue
+        if maker is None or output.is_graph_output() or output.graph is not graph:
+            raise FixError("unlike", why=f"the output {old.name} is made by other nodes in another export")
+        output.type, output.shape = old.type, old.shape
+        old.name, output.name = output.name, old.name
+        graph.outputs[place] = output
 
 
 def _again(node: ir.Node, number: int) -> ir.Node:

@@ -42,6 +42,19 @@ def _pairs(node: ir.Node, shapes: Sequence[Dims | None]) -> Iterator[Equation]:
         yield from zip(reversed(left[:-2]), reversed(right[:-2]), strict=False)
 
 
+def spread(node: ir.Node, scope: Scope) -> dict[int, list[Size]]:
+    """The dims of a broadcasting node's operands, by the axis of the result, without the ones."""
+    found: dict[int, list[Size]] = {}
+    shapes = [scope.dims_of(value) for value in node.inputs if value is not None] if _broadcasts(node) else []
+    known = [dims for dims in shapes if dims is not None]
+    rank = max(map(len, known), default=0)
+    for dims in known if len(known) == len(shapes) else ():
+        for axis, size in enumerate(dims, rank - len(dims)):
+            if size != 1:
+                found.setdefault(axis, []).append(size)
+    return found
+
+
 def groups(
     data: Sequence[tuple[int, ...] | None], target: Sequence[tuple[int, ...]]
 ) -> Iterator[tuple[list[int], list[int]]]:

@@ -8,7 +8,7 @@ for, and the model is walked once more.  What nothing tells is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product as combinations
 from math import prod
 from typing import NamedTuple
@@ -19,13 +19,16 @@ from onereshape.errors import FixError
 from onereshape.models.facts.asking import Dims
 from onereshape.models.facts.elements import array_of
 from onereshape.models.facts.walk import Scope, Walk
-from onereshape.models.like.equations import equations, groups, hints
+from onereshape.models.like.attributes import Said, said
+from onereshape.models.like.equations import equations, groups, hints, spread
 from onereshape.models.like.exported import Binding
 from onereshape.models.like.formulas import Known, told_apart
 from onereshape.models.like.differing import Use
-from onereshape.models.like.pools import Pool, pool_of
+from onereshape.models.like.pools import POOLS, Pool, pool_of
 from onereshape.models.like.readings import Reading
+from onereshape.models.like.slices import taken
 from onereshape.models.like.symbols import sizes_text
+from onereshape.models.record import operator_of
 from onereshape.sizes import Formula, Size, exact, over, product, symbol
 
 _MOST_ENTRIES = 64
@@ -52,7 +55,8 @@ class Sized(NamedTuple):
     """What a walk found."""
 
     fitted: list[Fitted]
-    pools: list[Pool]
+    rewritten: list[Pool | Said]
+    """Nodes whose attributes differ, as they are at all sizes."""
     known: Known
     scope: Scope
 
@@ -73,7 +77,7 @@ def fitted(model: ir.Model, dims: Mapping[ir.Value, Dims], uses: Sequence[Use], 
             raise FixError("cannot-free", node=node.name or node.outputs[0].name, op=node.op_type, why=why)
         if not walk.open:
             _check_all(uses, walk)
-            return Sized(walk.fitted, walk.pools, walk.known, scope)
+            return Sized(walk.fitted, walk.rewritten, walk.known, scope)
         found = walk.solved()
         if not found:
             raise _refusal(list(walk.open.values()), bindings)
@@ -82,7 +86,7 @@ def fitted(model: ir.Model, dims: Mapping[ir.Value, Dims], uses: Sequence[Use], 
 
 def _check_all(uses: Sequence[Use], walk: _Fitting) -> None:
     """Makes sure that no place was left out: a node that nobody walks over stays as it is, and is wrong then."""
-    met = {each.use.node for each in walk.fitted} | {pool.node for pool in walk.pools}
+    met = {each.use.node for each in walk.fitted} | {each.node for each in walk.rewritten}
     for use in uses:
         if use.node not in met:
             why = f"{use.name} differs between the exports, and the node was not reached"
@@ -120,13 +124,15 @@ class _Fitting(Walk):
         super().__init__(model, "_d")
         self.known = Known(bindings)
         self.fitted: list[Fitted] = []
-        self.pools: list[Pool] = []
+        self.rewritten: list[Pool | Said] = []
         self.refused: dict[ir.Node, str] = {}
         self.open: dict[str, _Open] = {}
         self._decided = decided
         self._equations: list[tuple[Size, Size]] = []
         self._whole: list[Size] = []
         """Sizes that must be whole numbers."""
+        self._pads: list[Size] = []
+        """Sizes of what is padded."""
         self._uses: dict[ir.Node, list[tuple[int, Use]]] = {}
         for number, use in enumerate(uses):
             self._uses.setdefault(use.node, []).append((number, use))
@@ -138,30 +144,50 @@ class _Fitting(Walk):
                 self._settle(number, use, use.slot, scope)
         attributes = {use.slot: use for _, use in uses if isinstance(use.slot, str)}
         if attributes:
-            self._pool(node, attributes, scope)
+            self._attributes(node, attributes, scope)
         elif node.op_type != "Reshape" or not self._reshape(node, scope):
             super().visit(node, scope)
         for one, other in equations(node, scope):
             self._equate(one, other)
+        self._spread(node, scope)
+        if node.op_type == "Pad":
+            self._pads += filter(_is_open, scope.dims.get(node.outputs[0], ()))
         for value in node.outputs:
             held = scope.elements.get(value)
             entries = held.reshape(-1).tolist() if held is not None and held.size <= _MOST_ENTRIES else ()
             for size in (*scope.dims.get(value, ()), *entries):
                 self.known.add(size)
 
-    def _pool(self, node: ir.Node, uses: Mapping[str, Use], scope: Scope) -> None:
+    def _spread(self, node: ir.Node, scope: Scope) -> None:
+        """Gives a result the dims that the shape rule leaves open: of a Slice, of operands that must be as large."""
+        dims = scope.dims.get(node.outputs[0]) if node.outputs else None
+        if dims is None or all(self.known.values(size) is not None for size in dims):
+            return
+        found = list(dims)
+        for axis, size in taken(node, scope, self.known).items():
+            found[axis] = size if self.known.values(found[axis]) is None else found[axis]
+        for axis, sizes in spread(node, scope).items():
+            values = {self.known.values(size) for size in sizes}
+            if self.known.values(found[axis]) is None and len(values) == 1 and None not in values:
+                found[axis] = next((size for size in sizes if not _is_open(size)), sizes[0])
+        scope.dims[node.outputs[0]] = tuple(found)
+
+    def _attributes(self, node: ir.Node, uses: Mapping[str, Use], scope: Scope) -> None:
         """A node with attributes that differ: a pool may have such."""
         data = node.inputs[0] if node.inputs else None
         dims = None if data is None else scope.dims_of(data)
         given = {name: [array.reshape(-1).tolist() for array in use.arrays] for name, use in uses.items()}
-        found = pool_of(node, given, dims, self.known)
+        found = (pool_of if operator_of(node) in POOLS else said)(node, given, dims, self.known)
         if isinstance(found, str):
             name, use = next(iter(uses.items()))
             shown = " and ".join(str(array.tolist()) for array in use.arrays)
             self.refused.setdefault(node, f"its attribute {name} is {shown}: {found}")
             return
-        self.pools.append(found)
-        if dims is not None:
+        self.rewritten.append(found)
+        if isinstance(found, Said):
+            found.write()
+            super().visit(node, scope)
+        elif dims is not None:
             scope.dims[node.outputs[0]] = found.dims(dims)
 
     # One place
@@ -329,7 +355,27 @@ class _Fitting(Walk):
         for size in self._whole:
             if self.known.values(size) is not None:
                 told |= self._narrow(left, (size,), lambda sizes: self.known.is_whole(*sizes))
-        return {self.open[name].key: sizes[0] for name, sizes in left.items() if name in told and len(sizes) == 1}
+        found = {self.open[name].key: sizes[0] for name, sizes in left.items() if name in told and len(sizes) == 1}
+        return found or dict(self._padded()) or dict(self._later())
+
+    def _padded(self) -> Iterator[tuple[Key, Size]]:
+        """The numbers with which a Pad gives the size of another tensor: that is read, not the few that it adds."""
+        for size in self._pads:
+            names = [name for name in size.symbols if name in self.open] if isinstance(size, Formula) else []
+            values = self.known.values(size)
+            if len(names) == 1 and values is not None and len({*values}) > 1:
+                (name,) = names
+                others = size - symbol(name)
+                exact = self.known.exactly(values)
+                if len(exact) == 1 and not _is_open(others):
+                    yield self.open[name].key, exact[0] - others
+
+    def _later(self) -> Iterator[tuple[Key, Size]]:
+        """The numbers that are a size which a tensor has only behind them."""
+        for name, doubt in self.open.items():
+            exact = self.known.exactly(tuple(binding[name] for binding in self.known.bindings))
+            if len(exact) == 1:
+                yield doubt.key, exact[0]
 
     def _narrow(
         self, left: dict[str, list[Size]], sizes: tuple[Size, ...], holds: Callable[[tuple[Size, ...]], bool]
@@ -344,11 +390,12 @@ class _Fitting(Walk):
             return holds(tuple(size.bind(known) if isinstance(size, Formula) else size for size in sizes))
 
         fits = [chosen for chosen in combinations(*(left[name] for name in names)) if fit(chosen)]
-        if not fits or any(fit(size + (at == place) for at, size in enumerate(fits[0])) for place in range(len(names))):
-            return set()  # what holds with any reading tells nothing
+        if not fits:
+            return set()
         for place, name in enumerate(names):
             left[name] = [size for size in left[name] if any(each[place] is size for each in fits)]
-        return set(names)
+        more = [fit(size + (at == place) for at, size in enumerate(fits[0])) for place in range(len(names))]
+        return {name for name, other in zip(names, more, strict=True) if not other}  # what holds with any tells nothing
 
     def _agree(self, one: Size, other: Size) -> bool:
         """Whether two sizes are equal in all exports."""

@@ -108,6 +108,12 @@ class Known:
                 binding[name] = self._least[name] + step * more
             yield binding
 
+    def never_below(self, size: Size, least: int) -> bool:
+        """Whether a size is at least a number wherever the model runs: at many samples."""
+        if isinstance(size, Formula) and not size.symbols <= self._first.keys():
+            return False
+        return all(number is not None and number >= least for number in self._trace(size))
+
     def is_whole(self, size: Size) -> bool:
         """Whether a size is a whole number wherever the model runs: at many samples."""
         return all(number is not None and number.denominator == 1 for number in self._trace(size))
@@ -189,15 +195,22 @@ class Known:
         if max(values) < 0:
             mirrored = self.readings(tuple(-value for value in values))
             return [each._replace(size=-1 * each.size) for each in mirrored]
-        exact = [Reading(size, 0) for size in self._by_values.get(values, ())]
+        exact = self.exactly(values)
         if exact:
-            return self._distinct([*exact, *self._in_proportion(values, [reading.size for reading in exact])])
+            return [Reading(size, 0) for size in exact]
         bases = [(size, own) for own, sizes in self._by_values.items() for size in sizes][:_MOST_BASES]
         ordered = sorted(derived(bases, values), key=lambda each: each.cost)
         best = next((each.cost for each in ordered if each.proves and each.cost <= _MOST_COST), None)
         if best is None:
             return self._distinct(each._replace(proves=False) for each in ordered)[:_MOST_DOUBTFUL]
         return self._distinct(each for each in ordered if each.cost < best + _MARGIN)
+
+    def exactly(self, values: tuple[int, ...]) -> list[Size]:
+        """The sizes of tensors that have these values, and what the exports do not tell from them."""
+        sizes = self._by_values.get(values, [])
+        found = [Reading(size, 0) for size in sizes]
+        found += self._in_proportion(values, sizes) if sizes else []
+        return [reading.size for reading in self._distinct(found)]
 
     def _in_proportion(self, values: tuple[int, ...], sizes: Sequence[Size]) -> Iterator[Reading]:
         """Multiples and parts of the other free sizes: exports of 2 x 12 and 4 x 24 do not tell S from 6*N."""
@@ -206,7 +219,9 @@ class Known:
                 continue
             own = [binding[name] for binding in self.bindings]
             ratio = Fraction(values[0], own[0]) if own[0] else Fraction(0)
-            if ratio and all(value == number * ratio for value, number in zip(values, own, strict=True)):
+            if 1 in (ratio.numerator, ratio.denominator) and all(
+                value == number * ratio for value, number in zip(values, own, strict=True)
+            ):
                 yield Reading(over(symbol(name) * ratio.numerator, ratio.denominator), 0)
 
     def _distinct(self, readings: Iterable[Reading]) -> list[Reading]:

@@ -22,7 +22,7 @@ _SHOWN = 8
 
 def signature(node: ir.Node) -> tuple[Any, ...]:
     """What paired nodes have in common: the operator, and all of its attributes but for the numbers in them."""
-    attributes = [_attribute(name, attribute) for name, attribute in sorted(node.attributes.items())]
+    attributes = [_attribute(name, attribute) for name, attribute in sorted(node.attributes.data.items())]
     present = tuple(value is None for value in node.inputs)
     return operator_of(node), present, len(node.outputs), tuple(attributes)
 
@@ -68,13 +68,6 @@ def equal(one: Array, other: Array) -> bool:
         return False
     left, right = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (one, other))
     return bool(np.array_equal(left, right))
-
-
-def handed_on(value: ir.Value | None) -> ir.Value | None:
-    """A value without the Identity nodes that hand it on."""
-    while value is not None and (maker := value.producer()) is not None and operator_of(maker) == "Identity":
-        value = maker.inputs[0]
-    return value
 
 
 def apart(values: Sequence[ir.Value]) -> str:

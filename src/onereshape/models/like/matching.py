@@ -1,12 +1,13 @@
 """Exports of one model side by side, from the outputs backwards: the constants in which they differ.
 
 Values that all exports compute by the same nodes are one place; where the nodes differ, but every export computes the
-place from constants alone, it is a constant.  What differs in any other way has no place, and is refused.
+place from constants alone, it is a constant.  A node that an export has not, since it does nothing there, is added to
+it.  What differs in any other way has no place, and is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,13 @@ import onnx_ir as ir
 from onereshape.errors import FixError
 from onereshape.models.batch.folding import Folding
 from onereshape.models.constants import constant_tensor
-from onereshape.models.like.likeness import Array, Nodes, apart, equal, graphs_of, handed_on, listed, signature
-from onereshape.models.shapes import facts_of
+from onereshape.models.like.idle import IDLE, handed_on, idling
+from onereshape.models.like.likeness import Array, Nodes, apart, equal, graphs_of, listed, signature
+from onereshape.models.record import operator_of
+from onereshape.models.shapes import Facts, facts_of
+
+_MOST_IDLE = 3
+"""Nodes one after the other that an export does not have."""
 
 Values = tuple[ir.Value | None, ...]
 """One value of each export."""
@@ -38,7 +44,13 @@ class Matched:
         """Nodes that need something that is not paired."""
         self._inner: dict[ir.Value, tuple[Nodes, int]] = {}
         """The inputs of graphs inside, by node and place."""
-        self._foldings: list[Folding | None] = [None] * len(models)
+        self.added: set[ir.Node] = set()
+        """Nodes that do nothing, and are in no graph: where an export has none, and another one has."""
+        self._places: dict[Values, Values] = {}
+        """What stands for values: the same, or what added nodes give."""
+        self._makers: dict[Values, Nodes] = {}
+        self._facts: dict[int, Facts] = {}
+        self._foldings: dict[int, Folding] = {}
         self.outputs = self._outputs()
         self._pair()
         self._mend()
@@ -61,19 +73,28 @@ class Matched:
 
     def _pair(self) -> None:
         """Pairs all that the outputs need."""
+        self.outputs = [self._placed(values) for values in self.outputs]
         pending = list(self.outputs)
-        seen: set[Values] = set()
         while pending:
-            values = pending.pop()
-            if values in seen:
-                continue
-            seen.add(values)
-            nodes = self._compare(values)
+            nodes = self._makers.get(pending.pop())
             if nodes is not None and nodes not in self.inputs:
-                self.inputs[nodes] = self._read(nodes)
+                self.inputs[nodes] = [self._placed(values) for values in self._read(nodes)]
                 for each in self.inputs[nodes]:
                     self._users.setdefault(each, []).append(nodes)
                     pending.append(each)
+
+    def _placed(self, values: Values) -> Values:
+        """What stands for values, after they were compared."""
+        if values not in self._places:
+            nodes = self._compare(values)
+            found = self._bridged(values) if values in self._apart else None
+            if found is not None:
+                del self._apart[values]
+                nodes = self._compare(found)
+            self._places[values] = found or values
+            if nodes is not None:
+                self._makers[found or values] = nodes
+        return self._places[values]
 
     def _compare(self, values: Values) -> Nodes | None:
         """Notes why values do not match, or how they differ; the nodes that make them, where some do."""
@@ -97,6 +118,59 @@ class Matched:
         else:
             return nodes
         return None
+
+    # A node that some exports have only, since it does nothing in the others
+
+    def _bridged(self, values: Values) -> Values | None:
+        """Values behind a node that some exports have and the others get, if that makes them alike."""
+        known = [value for value in values if value is not None]
+        steps = self._steps(known, _MOST_IDLE) if len(known) == len(values) else []
+        if len(steps) != 1:  # of two orders of two nodes, none is known to be right
+            return None
+        place = steps[0]
+        node = known[place].producer()
+        if node is None:
+            return None
+        mark = signature(node)
+        found: list[ir.Value] = []
+        for other, value in enumerate(known):
+            maker = value.producer()
+            if maker is None or signature(maker) != mark:
+                dims = self._known_dims(other, value)
+                maker = dims and idling(node, lambda slot: self._given(place, node, slot), value, dims)
+                if not maker:
+                    return None
+                self.added.add(maker)
+            found.append(maker.outputs[0])
+        return tuple(found)
+
+    def _steps(self, values: Sequence[ir.Value], most: int) -> list[int]:
+        """Exports whose node the others may lack, one for each such node: the last one of as few as make values alike."""
+        paths = [[(values, -1)]]
+        for _ in range(most):
+            paths = [[*path, step] for path in paths for step in _peeled(path[-1][0])]
+            alike = [path for path in paths if self._alike(path[-1][0])]
+            if alike:
+                return list({path[1][1]: None for path in alike})
+        return []
+
+    def _alike(self, values: Sequence[ir.Value]) -> bool:
+        nodes = [maker for value in values if (maker := value.producer()) is not None]
+        if any(constant_tensor(value) is not None for value in values):
+            return False
+        if not nodes:
+            return self._same_input(values)
+        marks = {(signature(node), value.index()) for node, value in zip(nodes, values, strict=False)}
+        return len(nodes) == len(values) and len(marks) == 1
+
+    def _known_dims(self, place: int, value: ir.Value) -> list[int] | None:
+        dims = self._fact(place).dims_of(value) or [None]
+        known = [size for size in dims if isinstance(size, int)]
+        return known if len(known) == len(dims) else None
+
+    def _given(self, place: int, node: ir.Node, slot: int) -> Array | None:
+        value = node.inputs[slot] if slot < len(node.inputs) else None
+        return None if value is None else self._folding(place).array(value)
 
     def _same_input(self, values: Sequence[ir.Value]) -> bool:
         """Whether inputs are the same one: of the model by their name; of a graph inside by their place."""
@@ -132,24 +206,34 @@ class Matched:
 
     def _mend(self) -> None:
         """Makes a constant of each place that is not paired; where it is none, what needs it is not paired either."""
-        pending = list(self._apart)
         ends = set(self.outputs)
-        while pending:
-            values = pending.pop()
-            if self._folded(values):
-                continue
-            if values in ends:
-                raise FixError("unlike", why=self._apart[values])
-            for nodes in self._users.get(values, ()):
-                if nodes not in self._left:
-                    self._left.add(nodes)
-                    for output in zip(*(node.outputs for node in nodes), strict=True):
-                        if output in self._users or output in ends:
-                            self._apart[output] = self._apart[values]
-                            pending.append(output)
+        for root in self._ordered(self._apart):
+            pending = [root]
+            while pending:
+                values = pending.pop()
+                if self._folded(values):
+                    continue
+                if values in ends:
+                    raise FixError("unlike", why=self._apart[root])
+                for nodes in self._users.get(values, ()):
+                    if nodes not in self._left:
+                        self._left.add(nodes)
+                        outputs = zip(*(node.outputs for node in nodes), strict=True)
+                        pending += [output for output in outputs if output in self._users or output in ends]
         for values in self.outputs:
             if values in self.constants and values[0] is not None:
                 raise FixError("unlike", why=f"the output {values[0].name} is a constant, and another in each export")
+
+    def _ordered(self, places: Iterable[Values]) -> list[Values]:
+        """Places in the order of the first export's graph: by what makes them, or by what reads them first."""
+        order = {node: number for number, node in enumerate(self.models[0].graph.all_nodes())} if places else {}
+
+        def number(values: Values) -> int:
+            maker = values[0].producer() if values[0] is not None else None
+            nodes = [maker] if maker is not None else [each[0] for each in self._users.get(values, ())]
+            return min((order.get(node, len(order)) for node in nodes), default=len(order))
+
+        return sorted(places, key=number)
 
     def _folded(self, values: Values) -> bool:
         """Whether every export computes a place from constants alone."""
@@ -164,10 +248,31 @@ class Matched:
         return True
 
     def _folding(self, place: int) -> Folding:
-        found = self._foldings[place]
-        if found is None:
-            model = self.models[place]
-            imports = model.graph.opset_imports
-            found = Folding(facts_of(model).dims_of, imports.get("", imports.get("ai.onnx", 1)))
-            self._foldings[place] = found
-        return found
+        if place not in self._foldings:
+            imports = self.models[place].graph.opset_imports
+            opset = imports.get("", imports.get("ai.onnx", 1))
+            self._foldings[place] = Folding(self._fact(place).dims_of, opset)
+        return self._foldings[place]
+
+    def _fact(self, place: int) -> Facts:
+        if place not in self._facts:
+            self._facts[place] = facts_of(self.models[place])
+        return self._facts[place]
+
+
+def _peeled(values: Sequence[ir.Value]) -> list[tuple[list[ir.Value], int]]:
+    """Values before a node that some have only, for each such node, and the place of one that has it."""
+    makers = [value.producer() for value in values]
+    marks = [
+        None if maker is None or operator_of(maker) not in IDLE or value.index() else signature(maker)
+        for maker, value in zip(makers, values, strict=True)
+    ]
+    found: list[tuple[list[ir.Value], int]] = []
+    for mark in dict.fromkeys(mark for mark in marks if mark is not None):
+        below: list[ir.Value] = []
+        for own, maker, value in zip(marks, makers, values, strict=True):
+            data = handed_on(maker.inputs[0]) if own == mark and maker is not None else value
+            below += [] if data is None else [data]
+        if len(below) == len(values) and marks.count(mark) < len(values):
+            found.append((below, marks.index(mark)))
+    return found

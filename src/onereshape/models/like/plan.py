@@ -15,6 +15,7 @@ from onereshape.errors import FixError
 from onereshape.formats.onnx_graphs import opset_of
 from onereshape.models.edit import Change, Edit, apply_edits, declare
 from onereshape.models.facts.asking import Dims
+from onereshape.models.like.attributes import Said
 from onereshape.models.like.exported import Binding, Exported, Fit, Limit, alike, elsewhere, size_at
 from onereshape.models.like.families import readings_of
 from onereshape.models.like.fitting import Fitted, Sized, fitted
@@ -63,7 +64,7 @@ def like_plan(model: ir.Model, others: Sequence[ir.Model], names: Names) -> Like
         edit, limits = _edit(each, exported, seen, opset_of(model.graph))
         edits.append(edit)
         conditions.update(dict.fromkeys(limits))
-    edits += [_pooled(pool) for pool in sized.pools]
+    edits += [_pooled(each) if isinstance(each, Pool) else _said_so(each) for each in sized.rewritten]
     conditions.update(dict.fromkeys(sized.known.conditions()))
     ends = (Limit(size, most, "what is cut there ends") for size, most in sized.known.ends)
     conditions.update(dict.fromkeys(_said(end, symbols.bindings) for end in ends))
@@ -175,6 +176,20 @@ def _pooled(pool: Pool) -> Edit:
         "baked-dim", label, node.op_type, node.outputs[0].name or "", f"attribute of {label}", message, before, windows
     )
     return Edit((change,), pool.write, node, None)
+
+
+def _said_so(found: Said) -> Edit:
+    node = found.node
+    label = node.name or f"{node.op_type} of {node.outputs[0].name}"
+    changes = []
+    for name, numbers in found.attributes.items():
+        after = "left out" if numbers is None else str(list(numbers))
+        message = f"its attribute {name} follows a size, and is the same without it: {after}"
+        where = f"attribute of {label}"
+        changes.append(
+            Change("baked-dim", label, node.op_type, node.outputs[0].name or "", where, message, name, after)
+        )
+    return Edit(tuple(changes), found.write, node, None)
 
 
 def _replaced(use: Use, words: str, make: Callable[[Rewriter], ir.Value]) -> Edit:

@@ -1,4 +1,4 @@
-"""Nodes that one export has and another has not, bodies of control flow, and attributes: small models written as text."""
+"""Nodes that one export has and another has not, bodies of control flow, and attributes: models written as text."""
 
 from __future__ import annotations
 
@@ -159,7 +159,8 @@ def brought_to_24(size: int, node: str, numbers: str) -> str:
     """Rows that become 24, where there are less."""
     node = node if size < 24 else ""
     ones = ", ".join(["1.0"] * 24)
-    return f"""g (float[1, 1, {size}, 3] x) => (float[1, 1, 24, 3] y) <int64[4] to = {{{numbers}}}, float[24, 1] w = {{{ones}}}> {{
+    return f"""g (float[1, 1, {size}, 3] x) => (float[1, 1, 24, 3] y)
+        <int64[4] to = {{{numbers}}}, float[24, 1] w = {{{ones}}}> {{
         r = Relu(x) {node} y = Add({"h" if size < 24 else "r"}, w) }}"""
 
 
@@ -195,7 +196,8 @@ def test_constants_in_both_branches_of_an_if() -> None:
         return f"""g (float[1, {size}, 3] x, bool c) => (float[N] y) {{
             r = Relu(x)
             y = If (c) <
-              then_branch = t () => (float[N] a) {{ ta = Constant <value_ints: ints = [{3 * size}]> () a = Reshape(r, ta) }},
+              then_branch = t () => (float[N] a) {{
+                ta = Constant <value_ints: ints = [{3 * size}]> () a = Reshape(r, ta) }},
               else_branch = e () => (float[N] b) {{
                 n = Neg(r) tb = Constant <value_ints: ints = [{3 * size}]> () b = Reshape(n, tb) }}
             > }}"""

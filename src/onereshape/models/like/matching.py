@@ -16,10 +16,11 @@ import onnx_ir as ir
 from onereshape.errors import FixError
 from onereshape.models.batch.folding import Folding
 from onereshape.models.constants import constant_tensor
+from onereshape.models.facts.facts import Facts
 from onereshape.models.like.idle import IDLE, handed_on, idling
 from onereshape.models.like.likeness import Array, Nodes, apart, equal, graphs_of, listed, signature
 from onereshape.models.record import operator_of
-from onereshape.models.shapes import Facts, facts_of
+from onereshape.models.shapes import facts_of
 
 _MOST_IDLE = 3
 """Nodes one after the other that an export does not have."""
@@ -138,8 +139,10 @@ class Matched:
             maker = value.producer()
             if maker is None or signature(maker) != mark:
                 dims = self._known_dims(other, value)
-                maker = dims and idling(node, lambda slot: self._given(place, node, slot), value, dims)
-                if not maker:
+                if dims is None:
+                    return None
+                maker = idling(node, lambda slot: self._given(place, node, slot), value, dims)
+                if maker is None:
                     return None
                 self.added.add(maker)
             found.append(maker.outputs[0])
@@ -157,7 +160,7 @@ class Matched:
         return tuple(found) if found != list(values) else None
 
     def _steps(self, values: Sequence[ir.Value], most: int) -> list[int]:
-        """Exports whose node the others may lack, one for each such node: the last one of as few as make values alike."""
+        """An export whose node the others lack, for each first one of as few such nodes as make values alike."""
         paths = [[(values, -1)]]
         for _ in range(most):
             paths = [[*path, step] for path in paths for step in _peeled(path[-1][0])]

@@ -298,3 +298,62 @@ def test_an_early_pad_is_refused_with_the_opset_that_has_an_input() -> None:
             y = Pad <pads = [0, 0, 0, 0, {size}, 0]> (x) }}"""
 
     assert "from opset 11 on it is an input" in _refusal(write, (12, 23), 10)
+
+
+# Padding before windows that go on by more than 1
+
+
+def same(size: int, window: int) -> str:
+    """As many results as the size has pairs: what is missing is padded, the smaller half of it in front."""
+    total = max(window - (size % 2 or 2), 0)
+    front = total // 2
+    return f"""g (float[1, 1, {size}] x) => (float[1, 1, N] y)
+        <int64[6] pads = {{0, 0, {front}, 0, 0, {total - front}}}, float[1, 1, {window}] w = {{{_weights(window)}}}> {{
+        p = Pad(x, pads) y = Conv <strides = [2]> (p, w) }}"""
+
+
+def _weights(count: int) -> str:
+    return ", ".join(f"{place}.5" for place in range(count))
+
+
+@pytest.mark.parametrize("window", [2, 3, 5, 7])
+@pytest.mark.parametrize("sizes", [(33, 58), (58, 33)])
+def test_padding_that_a_stride_explains(sizes: tuple[int, int], window: int) -> None:
+    plan = _right(lambda size: same(size, window), sizes, (20, 21, 64, 65), axis=2)
+
+    assert plan.conditions == ()
+
+
+def test_a_size_with_the_same_rest_in_all_exports_is_limited_to_it() -> None:
+    def write(size: int) -> str:
+        """The other axis is the first one, made odd: 33 and 59."""
+        odd = size + (size + 1) % 2
+        front = [0, 0, size % 2, 1]
+        return f"""g (float[1, 1, {size}, {odd}] x) => (float[1, 1, N, M] y)
+            <int64[8] pads = {{{", ".join(map(str, [*front, 0, 0, 1, 1]))}}},
+             float[1, 1, 3, 3] w = {{{_weights(9)}}}> {{
+            p = Pad(x, pads) y = Conv <strides = [2, 2]> (p, w) }}"""
+
+    first, *others = (_model(write(size)) for size in (33, 58))
+    plan = like_plan(first, others, {"x": {2: "H", 3: "W"}})
+
+    assert plan.conditions == ("W leaves 1 when divided by 2",)
+
+
+def test_a_pad_that_a_stride_does_not_explain_is_refused() -> None:
+    def write(size: int) -> str:
+        front = 1 if size < 40 else 0
+        return f"""g (float[1, 1, {size}] x) => (float[1, 1, N] y)
+            <int64[6] pads = {{0, 0, {front}, 0, 0, 1}}, float[1, 1, 3] w = {{{_weights(3)}}}> {{
+            p = Pad(x, pads) y = Conv <strides = [2]> (p, w) }}"""
+
+    assert "Pad" in _refusal(write, (34, 59), axis=2)
+
+
+def test_what_a_slice_with_a_formula_leaves_is_known() -> None:
+    def write(size: int) -> str:
+        return f"""g (float[1, {size}, 4] x) => (float[N] y)
+            <int64[1] one = {{1}}, int64[1] end = {{{size - 1}}}, int64[1] to = {{{4 * (size - 2)}}}> {{
+            h = Slice(x, one, end, one) y = Reshape(h, to) }}"""
+
+    assert _right(write, (12, 23), (7, 40)).conditions == ()

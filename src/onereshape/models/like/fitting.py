@@ -20,14 +20,15 @@ from onereshape.models.facts.asking import Dims
 from onereshape.models.facts.elements import array_of
 from onereshape.models.facts.walk import Scope, Walk
 from onereshape.models.like.attributes import Said, said
+from onereshape.models.like.doubts import Doubt, Key, refusal
 from onereshape.models.like.equations import equations, groups, hints, spread
 from onereshape.models.like.exported import Binding
-from onereshape.models.like.formulas import Known, told_apart
+from onereshape.models.like.formulas import Known
 from onereshape.models.like.differing import Use
 from onereshape.models.like.pools import POOLS, Pool, pool_of
 from onereshape.models.like.readings import Reading
 from onereshape.models.like.slices import taken
-from onereshape.models.like.symbols import sizes_text
+from onereshape.models.like.strided import Strided, followed, limited, strided
 from onereshape.models.record import operator_of
 from onereshape.sizes import Formula, Size, exact, over, product, symbol
 
@@ -37,9 +38,6 @@ _MOST_COMBINED = 256
 """Readings of several numbers that are tried together."""
 _OPEN = "?"
 """Begins the names of numbers of which it is not told yet what they stand for."""
-
-Key = tuple[int, int]
-"""Which of the places that differ, and which of its numbers or dims."""
 
 
 class Fitted(NamedTuple):
@@ -61,15 +59,10 @@ class Sized(NamedTuple):
     scope: Scope
 
 
-class _Open(NamedTuple):
-    key: Key
-    use: Use
-    readings: tuple[Size, ...]
-
-
 def fitted(model: ir.Model, dims: Mapping[ir.Value, Dims], uses: Sequence[Use], bindings: Sequence[Binding]) -> Sized:
     """The places of a model that differ, as formulas of the free symbols; every use has an input of its own."""
     decided: dict[Key, Size] = {}
+    same = False
     while True:
         walk = _Fitting(model, uses, bindings, decided)
         scope = walk.run(dims)
@@ -77,10 +70,16 @@ def fitted(model: ir.Model, dims: Mapping[ir.Value, Dims], uses: Sequence[Use], 
             raise FixError("cannot-free", node=node.name or node.outputs[0].name, op=node.op_type, why=why)
         if not walk.open:
             _check_all(uses, walk)
+            limited(walk.strides if same else (), walk.known)
             return Sized(walk.fitted, walk.rewritten, walk.known, scope)
         found = walk.solved()
         if not found:
-            raise _refusal(list(walk.open.values()), bindings)
+            found = dict(walk.stepped())
+            same = same or bool(found)
+        if not found:
+            found = dict(walk.padded()) or dict(walk.later())
+        if not found:
+            raise refusal(list(walk.open.values()), bindings)
         decided.update(found)
 
 
@@ -91,26 +90,6 @@ def _check_all(uses: Sequence[Use], walk: _Fitting) -> None:
         if use.node not in met:
             why = f"{use.name} differs between the exports, and the node was not reached"
             raise FixError("cannot-free", node=use.node.name or use.node.outputs[0].name, op=use.node.op_type, why=why)
-
-
-def _refusal(doubts: Sequence[_Open], bindings: Sequence[Binding]) -> FixError:
-    """Why what is open stays so: the first number that no formula gives, or that several give."""
-    doubt = doubts[0]
-    use, place = doubt.use, _place(doubt.use, doubt.key[1])
-    node, op = use.node.name or use.node.outputs[0].name, use.node.op_type
-    if len(doubt.readings) < 2:
-        return FixError("cannot-free", node=node, op=op, why=f"no formula of the free sizes gives {place}")
-    one, two, *_ = doubt.readings
-    sizes = told_apart(one, two, bindings)
-    where = "other sizes" if sizes is None else sizes_text(sizes)
-    return FixError("ambiguous", node=node, op=op, what=place, one=one, two=two, sizes=where)
-
-
-def _place(use: Use, entry: int) -> str:
-    numbers = [array.reshape(-1)[entry] if entry >= 0 else array.shape[~entry] for array in use.arrays]
-    shown = ", ".join(str(number) for number in numbers)
-    where = f"entry {entry} of {use.name}" if entry >= 0 else f"axis {~entry} of {use.name}"
-    return f"{where} (in the exports: {shown})"
 
 
 class _Fitting(Walk):
@@ -126,13 +105,14 @@ class _Fitting(Walk):
         self.fitted: list[Fitted] = []
         self.rewritten: list[Pool | Said] = []
         self.refused: dict[ir.Node, str] = {}
-        self.open: dict[str, _Open] = {}
+        self.open: dict[str, Doubt] = {}
         self._decided = decided
         self._equations: list[tuple[Size, Size]] = []
         self._whole: list[Size] = []
         """Sizes that must be whole numbers."""
         self._pads: list[Size] = []
         """Sizes of what is padded."""
+        self.strides: list[Strided] = []
         self._uses: dict[ir.Node, list[tuple[int, Use]]] = {}
         for number, use in enumerate(uses):
             self._uses.setdefault(use.node, []).append((number, use))
@@ -150,12 +130,13 @@ class _Fitting(Walk):
         for one, other in equations(node, scope):
             self._equate(one, other)
         self._spread(node, scope)
+        self.strides += strided(node, scope)
         if node.op_type == "Pad":
             self._pads += filter(_is_open, scope.dims.get(node.outputs[0], ()))
         for value in node.outputs:
             held = scope.elements.get(value)
             entries = held.reshape(-1).tolist() if held is not None and held.size <= _MOST_ENTRIES else ()
-            for size in (*scope.dims.get(value, ()), *entries):
+            for size in (*scope.dims.get(value, ()), *filter(self.known.grows, entries)):
                 self.known.add(size)
 
     def _spread(self, node: ir.Node, scope: Scope) -> None:
@@ -239,7 +220,7 @@ class _Fitting(Walk):
 
     def _named(self, number: int, place: int, use: Use, values: tuple[int, ...], readings: tuple[Size, ...]) -> Size:
         name = f"{_OPEN}{number}.{place}"
-        self.open[name] = _Open((number, place), use, readings)
+        self.open[name] = Doubt((number, place), use, readings)
         for binding, size in zip(self.known.bindings, values, strict=True):
             binding[name] = size
         return symbol(name)
@@ -355,10 +336,18 @@ class _Fitting(Walk):
         for size in self._whole:
             if self.known.values(size) is not None:
                 told |= self._narrow(left, (size,), lambda sizes: self.known.is_whole(*sizes))
-        found = {self.open[name].key: sizes[0] for name, sizes in left.items() if name in told and len(sizes) == 1}
-        return found or dict(self._padded()) or dict(self._later())
+        return {self.open[name].key: sizes[0] for name, sizes in left.items() if name in told and len(sizes) == 1}
 
-    def _padded(self) -> Iterator[tuple[Key, Size]]:
+    def stepped(self) -> Iterator[tuple[Key, Size]]:
+        """The numbers of a Pad that are the rest which a stride leaves."""
+        for each in self.strides:
+            symbols = each.padded.symbols if isinstance(each.padded, Formula) else frozenset()
+            names = [name for name in symbols if name in self.open]
+            size = followed(each, names[0], self.known) if len(names) == 1 else None
+            if size is not None:
+                yield self.open[names[0]].key, size
+
+    def padded(self) -> Iterator[tuple[Key, Size]]:
         """The numbers with which a Pad gives the size of another tensor: that is read, not the few that it adds."""
         for size in self._pads:
             names = [name for name in size.symbols if name in self.open] if isinstance(size, Formula) else []
@@ -370,7 +359,7 @@ class _Fitting(Walk):
                 if len(exact) == 1 and not _is_open(others):
                     yield self.open[name].key, exact[0] - others
 
-    def _later(self) -> Iterator[tuple[Key, Size]]:
+    def later(self) -> Iterator[tuple[Key, Size]]:
         """The numbers that are a size which a tensor has only behind them."""
         for name, doubt in self.open.items():
             exact = self.known.exactly(tuple(binding[name] for binding in self.known.bindings))

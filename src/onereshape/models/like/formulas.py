@@ -25,6 +25,8 @@ _MOST_DOUBTFUL = 24
 """Formulas that prove nothing, and of which something else may choose one."""
 _LARGEST_STEP = 512
 _SAMPLES = 64
+_FAR = 1024
+"""Times the smallest export."""
 
 
 class Known:
@@ -107,6 +109,13 @@ class Known:
                 step, more = self.steps.get(name, 1), 97 * place + turn * (2 * place + 1) + (turn % 7) * 61
                 binding[name] = self._least[name] + step * more
             yield binding
+
+    def grows(self, size: Size) -> bool:
+        """Whether a number follows the sizes however large they are; a rest does not, and is no size of anything."""
+        far = {name: least * _FAR + 1 for name, least in self._least.items()}
+        known = isinstance(size, Formula) and size.symbols <= far.keys()
+        number = _at(size, far) if known else None
+        return number is not None and number > _FAR // 16
 
     def never_below(self, size: Size, least: int) -> bool:
         """Whether a size is at least a number wherever the model runs: at many samples."""

@@ -68,7 +68,7 @@ def _expand(node: ir.Node, given: Given, dims: Sequence[int]) -> Idling | None:
     return {1: np.array(dims, np.int64)} if target is not None and target.shape == (len(dims),) else None
 
 
-def _tile(node: ir.Node, given: Given, dims: Sequence[int]) -> Idling | None:
+def _tile(node: ir.Node, _: Given, dims: Sequence[int]) -> Idling | None:
     return {1: np.ones(len(dims), np.int64)} if len(node.inputs) == 2 else None
 
 

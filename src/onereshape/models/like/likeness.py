@@ -16,6 +16,8 @@ Nodes = tuple[ir.Node, ...]
 
 _NUMBERS = frozenset({ir.AttributeType.INT, ir.AttributeType.INTS, ir.AttributeType.FLOAT, ir.AttributeType.FLOATS})
 _GRAPHS = frozenset({ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS})
+_PIECE = 1 << 22
+"""Bytes that are compared at once."""
 _SHOWN = 8
 """Names that a message shows."""
 
@@ -61,13 +63,16 @@ def _hashable(value: Any) -> Any:
 
 
 def equal(one: Array, other: Array) -> bool:
-    """Whether two constants are the same, to the bit."""
+    """Whether two constants are the same, to the bit; compared piece by piece, so that large ones are not copied."""
     if one is other:
         return True
     if one.shape != other.shape or one.dtype != other.dtype:
         return False
+    if one.dtype.hasobject:
+        return bool(np.array_equal(one, other))
     left, right = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (one, other))
-    return bool(np.array_equal(left, right))
+    places = range(0, left.size, _PIECE)
+    return all(np.array_equal(left[place : place + _PIECE], right[place : place + _PIECE]) for place in places)
 
 
 def apart(values: Sequence[ir.Value]) -> str:

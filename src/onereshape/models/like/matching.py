@@ -16,10 +16,11 @@ import onnx_ir as ir
 from onereshape.errors import FixError
 from onereshape.models.batch.folding import Folding
 from onereshape.models.constants import constant_tensor
+from onereshape.models.facts.facts import Facts
 from onereshape.models.like.idle import IDLE, handed_on, idling
 from onereshape.models.like.likeness import Array, Nodes, apart, equal, graphs_of, listed, signature
 from onereshape.models.record import operator_of
-from onereshape.models.shapes import Facts, facts_of
+from onereshape.models.shapes import facts_of
 
 _MOST_IDLE = 3
 """Nodes one after the other that an export does not have."""
@@ -87,13 +88,14 @@ class Matched:
         """What stands for values, after they were compared."""
         if values not in self._places:
             nodes = self._compare(values)
-            found = self._bridged(values) if values in self._apart else None
+            found = (self._uncast(values) or self._bridged(values)) if values in self._apart else None
             if found is not None:
                 del self._apart[values]
-                nodes = self._compare(found)
-            self._places[values] = found or values
+                self._places[values] = self._placed(found)
+            else:
+                self._places[values] = values
             if nodes is not None:
-                self._makers[found or values] = nodes
+                self._makers[values] = nodes
         return self._places[values]
 
     def _compare(self, values: Values) -> Nodes | None:
@@ -113,7 +115,7 @@ class Matched:
         elif not nodes:
             if not self._same_input(known):
                 self._apart[values] = apart(known)
-        elif len({signature(node) for node in nodes}) > 1 or len({value.index() for value in known}) > 1:
+        elif not _one(nodes, known):
             self._apart[values] = apart(known)
         else:
             return nodes
@@ -137,15 +139,28 @@ class Matched:
             maker = value.producer()
             if maker is None or signature(maker) != mark:
                 dims = self._known_dims(other, value)
-                maker = dims and idling(node, lambda slot: self._given(place, node, slot), value, dims)
-                if not maker:
+                if dims is None:
+                    return None
+                maker = idling(node, lambda slot: self._given(place, node, slot), value, dims)
+                if maker is None:
                     return None
                 self.added.add(maker)
             found.append(maker.outputs[0])
         return tuple(found)
 
+    def _uncast(self, values: Values) -> Values | None:
+        """Values without a Cast to the type that they have already, if there is one."""
+        found = list(values)
+        for place, value in enumerate(values):
+            maker = None if value is None else value.producer()
+            data = maker.inputs[0] if maker is not None and operator_of(maker) == "Cast" else None
+            if maker is not None and data is not None:
+                same = self._fact(place).kinds.get(data) == maker.attributes.get_int("to")
+                found[place] = handed_on(data) if same else value
+        return tuple(found) if found != list(values) else None
+
     def _steps(self, values: Sequence[ir.Value], most: int) -> list[int]:
-        """Exports whose node the others may lack, one for each such node: the last one of as few as make values alike."""
+        """An export whose node the others lack, for each first one of as few such nodes as make values alike."""
         paths = [[(values, -1)]]
         for _ in range(most):
             paths = [[*path, step] for path in paths for step in _peeled(path[-1][0])]
@@ -160,8 +175,7 @@ class Matched:
             return False
         if not nodes:
             return self._same_input(values)
-        marks = {(signature(node), value.index()) for node, value in zip(nodes, values, strict=False)}
-        return len(nodes) == len(values) and len(marks) == 1
+        return len(nodes) == len(values) and _one(nodes, values)
 
     def _known_dims(self, place: int, value: ir.Value) -> list[int] | None:
         dims = self._fact(place).dims_of(value) or [None]
@@ -258,6 +272,11 @@ class Matched:
         if place not in self._facts:
             self._facts[place] = facts_of(self.models[place])
         return self._facts[place]
+
+
+def _one(nodes: Sequence[ir.Node], values: Sequence[ir.Value]) -> bool:
+    """Whether nodes are the same one, and values the same output of it."""
+    return len({signature(node) for node in nodes}) == 1 == len({value.index() for value in values})
 
 
 def _peeled(values: Sequence[ir.Value]) -> list[tuple[list[ir.Value], int]]:

@@ -72,9 +72,10 @@ def pool_of(node: ir.Node, given: Mapping[str, Sequence[Sequence[int]]], data: D
     parts: list[Size] = []
     lengths: list[Size] = []
     for size, window, stride in zip(data[2:], windows, strides, strict=True):
-        values = known.values(size)
-        if values == window:  # one result, however far the next one would be
-            part, length = 1, size
+        part: Size = 1
+        length: Size = size
+        if known.values(size) == window:  # one result, however far the next one would be
+            pass
         elif {*window, *stride} == {1}:
             part, length = size, 1
         else:

@@ -1,5 +1,7 @@
-"""How much a Slice takes whose bounds are formulas: above 0 at all sizes from the exported ones on, so none is counted
-from the end that is not in the exports."""
+"""How much a Slice takes whose bounds are formulas.
+
+From the exported sizes on, each of them is either a place from the start, or one from the end; at all of these sizes.
+"""
 
 from __future__ import annotations
 

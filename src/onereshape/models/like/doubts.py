@@ -1,0 +1,44 @@
+"""Numbers of which it is not told what they stand for, and how to say so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from onereshape.errors import FixError
+from onereshape.models.like.differing import Use
+from onereshape.models.like.exported import Binding
+from onereshape.models.like.formulas import told_apart
+from onereshape.models.like.symbols import sizes_text
+from onereshape.sizes import Size
+
+Key = tuple[int, int]
+"""Which of the places that differ, and which of its numbers or dims."""
+
+
+class Doubt(NamedTuple):
+    """A number, and the formulas that it may stand for."""
+
+    key: Key
+    use: Use
+    readings: tuple[Size, ...]
+
+
+def refusal(doubts: Sequence[Doubt], bindings: Sequence[Binding]) -> FixError:
+    """Why what is open stays so: the first number that no formula gives, or that several give."""
+    doubt = doubts[0]
+    use, place = doubt.use, _place(doubt.use, doubt.key[1])
+    node, op = use.node.name or use.node.outputs[0].name, use.node.op_type
+    if len(doubt.readings) < 2:
+        return FixError("cannot-free", node=node, op=op, why=f"no formula of the free sizes gives {place}")
+    one, two, *_ = doubt.readings
+    sizes = told_apart(one, two, bindings)
+    where = "other sizes" if sizes is None else sizes_text(sizes)
+    return FixError("ambiguous", node=node, op=op, what=place, one=one, two=two, sizes=where)
+
+
+def _place(use: Use, entry: int) -> str:
+    numbers = [array.reshape(-1)[entry] if entry >= 0 else array.shape[~entry] for array in use.arrays]
+    shown = ", ".join(str(number) for number in numbers)
+    where = f"entry {entry} of {use.name}" if entry >= 0 else f"axis {~entry} of {use.name}"
+    return f"{where} (in the exports: {shown})"

@@ -1,0 +1,88 @@
+"""Data that are padded so that the windows of a convolution, or of a pool, end where they end: `same` padding.
+
+How much is padded is the rest of a division by the stride.  The exports tell that where their sizes leave different
+rests; where they leave the same one, the others are not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import onnx_ir as ir
+
+from onereshape.errors import FixError
+from onereshape.models.facts.walk import Scope
+from onereshape.models.like.formulas import Known
+from onereshape.models.like.idle import handed_on
+from onereshape.models.record import operator_of
+from onereshape.sizes import Formula, Size, ceiling, over, symbol
+
+_WINDOWED = frozenset({"Conv", "AveragePool", "MaxPool", "LpPool"})
+
+
+class Strided(NamedTuple):
+    """An axis of padded data that windows go along."""
+
+    node: ir.Node
+    """The Pad."""
+    padded: Size
+    data: Size
+    """The size before it was padded."""
+    window: int
+    """How far a window reaches, less what the windows themselves pad."""
+    stride: int
+
+
+def strided(node: ir.Node, scope: Scope) -> Iterator[Strided]:
+    """The axes of what a Pad gives to windows that go on by more than 1."""
+    data = handed_on(node.inputs[0]) if operator_of(node) in _WINDOWED else None
+    pad = None if data is None else data.producer()
+    before = pad.inputs[0] if pad is not None and operator_of(pad) == "Pad" else None
+    if data is None or pad is None or before is None or node.attributes.get_string("auto_pad", "NOTSET") != "NOTSET":
+        return
+    after, dims = scope.dims_of(data), scope.dims_of(before)
+    weights = scope.dims_of(node.inputs[1]) if len(node.inputs) > 1 and node.inputs[1] is not None else None
+    windows = node.attributes.get_ints("kernel_shape") or (weights or ())[2:]
+    if after is None or dims is None or len(after) != len(dims) or len(windows) != len(dims) - 2:
+        return
+    ones, none = [1] * len(windows), [0] * (2 * len(windows))
+    strides, apart = (node.attributes.get_ints(name) or ones for name in ("strides", "dilations"))
+    more = node.attributes.get_ints("pads") or none
+    for axis, window in enumerate(windows):
+        if strides[axis] > 1 and isinstance(window, int):
+            reach = (window - 1) * apart[axis] + 1 - more[axis] - more[axis + len(windows)]
+            yield Strided(pad, after[axis + 2], dims[axis + 2], reach, strides[axis])
+
+
+def followed(found: Strided, name: str, known: Known) -> Size | None:
+    """What an open number of a pad is, if it is the rest that the stride leaves; None where the exports do not tell."""
+    if not isinstance(found.padded, Formula):
+        return None
+    others = found.padded - symbol(name) - found.data
+    sizes, values = known.values(found.data), known.values(symbol(name))
+    if not isinstance(others, int) or sizes is None or values is None or len(_rests(sizes, found.stride)) == 1:
+        return None
+    least = min(values)
+    short = found.data + others + least - found.window
+    size = least + ceiling(short, found.stride) * found.stride - short
+    return size if known.values(size) == values else None
+
+
+def limited(all_found: Sequence[Strided], known: Known) -> None:
+    """Asks for sizes that leave the rests that the exports leave, where these are the same: others are not known."""
+    for each in all_found:
+        rests = _rests(known.values(each.data) or (), each.stride)
+        if not isinstance(each.data, Formula) or len(rests) > 1:
+            continue
+        (rest,) = rests
+        steps = over(each.data - rest, each.stride)
+        known.whole(steps)
+        if not known.is_whole(steps):
+            node = each.node.name or each.node.outputs[0].name
+            why = f"{each.data} leaves {rest} when divided by {each.stride} in all exports"
+            raise FixError("cannot-free", node=node, op="Pad", why=f"{why}, which do not tell how others are padded")
+
+
+def _rests(sizes: Sequence[int], stride: int) -> set[int]:
+    return {size % stride for size in sizes}

@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.like.exported import Array, Binding, Exported, Family, Fit, sizes_at
+from onereshape.models.like.exported import Array, Binding, Exported, Family, Fit, at_least, sizes_at
 from onereshape.models.like.families.lengths import Values, changes, has_rivals, lengths_of, numbers_of, terms_of
 from onereshape.models.rewrite import Rewriter
-from onereshape.sizes import Size
+from onereshape.sizes import Size, bounds
 
 _PARTS = 8
 """Parts of an axis, at most."""
@@ -115,8 +115,20 @@ def _fitted(cutting: _Cutting, start: Values, values: Values, size: Size) -> Fit
             for array, first, length in zip(exported.arrays, start, values, strict=True)
         ]
         dims = (*exported.dims[:axis], size, *exported.dims[axis + 1 :])
-        cutting.seen[key] = cutting.fit(exported._replace(arrays=tuple(arrays), dims=dims))
+        found = cutting.fit(exported._replace(arrays=tuple(arrays), dims=dims))
+        cutting.seen[key] = None if found is None else found.each(partial(_above, size, exported.bindings))
     return cutting.seen[key]
+
+
+def _above(size: Size, bindings: Sequence[Binding], part: Fit) -> Fit:
+    """A part, only where it has no less than no entries."""
+    low = bounds(size, 1)[0]
+    if isinstance(size, int) or (low is not None and low >= 0):
+        return part
+    least = min(min(binding.values()) for binding in bindings)
+    if all(size.at(dict.fromkeys(size.symbols, each)) >= 0 for each in range(1, least)):
+        return part
+    return part._replace(limits=(*part.limits, at_least(size, 0, "the other parts of a constant leave no less")))
 
 
 def _part(exported: Exported, fit: Family) -> Fit | None:

@@ -16,7 +16,7 @@ import onnx_ir as ir
 from onereshape.models.like.exported import Array, Binding, Exported, Family, Fit, at_least, sizes_at
 from onereshape.models.like.families.lengths import Values, changes, has_rivals, lengths_of, numbers_of, terms_of
 from onereshape.models.rewrite import Rewriter
-from onereshape.sizes import Size, bounds
+from onereshape.sizes import Formula, Size, bounds
 
 _PARTS = 8
 """Parts of an axis, at most."""
@@ -116,17 +116,19 @@ def _fitted(cutting: _Cutting, start: Values, values: Values, size: Size) -> Fit
         ]
         dims = (*exported.dims[:axis], size, *exported.dims[axis + 1 :])
         found = cutting.fit(exported._replace(arrays=tuple(arrays), dims=dims))
-        cutting.seen[key] = None if found is None else found.each(partial(_above, size, exported.bindings))
+        cutting.seen[key] = None if found is None else found.each(partial(_above, cutting, size))
     return cutting.seen[key]
 
 
-def _above(size: Size, bindings: Sequence[Binding], part: Fit) -> Fit:
-    """A part, only where it has no less than no entries."""
+def _above(cutting: _Cutting, size: Size, part: Fit) -> Fit:
+    """A part, only where it has no less than no entries, although there are some in all."""
     low = bounds(size, 1)[0]
-    if isinstance(size, int) or (low is not None and low >= 0):
+    if isinstance(size, int) or (low is not None and low >= 0) or not isinstance(cutting.total, Formula):
         return part
-    least = min(min(binding.values()) for binding in bindings)
-    if all(size.at(dict.fromkeys(size.symbols, each)) >= 0 for each in range(1, least)):
+    names = size.symbols | cutting.total.symbols
+    least = min(min(binding.values()) for binding in cutting.exported.bindings)
+    small = [dict.fromkeys(names, each) for each in range(1, least)]
+    if not any(size.at(each) < 0 and cutting.total.at(each) >= 1 for each in small):
         return part
     return part._replace(limits=(*part.limits, at_least(size, 0, "the other parts of a constant leave no less")))
 

@@ -57,7 +57,7 @@ class Reading(NamedTuple):
 def likely(
     exported: Exported, planes: Sequence[Plane], starts: Sequence[Sequence[Position]], scales: Sequence[Scaled]
 ) -> Iterator[tuple[Position, ...]]:
-    """The choices of a position along each axis that leave the same base in all exports, as far as a few entries say."""
+    """The positions along each axis that leave the same base in all exports, as far as a few entries say."""
     places = sorted({0, *(int(np.argmax(np.abs(slope))) for _, slope in scales)})
     bases = np.stack([plane.base.reshape(-1)[places] for plane in planes])
     moved = np.zeros((1, *bases.shape), bases.dtype)

@@ -20,6 +20,8 @@ from onereshape.sizes import Formula, Size, bounds
 
 _PARTS = 8
 """Parts of an axis, at most."""
+_EDGES = 4
+"""Plain parts of an axis, at most."""
 _TRIED = 200
 """Parts of an axis that are tried."""
 
@@ -53,13 +55,14 @@ def joined(exported: Exported, fit: Family, *, plain: bool = False) -> Fit | Non
         if end is None or min(end) < 2 or max(end) - min(end) < 2:
             continue
         breaks = tuple(changes(array, axis) for array in exported.arrays)
-        if plain and max(map(len, breaks)) > 2 * (_PARTS - 1):
+        most = _EDGES if plain else _PARTS
+        if plain and max(map(len, breaks)) > 2 * (most - 1):
             continue
         part = partial(_part, fit=fit)
         lengths, back = dict(lengths_of(exported, axis, breaks)), numbers_of(breaks, end)
         cutting = _Cutting(exported, axis, part, total, terms_of(total), lengths, back, breaks, {}, set())
         start = (0,) * len(end)
-        for count in range(2, _PARTS + 1):
+        for count in range(2, most + 1):
             parts = _cut(cutting, start, total, count)
             if parts is not None:
                 return _together(parts, axis)

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onereshape.models.like.exported import Array, Exported
+from onereshape.models.like.exported import Array, Exported, Fit
 from onereshape.models.like.families import fit_of
 from onereshape.models.like.families.affine import affine
 from onereshape.models.like.families.same import blocks, same
 from onereshape.sizes import cut, symbol
 from tests.like.exports import drawn, exported, holds, spoilt
+from tests.like.making import run
 
 S, T, H, W = (symbol(name) for name in "STHW")
 SHORT, LONG, OTHER = {"S": 12}, {"S": 23}, {"S": 40}
@@ -124,9 +125,14 @@ def test_a_start_that_nothing_explains_is_refused() -> None:
     assert affine(exported(lambda s: np.arange(s) + starts[s], (S,), SHORT, LONG)) is None
 
 
+def doubted(fit: Fit | None) -> bool:
+    """Whether there is another reading."""
+    return fit is not None and bool(fit.others)
+
+
 def test_two_sizes_that_grew_alike_are_told_apart_by_none() -> None:
     case = exported(lambda h, w: np.arange(3 * h) + w, (3 * H,), {"H": 4, "W": 4}, {"H": 8, "W": 8})
-    assert affine(case) is None  # from H, or from W
+    assert doubted(affine(case))  # from H, or from W
 
 
 def test_the_simplest_reading_is_taken() -> None:
@@ -185,7 +191,7 @@ def test_a_start_that_two_readings_explain_is_refused() -> None:
         return np.arange(w)[None] - np.arange(h)[:, None] + h - w
 
     # H - W is 0 and 2; so is W - 4.
-    assert affine(exported(true, (H, W), {"H": 4, "W": 4}, {"H": 8, "W": 6})) is None
+    assert doubted(affine(exported(true, (H, W), {"H": 4, "W": 4}, {"H": 8, "W": 6})))
 
 
 @pytest.mark.parametrize("name", SEQUENCES)
@@ -201,21 +207,21 @@ def test_the_middle_of_sizes_that_are_all_even_has_two_readings() -> None:
     def true(s: int) -> Array:
         return np.arange(s) - s // 2
 
-    assert affine(exported(true, (S,), {"S": 12}, {"S": 24})) is None
+    assert doubted(affine(exported(true, (S,), {"S": 12}, {"S": 24})))
     case = exported(true, (S,), SHORT, LONG)
     holds(affine(case), case, true, OTHER, {"S": 7})
 
 
 def test_a_start_that_hardly_grew_has_two_readings() -> None:
     case = exported(lambda s: np.arange(s) - s // 2, (S,), {"S": 34}, {"S": 35})
-    assert affine(case) is None  # from -17, or from the middle
+    assert doubted(affine(case))  # from -17, or from the middle
 
 
 def test_parts_of_an_even_size_have_two_readings() -> None:
     def true(s: int) -> Array:
         return np.fft.rfftfreq(s).astype(np.float32)
 
-    assert affine(exported(true, (cut(S, 2) + 1,), {"S": 12}, {"S": 24})) is None
+    assert doubted(affine(exported(true, (cut(S, 2) + 1,), {"S": 12}, {"S": 24})))
     case = exported(true, (cut(S, 2) + 1,), SHORT, LONG)
     holds(affine(case), case, true, OTHER, {"S": 9})
 
@@ -233,3 +239,16 @@ def test_a_few_round_entries_are_a_line() -> None:
 
     case = exported(true, (S,), {"S": 2}, {"S": 4})
     holds(affine(case), case, true, OTHER)
+
+
+def test_the_nodes_have_the_dims_of_the_constant() -> None:
+    case = exported(lambda s: np.arange(s)[None, :, None] + np.zeros((2, 1, 4), np.int64), (2, S, 4), SHORT, LONG)
+    assert (fit := affine(case)) is not None
+    assert run(fit, OTHER).shape == (2, OTHER["S"], 4)
+
+
+def test_half_of_an_odd_size_is_another_reading_of_a_ramp() -> None:
+    case = exported(lambda s: (np.arange(s) / (s // 2)).astype(np.float32), (S,), {"S": 13}, {"S": 23})
+    assert doubted(affine(case))
+    told = exported(lambda s: np.linspace(0, 2, s).astype(np.float32), (S,), {"S": 12}, {"S": 23})
+    assert not doubted(affine(told))

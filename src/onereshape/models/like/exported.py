@@ -21,6 +21,11 @@ Binding = Mapping[str, int]
 _MIXES = 16
 """Sizes of several exports mixed, at most."""
 
+_MARKS = 1e4
+"""Numbers from here on may be the marks of masks;"""
+_FAR = 1e30
+"""from here on they are."""
+
 
 class Exported(NamedTuple):
     """A constant as each export has it."""
@@ -41,7 +46,7 @@ class Exported(NamedTuple):
 
 
 class Limit(NamedTuple):
-    """A size that must not grow beyond a number."""
+    """A size that must not grow beyond a number; one that must not fall below another is less than 0, as the number."""
 
     size: Size
     most: int
@@ -71,6 +76,11 @@ class Fit(NamedTuple):
 
 
 Family = Callable[[Exported], Fit | None]
+
+
+def at_least(size: Size, number: int, why: str) -> Limit:
+    """That a size must not fall below a number."""
+    return Limit(0 - size, -number, why)
 
 
 def size_at(size: Size, binding: Binding) -> int:
@@ -153,8 +163,9 @@ def alike(found: Array, array: Array) -> bool:
     finite = np.isfinite(array)
     if not np.array_equal(found[~finite], array[~finite], equal_nan=True) or not np.all(np.isfinite(found[finite])):
         return False
-    if not finite.any():
-        return True
     one, other = found[finite].astype(np.float64), array[finite].astype(np.float64)
-    rounding = 8 * float(np.finfo(array.dtype).eps)
-    return bool(np.all(np.abs(one - other) <= rounding * np.maximum(np.abs(other), float(np.abs(other).max()))))
+    off, size = np.abs(one - other), np.abs(other)
+    # Beside the marks of masks, which are exactly what they are, all else would be lost in rounding.
+    largest = float(size[(size < _MARKS) | ((off > 0) & (size < _FAR))].max(initial=0))
+    allowed = np.where(size < _FAR, 8 * float(np.finfo(array.dtype).eps) * np.maximum(size, largest), 0)
+    return bool(np.all(off <= allowed))

@@ -160,10 +160,22 @@ def _edit(
 def _said(limit: Limit, bindings: Sequence[Binding]) -> str:
     """A limit in words; of a single symbol rather than of its formula."""
     size, most = limit.size, limit.most
-    if isinstance(size, Formula) and len(size.symbols) == 1:
+    if not isinstance(size, Formula):
+        raise TypeError(size)
+    sign = "<=" if any(coefficient > 0 for monomial, coefficient in size.terms if monomial) else ">="
+    if len(size.symbols) == 1:
         (name,) = size.symbols
-        size, most = symbol(name), reach(size, most, max(binding[name] for binding in bindings))
-    return f"{size} <= {most}, since {limit.why}"
+        sizes = [binding[name] for binding in bindings]
+        most = reach(size, most, max(sizes)) if sign == "<=" else _fewest(size, most, name, min(sizes))
+        return f"{name} {sign} {most}, since {limit.why}"
+    return f"{size} <= {most}, since {limit.why}" if sign == "<=" else f"{0 - size} >= {-most}, since {limit.why}"
+
+
+def _fewest(size: Formula, most: int, name: str, start: int) -> int:
+    """The smallest size of the only symbol down to which a formula is not above a number."""
+    while start > 1 and size.at({name: start - 1}) <= most:
+        start -= 1
+    return start
 
 
 def _pooled(pool: Pool) -> Edit:

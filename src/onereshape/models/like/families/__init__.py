@@ -52,11 +52,11 @@ FAMILIES: tuple[Family, ...] = (
     *LEAVES,
     diagonals_cut,
     partial(flattened, fit=_leaf),
+    partial(product_of, fit=_edged),
     resized,
     partial(product_of, fit=_apart),
     partial(windowed, fit=partial(_first, _PLAIN)),
     partial(joined, fit=_part),
-    partial(product_of, fit=_edged),
     cut_of,
     partial(product_of, fit=cut_of),
 )

@@ -8,11 +8,11 @@ export alone the entries must lie on such a plane; what it has to do with the si
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import islice, product
 
 import numpy as np
 
-from onereshape.models.like.exported import Array, Exported, Fit, agrees
+from onereshape.models.like.exported import Array, Binding, Exported, Fit, agrees, sizes_at
 from onereshape.models.like.families.planes import Plane, plane_of
 from onereshape.models.like.families.positions import Position, Scale
 from onereshape.models.like.families.reading import Reading, error_of, likely, reading_of
@@ -30,7 +30,7 @@ _PROBES = 6
 
 
 def affine(exported: Exported) -> Fit | None:
-    """A base plus a slope times a position, along each axis that grows; None where there are two ways to read it."""
+    """A base plus a slope times a position, along each axis that grows; with other ways to read it as such."""
     if not exported.growing:
         return None
     planes = [plane_of(array, exported.growing) for array in exported.arrays]
@@ -48,11 +48,11 @@ def affine(exported: Exported) -> Fit | None:
         starts = [list(_positions(exported, axis, scale)) for axis, (scale, _) in zip(axes, chosen, strict=True)]
         for positions in likely(exported, known, starts, chosen):
             reading = reading_of(exported, known, list(zip(positions, chosen, strict=True)))
-            if reading is not None:
+            if reading is not None and not (np.any(reading.base) and _halved(exported, reading)):
                 levels.setdefault(_level(reading), []).append(reading)
             if 0 in levels:  # it counts from 0, and there is nothing more to say
-                return _only(exported, levels[0])
-    return _only(exported, levels[min(levels)]) if levels else None
+                return _read(exported, levels[0])
+    return _read(exported, levels[min(levels)]) if levels else None
 
 
 def _level(reading: Reading) -> int:
@@ -69,26 +69,29 @@ def _halves(size: Size) -> set[Size]:
     return {start for each in both for start in (0 - each, 1 - each) if exact(1 - size, 2) is None}
 
 
-def _only(exported: Exported, readings: Sequence[Reading]) -> Fit | None:
-    """The reading, if all of them say the same at other sizes."""
-    best = min(readings, key=lambda each: (error_of(each, exported), bool(np.any(each.base))))
-    compared = 0
-    for probe in probes(exported) if len(readings) > 1 else ():
-        try:
-            found = [reading.at(probe) for reading in readings]
-        except ValueError:  # a size that is no whole number there, or below 0
-            continue
-        if not all(_same(each, found[0]) for each in found):
-            return None
-        compared += 1
-        if compared == _PROBES:
-            break
-    if not compared and len(readings) > 1:
-        return None
+def _read(exported: Exported, readings: Sequence[Reading]) -> Fit | None:
+    """The best reading, with those that say something else at other sizes."""
+    best, *others = sorted(readings, key=lambda each: (error_of(each, exported), bool(np.any(each.base))))
     if not _enough(exported, best):
         return None
-    fit = Fit(_words(best), best.at, best.make)
-    return fit if agrees(fit, exported) else None
+    tried = list(islice(_probed(exported, readings), _PROBES)) if others else []
+    kept = [best]
+    for other in others:
+        if not any(tried and all(_same(each.at(probe), other.at(probe)) for probe in tried) for each in kept):
+            kept.append(other)
+    fits = [fit for each in kept if agrees(fit := Fit(_words(each), each.at, each.make), exported)]
+    return fits[0]._replace(others=tuple(fits[1:])) if fits else None
+
+
+def _probed(exported: Exported, readings: Sequence[Reading]) -> Iterator[Binding]:
+    """Other sizes at which all readings say something."""
+    for probe in probes(exported):
+        try:
+            for reading in readings:
+                reading.at(probe)
+        except ValueError:  # a size that is no whole number there, or below 0
+            continue
+        yield probe
 
 
 def _enough(exported: Exported, reading: Reading) -> bool:
@@ -127,15 +130,26 @@ def _scales(exported: Exported, planes: Sequence[Plane], axis: int) -> Iterator[
     for size in sizes_of(exported):
         candidates.append(Scale(size))
         if exported.arrays[0].dtype.kind == "f":
-            candidates += [
-                Scale(below, over=True) for below in (size - 1, size, size + 1) if isinstance(below, Formula)
-            ]
+            below = [size - 1, size, size + 1, *_odd_half(exported, size)]
+            candidates += [Scale(each, over=True) for each in below if isinstance(each, Formula)]
     for scale in candidates:
         found = _multiple(slopes, rough, [scale.at(binding) for binding in exported.bindings])
         if found is not None:
             yield scale, found
             if scale.size == 1:
                 return
+
+
+def _odd_half(exported: Exported, size: Size) -> list[Size]:
+    """Half of a size that is odd in all exports: there it is half of the size less 1, and elsewhere it is not."""
+    values = sizes_at(size, exported.bindings) or (0,)
+    return [cut(size, 2)] if all(value % 2 for value in values) and exact(size - 1, 2) is None else []
+
+
+def _halved(exported: Exported, reading: Reading) -> bool:
+    """Whether a ramp goes to a half; from anywhere but 0, nobody writes it so."""
+    halves = [half for size in sizes_of(exported) for half in _odd_half(exported, size)]
+    return any(term.scale.over and term.scale.size in halves for term in reading.terms)
 
 
 def _multiple(slopes: Sequence[Array], rough: Sequence[Array | None], factors: Sequence[float]) -> Array | None:

@@ -32,12 +32,18 @@ def cut_of(exported: Exported) -> Fit | None:
         return None
     choices = [_SIDES if _even(table.shape[axis] - exported.dims[axis]) else ("start", "end") for axis in growing]
     ways = [sides for sides in product(*choices) if _holds(exported, table, sides)]
-    if not ways or not all(_same(exported, table, ways[0], other) for other in ways[1:]):
+    kept: list[Sides] = []
+    for sides in ways:
+        if not any(_same(exported, table, sides, other) for other in kept):
+            kept.append(sides)
+    if not kept or (any(side != _SIDES[0] for side in kept[0]) and not _rich(exported)):
         return None
-    sides = ways[0]
-    if any(side != _SIDES[0] for side in sides) and not _rich(exported):
-        return None
-    dims = exported.dims
+    first, *others = (_fit(exported, table, sides) for sides in kept)
+    return first._replace(others=tuple(others))
+
+
+def _fit(exported: Exported, table: Array, sides: Sides) -> Fit:
+    dims, growing = exported.dims, exported.growing
 
     def at(binding: Binding) -> Array:
         return _taken(table, dims_at(dims, binding), growing, sides)

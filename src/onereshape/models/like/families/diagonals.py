@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, agrees
+from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, agrees, distinct
 from onereshape.models.like.families.differences import Ends, Table, nodes_of, tables, value_at
 
 _END = 3
@@ -20,11 +20,25 @@ _RUNS = 3
 
 
 def diagonals(exported: Exported) -> Fit | None:
-    """A table of differences whose ends are known to go on."""
+    """A table of differences whose ends are known to go on; from the starts and from the ends are two readings."""
     found = list(tables(exported))
-    if len(found) != 1:
-        return None  # from the starts or from the ends
-    table = found[0]
+    fits = [fit for table in found if (fit := _ended(exported, table)) is not None]
+    if not fits:
+        return None
+    return distinct(
+        [*fits, *(fit for table in found if (fit := _cut(exported, table)) is not None)][: len(found)],
+        exported.bindings,
+    )
+
+
+def diagonals_cut(exported: Exported) -> Fit | None:
+    """A table of differences, as far as the largest export has it."""
+    fits = [fit for table in tables(exported) if (fit := _cut(exported, table)) is not None]
+    return distinct(fits, exported.bindings)
+
+
+def _ended(exported: Exported, table: Table) -> Fit | None:
+    """The table with ends that go on."""
     lines = table.lines
     known = _band(table, lines) or _clipped(table, lines, _least(exported))
     if known is None:
@@ -38,12 +52,10 @@ def diagonals(exported: Exported) -> Fit | None:
     return fit if agrees(fit, exported) else None
 
 
-def diagonals_cut(exported: Exported) -> Fit | None:
-    """A table of differences, as far as the largest export has it."""
-    found = list(tables(exported))
-    if len(found) != 1 or min(min(array.shape[axis] for axis in exported.growing) for array in exported.arrays) < 2:
+def _cut(exported: Exported, table: Table) -> Fit | None:
+    """The table as it is."""
+    if min(min(array.shape[axis] for axis in exported.growing) for array in exported.arrays) < 2:
         return None
-    table = found[0]
 
     def at(binding: Binding) -> Array:
         return value_at(table, binding)

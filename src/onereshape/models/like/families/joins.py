@@ -13,13 +13,15 @@ from typing import NamedTuple
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.like.exported import Array, Binding, Exported, Family, Fit, sizes_at
+from onereshape.models.like.exported import Array, Binding, Exported, Family, Fit, at_least, sizes_at
 from onereshape.models.like.families.lengths import Values, changes, has_rivals, lengths_of, numbers_of, terms_of
 from onereshape.models.rewrite import Rewriter
-from onereshape.sizes import Size
+from onereshape.sizes import Formula, Size, bounds
 
 _PARTS = 8
 """Parts of an axis, at most."""
+_EDGES = 4
+"""Plain parts of an axis, at most."""
 _TRIED = 200
 """Parts of an axis that are tried."""
 
@@ -53,13 +55,14 @@ def joined(exported: Exported, fit: Family, *, plain: bool = False) -> Fit | Non
         if end is None or min(end) < 2 or max(end) - min(end) < 2:
             continue
         breaks = tuple(changes(array, axis) for array in exported.arrays)
-        if plain and max(map(len, breaks)) > 2 * (_PARTS - 1):
+        most = _EDGES if plain else _PARTS
+        if plain and max(map(len, breaks)) > 2 * (most - 1):
             continue
         part = partial(_part, fit=fit)
         lengths, back = dict(lengths_of(exported, axis, breaks)), numbers_of(breaks, end)
         cutting = _Cutting(exported, axis, part, total, terms_of(total), lengths, back, breaks, {}, set())
         start = (0,) * len(end)
-        for count in range(2, _PARTS + 1):
+        for count in range(2, most + 1):
             parts = _cut(cutting, start, total, count)
             if parts is not None:
                 return _together(parts, axis)
@@ -115,8 +118,22 @@ def _fitted(cutting: _Cutting, start: Values, values: Values, size: Size) -> Fit
             for array, first, length in zip(exported.arrays, start, values, strict=True)
         ]
         dims = (*exported.dims[:axis], size, *exported.dims[axis + 1 :])
-        cutting.seen[key] = cutting.fit(exported._replace(arrays=tuple(arrays), dims=dims))
+        found = cutting.fit(exported._replace(arrays=tuple(arrays), dims=dims))
+        cutting.seen[key] = None if found is None else found.each(partial(_above, cutting, size))
     return cutting.seen[key]
+
+
+def _above(cutting: _Cutting, size: Size, part: Fit) -> Fit:
+    """A part, only where it has no less than no entries, although there are some in all."""
+    low = bounds(size, 1)[0]
+    if isinstance(size, int) or (low is not None and low >= 0) or not isinstance(cutting.total, Formula):
+        return part
+    names = size.symbols | cutting.total.symbols
+    least = min(min(binding.values()) for binding in cutting.exported.bindings)
+    small = [dict.fromkeys(names, each) for each in range(1, least)]
+    if not any(size.at(each) < 0 and cutting.total.at(each) >= 1 for each in small):
+        return part
+    return part._replace(limits=(*part.limits, at_least(size, 0, "the other parts of a constant leave no less")))
 
 
 def _part(exported: Exported, fit: Family) -> Fit | None:

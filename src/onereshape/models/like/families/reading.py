@@ -44,7 +44,10 @@ class Reading(NamedTuple):
             bases = [writer.constant(self.base)] if np.any(self.base) else []
             found = total(writer, [*bases, *(term.make(writer) for term in self.terms)])
             grown = {term.position.axis for term in self.terms}
-            shape = [self.dims[axis] if axis in grown else size for axis, size in enumerate(self.base.shape)]
+            wide = bool(bases) or not all(np.all(term.slope == 1) for term in self.terms)
+            shape = [
+                self.dims[axis] if axis in grown else size if wide else 1 for axis, size in enumerate(self.base.shape)
+            ]
             return cast(writer, spread(writer, found, shape, self.dims), self.kind)
 
         terms = tuple((term.position, term.scale, *key_of(term.slope)) for term in self.terms)
@@ -54,7 +57,7 @@ class Reading(NamedTuple):
 def likely(
     exported: Exported, planes: Sequence[Plane], starts: Sequence[Sequence[Position]], scales: Sequence[Scaled]
 ) -> Iterator[tuple[Position, ...]]:
-    """The choices of a position along each axis that leave the same base in all exports, as far as a few entries say."""
+    """The positions along each axis that leave the same base in all exports, as far as a few entries say."""
     places = sorted({0, *(int(np.argmax(np.abs(slope))) for _, slope in scales)})
     bases = np.stack([plane.base.reshape(-1)[places] for plane in planes])
     moved = np.zeros((1, *bases.shape), bases.dtype)

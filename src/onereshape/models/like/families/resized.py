@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.like.exported import Array, Binding, Exported, Fit, alike, dims_at
+from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, alike, at_least, dims_at
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Size
 
@@ -21,6 +21,12 @@ _LARGEST = 1e4
 """Beyond are the marks of masks, beside which all else is lost in rounding."""
 _FEWEST = 2
 """Entries of the grid along an axis."""
+
+Sizes = tuple[tuple[int, int, int], ...]
+_LARGER: Sizes = ((2, 1, 1), (3, 2, 0), (1, 1, 1))
+_SMALLER: Sizes = ((1, 2, 0), (2, 3, 0))
+_SIZES = (*_LARGER, *_SMALLER)
+"""Times and parts of the sizes of a grid at which two ways are compared, and how many more."""
 
 
 class Way(NamedTuple):
@@ -58,10 +64,34 @@ def resized(exported: Exported) -> Fit | None:
         return None
     if not all(np.all(np.abs(array) < _LARGEST) and _rich(array) for array in exported.arrays):
         return None
-    found = list(_readings(exported, axes))
-    if not found or any(not _same(found[0], other, axes) for other in found[1:]):
-        return None
-    grid, way = found[0]
+    kept: list[tuple[Array, Way]] = []
+    limits: tuple[Limit, ...] = ()
+    for reading in _readings(exported, axes):
+        if any(_same(reading, other, axes, _SIZES) for other in kept):
+            continue
+        if len(kept) == 1 and reading[0] is kept[0][0] and (seen := _as_far_as(exported, kept[0], reading, axes)):
+            limits = seen
+        else:
+            kept.append(reading)
+    fits = [_fit(exported, axes, *reading, limits) for reading in kept]
+    return fits[0]._replace(others=tuple(fits[1:])) if fits else None
+
+
+def _as_far_as(
+    exported: Exported, one: tuple[Array, Way], other: tuple[Array, Way], axes: tuple[int, ...]
+) -> tuple[Limit, ...]:
+    """Up to where two readings are one, if all other exports are larger than the grid, or all are smaller."""
+    grid = one[0]
+    shapes = [array.shape for array in exported.arrays]
+    dims = dict.fromkeys((exported.dims[axis], grid.shape[axis]) for axis in axes)
+    if all(shape[axis] >= grid.shape[axis] for shape in shapes for axis in axes) and _same(one, other, axes, _LARGER):
+        return tuple(at_least(size, number, "the table only grew in the exports") for size, number in dims)
+    if all(shape[axis] <= grid.shape[axis] for shape in shapes for axis in axes) and _same(one, other, axes, _SMALLER):
+        return tuple(Limit(size, number, "the table only shrank in the exports") for size, number in dims)
+    return ()
+
+
+def _fit(exported: Exported, axes: tuple[int, ...], grid: Array, way: Way, limits: tuple[Limit, ...]) -> Fit:
     dims = exported.dims
 
     def at(binding: Binding) -> Array:
@@ -69,7 +99,7 @@ def resized(exported: Exported) -> Fit | None:
         return interpolated(grid, axes, (shape[axes[0]], shape[axes[1]]), way)
 
     words = f"is a table of {grid.shape[axes[0]]} x {grid.shape[axes[1]]} entries, interpolated ({way})"
-    return Fit(words, at, lambda writer: _made(writer, grid, dims, axes, way), (), 18 if way.smooth else 11)
+    return Fit(words, at, lambda writer: _made(writer, grid, dims, axes, way), limits, 18 if way.smooth else 11)
 
 
 def _readings(exported: Exported, axes: tuple[int, ...]) -> Iterator[tuple[Array, Way]]:
@@ -78,7 +108,7 @@ def _readings(exported: Exported, axes: tuple[int, ...]) -> Iterator[tuple[Array
     for grid in exported.arrays:
         if min(grid.shape[first], grid.shape[second]) < _FEWEST:
             continue
-        if not any(_mixed(grid, array) for array in exported.arrays):
+        if not any(_mixed(grid, array) for array in exported.arrays) or any(_even(grid, axis) for axis in axes):
             continue
         for way in WAYS:
             if all(
@@ -93,16 +123,22 @@ def _rich(array: Array) -> bool:
     return 2 * len(np.unique(array)) > array.size
 
 
+def _even(grid: Array, axis: int) -> bool:
+    """Whether two neighbours along an axis are the same, which any interpolation leaves as they are."""
+    rows = np.moveaxis(grid, axis, 0).reshape(grid.shape[axis], -1)
+    return bool(np.any(np.all(rows[1:] == rows[:-1], axis=1)))
+
+
 def _mixed(grid: Array, array: Array) -> bool:
     """Whether enough entries are between those of the grid, and not some of these."""
     return 4 * int(np.isin(array, grid).sum()) < 3 * array.size
 
 
-def _same(one: tuple[Array, Way], other: tuple[Array, Way], axes: tuple[int, ...]) -> bool:
-    """Whether two readings are one at sizes below and above those of the grid."""
+def _same(one: tuple[Array, Way], other: tuple[Array, Way], axes: tuple[int, ...], sizes: Sizes) -> bool:
+    """Whether two readings are one at sizes that are so many parts of the grid's, and some more."""
     height, width = (one[0].shape[axis] for axis in axes)
-    sizes = [(2 * height + 1, 3 * width), ((height + 1) // 2, (width + 1) // 2), (height + 1, width + 2)]
-    return all(alike(*(interpolated(grid, axes, size, way) for grid, way in (one, other))) for size in sizes)
+    tried = [(-(-height * up // down) + more, -(-width * up // down) + 2 * more) for up, down, more in sizes]
+    return all(alike(*(interpolated(grid, axes, size, way) for grid, way in (one, other))) for size in tried)
 
 
 def interpolated(grid: Array, axes: tuple[int, ...], sizes: tuple[int, int], way: Way) -> Array:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, agrees, dims_at
+from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, agrees, dims_at, distinct
 from onereshape.models.like.families.frequencies import Turning, geometric, swings, turning
 from onereshape.models.like.families.planes import near
 from onereshape.models.like.families.positions import Position, working
@@ -104,7 +104,7 @@ def waves(exported: Exported) -> Fit | None:
         kinds = tuple(line.kind for line in lines)
         if kinds not in fits and (fit := _fit(exported, lines)) is not None:
             fits[kinds] = fit
-    return next(iter(fits.values())) if len(fits) == 1 else None  # more than one: nobody knows which
+    return distinct(fits.values(), exported.bindings)
 
 
 def _along(exported: Exported, axis: int) -> list[int]:

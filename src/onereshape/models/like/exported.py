@@ -104,13 +104,10 @@ def dims_at(dims: tuple[Size, ...], binding: Binding) -> tuple[int, ...]:
 
 
 def sizes_at(size: Size, bindings: Sequence[Binding]) -> tuple[int, ...] | None:
-    """A size in each export, None where it is no whole number in one of them, or depends on what is not known."""
-    if isinstance(size, int):
-        return (size,) * len(bindings)
-    if any(not size.symbols <= binding.keys() for binding in bindings):
-        return None
-    found = [_number(size, tuple(binding.items())) for binding in bindings]
-    return tuple(map(int, found)) if all(each.denominator == 1 for each in found) else None
+    """A size in each export, None where it is no whole number in one of them."""
+    found = [_number(size, tuple(binding.items())) if isinstance(size, Formula) else size for binding in bindings]
+    whole = tuple(int(each) for each in found if each is not None and each.denominator == 1)
+    return whole if len(whole) == len(found) else None
 
 
 def elsewhere(bindings: Sequence[Binding]) -> list[Binding]:

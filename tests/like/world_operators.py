@@ -75,26 +75,18 @@ SEQUENCES: dict[str, Maker] = {
     "IsNaN": unary("IsNaN"),
     "Not": lambda g: g.node("Not", row(g, dtype=BOOL)),
     "BitwiseNot": lambda g: g.node("BitwiseNot", row(g, dtype=np.dtype(np.int64))),
-    "BitShift": lambda g: g.node(
-        "BitShift", row(g, dtype=UINT8), g.constant(np.array([1, 0, 1, 0], np.uint8)), direction="LEFT"
-    ),
+    "BitShift": lambda g: g.node("BitShift", row(g, dtype=UINT8), g.constant(np.array([1, 0, 1, 0], np.uint8)), direction="LEFT"),
     "EyeLike": lambda g: g.node("EyeLike", g.node("Squeeze", row(g), ints(g, 0))),
     "Trilu": lambda g: g.node("Trilu", row(g), upper=0),
     "Where": lambda g: g.node("Where", row(g, dtype=BOOL), g.weight(4), row(g, "z")),
     "Cast": lambda g: g.node("Cast", row(g), to=6),
     "MeanVarianceNormalization": lambda g: g.node("MeanVarianceNormalization", g.x(1, 3, "S", 4)),
     "LayerNormalization": lambda g: g.node("LayerNormalization", row(g), g.weight(4)),
-    "SimplifiedLayerNormalization": lambda g: g.node(
-        "SimplifiedLayerNormalization", row(g), g.weight(4), axis=-1, epsilon=1e-5, stash_type=1
-    ),
+    "SimplifiedLayerNormalization": lambda g: g.node("SimplifiedLayerNormalization", row(g), g.weight(4), axis=-1, epsilon=1e-5, stash_type=1),
     "QuantizeLinear": lambda g: g.node("QuantizeLinear", row(g), g.constant(np.float32(0.1)), g.constant(np.uint8(3))),
-    "DequantizeLinear": lambda g: g.node(
-        "DequantizeLinear", row(g, dtype=UINT8), g.constant(np.float32(0.1)), g.constant(np.uint8(3))
-    ),
+    "DequantizeLinear": lambda g: g.node("DequantizeLinear", row(g, dtype=UINT8), g.constant(np.float32(0.1)), g.constant(np.uint8(3))),
     "MatMul": lambda g: g.node("MatMul", row(g), g.weight(4, 3)),
-    "MatMulInteger": lambda g: g.node(
-        "MatMulInteger", row(g, dtype=UINT8), g.constant(np.arange(12).reshape(4, 3).astype(np.uint8))
-    ),
+    "MatMulInteger": lambda g: g.node("MatMulInteger", row(g, dtype=UINT8), g.constant(np.arange(12).reshape(4, 3).astype(np.uint8))),
     "Gemm": lambda g: g.node("Gemm", g.node("Reshape", row(g), ints(g, g.sizes["S"], 4)), g.weight(4, 3)),
     "Einsum": lambda g: g.node("Einsum", row(g), row(g, "z"), equation="bid,bjd->bij"),
     "Det": lambda g: g.node("Det", g.x("S", 3, 3)),
@@ -114,31 +106,15 @@ SEQUENCES: dict[str, Maker] = {
     "Expand": lambda g: g.node("Expand", g.node("Unsqueeze", row(g), ints(g, 1)), ints(g, 1, 3, g.sizes["S"], 4)),
     "Tile": lambda g: g.node("Tile", row(g), ints(g, 1, 2, 3)),
     "ConstantOfShape": lambda g: g.node("Add", row(g), g.node("ConstantOfShape", ints(g, g.sizes["S"], 4))),
-    "Range": lambda g: g.node(
-        "Add",
-        g.node("Cast", g.x(1, "S"), to=7),
-        g.node("Range", *(g.constant(np.int64(n)) for n in (0, g.sizes["S"], 1))),
-    ),
+    "Range": lambda g: g.node("Add", g.node("Cast", g.x(1, "S"), to=7), g.node("Range", *(g.constant(np.int64(n)) for n in (0, g.sizes["S"], 1)))),
     "Concat": lambda g: g.node("Concat", row(g), row(g, "z"), axis=1),
-    "Split": lambda g: g.node(
-        "Split", g.node("Concat", row(g), row(g, "z"), axis=1), ints(g, g.sizes["S"], g.sizes["S"]), outputs=2, axis=1
-    ),
+    "Split": lambda g: g.node("Split", g.node("Concat", row(g), row(g, "z"), axis=1), ints(g, g.sizes["S"], g.sizes["S"]), outputs=2, axis=1),
     "Slice": lambda g: g.node("Slice", row(g), ints(g, 1), ints(g, g.sizes["S"] - 1), ints(g, 1)),
     "Pad": lambda g: g.node("Pad", row(g), ints(g, 0, 1, 0, 0, 2, 0)),
     "Gather": lambda g: g.node("Gather", row(g), _positions(g), axis=1),
-    "GatherElements": lambda g: g.node(
-        "GatherElements",
-        row(g),
-        g.constant(np.broadcast_to(np.arange(g.sizes["S"])[None, :, None], (1, g.sizes["S"], 4)).copy()),
-        axis=1,
-    ),
+    "GatherElements": lambda g: g.node("GatherElements", row(g), g.constant(np.broadcast_to(np.arange(g.sizes["S"])[None, :, None], (1, g.sizes["S"], 4)).copy()), axis=1),
     "GatherND": lambda g: g.node("GatherND", g.x("S", 4), g.constant(np.arange(g.sizes["S"])[:, None])),
-    "OneHot": lambda g: g.node(
-        "OneHot",
-        g.x(1, "S", dtype=np.dtype(np.int64)),
-        g.constant(np.int64(6)),
-        g.constant(np.array([0, 1], np.float32)),
-    ),
+    "OneHot": lambda g: g.node("OneHot", g.x(1, "S", dtype=np.dtype(np.int64)), g.constant(np.int64(6)), g.constant(np.array([0, 1], np.float32))),
     "ScatterElements": lambda g: g.node("ScatterElements", row(g), ints_of(g, (1, 2, 4)), g.weight(1, 2, 4), axis=1),
     "ScatterND": lambda g: g.node("ScatterND", g.x("S", 4), g.constant(np.array([[0], [2]])), g.weight(2, 4)),
     "Compress": lambda g: g.node("Compress", row(g), g.constant(np.array([True, False, True])), axis=2),
@@ -147,20 +123,14 @@ SEQUENCES: dict[str, Maker] = {
     "NonMaxSuppression": lambda g: g.node("NonMaxSuppression", row(g), g.x(1, 2, "S", name="z"), ints(g, 3)),
     "Shape": lambda g: g.node("Shape", row(g)),
     "Size": lambda g: g.node("Size", row(g)),
-    "ConvInteger": lambda g: g.node(
-        "ConvInteger", g.x(1, 2, "S", dtype=UINT8), g.constant(np.arange(12).reshape(2, 2, 3).astype(np.uint8))
-    ),
+    "ConvInteger": lambda g: g.node("ConvInteger", g.x(1, 2, "S", dtype=UINT8), g.constant(np.arange(12).reshape(2, 2, 3).astype(np.uint8))),
 }
 
 PICTURES: dict[str, Maker] = {
     "LRN": pooled("LRN", size=3),
-    "BatchNormalization": lambda g: g.node(
-        "BatchNormalization", picture(g), *(g.constant(np.array([1.0, 2])) for _ in range(4))
-    ),
+    "BatchNormalization": lambda g: g.node("BatchNormalization", picture(g), *(g.constant(np.array([1.0, 2])) for _ in range(4))),
     "InstanceNormalization": lambda g: g.node("InstanceNormalization", picture(g), g.weight(2), g.weight(2)),
-    "GroupNormalization": newer(
-        21, lambda g: g.node("GroupNormalization", picture(g), g.weight(2), g.weight(2), num_groups=1)
-    ),
+    "GroupNormalization": newer(21, lambda g: g.node("GroupNormalization", picture(g), g.weight(2), g.weight(2), num_groups=1)),
     "Conv": lambda g: g.node("Conv", picture(g), g.weight(3, 2, 3, 3), strides=[2, 2]),
     "ConvTranspose": lambda g: g.node("ConvTranspose", picture(g), g.weight(2, 3, 2, 2), strides=[2, 2]),
     "AveragePool": pooled("AveragePool", kernel_shape=[2, 2], strides=[2, 2]),
@@ -169,27 +139,13 @@ PICTURES: dict[str, Maker] = {
     "GlobalAveragePool": pooled("GlobalAveragePool"),
     "GlobalMaxPool": pooled("GlobalMaxPool"),
     "GlobalLpPool": pooled("GlobalLpPool"),
-    "Col2Im": lambda g: g.node(
-        "Col2Im",
-        g.node("Reshape", picture(g), ints(g, 1, 2, g.sizes["H"] * g.sizes["W"])),
-        ints(g, g.sizes["H"], g.sizes["W"]),
-        ints(g, 1, 1),
-    ),
+    "Col2Im": lambda g: g.node("Col2Im", g.node("Reshape", picture(g), ints(g, 1, 2, g.sizes["H"] * g.sizes["W"])), ints(g, g.sizes["H"], g.sizes["W"]), ints(g, 1, 1)),
     "Resize": lambda g: g.node("Resize", picture(g), "", "", ints(g, 1, 2, 2 * g.sizes["H"], 2 * g.sizes["W"])),
     "Upsample": newer(9, lambda g: g.node("Upsample", picture(g), g.constant(np.array([1, 1, 2, 2], np.float32)))),
     "GridSample": lambda g: g.node("GridSample", g.x(1, 2, 5, 5, name="z"), g.x(1, "H", "W", 2)),
     "DepthToSpace": lambda g: g.node("DepthToSpace", g.x(1, 8, "H", "W"), blocksize=2),
-    "SpaceToDepth": lambda g: g.node(
-        "SpaceToDepth", g.node("ConvTranspose", picture(g), g.weight(2, 3, 2, 2), strides=[2, 2]), blocksize=2
-    ),
-    "AffineGrid": newer(
-        20,
-        lambda g: g.node(
-            "Add",
-            g.x(1, "H", "W", 2),
-            g.node("AffineGrid", g.weight(1, 2, 3), ints(g, 1, 1, g.sizes["H"], g.sizes["W"])),
-        ),
-    ),
+    "SpaceToDepth": lambda g: g.node("SpaceToDepth", g.node("ConvTranspose", picture(g), g.weight(2, 3, 2, 2), strides=[2, 2]), blocksize=2),
+    "AffineGrid": newer(20, lambda g: g.node("Add", g.x(1, "H", "W", 2), g.node("AffineGrid", g.weight(1, 2, 3), ints(g, 1, 1, g.sizes["H"], g.sizes["W"])))),
 }
 
 

@@ -8,6 +8,7 @@ export alone the entries must lie on such a plane; what it has to do with the si
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import islice, product
 
 import numpy as np
@@ -46,7 +47,10 @@ def affine(exported: Exported) -> Fit | None:
     levels: dict[int, list[Reading]] = {}
     for chosen in product(*scales):
         starts = [list(_positions(exported, axis, scale)) for axis, (scale, _) in zip(axes, chosen, strict=True)]
-        for positions in likely(exported, known, starts, chosen):
+        sized = sum(scale.size != 1 for scale, _ in chosen)
+        for positions in sorted(likely(exported, known, starts, chosen), key=_starts):
+            if levels and _starts(positions) + sized > min(levels):
+                break  # what says more than others do
             reading = reading_of(exported, known, list(zip(positions, chosen, strict=True)))
             if reading is not None and not (np.any(reading.base) and _halved(exported, reading)):
                 levels.setdefault(_level(reading), []).append(reading)
@@ -57,16 +61,22 @@ def affine(exported: Exported) -> Fit | None:
 
 def _level(reading: Reading) -> int:
     """How much a reading says beside the slopes: of a base, and of sizes that positions or slopes depend on."""
-    starts = sum(term.position.sized for term in reading.terms)
+    starts = _starts([term.position for term in reading.terms])
     halves = any(term.position.start in _halves(term.position.size) for term in reading.terms)
     base = bool(np.any(reading.base))
     return starts + sum(term.scale.size != 1 for term in reading.terms) + base * (1 + halves)
 
 
-def _halves(size: Size) -> set[Size]:
+def _starts(positions: Sequence[Position]) -> int:
+    """How many positions start at a size."""
+    return sum(position.sized for position in positions)
+
+
+@lru_cache(maxsize=256)
+def _halves(size: Size) -> frozenset[Size]:
     """Starts at the middle of an axis, one of the two where there are two."""
     both = (cut(size, 2), cut(size + 1, 2))
-    return {start for each in both for start in (0 - each, 1 - each) if exact(1 - size, 2) is None}
+    return frozenset(start for each in both for start in (0 - each, 1 - each) if exact(1 - size, 2) is None)
 
 
 def _read(exported: Exported, readings: Sequence[Reading]) -> Fit | None:

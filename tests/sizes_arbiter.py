@@ -57,7 +57,9 @@ def sizes_verdict(exports: Exports, freed: bytes) -> tuple[str, str]:
     """`right`, `wrong` (it answers otherwise), `fails` (it does not run) or `fixed` (a size stayed); and why."""
     candidate = session(freed)
     names = {given.name: given.shape for given in candidate.get_inputs()}
-    still = [f"{name}[{axis}]" for name, axes in exports.free.items() for axis in axes if isinstance(names[name][axis], int)]
+    still = [
+        f"{name}[{axis}]" for name, axes in exports.free.items() for axis in axes if isinstance(names[name][axis], int)
+    ]
     if still:
         return "fixed", f"{', '.join(still)} is a number"
     for letter, file in exports.files.items():

@@ -253,13 +253,6 @@ def test_no_certificate_of_two_steps_is_kept(capsys: Captured) -> None:
     assert (code, "a certificate is kept of one step" in error) == (2, True)
 
 
-@pytest.mark.usefixtures("here")
-def test_check_asks_for_one_after_the_other(capsys: Captured) -> None:
-    code, _, error = run(capsys, "check", "a.onnx", "--batch", "--free", "x:1=S")
-
-    assert (code, "--batch and --free exclude each other: ask for one after the other" in error) == (2, True)
-
-
 # Bad input: one sentence, nothing written
 
 RESHAPE = "agraph (float[1, 6] x) => (float[2, 3] y) <int64[2] k = {2, 3}> { y = Reshape(x, k) }"

@@ -85,7 +85,9 @@ class Export:
         known = self.model(value).graph.output[0].type.tensor_type
         dims = (known if known.HasField("shape") else self._inputs[0].type.tensor_type).shape.dim
         counts = [dim.dim_value for dim in dims if dim.HasField("dim_value")]
-        return self.node("Reshape", value, self.constant(np.array([math.prod(counts) if len(counts) == len(dims) else -1])))
+        return self.node(
+            "Reshape", value, self.constant(np.array([math.prod(counts) if len(counts) == len(dims) else -1]))
+        )
 
 
 Build = Callable[[Export], str | Sequence[str]]

@@ -41,7 +41,7 @@ def _fits(patch: pytest.MonkeyPatch, change: Callable[[Exported, Fit, Rewriter],
     """Changes what the nodes of every fit compute."""
     real = readings_of
 
-    def changed(exported: Exported) -> tuple[Fit, ...]:
+    def changed(exported: Exported, _: object) -> tuple[Fit, ...]:
         return tuple(altered(exported, fit) for fit in real(exported))
 
     def altered(exported: Exported, fit: Fit) -> Fit:
@@ -90,14 +90,14 @@ def two_formulas_are_one(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(formulas.Known, "equal", lambda _, __, ___: True)
 
 
-@mutant("sum")
+@mutant("product")
 def nothing_must_be_equal(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(fitting, "equations", lambda _, __: iter(()))
+    patch.setattr(fitting._Fitting, "_equate", lambda _, __, ___: None)
 
 
 @mutant("half")
 def an_average_is_the_largest(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(pools, "_REDUCTIONS", {"AveragePool": "ReduceMax", "MaxPool": "ReduceMean"})
+    patch.setattr(pools, "POOLS", {"AveragePool": "ReduceMax", "MaxPool": "ReduceMean"})
 
 
 @mutant("half")

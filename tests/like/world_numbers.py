@@ -155,7 +155,15 @@ def apart_what_was_joined(g: Export) -> list[str]:
 def back_to_the_size_of_the_picture(g: Export) -> str:
     x = g.x(1, 3, "H", "W")
     small = g.node("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
-    return g.node("Resize", small, "", "", ints(g, 1, 3, g.sizes["H"], g.sizes["W"]), mode="linear", coordinate_transformation_mode="half_pixel")
+    return g.node(
+        "Resize",
+        small,
+        "",
+        "",
+        ints(g, 1, 3, g.sizes["H"], g.sizes["W"]),
+        mode="linear",
+        coordinate_transformation_mode="half_pixel",
+    )
 
 
 @case()

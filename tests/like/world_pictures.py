@@ -162,3 +162,14 @@ def a_table_over_two_sizes(g: Export) -> str:
 def a_picture_of_noise(g: Export) -> str:
     noise = np.random.default_rng([g.sizes["H"], g.sizes["W"]]).standard_normal((2, g.sizes["H"], g.sizes["W"]))
     return g.node("Add", g.x(1, 2, "H", "W"), g.constant(noise))
+
+
+@case(WITHIN)
+def halves_that_a_product_tells(g: Export) -> str:
+    """Two pools round the halves of both sizes otherwise; which of them a target means is told by what it reshapes."""
+    x, row = g.x(1, 2, "H", "W"), g.constant(np.array([1, 2, -1]))
+    low = g.node("MaxPool", x, kernel_shape=[2, 2], strides=[2, 2])
+    high = g.node("MaxPool", x, kernel_shape=[2, 2], strides=[2, 2], ceil_mode=1)
+    halves = g.constant(np.array([1, 2, g.sizes["H"] // 2, g.sizes["W"] // 2]))
+    back = g.node("Reshape", g.node("Reshape", low, row), halves)
+    return g.node("Concat", g.node("Reshape", high, row), g.node("Reshape", back, row), axis=2)

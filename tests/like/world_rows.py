@@ -28,7 +28,9 @@ def pairs(g: Export) -> Array:
 def scores(g: Export, bias: Array) -> str:
     """Scores of pairs of positions plus a constant."""
     x = g.x(1, "S", 4)
-    return g.node("Softmax", g.node("Add", g.node("MatMul", x, g.node("Transpose", x, perm=[0, 2, 1])), g.constant(bias)), axis=-1)
+    return g.node(
+        "Softmax", g.node("Add", g.node("MatMul", x, g.node("Transpose", x, perm=[0, 2, 1])), g.constant(bias)), axis=-1
+    )
 
 
 def looked_up(g: Export, indices: Array, entries: int) -> str:

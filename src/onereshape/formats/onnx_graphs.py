@@ -144,12 +144,13 @@ def check_outputs(parts: Iterable[Any], path: str) -> None:
                 raise unreadable(path, f"its output {value.name!r} is made by no node")
 
 
-def check_order(model: ir.Model, path: str) -> None:
-    """Refuses nodes that wait for one another, and functions that call themselves."""
+def put_in_order(model: ir.Model, path: str) -> None:
+    """Sorts nodes that stand before what they need, as some tools write them and engines take them; refuses circles."""
     for graph, _ in roots(model):
         if not _in_order(graph, set()):
             for part in graphs(graph):
                 _check_circle(part, path)
+            graph.sort()
     calls: dict[Any, list[Any]] = {
         key: [call for node in every(function) if (call := node.op_identifier()) in model.functions]
         for key, function in model.functions.items()

@@ -27,7 +27,7 @@ from onereshape.formats.onnx_data import check_tensors
 from onereshape.formats.onnx_graphs import (
     check_external,
     check_names,
-    check_order,
+    put_in_order,
     check_outputs,
     check_references,
     check_weights,
@@ -75,9 +75,18 @@ def load(path: str) -> Model:
     check_names(parts, path)
     check_outputs(parts, path)
     check_references(model, path)
-    check_order(model, path)
+    put_in_order(model, path)
+    _forget_negative_dims(model)
     check_external(model, path)
     return Model("onnx", path, find_reshapes(model, path), model, _Original(proto, encoding, digest))
+
+
+def _forget_negative_dims(model: ir.Model) -> None:
+    """A dim of -1, which some exporters write, is one that is not known."""
+    for value in (*model.graph.inputs, *model.graph.outputs):
+        if value.shape is not None and any(isinstance(dim, int) and dim < 0 for dim in value.shape):
+            dims = [None if isinstance(dim, int) and dim < 0 else dim for dim in value.shape]
+            value.shape = ir.Shape(dims)
 
 
 def save(model: Model, path: str) -> None:

@@ -15,6 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import onnx_ir as ir
+
 from onereshape.apart.limits import SECONDS, Limits, checked, limited
 from onereshape.condition import at_least, never_empty
 from onereshape.errors import FixError, ReshapeError
@@ -26,7 +28,7 @@ from onereshape.models.certificates.certificate import Certificate
 from onereshape.models.certificates.compare import Carried
 from onereshape.models.certificates.comparison import Comparison
 from onereshape.models.certificates.steps import joined
-from onereshape.models.edit import Change
+from onereshape.models.edit import Change, declare
 from onereshape.models.exports import Exports, Freed, check_witnesses, given_exports, other_weights
 from onereshape.models.batch.marks import Mark
 from onereshape.models.facts.facts import Facts
@@ -364,4 +366,24 @@ def _certificate(given: Model, fixed: Model, asked: Freed, comparison: Compariso
     from onereshape.models.certificates.certify import certify  # noqa: PLC0415 - onnxruntime takes long
 
     with blamed(given):
-        return certify(given.ir, fixed.ir, asked, comparison, base_dir=str(Path(given.path).parent))
+        return certify(_called(given.ir, asked), fixed.ir, asked, comparison, base_dir=str(Path(given.path).parent))
+
+
+def _called(model: ir.Model, asked: Freed) -> ir.Model:
+    """A model whose freed dims have their names: several that are not known at all would be drawn apart."""
+    places = {value.name: value for value in model.graph.inputs if value.shape is not None}
+    nameless = {
+        name: {axis: called for axis, called in axes.items() if _is_nameless(places[name].shape[axis])}  # type: ignore[index]
+        for name, axes in asked.items()
+        if name in places
+    }
+    if not any(nameless.values()):
+        return model
+    copy = model.clone()
+    for value in copy.graph.inputs:
+        declare(value, nameless.get(value.name or "", {}))
+    return copy
+
+
+def _is_nameless(dim: int | ir.SymbolicDim) -> bool:
+    return not isinstance(dim, int) and not dim.value

@@ -90,15 +90,18 @@ def _read_batch(inputs: Mapping[str, ir.Value], batch: Any) -> dict[str, int]:
 
 
 def _shared(inputs: Mapping[str, ir.Value]) -> dict[str, int]:
-    """Axis 0 of every input that has there what the first one has."""
+    """Axis 0 of every input that has there what the first one has; a name is followed to whichever axis has it."""
     ranked = [(name, value.shape) for name, value in inputs.items() if value.shape is not None and len(value.shape)]
     if not ranked:
         why = "the model has no inputs" if not inputs else "none has an axis that is declared"
         raise FixError("no-batch", why=why)
     first = _dim(ranked[0][1], 0)
-    return {
-        name: 0 for name, shape in ranked if _dim(shape, 0) == first and (first is not None or shape is ranked[0][1])
-    }
+    found: dict[str, int] = {}
+    for name, shape in ranked:
+        places = [axis for axis in range(len(shape) if isinstance(first, str) else 1) if _dim(shape, axis) == first]
+        if places:
+            found[name] = places[0]
+    return found
 
 
 def _batched(model: ir.Model, inputs: Mapping[str, ir.Value], axes: Mapping[str, int]) -> dict[str, dict[int, str]]:

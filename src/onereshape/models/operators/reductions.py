@@ -12,6 +12,7 @@ import onnx_ir as ir
 from onereshape.models.batch.answers import along, only_first
 from onereshape.models.batch.counting import always_from_zero
 from onereshape.models.batch.folded_operators import Unfolded, Use, reference
+from onereshape.models.batch.marks import Mark
 from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.answers import same_first
 from onereshape.models.facts.asking import Asking, Dims, Shapes
@@ -24,6 +25,8 @@ from onereshape.models.free.meeting import ONE, same_dims
 from onereshape.models.free.spans import Spans, span_within
 from onereshape.models.free.state import FreeAnswer, Axes
 from onereshape.models.free.view import FreeView
+from onereshape.models.edit import Edit
+from onereshape.models.rewrite import Rewriter
 from onereshape.models.node_view import NodeView, Refused
 from onereshape.models.record import Record
 
@@ -95,13 +98,33 @@ def _total(function: Callable[[Any, Any], Any], total: Any, row: Array) -> Any:
 
 
 def batch_reduction(view: BatchView) -> Iterator[BatchAnswer]:
-    """N must not be among the axes that are reduced."""
+    """N must not be among the axes that are reduced; one sample reduced to one number is not, and stays apart."""
     mark, rank = only_first(view), view.rank(0)
     axes = _reduced_axes(view, rank)
     if mark.axis in axes:
+        alone = view.size == 1 and mark.bare and not view.state.named
+        if alone and len(axes) == rank > 1 and view.attribute("keepdims", 1):
+            yield BatchAnswer((mark,), (_others(view, mark, rank),))
+            return
         raise Refused(f"it reduces axis {mark.axis}, which is {mark.size(view.batch)}", mixes=True)
     kept = view.attribute("keepdims", 1)
     yield BatchAnswer((mark if kept else mark.at(mark.axis - sum(axis < mark.axis for axis in axes)),))
+
+
+def _others(view: BatchView, mark: Mark, rank: int) -> Edit:
+    """A reduction over all axes but that of the batch."""
+    node, others = view.node, [axis for axis in range(rank) if axis != mark.axis]
+    listed = view.opset >= (13 if node.op_type == "ReduceSum" else 18)
+
+    def apply(writer: Rewriter) -> None:
+        if listed:
+            node.resize_inputs(2)
+            node.replace_input_with(1, writer.integers(others))
+        else:
+            node.attributes["axes"] = ir.AttrInt64s("axes", others)
+
+    message = f"{view.label} reduces axis {mark.axis}, which is 1 sample, with all others"
+    return view.edit(None, message, str(list(range(rank))), str(others), apply)
 
 
 def free_reduction(view: FreeView) -> Iterator[FreeAnswer]:

@@ -29,6 +29,8 @@ _BOUNDS = ("starts", "ends", "axes", "steps")
 Read = Callable[[int], Sequence[Size | None] | None]
 """What an input holds."""
 
+_BEYOND = 10**8
+"""An end that no batch reaches: whoever writes one means all there are."""
 _ALL = 2**31 - 1
 """An end of a slice that no size reaches; exporters write it, or the largest int64, for "to the end"."""
 
@@ -137,7 +139,7 @@ def _whole_end(view: BatchView, mark: Mark, place: int, end: Size | None) -> Siz
     if live is not None and live[place] == mark.size(view.batch):
         return mark.size(view.batch)
     wide = view.opset < 10 or view.state.dtype(view.value(2)) == ir.DataType.INT64
-    return end if isinstance(end, int) and end >= _ALL else LAST if wide else _ALL
+    return end if isinstance(end, int) and end >= _BEYOND else LAST if wide else _ALL
 
 
 def _part(view: BatchView, name: str, index: int, own: Mapping[str, Mapping[int, Size]]) -> tuple[Edit, ...]:
@@ -163,7 +165,7 @@ def _takes_all(start: Size | None, end: Size | None, step: Size | None, here: Si
     if not (isinstance(start, int) and isinstance(end, int) and isinstance(step, int)):
         return False
     if not isinstance(here, int):
-        return start == 0 and step == 1 and end >= _ALL
+        return start == 0 and step == 1 and end >= _BEYOND
     return step > 0 and list(range(here)[start:end:step]) == list(range(here))
 
 

@@ -1,0 +1,123 @@
+"""Habits of released files: dims of -1, nodes out of order, ends beyond all samples, states, whole reductions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import onereshape as orx
+
+Dims = list[int | str]
+
+
+def value(name: str, dims: Dims) -> onnx.ValueInfoProto:
+    found = helper.make_tensor_value_info(name, TensorProto.FLOAT, [0 if dim == -1 else dim for dim in dims])
+    for axis, dim in enumerate(dims):
+        if dim == -1:
+            found.type.tensor_type.shape.dim[axis].dim_value = -1
+    return found
+
+
+def saved(  # noqa: PLR0913, PLR0917 - all that a model is
+    folder: Path,
+    nodes: list[onnx.NodeProto],
+    inputs: dict[str, Dims],
+    outputs: dict[str, Dims],
+    constants: dict[str, np.ndarray],
+    opset: int = 13,
+) -> Path:
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [value(name, dims) for name, dims in inputs.items()],
+        [value(name, dims) for name, dims in outputs.items()],
+        [numpy_helper.from_array(array, name) for name, array in constants.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    path = folder / "model.onnx"
+    onnx.save(model, path)
+    return path
+
+
+def test_a_dim_of_minus_one_is_not_known(tmp_path: Path) -> None:
+    weights = np.ones((4, 3, 3, 3), np.float32)
+    node = helper.make_node("Conv", ["x", "w"], ["y"])
+    path = saved(tmp_path, [node], {"x": [-1, 3, -1, -1]}, {"y": [-1, 4, -1, -1]}, {"w": weights})
+
+    assert orx.check(path, batch=True) == []
+    assert orx.fix(path, batch=True).changes == ()
+
+
+def test_inputs_whose_first_dim_is_not_known_share_the_batch(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Mul", ["x", "z"], ["a"]), helper.make_node("Reshape", ["a", "t"], ["y"])]
+    inputs: dict[str, Dims] = {"x": [-1, 4], "z": [-1, 4]}
+    path = saved(tmp_path, nodes, inputs, {"y": [1, 2, 2]}, {"t": np.array([1, 2, 2])})
+    fixed = orx.fix(path, batch=True)
+
+    assert [change.after for change in fixed.changes] == ["[0, 2, 2]"]
+    assert fixed.certificate.status == "proven"
+
+
+def test_nodes_out_of_order_are_sorted(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Reshape", ["a", "t"], ["y"]), helper.make_node("Neg", ["x"], ["a"])]
+    path = saved(tmp_path, nodes, {"x": [1, 4]}, {"y": [1, 2, 2]}, {"t": np.array([1, 2, 2])})
+    fixed = orx.fix(path, batch=True)
+
+    assert fixed.certificate.status == "proven"
+    assert [node.op_type for node in fixed.model.ir.graph] == ["Neg", "Reshape"]
+
+
+@pytest.mark.parametrize("end", [10**9, 2**31 - 1, 2**63 - 1])
+def test_an_end_that_no_batch_reaches_is_the_end(end: int, tmp_path: Path) -> None:
+    node = helper.make_node("Slice", ["x", "a", "b", "c"], ["y"])
+    bounds = {"a": np.array([0]), "b": np.array([end]), "c": np.array([0])}
+    path = saved(tmp_path, [node], {"x": ["N", 4]}, {"y": ["N", 4]}, bounds)
+
+    assert orx.check(path, batch=True) == []
+    assert orx.fix(path, batch=True).changes == ()
+
+
+def test_an_end_that_a_batch_may_reach_is_rewritten(tmp_path: Path) -> None:
+    node = helper.make_node("Slice", ["x", "a", "b", "c"], ["y"])
+    bounds = {"a": np.array([0]), "b": np.array([1000]), "c": np.array([0])}
+    path = saved(tmp_path, [node], {"x": ["N", 4]}, {"y": ["N", 4]}, bounds)
+
+    assert [change.before for change in orx.fix(path, batch=True).changes] == ["[1000]"]
+
+
+def test_a_name_is_followed_to_the_axis_that_has_it(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("ReduceSum", ["s", "zero"], ["a"], keepdims=0),
+        helper.make_node("Add", ["x", "a"], ["b"]),
+        helper.make_node("Reshape", ["b", "t"], ["y"]),
+    ]
+    inputs: dict[str, Dims] = {"x": ["batch", 4], "s": [2, "batch", 4]}
+    constants = {"zero": np.array([0]), "t": np.array([1, 2, 2])}
+    path = saved(tmp_path, nodes, inputs, {"y": ["batch", 2, 2]}, constants)
+    fixed = orx.fix(path, batch=True)
+
+    assert [change.after for change in fixed.changes] == ["[0, 2, 2]"]
+    assert fixed.certificate.status == "proven"
+
+
+@pytest.mark.parametrize("opset", [11, 13, 18])
+@pytest.mark.parametrize("op", ["ReduceMean", "ReduceSum", "ReduceMax", "ReduceL2"])
+def test_one_sample_that_is_reduced_to_a_number(op: str, opset: int, tmp_path: Path) -> None:
+    nodes = [helper.make_node(op, ["x"], ["a"], keepdims=1), helper.make_node("Div", ["x", "a"], ["y"])]
+    path = saved(tmp_path, nodes, {"x": [1, 4, 3]}, {"y": [1, 4, 3]}, {}, opset)
+    fixed = orx.fix(path, batch=True)
+
+    assert [(change.before, change.after) for change in fixed.changes] == [("[0, 1, 2]", "[1, 2]")]
+    assert fixed.certificate.status == "proven"
+
+
+def test_samples_that_are_reduced_together_are_not_taken_apart(tmp_path: Path) -> None:
+    node = helper.make_node("ReduceMean", ["x"], ["y"], keepdims=1)
+    for batch in (2, "N"):
+        path = saved(tmp_path, [node], {"x": [batch, 4, 3]}, {"y": [1, 1, 1]}, {})
+        with pytest.raises(orx.ReshapeError, match="mixes the samples"):
+            orx.fix(path, batch=True)

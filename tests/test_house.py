@@ -56,7 +56,7 @@ MODEL_FLOORS = [
     {"batch.apply", "free.freeing"},
     {"like"},
     {"certificates", "findings", "simpler"},
-    {"exports", "pairing"},
+    {"exports", "pairing", "unrepaired"},
     {"certify", "fix"},
     {"check", "proof_fields"},
     {"proof_file"},

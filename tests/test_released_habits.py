@@ -37,7 +37,8 @@ def saved(  # noqa: PLR0913, PLR0917 - all that a model is
         [value(name, dims) for name, dims in outputs.items()],
         [numpy_helper.from_array(array, name) for name, array in constants.items()],
     )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    imports = [helper.make_opsetid("", opset), helper.make_opsetid("ai.onnx.ml", 3)]
+    model = helper.make_model(graph, opset_imports=imports, ir_version=8)
     path = folder / "model.onnx"
     onnx.save(model, path)
     return path
@@ -121,3 +122,44 @@ def test_samples_that_are_reduced_together_are_not_taken_apart(tmp_path: Path) -
         path = saved(tmp_path, [node], {"x": [batch, 4, 3]}, {"y": [1, 1, 1]}, {})
         with pytest.raises(orx.ReshapeError, match="mixes the samples"):
             orx.fix(path, batch=True)
+
+
+SCALED = helper.make_node("Scaler", ["x"], ["y"], domain="ai.onnx.ml", offset=[1.0, 2.0], scale=[3.0, 4.0])
+
+
+def test_a_model_that_works_already_is_left_as_it_is(tmp_path: Path) -> None:
+    path = saved(tmp_path, [SCALED], {"x": ["N", 2]}, {"y": ["N", 2]}, {})
+    model = orx.load(path)
+    fixed = orx.fix(model, batch=True)
+
+    assert fixed.model is model
+    assert (fixed.changes, fixed.certificate.status) == ((), "certified")
+
+
+def test_an_operator_without_a_rule_is_not_believed_of_a_fixed_batch(tmp_path: Path) -> None:
+    path = saved(tmp_path, [SCALED], {"x": [1, 2]}, {"y": [1, 2]}, {})
+
+    with pytest.raises(orx.ReshapeError, match="Scaler has no batching rule"):
+        orx.fix(path, batch=True)
+
+
+def test_a_declaration_that_the_terms_prove_is_enough(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Shape", ["w"], ["s"]),
+        helper.make_node("Mul", ["s", "none"], ["pads"]),
+        helper.make_node("Pad", ["x", "pads"], ["y"]),
+    ]
+    inputs: dict[str, Dims] = {"x": [1, 4], "w": ["A", "B", "C", "D"]}
+    path = saved(tmp_path, nodes, inputs, {"y": [1, 4]}, {"none": np.zeros(4, np.int64)})
+    fixed = orx.fix(path, batch={"x": 0})
+
+    assert (fixed.changes, fixed.certificate.status) == ((), "proven")
+    assert str(fixed.model.ir.graph.inputs[0].shape) == "[N,4]"
+
+
+def test_samples_that_meet_are_refused_though_the_batch_is_free(tmp_path: Path) -> None:
+    node = helper.make_node("ReduceMax", ["x"], ["y"], axes=[0], keepdims=1)
+    path = saved(tmp_path, [node], {"x": ["N", 4]}, {"y": [1, 4]}, {})
+
+    with pytest.raises(orx.ReshapeError, match="mixes the samples"):
+        orx.fix(path, batch=True)

@@ -117,7 +117,8 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     }
     if fixed.model is model:
         none = "" if args.certificate is None else ", so there is no certificate to keep"
-        return [f"nothing to repair; {written} is {path}, byte for byte{none}"], machine
+        said = [] if fixed.certificate is None else [shown(_certified(fixed.certificate))]
+        return [*said, f"nothing to repair; {written} is {path}, byte for byte{none}"], machine
     lines = _diff(fixed.changes) if args.diff else []
     lines += [*_table(rows(before, after), path, written), *(f"holds if {shown(each)}" for each in fixed.conditions)]
     lines.append(shown(_certified(fixed.certificate)))

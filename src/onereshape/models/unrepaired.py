@@ -1,0 +1,48 @@
+"""A model that no rule frees, and that needs no repair: as it is, or with its batch declared, it answers like itself.
+
+Rules know operators; that a model with an operator which nobody wrote a rule for takes any batch already is shown by
+running it, sample by sample and at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import onnx_ir as ir
+
+from onereshape.errors import FixError
+from onereshape.models.edit import declare
+
+Asked = Mapping[str, Mapping[int, str]]
+
+_NO_RULE = frozenset({"cannot-free", "no-batching-rule", "mixes-samples"})
+"""The refusals of a rule, which may know too little."""
+
+
+def may_work(refusal: FixError) -> bool:
+    """Whether a refusal leaves open that the model works all the same."""
+    return refusal.code in _NO_RULE
+
+
+def believed(refusal: FixError, status: str, *, declared: bool) -> bool:
+    """Whether what runs and terms say outweighs the refusal of a rule.
+
+    A rule that saw samples mixed is believed unless the terms prove that they are not; so is any, of a model that was
+    exported for one batch and would be written with another one.
+    """
+    return status == "proven" or (status == "certified" and not declared and refusal.code != "mixes-samples")
+
+
+def with_batch(model: ir.Model, asked: Asked) -> tuple[ir.Model, bool]:
+    """The model with the batch declared under its name, and whether that had been a number."""
+    inputs = {value.name or "": value for value in model.graph.inputs}
+    places = [(name, axis) for name, axes in asked.items() for axis in axes]
+    fixed = any(isinstance((inputs[name].shape or ())[axis], int) for name, axis in places)
+    copy = model.clone()
+    for value in copy.graph.inputs:
+        declare(value, asked.get(value.name or "", {}))
+    if fixed:  # what else is declared may be for the old batch only
+        for node in copy.graph.all_nodes():
+            for value in node.outputs:
+                value.shape = None
+    return copy, fixed

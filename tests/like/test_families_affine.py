@@ -255,11 +255,11 @@ def test_half_of_an_odd_size_is_another_reading_of_a_ramp() -> None:
 
 
 def test_a_ramp_between_two_ends_says_nothing_of_one_entry() -> None:
-    def make(*, S: int) -> Array:  # noqa: N803 - sizes are called so
-        return np.linspace(-1, 1, S).astype(np.float32)
+    def make(size: int) -> Array:
+        return np.linspace(-1, 1, size).astype(np.float32)
 
-    def rising(*, S: int) -> Array:  # noqa: N803
-        return np.linspace(0, 1, S).astype(np.float32)
+    def rising(size: int) -> Array:
+        return np.linspace(0, 1, size).astype(np.float32)
 
     found = affine(exported(make, (S,), {"S": 12}, {"S": 23}))
     assert found is not None

@@ -252,3 +252,19 @@ def test_half_of_an_odd_size_is_another_reading_of_a_ramp() -> None:
     assert doubted(affine(case))
     told = exported(lambda s: np.linspace(0, 2, s).astype(np.float32), (S,), {"S": 12}, {"S": 23})
     assert not doubted(affine(told))
+
+
+def test_a_ramp_between_two_ends_says_nothing_of_one_entry() -> None:
+    def make(size: int) -> Array:
+        return np.linspace(-1, 1, size).astype(np.float32)
+
+    def rising(size: int) -> Array:
+        return np.linspace(0, 1, size).astype(np.float32)
+
+    found = affine(exported(make, (S,), {"S": 12}, {"S": 23}))
+    assert found is not None
+    assert [str(limit.size) for limit in found.limits] == ["-S + 1"]
+    assert [limit.most for limit in found.limits] == [-1]
+    found = affine(exported(rising, (S,), {"S": 12}, {"S": 23}))
+    assert found is not None
+    assert not found.limits

@@ -70,6 +70,31 @@ def test_squares_are_ambiguous() -> None:
     assert [reading.words for reading in (found, *found.others)] == ["is H - 1", "is W - 1"]
 
 
+def test_even_sizes_do_not_tell_halves_apart() -> None:
+    bindings = ({"S": 12}, {"S": 20})
+    halves = [np.array(each["S"] // 2, np.float32) for each in bindings]
+    parts = [np.array(2 / each["S"], np.float32) for each in bindings]
+    known = (S, cut(S, 2), cut(S + 1, 2))
+
+    found = numbers(Exported(tuple(halves), bindings, (), known))
+    assert found is not None
+    assert [each.words for each in (found, *found.others)] == ["is S/2", "is floor(S/2)", "is floor((S + 1)/2)"]
+    found = numbers(Exported(tuple(parts), bindings, (), known))
+    assert found is not None
+    assert [each.words for each in (found, *found.others)] == ["is 1/(floor(S/2))", "is 1/(floor((S + 1)/2))"]
+    found = numbers(Exported(tuple(parts), bindings, (), known, {"S": 2}))
+    assert found is not None
+    assert not found.others  # the model runs at even sizes only
+
+
+def test_a_number_times_a_difference_is_said_as_such() -> None:
+    bindings = ({"S": 9}, {"S": 21})
+    found = numbers(Exported(tuple(np.array((each["S"] - 1) / 4) for each in bindings), bindings, (), (S,)))
+
+    assert found is not None
+    assert found.words == "is 0.25*(S - 1)"
+
+
 def test_near_misses() -> None:
     root = [np.array(sqrt(each["S"]), np.float32) for each in BINDINGS]
 

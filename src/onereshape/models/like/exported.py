@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import islice, product
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,6 +39,8 @@ class Exported(NamedTuple):
     """Its dims, as formulas of the free symbols: in each export they are those of the array."""
     known: tuple[Size, ...] = ()
     """Sizes that tensors of the model have, as such formulas: what lengths and borders may be made of."""
+    steps: Mapping[str, int] = MappingProxyType({})
+    """By which the sizes of a symbol differ wherever the model runs, where that is not 1."""
 
     @property
     def growing(self) -> tuple[int, ...]:
@@ -119,6 +122,15 @@ def elsewhere(bindings: Sequence[Binding]) -> list[Binding]:
     last = bindings[-1]
     scaled = [{name: last[name] * (2 + (place + turn) % 3) for place, name in enumerate(names)} for turn in range(3)]
     return [binding for binding in [*mixed, *scaled] if binding not in bindings]
+
+
+def nearby(bindings: Sequence[Binding], steps: Mapping[str, int]) -> list[Binding]:
+    """Sizes a little above those of the exports, of all rests that their multiples do not have."""
+    return [
+        {name: size + more * steps.get(name, 1) for name, size in binding.items()}
+        for binding in bindings
+        for more in range(1, 5)
+    ]
 
 
 def same_elsewhere(one: Fit, other: Fit, bindings: Sequence[Binding]) -> bool:

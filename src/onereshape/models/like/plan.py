@@ -16,7 +16,7 @@ from onereshape.formats.onnx_graphs import opset_of
 from onereshape.models.edit import Change, Edit, apply_edits, declare
 from onereshape.models.facts.asking import Dims
 from onereshape.models.like.attributes import Said
-from onereshape.models.like.exported import Binding, Exported, Fit, Limit, alike, elsewhere, size_at
+from onereshape.models.like.exported import Binding, Exported, Fit, Limit, alike, elsewhere, nearby, size_at
 from onereshape.models.like.families import readings_of
 from onereshape.models.like.fitting import Fitted, Sized, fitted
 from onereshape.models.like.differing import Use, differing
@@ -60,7 +60,7 @@ def like_plan(model: ir.Model, others: Sequence[ir.Model], names: Names) -> Like
     conditions: dict[str, None] = {}
     known, seen = tuple(sized.known.sizes()), dict[object, tuple[Fit, ...]]()
     for each in sized.fitted:
-        exported = Exported(each.use.arrays, tuple(symbols.bindings), each.dims, known)
+        exported = Exported(each.use.arrays, tuple(symbols.bindings), each.dims, known, sized.known.steps)
         edit, limits = _edit(each, exported, seen, opset_of(model.graph))
         edits.append(edit)
         conditions.update(dict.fromkeys(limits))
@@ -149,7 +149,7 @@ def _edit(
     if not readings:
         raise _refused(use, _unknown(use, found, bindings))
     if len(readings) > 1:
-        raise _doubtful(use, readings, bindings)
+        raise _doubtful(use, readings, exported)
     (fit,) = readings
     if fit.opset > opset:
         why = f"the constant {use.name} {fit.words}, which takes opset {fit.opset} to write, and this is {opset}"
@@ -251,15 +251,24 @@ def _unknown(use: Use, found: Fitted, bindings: Sequence[Binding]) -> str:
     return f"the constant {use.name} has {found.dims[axis]} entries along axis {axis}, and nothing tells how it goes on"
 
 
-def _doubtful(use: Use, readings: Sequence[Fit], bindings: Sequence[Binding]) -> FixError:
+def _doubtful(use: Use, readings: Sequence[Fit], exported: Exported) -> FixError:
     one, two, *_ = readings
     what = f"the constant {use.name} (in the exports: {_shown(use)})"
-    sizes = next((each for each in elsewhere(bindings) if not alike(one.at(each), two.at(each))), None)
+    others = [*elsewhere(exported.bindings), *nearby(exported.bindings, exported.steps)]
+    sizes = next((each for each in others if _differ(one, two, each)), None)
     where = "other sizes" if sizes is None else sizes_text(sizes)
     node, op = use.node.name or use.node.outputs[0].name, use.node.op_type
     return FixError(
         "ambiguous", node=node, op=op, what=what, one=f"one that {one.words}", two=f"one that {two.words}", sizes=where
     )
+
+
+def _differ(one: Fit, two: Fit, binding: Binding) -> bool:
+    """Whether two readings differ at given sizes; not where one of them has a size that is no whole number."""
+    try:
+        return not alike(one.at(binding), two.at(binding))
+    except ValueError:
+        return False
 
 
 def _refused(use: Use, why: str) -> FixError:

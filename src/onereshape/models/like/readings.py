@@ -72,7 +72,8 @@ def _quotients(size: Size, own: Values, values: Values, *, few: bool) -> Iterato
                 (start,) = starts
                 cost = 2 + _bits(divisor - 1) + _start(start)
                 nearest = top not in (0, divisor - 1)
-                yield Reading(cut(size + top, divisor) + start, cost, not nearest and (start == 0 or not few))
+                enough = start == 0 or (not few and len({*values}) > 2)  # a start of its own takes one more number
+                yield Reading(cut(size + top, divisor) + start, cost, not nearest and enough)
 
 
 def _multiples(size: Size, own: Values, values: Values) -> Iterator[Reading]:

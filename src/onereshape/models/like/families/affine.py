@@ -13,7 +13,7 @@ from itertools import islice, product
 
 import numpy as np
 
-from onereshape.models.like.exported import Array, Binding, Exported, Fit, agrees, sizes_at
+from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, agrees, at_least, sizes_at
 from onereshape.models.like.families.planes import Plane, plane_of
 from onereshape.models.like.families.positions import Position, Scale
 from onereshape.models.like.families.reading import Reading, error_of, likely, reading_of
@@ -89,7 +89,7 @@ def _read(exported: Exported, readings: Sequence[Reading]) -> Fit | None:
     for other in others:
         if not any(tried and all(_same(each.at(probe), other.at(probe)) for probe in tried) for each in kept):
             kept.append(other)
-    fits = [fit for each in kept if agrees(fit := Fit(_words(each), each.at, each.make), exported)]
+    fits = [fit for each in kept if agrees(fit := Fit(_words(each), each.at, each.make, _limits(each)), exported)]
     return fits[0]._replace(others=tuple(fits[1:])) if fits else None
 
 
@@ -121,6 +121,15 @@ def _same(one: Array, other: Array) -> bool:
         return bool(np.array_equal(one, other))
     loose = 1e-2 if one.dtype.itemsize == 2 else 1e-4
     return bool(np.allclose(one, other, rtol=loose, atol=loose * float(np.abs(other).max(initial=0)), equal_nan=True))
+
+
+def _limits(reading: Reading) -> tuple[Limit, ...]:
+    """From where on a ramp has two ends: nobody knows which of them is the only one, unless both are 0."""
+    return tuple(
+        at_least(term.scale.size, 1, "a ramp has two ends")
+        for term in reading.terms
+        if term.scale.over and term.position.sized and term.scale.size == term.position.size - 1
+    )
 
 
 def _words(reading: Reading) -> str:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.like.exported import Array, Binding, Exported, Fit, elsewhere, size_at, sizes_at
+from onereshape.models.like.exported import Array, Binding, Exported, Fit, elsewhere, nearby, size_at, sizes_at
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Formula, Size
 
@@ -74,14 +74,15 @@ def numbers(exported: Exported) -> Fit | None:
         return None
     flat = np.stack([array.reshape(-1) for array in exported.arrays])
     varied = [int(place) for place in np.flatnonzero(np.any(flat != flat[0], axis=0))]
-    sizes = _distinct(exported.known, exported.bindings)
+    others = [*elsewhere(exported.bindings), *nearby(exported.bindings, exported.steps)]
+    sizes = _distinct(exported.known, exported.bindings, others)
     if not 0 < len(varied) <= _MOST or not np.all(np.isfinite(flat[:, varied])):
         return None
     by_values: dict[bytes, list[Reading]] = {}
     for place in varied:
         key = flat[:, place].tobytes()
         if key not in by_values:
-            by_values[key] = _readings(flat[:, place], sizes, exported.bindings)
+            by_values[key] = _readings(flat[:, place], sizes, exported.bindings, others)
         if not by_values[key]:
             return None
     columns = [by_values[flat[:, place].tobytes()] for place in varied]
@@ -92,9 +93,10 @@ def numbers(exported: Exported) -> Fit | None:
     return fits[0]._replace(others=tuple(fits[1:]))
 
 
-def _distinct(known: Sequence[Size], bindings: Sequence[Binding]) -> list[tuple[Size, tuple[int, ...]]]:
+def _distinct(
+    known: Sequence[Size], bindings: Sequence[Binding], others: Sequence[Binding]
+) -> list[tuple[Size, tuple[int, ...]]]:
     """The sizes that are not the same in all exports, each once, in its shortest formula."""
-    others = elsewhere(bindings)
     found: dict[object, tuple[Size, tuple[int, ...]]] = {}
     for size in sorted(
         (each for each in dict.fromkeys(known) if isinstance(each, Formula)), key=lambda each: len(str(each))
@@ -106,17 +108,29 @@ def _distinct(known: Sequence[Size], bindings: Sequence[Binding]) -> list[tuple[
     return list(found.values())
 
 
-def _readings(numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]], bindings: Sequence[Binding]) -> list[Reading]:
-    """The plainest readings of one entry, those that differ elsewhere each once."""
+def _readings(
+    numbers: Array,
+    sizes: list[tuple[Size, tuple[int, ...]]],
+    bindings: Sequence[Binding],
+    others: Sequence[Binding],
+) -> list[Reading]:
+    """The plainest readings of one entry, those that differ at other sizes each once."""
     for level in (_plain, _ratios, _scaled):
         found: dict[tuple[str, ...], Reading] = {}
         for reading in level(numbers, sizes):
             if _close(np.array([_at(reading, binding, numbers.dtype) for binding in bindings]), numbers):
-                tried = [_at(reading, binding, np.dtype(np.float64)) for binding in elsewhere(bindings)]
-                found.setdefault(tuple(f"{each:.5g}" for each in tried), reading)
+                found.setdefault(tuple(_shown(reading, binding) for binding in others), reading)
         if found:
             return list(found.values())
     return []
+
+
+def _shown(reading: Reading, binding: Binding) -> str:
+    """What is read, at other sizes, as far as readings are told apart by it."""
+    try:
+        return f"{_at(reading, binding, np.dtype(np.float64)):.5g}"
+    except ValueError:  # a size that is no whole number there
+        return ""
 
 
 def _plain(_numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Iterator[Reading]:
@@ -138,7 +152,8 @@ def _scaled(numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Iterat
             factor = float(np.median(numbers.astype(np.float64) / plain))
             plainer = round(factor) if abs(factor) > 1 else 1 / round(1 / factor) if factor else 0
             for each in dict.fromkeys((float(plainer), factor)):
-                yield Reading(size, 1, (*steps, Step("Mul", each)), f"{each:g}*{words}")
+                inner = f"({words})" if " " in words else words
+                yield Reading(size, 1, (*steps, Step("Mul", each)), f"{each:g}*{inner}")
         offset = float(numbers[0]) - values[0]
         if offset == round(offset):
             yield Reading(size, 1, (Step("Add", offset),), f"{{}} + {offset:g}")

@@ -1,0 +1,22 @@
+"""Formulas that give the numbers of several exports, and whether these prove them."""
+
+from __future__ import annotations
+
+import pytest
+
+from onereshape.models.like.formulas import Known
+
+
+@pytest.mark.parametrize(("sizes", "values"), [((21, 9, 16), (4, 3, 4)), ((40, 27, 39), (6, 5, 6))])
+def test_two_numbers_prove_no_quotient_with_a_start(sizes: tuple[int, ...], values: tuple[int, ...]) -> None:
+    """The roots of sizes: the third export says nothing that the first did not."""
+    known = Known([{"S": size} for size in sizes])
+
+    assert not any(reading.proves for reading in known.readings(values))
+
+
+def test_three_numbers_prove_one() -> None:
+    known = Known([{"S": 12}, {"S": 23}, {"S": 34}])
+
+    assert [str(each.size) for each in known.readings((4, 8, 12)) if each.proves] == ["floor((S + 2)/3)"]
+    assert [str(each.size) for each in known.readings((5, 8, 12)) if each.proves] == ["floor(S/3) + 1"]

@@ -159,7 +159,11 @@ def _near_maps(one: Output, other: Output, slack: float) -> bool:
 
 
 def homes(batched: Output, parts: list[Output]) -> set[tuple[str, int]]:
-    """Where an output has its samples: side by side along an axis, along a new one, or the same for all."""
+    """Where an output has its samples: side by side along an axis, along a new one, or the same for all.
+
+    Where one sample's output begins with an axis of 1, others come along an axis of 1: rows of 12 that become one row
+    of 24 are no batch.
+    """
     kinds: set[tuple[str, int]] = set()
     if all(near(batched, part) for part in parts):
         kinds.add(("shared", 0))
@@ -168,7 +172,10 @@ def homes(batched: Output, parts: list[Output]) -> set[tuple[str, int]]:
             kinds.add(("listed", 0))
         return kinds
     tensors = [np.asarray(part) for part in parts]
+    headed = all(part.shape[:1] == (1,) for part in tensors)
     for axis in range(batched.ndim):
+        if headed and tensors[0].ndim == batched.ndim and tensors[0].shape[axis] != 1:
+            continue
         if all(part.ndim == batched.ndim for part in tensors) and _joins(tensors, axis):
             if near(batched, np.concatenate(tensors, axis)):
                 kinds.add(("along", axis))

@@ -17,10 +17,10 @@ Dim = int | str | None
 Axes = dict[str, int]
 """The axis of each input that carries the samples; an input without one is shared by all."""
 
-STYLES = ((1.0, 2), (1.0, 10), (1.0, 100), (1.0, 1000), (255.0, 2), (0.05, 5))
+STYLES = ((1.0, 2), (1.0, 10), (1.0, 100), (1.0, 1000), (255.0, 2), (0.05, 5), (8.0, 20), (40.0, 50))
 """How far floats reach, and below what integers stay."""
 MOST_PLACES = 24
-BATCH = re.compile(r"batch|^bs$|^bsz$|^n$|^b$", re.IGNORECASE)
+BATCH = re.compile(r"batch|^bs$|^bsz$", re.IGNORECASE)
 OTHER = re.compile(r"seq|len|height|width|^h$|^w$|time|frame|node|edge|sample|token|text|chan|feat|past", re.IGNORECASE)
 
 

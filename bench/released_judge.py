@@ -45,6 +45,8 @@ Output = Array | list[Any]
 COUNTS = (1, 2, 3, 5)
 SIZES = (16, 64, 224, 320, 640, 32, 48, 128, 8, 512, 100, 4, 1024, 1, 2, 1536, 16000)
 """What the free dims may be, in the order tried."""
+APART = 3
+"""How many times the tolerance two samples must differ by, to be told apart."""
 TRIAL = 60
 """Seconds of the processor for finding out how a model is run."""
 TOLERANCE = {"float16": 2e-2, "float32": 2e-3, "float64": 2e-3}
@@ -126,7 +128,7 @@ def runnable(subject: Subject) -> Way:
         if not all(near(first, second) for first, second in zip(one, again, strict=True)):
             ran = "its answers are random"
             continue
-        if any(not near(first, second, 10) for first, second in zip(one, other, strict=True)):
+        if any(not near(first, second, APART) for first, second in zip(one, other, strict=True)):
             return way
         ran = ran or "no output depends on the sample that was drawn"
     raise NotJudged(ran or f"does not run: {why}")

@@ -110,6 +110,8 @@ def sample_dims(each: Input, way: Way, name: Dim) -> list[int]:
             dims.append(1)
         elif isinstance(dim, int):
             dims.append(dim)
+        elif len(each.dims) == 3 and isinstance(dim, str) and "chan" in dim.lower():
+            dims.append(1)
         elif len(each.dims) == 4 and axis == 1 and not isinstance(each.dims[3], int):
             dims.append(3)
         elif len(each.dims) == 4 and axis == 3 and not isinstance(each.dims[1], int):

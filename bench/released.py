@@ -1,0 +1,224 @@
+"""What `fix --batch` makes of the .onnx files that people install: packages of PyPI and npm, judged by runs alone.
+
+    python bench/released.py CACHE [--fetch] [--only TEXT] [--again] [--verdict WORD]
+
+`released.txt` names the packages; `--fetch` fills CACHE with their models (over the network; nothing else here needs
+it).  Printed are, for each distinct file: package, file, producer, opset, fixed or dynamic batch, verdict, what the
+naive edit gives, seconds and reason; then the counts.  The verdicts:
+
+    right      the repaired file gives each sample's own answer at 1, 2, 3 and 5
+    left       the file did so already, and nothing was changed
+    rewritten  the file did so already, and was changed; it still does
+    wrong      something was written, or called right, that does not
+    refused    nothing was written, for the reason that is shown; `refused!` where the file works already or the naive
+               edit is right
+    crash      a traceback, or an exit code that is none of ours
+    timeout    more than a minute of the processor
+    unjudged   the original does not run here, is random, or has no batch that runs can tell
+
+Answers are kept in CACHE/results: a file is judged once, `--again` asks anew for those that `--only` (a part of the
+package's or the file's name, or of the digest) and `--verdict` leave.  What the original does is kept apart from that,
+and found once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from bench.released_files import Found, fetch, found, path_of  # noqa: E402
+
+SECONDS = 60
+"""Of the processor, for one repair."""
+WAITING = 5
+"""How many times as long it may last, on a machine that others use too."""
+JUDGING = 150
+MEMORY = 8 * 2**30
+VERDICTS = ("right", "left", "rewritten", "wrong", "refused!", "refused", "crash", "timeout", "unjudged")
+GOOD = ("right", "left", "rewritten")
+
+Answer = dict[str, Any]
+
+
+class Child(NamedTuple):
+    """How a process ended; `code` is None where it took too long."""
+
+    code: int | None
+    said: str
+    complained: str
+    seconds: float
+
+
+def run(words: list[str], seconds: int) -> Child:
+    """A process with a limit on its time and its memory, and no more than one thread where it can be told."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+
+    surroundings = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with subprocess.Popen(  # noqa: S603 - our own code
+        [sys.executable, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        env=surroundings,
+        start_new_session=True,
+        preexec_fn=limit,  # noqa: PLW1509 - one thread here
+    ) as child:
+        try:
+            said, complained = child.communicate(timeout=seconds * WAITING)
+            code: int | None = child.returncode
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, 9)
+            said, complained = child.communicate()
+            code = None
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Child(None if code in {-24, -9} else code, said, complained, spent)
+
+
+def original(cache: Path, digest: str) -> Answer:
+    """What the model does by itself, found once."""
+    kept = cache / "originals" / f"{digest}.json"
+    if kept.exists():
+        return _read(kept)
+    child = run([str(ROOT / "bench" / "released_judge.py"), str(path_of(cache, digest))], JUDGING)
+    if child.code == 0:
+        answer: Answer = json.loads(child.said)
+    elif child.code is None:
+        answer = {"not judged": "the original takes too long"}
+    else:
+        answer = {"not judged": f"the judge failed: {_last(child.complained) or child.code}"}
+    kept.parent.mkdir(exist_ok=True)
+    kept.write_text(json.dumps(answer), encoding="utf-8")
+    return answer
+
+
+def verdict(cache: Path, digest: str) -> Answer:
+    """What the repair makes of one file."""
+    before = original(cache, digest)
+    path = path_of(cache, digest)
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "out.onnx"
+        words = ["-m", "onereshape", "fix", str(path), "--batch", "--copy-weights", "-o", str(out), "--json"]
+        child = run(words, SECONDS)
+        answer: Answer = {"seconds": round(child.seconds, 1), "reason": "", "verdict": "unjudged"}
+        if child.code is None:
+            return {**answer, "verdict": "timeout"}
+        if child.code not in {0, 1, 2} or "Traceback" in child.complained:
+            return {**answer, "verdict": "crash", "reason": _last(child.complained) or f"exit code {child.code}"}
+        said = json.loads(child.said)
+        if "error" in said:
+            return answer | _refusal(before, said["error"])
+        answer["status"] = (said.get("certificate") or {}).get("status", "")
+        if "not judged" in before:
+            return {**answer, "reason": before["not judged"]}
+        return answer | _written(before, said, path, out)
+
+
+def _refusal(before: Answer, error: Answer) -> Answer:
+    easy = before.get("works") or before.get("naive") == "right"
+    kind = "unjudged" if "not judged" in before else "refused!" if easy else "refused"
+    return {"verdict": kind, "code": error["code"], "reason": error["message"]}
+
+
+def _written(before: Answer, said: Answer, path: Path, out: Path) -> Answer:
+    """What the runs say of an answer that calls itself right."""
+    if before["works"] and not said["changed"]:
+        return {"verdict": "left"}
+    if not out.exists():
+        return {"verdict": "wrong", "reason": f"nothing to mend, it says, but: {before['naive']}"}
+    judge = [str(ROOT / "bench" / "released_judge.py"), str(path), str(out), json.dumps(before["way"])]
+    child = run(judge, JUDGING)
+    if child.code != 0:
+        return {"reason": f"the judge failed: {_last(child.complained)}"}
+    judged = json.loads(child.said)
+    kind = "wrong" if not judged["right"] else "rewritten" if before["works"] else "right"
+    return {"verdict": kind, "reason": judged["why"], "axes": judged.get("axes")}
+
+
+def _last(text: str) -> str:
+    lines = [line for line in text.strip().splitlines() if line.strip()]
+    return lines[-1][:300] if lines else ""
+
+
+def _read(path: Path) -> Answer:
+    read: Answer = json.loads(path.read_text(encoding="utf-8"))
+    return read
+
+
+def row(cache: Path, each: Found, *, again: str | None) -> Answer:
+    """The answer on one file: the one that is kept, or a new one."""
+    kept = cache / "results" / f"{each.digest}.json"
+    if kept.exists() and (again is None or again not in _read(kept)["verdict"]):
+        return _read(kept)
+    start = time.perf_counter()
+    answer: Answer = {"package": each.package, "file": each.member, "digest": each.digest}
+    answer |= original(cache, each.digest) | verdict(cache, each.digest)
+    answer["wall"] = round(time.perf_counter() - start, 1)
+    kept.parent.mkdir(exist_ok=True)
+    kept.write_text(json.dumps(answer), encoding="utf-8")
+    return answer
+
+
+def shown(answer: Answer) -> str:
+    """One line of the table."""
+    batch = {True: "dynamic", False: "fixed", None: "-"}[answer.get("dynamic")]
+    edit = answer.get("naive", "-")
+    return (
+        f"{answer['verdict']:9} {batch:7} naive {edit.split(' ')[0].strip(':'):6} {answer['seconds']:5.1f} s  "
+        f"{answer.get('producer') or '-'}:{answer.get('opset', 0)}  {answer['package']}  {answer['file']}  "
+        f"{answer['digest'][:8]}  {' '.join(answer['reason'].split())[:240]}"
+    )
+
+
+def summary(answers: list[Answer]) -> str:
+    """The counts, by whether the batch was fixed or dynamic."""
+    lines = [f"{len(answers)} files of {len({each['package'] for each in answers})} packages"]
+    for title, dynamic in (("batch fixed", False), ("batch dynamic", True), ("unknown", None)):
+        several = [each for each in answers if each.get("dynamic") is dynamic]
+        counts = Counter(each["verdict"] for each in several)
+        lines.append(f"{title} ({len(several)}): " + ", ".join(f"{counts[v]} {v}" for v in VERDICTS if counts[v]))
+    judged = [each for each in answers if each["verdict"] != "unjudged"]
+    good = sum(each["verdict"] in GOOD for each in judged)
+    edit = sum(each.get("naive") == "right" for each in judged)
+    lines.append(f"good: {good} of {len(judged)} that can be judged; the naive edit (or nothing): {edit}")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cache", type=Path)
+    parser.add_argument("--fetch", action="store_true")
+    parser.add_argument("--only", default="", metavar="TEXT")
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--verdict", default="", metavar="WORD")
+    asked = parser.parse_args()
+    if asked.fetch:
+        fetch(asked.cache, asked.only)
+    answers = []
+    for each in found(asked.cache):
+        if asked.only in f"{each.package} {each.member} {each.digest}":
+            answers.append(row(asked.cache, each, again=asked.verdict if asked.again else None))
+            if asked.verdict in answers[-1]["verdict"]:
+                print(shown(answers[-1]), flush=True)
+    print(summary(answers))
+
+
+if __name__ == "__main__":
+    main()

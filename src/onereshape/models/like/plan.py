@@ -26,6 +26,10 @@ from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Formula, Size, reach, symbol
 
 
+_COUNTING = 11
+"""The opset from which positions can be counted in a model: it has Range."""
+
+
 @dataclass(frozen=True, slots=True)
 class LikePlan:
     """What the exports say: the dims that are free, and what must be rewritten."""
@@ -151,8 +155,9 @@ def _edit(
     if len(readings) > 1:
         raise _doubtful(use, readings, exported)
     (fit,) = readings
-    if fit.opset > opset:
-        why = f"the constant {use.name} {fit.words}, which takes opset {fit.opset} to write, and this is {opset}"
+    least = max(fit.opset, _COUNTING) if exported.growing else fit.opset
+    if least > opset:
+        why = f"the constant {use.name} {fit.words}, which takes opset {least} to write, and this is {opset}"
         raise _refused(use, why)
     return _replaced(use, fit.words, fit.make), tuple(_said(limit, bindings) for limit in fit.limits)
 

@@ -20,6 +20,7 @@ from onereshape.models.like.exported import Binding, Exported, Fit, Limit, alike
 from onereshape.models.like.families import readings_of
 from onereshape.models.like.fitting import Fitted, Sized, fitted
 from onereshape.models.like.differing import Use, differing
+from onereshape.models.like.opsets import check_written
 from onereshape.models.like.pools import Pool
 from onereshape.models.like.symbols import Names, sizes_text, symbols_of
 from onereshape.models.rewrite import Rewriter
@@ -89,7 +90,9 @@ def apply_like(model: ir.Model, plan: LikePlan) -> None:
     for value in model.graph.outputs:
         if value.shape is None and (known := plan.dims.get(value)) is not None:
             value.shape = ir.Shape([_written(size) for size in known])
+    before = set(model.graph.all_nodes())
     apply_edits(model, plan.edits, sources)
+    check_written((node for node in model.graph.all_nodes() if node not in before), opset_of(model.graph))
 
 
 def _written(size: Size | None) -> int | ir.SymbolicDim:

@@ -24,6 +24,7 @@ from onereshape.models.like.opsets import check_written
 from onereshape.models.like.pools import Pool
 from onereshape.models.like.symbols import Names, sizes_text, symbols_of
 from onereshape.models.rewrite import Rewriter
+from onereshape.models.unneeded import bury
 from onereshape.sizes import Formula, Size, reach, symbol
 
 
@@ -41,6 +42,8 @@ class LikePlan:
     """The dims of values, None for one that is not known."""
     conditions: tuple[str, ...]
     """What must hold of the sizes, in words."""
+    left: tuple[ir.Value, ...] = ()
+    """What was baked: it lost its users when each place got a constant of its own."""
 
     def promised(self, binding: Binding) -> dict[str, tuple[int | None, ...]]:
         """The dims that the outputs have at these sizes, None for those that are not known."""
@@ -55,7 +58,10 @@ def like_plan(model: ir.Model, others: Sequence[ir.Model], names: Names) -> Like
     """Decides what follows the sizes in which exports differ; a node that they do not share is written apart."""
     models = [model, *others]
     symbols = symbols_of(models, names)
-    uses = [_own(model, number, use) for number, use in enumerate(differing(models))]
+    uses = differing(models)
+    places = [(use.node, use.slot) for use in uses if isinstance(use.slot, int)]
+    left = [value for node, slot in places if (value := node.inputs[slot]) is not None]
+    uses = [_own(model, number, use) for number, use in enumerate(uses)]
     sized = fitted(model, _inputs(model, symbols.freed), uses, symbols.bindings)
     edits: list[Edit] = []
     conditions: dict[str, None] = {}
@@ -71,7 +77,15 @@ def like_plan(model: ir.Model, others: Sequence[ir.Model], names: Names) -> Like
     conditions.update(dict.fromkeys(_said(end, symbols.bindings) for end in ends))
     dims = _known_dims(sized, frozenset(symbols.bindings[0]))
     changes = {(change.tensor, change.after, change.node): change for edit in edits for change in edit.changes}
-    return LikePlan(tuple(changes.values()), tuple(edits), symbols.freed, symbols.bindings, dims, tuple(conditions))
+    return LikePlan(
+        tuple(changes.values()),
+        tuple(edits),
+        symbols.freed,
+        symbols.bindings,
+        dims,
+        tuple(conditions),
+        tuple(dict.fromkeys(left)),
+    )
 
 
 def apply_like(model: ir.Model, plan: LikePlan) -> None:
@@ -92,6 +106,7 @@ def apply_like(model: ir.Model, plan: LikePlan) -> None:
             value.shape = ir.Shape([_written(size) for size in known])
     before = set(model.graph.all_nodes())
     apply_edits(model, plan.edits, sources)
+    bury(model, list(plan.left))
     check_written((node for node in model.graph.all_nodes() if node not in before), opset_of(model.graph))
 
 

@@ -26,6 +26,8 @@ def equations(node: ir.Node, scope: Scope) -> Iterator[Equation]:
 def _pairs(node: ir.Node, shapes: Sequence[Dims | None]) -> Iterator[Equation]:
     known = [dims for dims in shapes if dims is not None]
     operator = operator_of(node)
+    if operator != "MatMul":
+        known = list(dict.fromkeys(known))  # a Sum may have thousands that are alike
     if _broadcasts(node):
         for place, dims in enumerate(known[1:], 1):
             for before in known[:place]:

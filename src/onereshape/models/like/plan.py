@@ -20,14 +20,12 @@ from onereshape.models.like.exported import Binding, Exported, Fit, Limit, alike
 from onereshape.models.like.families import readings_of
 from onereshape.models.like.fitting import Fitted, Sized, fitted
 from onereshape.models.like.differing import Use, differing
+from onereshape.models.like.opsets import check_written
 from onereshape.models.like.pools import Pool
 from onereshape.models.like.symbols import Names, sizes_text, symbols_of
 from onereshape.models.rewrite import Rewriter
+from onereshape.models.unneeded import bury
 from onereshape.sizes import Formula, Size, reach, symbol
-
-
-_COUNTING = 11
-"""The opset from which positions can be counted in a model: it has Range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +42,8 @@ class LikePlan:
     """The dims of values, None for one that is not known."""
     conditions: tuple[str, ...]
     """What must hold of the sizes, in words."""
+    left: tuple[ir.Value, ...] = ()
+    """What was baked: it lost its users when each place got a constant of its own."""
 
     def promised(self, binding: Binding) -> dict[str, tuple[int | None, ...]]:
         """The dims that the outputs have at these sizes, None for those that are not known."""
@@ -58,7 +58,10 @@ def like_plan(model: ir.Model, others: Sequence[ir.Model], names: Names) -> Like
     """Decides what follows the sizes in which exports differ; a node that they do not share is written apart."""
     models = [model, *others]
     symbols = symbols_of(models, names)
-    uses = [_own(model, number, use) for number, use in enumerate(differing(models))]
+    uses = differing(models)
+    places = [(use.node, use.slot) for use in uses if isinstance(use.slot, int)]
+    left = [value for node, slot in places if (value := node.inputs[slot]) is not None]
+    uses = [_own(model, number, use) for number, use in enumerate(uses)]
     sized = fitted(model, _inputs(model, symbols.freed), uses, symbols.bindings)
     edits: list[Edit] = []
     conditions: dict[str, None] = {}
@@ -74,7 +77,15 @@ def like_plan(model: ir.Model, others: Sequence[ir.Model], names: Names) -> Like
     conditions.update(dict.fromkeys(_said(end, symbols.bindings) for end in ends))
     dims = _known_dims(sized, frozenset(symbols.bindings[0]))
     changes = {(change.tensor, change.after, change.node): change for edit in edits for change in edit.changes}
-    return LikePlan(tuple(changes.values()), tuple(edits), symbols.freed, symbols.bindings, dims, tuple(conditions))
+    return LikePlan(
+        tuple(changes.values()),
+        tuple(edits),
+        symbols.freed,
+        symbols.bindings,
+        dims,
+        tuple(conditions),
+        tuple(dict.fromkeys(left)),
+    )
 
 
 def apply_like(model: ir.Model, plan: LikePlan) -> None:
@@ -93,7 +104,10 @@ def apply_like(model: ir.Model, plan: LikePlan) -> None:
     for value in model.graph.outputs:
         if value.shape is None and (known := plan.dims.get(value)) is not None:
             value.shape = ir.Shape([_written(size) for size in known])
+    before = set(model.graph.all_nodes())
     apply_edits(model, plan.edits, sources)
+    bury(model, list(plan.left))
+    check_written((node for node in model.graph.all_nodes() if node not in before), opset_of(model.graph))
 
 
 def _written(size: Size | None) -> int | ir.SymbolicDim:
@@ -155,9 +169,8 @@ def _edit(
     if len(readings) > 1:
         raise _doubtful(use, readings, exported)
     (fit,) = readings
-    least = max(fit.opset, _COUNTING) if exported.growing else fit.opset
-    if least > opset:
-        why = f"the constant {use.name} {fit.words}, which takes opset {least} to write, and this is {opset}"
+    if fit.opset > opset:
+        why = f"the constant {use.name} {fit.words}, which takes opset {fit.opset} to write, and this is {opset}"
         raise _refused(use, why)
     return _replaced(use, fit.words, fit.make), tuple(_said(limit, bindings) for limit in fit.limits)
 

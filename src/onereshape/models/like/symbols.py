@@ -16,6 +16,9 @@ Names = Mapping[str, Mapping[int, str]]
 Place = tuple[str, int]
 """An input and an axis."""
 
+_MOST = 64
+"""Sizes of their own that the dims of a model may have."""
+
 
 class Symbols(NamedTuple):
     """The free dims of several exports."""
@@ -53,6 +56,8 @@ def symbols_of(models: Sequence[ir.Model], names: Names) -> Symbols:
         if sizes.setdefault(called, found) != found:
             first, second = _shown(homes[called], sizes[called]), _shown((name, axis), found)
             raise FixError("name-taken", name=called, first=first, second=second)
+        if len(sizes) > _MOST:
+            raise FixError("unlike", why=f"more than {_MOST} sizes differ between the exports")
         homes.setdefault(called, (name, axis))
         freed.setdefault(name, {})[axis] = called
     ordered = {name: dict(sorted(freed[name].items())) for name in _fed(models[0]) if name in freed}

@@ -279,7 +279,6 @@ class TestCommand:
             (["m.onnx", "--free", "x:0="], "'x:0=' gives the dim no name: write --free x:0=NAME"),
             (["--free", "m.onnx"], "--free is followed by no INPUT:AXIS=NAME"),
             (["m.onnx", "--free", "x:0=N", "x:0=M"], "--free gives x:0 two names, N and M"),
-            (["m.onnx", "--batch", "--free", "x:0=N"], "--batch and --free exclude each other"),
             (["m.onnx", "--batch", "xs:0"], "the model has no input 'xs' (did you mean 'x'?); its inputs are x"),
             (["m.onnx", "--batch", "x:4"], "the input x has 4 dims, so it has no axis 4"),
         ],

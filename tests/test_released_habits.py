@@ -149,12 +149,24 @@ def test_a_declaration_that_the_terms_prove_is_enough(tmp_path: Path) -> None:
         helper.make_node("Mul", ["s", "none"], ["pads"]),
         helper.make_node("Pad", ["x", "pads"], ["y"]),
     ]
-    inputs: dict[str, Dims] = {"x": [1, 4], "w": ["A", "B", "C", "D"]}
+    inputs: dict[str, Dims] = {"x": [1, 4], "w": [2, 3, 2, 3]}
     path = saved(tmp_path, nodes, inputs, {"y": [1, 4]}, {"none": np.zeros(4, np.int64)})
     fixed = orx.fix(path, batch={"x": 0})
 
     assert (fixed.changes, fixed.certificate.status) == ((), "proven")
     assert str(fixed.model.ir.graph.inputs[0].shape) == "[N,4]"
+
+
+def test_a_declaration_beside_other_names_is_not_believed(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("ReduceMax", ["x"], ["a"], axes=[1], keepdims=1),
+        helper.make_node("Reshape", ["a", "t"], ["y"]),
+    ]
+    inputs: dict[str, Dims] = {"x": [4, "S", "T", "M"]}
+    path = saved(tmp_path, nodes, inputs, {"y": ["A", 1, 12]}, {"t": np.array([-1, 0, 12])})
+
+    with pytest.raises(orx.ReshapeError, match="Reshape"):
+        orx.fix(path, batch=True)
 
 
 def test_samples_that_meet_are_refused_though_the_batch_is_free(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def test_a_first_input_that_has_a_name(tmp_path: Path) -> None:
 def test_a_first_input_that_is_a_scalar_or_unknown(tmp_path: Path) -> None:
     text = "g (float s, float[?, 2] x, float[?] z) => (float[?, ?] y) { y = Relu(x) }"
 
-    assert ask(tmp_path, batch=True, text=text) == {"x": {0: "N"}}
+    assert ask(tmp_path, batch=True, text=text) == {"x": {0: "N"}, "z": {0: "N"}}
 
 
 def test_free_dims(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pickle
 import re
 from collections.abc import Callable
 from fractions import Fraction
+from importlib import import_module
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,8 @@ from onereshape.models import words
 from onereshape.models.batch import folded_operators, marks
 from onereshape.models.facts import kinds, reshaping, wellformed
 from onereshape.models.facts.reshape_claims import sure_axes
+from onereshape.models.like import exported
+from onereshape.models.like.families import lengths
 from onereshape.models.simpler.agreement import agreement
 from onereshape.shape import Shape
 from onereshape.sizes import symbol
@@ -167,6 +170,7 @@ def _axis() -> coordinates.Axis:
     return coordinates.Axis(2, 4, Fraction(2))
 
 
+_AFFINE: Any = import_module("onereshape.models.like.families.affine")  # whose name a family has
 SHARED: dict[str, Callable[[], Any]] = {
     "arrays.gpu_plan.launch_of": lambda: launch_of(_plan(), 16),
     "arrays.layout.copy_plan": _plan,
@@ -188,6 +192,9 @@ SHARED: dict[str, Callable[[], Any]] = {
     "models.facts.reshaping._row": lambda: reshaping._row(18),
     "models.facts.wellformed._fits": lambda: wellformed._fits("Relu", "", 18, 1, (), 1, ()),
     "models.facts.wellformed._schema": lambda: wellformed._schema("Relu", "", 18),
+    "models.like.exported._number": lambda: exported._number(symbol("S") + 1, (("S", 3),)),
+    "models.like.families.affine._halves": lambda: _AFFINE._halves(symbol("S")),
+    "models.like.families.lengths._has_rivals": lambda: lengths._has_rivals(symbol("S"), 3, ((("S", 12),),)),
     "models.words._constant_words": lambda: words._constant_words((2, 3), (6,), None, zero_copies=True),
     "models.simpler.agreement.agreement": lambda: agreement((2, 3), (), ()),
     "terms.conform._sides": lambda: conform._sides(conform.schema("Conv", 22)),

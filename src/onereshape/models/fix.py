@@ -32,7 +32,7 @@ from onereshape.models.edit import Change, declare
 from onereshape.models.exports import Exports, Freed, check_witnesses, given_exports, other_weights
 from onereshape.models.batch.marks import Mark
 from onereshape.models.facts.facts import Facts
-from onereshape.models.unrepaired import believed, may_work, with_batch
+from onereshape.models.unrepaired import believed, has_other_names, may_work, with_batch
 from onereshape.models.pairing import carried
 from onereshape.models.request import (
     Batch,
@@ -240,6 +240,8 @@ def _as_it_is(given: Model, asked: Freed, wish: _Wish, refusal: FixError) -> Fix
         return None
     copy, fixed = with_batch(given.ir, asked)
     size = batch_size(given.ir, {name: axis for name, dims in asked.items() for axis in dims})
+    if fixed and (size != 1 or has_other_names(given.ir, asked)):  # a proof at some sizes of theirs is none at others
+        return None
     try:
         with limited(wish.limit):
             outputs = carried(given.ir, copy, asked, size)

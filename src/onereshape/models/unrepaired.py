@@ -46,3 +46,12 @@ def with_batch(model: ir.Model, asked: Asked) -> tuple[ir.Model, bool]:
             for value in node.outputs:
                 value.shape = None
     return copy, fixed
+
+
+def has_other_names(model: ir.Model, asked: Asked) -> bool:
+    """Whether an input has a dim, other than the batch, that is no number."""
+    return any(
+        not isinstance(dim, int) and axis not in asked.get(value.name or "", {})
+        for value in model.graph.inputs
+        for axis, dim in enumerate(value.shape or ())
+    )

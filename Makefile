@@ -76,7 +76,14 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
-$(VENV)/.installed: $(VENV)/bin/python pyproject.toml $(KERNELS)
+# An editable install knows the modules that were there: it is made again where some came or went.
+$(VENV)/.modules: $(VENV)/bin/python FORCE
+	@find src -name '*.py' | LC_ALL=C sort > $@.now
+	@cmp -s $@.now $@ && rm $@.now || mv $@.now $@
+
+FORCE:
+
+$(VENV)/.installed: $(VENV)/bin/python pyproject.toml $(KERNELS) $(VENV)/.modules
 	$(BIN)/python -m pip install --quiet --editable .
 	touch $@
 

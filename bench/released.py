@@ -19,6 +19,8 @@ naive edit gives, seconds and reason; then the counts.  The verdicts:
 Answers are kept in CACHE/results: a file is judged once, `--again` asks anew for those that `--only` (a part of the
 package's or the file's name, or of the digest) and `--verdict` leave.  What the original does is kept apart from that,
 and found once.
+
+To fetch, PIP_INDEX_URL and NPM_CONFIG_REGISTRY must say where the registries are.
 """
 
 from __future__ import annotations

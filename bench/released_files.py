@@ -13,6 +13,7 @@ import html
 import http.client
 import io
 import json
+import os
 import re
 import tarfile
 import urllib.parse
@@ -153,7 +154,7 @@ def _fetched(package: Package) -> dict[str, bytes]:
 
 def _pypi_address(package: Package) -> str:
     plain = re.sub(r"[-_.]+", "-", package.name).lower()
-    page = _ask(f"https://pypi.org/simple/{plain}/").read().decode()
+    page = _ask(f"{_registry('PIP_INDEX_URL')}/{plain}/").read().decode()
     for address, title in re.findall(r'<a href="([^"#]+)[^>]*>([^<]+)</a>', page):
         if html.unescape(title) == package.release:
             return html.unescape(address)
@@ -162,8 +163,16 @@ def _pypi_address(package: Package) -> str:
 
 def _npm_address(package: Package) -> str:
     name = urllib.parse.quote(package.name, safe="@")
-    listed = json.load(_ask(f"https://registry.npmjs.org/{name}"))
+    listed = json.load(_ask(f"{_registry('NPM_CONFIG_REGISTRY')}/{name}"))
     return str(listed["versions"][package.release]["dist"]["tarball"])
+
+
+def _registry(variable: str) -> str:
+    """Where packages are asked for: as pip and npm read it from their environment."""
+    found = os.environ.get(variable, "").rstrip("/")
+    if not found:
+        raise SystemExit(f"{variable} must say where the packages are")
+    return found
 
 
 def _ask(address: str, part: str = "") -> http.client.HTTPResponse:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from onereshape.models.like.exported import Array, Exported, Limit, alike
 from onereshape.models.like.families.cuts import cut_of
@@ -122,7 +123,6 @@ def test_an_interpolated_table(way: Way, bindings: list[dict[str, int]]) -> None
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
 def test_a_table_is_interpolated_as_torch_does(way: Way) -> None:
-    torch = pytest.importorskip("torch")
     options = {"mode": "bicubic" if way.cubic else "bilinear", "antialias": way.smooth, "align_corners": way.corners}
     for size in ((7, 6), (3, 2), (4, 5), (9, 3)):
         tensor = torch.from_numpy(GRID).permute(0, 3, 1, 2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -123,7 +125,11 @@ def test_an_interpolated_table(way: Way, bindings: list[dict[str, int]]) -> None
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
 def test_a_table_is_interpolated_as_torch_does(way: Way) -> None:
-    options = {"mode": "bicubic" if way.cubic else "bilinear", "antialias": way.smooth, "align_corners": way.corners}
+    options: dict[str, Any] = {
+        "mode": "bicubic" if way.cubic else "bilinear",
+        "antialias": way.smooth,
+        "align_corners": way.corners,
+    }
     for size in ((7, 6), (3, 2), (4, 5), (9, 3)):
         tensor = torch.from_numpy(GRID).permute(0, 3, 1, 2)
         wanted = torch.nn.functional.interpolate(tensor, size=size, **options).permute(0, 2, 3, 1).numpy()

@@ -34,6 +34,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -105,10 +106,22 @@ def original(cache: Path, digest: str) -> Answer:
     elif child.code is None:
         answer = {"not judged": "the original takes too long"}
     else:
-        answer = {"not judged": f"the judge failed: {_last(child.complained) or child.code}"}
+        answer = {"not judged": f"the judge failed: {complaint(child)}"}
     kept.parent.mkdir(exist_ok=True)
     kept.write_text(json.dumps(answer), encoding="utf-8")
     return answer
+
+
+def answered(path: Path, out: Path) -> tuple[Child, Answer | None]:
+    """The repair of one file, and the verdict where it ended as no repair may."""
+    words = ["-m", "onereshape", "fix", str(path), "--batch", "--copy-weights", "-o", str(out), "--json"]
+    child = run(words, SECONDS)
+    answer: Answer = {"seconds": round(child.seconds, 1), "reason": ""}
+    if child.code is None:
+        return child, {**answer, "verdict": "timeout"}
+    if child.code not in {0, 1, 2} or "Traceback" in child.complained:
+        return child, {**answer, "verdict": "crash", "reason": complaint(child)}
+    return child, None
 
 
 def verdict(cache: Path, digest: str) -> Answer:
@@ -117,13 +130,10 @@ def verdict(cache: Path, digest: str) -> Answer:
     path = path_of(cache, digest)
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out.onnx"
-        words = ["-m", "onereshape", "fix", str(path), "--batch", "--copy-weights", "-o", str(out), "--json"]
-        child = run(words, SECONDS)
+        child, ended = answered(path, out)
+        if ended is not None:
+            return ended
         answer: Answer = {"seconds": round(child.seconds, 1), "reason": "", "verdict": "unjudged"}
-        if child.code is None:
-            return {**answer, "verdict": "timeout"}
-        if child.code not in {0, 1, 2} or "Traceback" in child.complained:
-            return {**answer, "verdict": "crash", "reason": _last(child.complained) or f"exit code {child.code}"}
         said = json.loads(child.said)
         if "error" in said:
             return answer | _refusal(before, said["error"])
@@ -145,18 +155,26 @@ def _written(before: Answer, said: Answer, path: Path, out: Path) -> Answer:
         return {"verdict": "left"}
     if not out.exists():
         return {"verdict": "wrong", "reason": f"nothing to mend, it says, but: {before['naive']}"}
-    judge = [str(ROOT / "bench" / "released_judge.py"), str(path), str(out), json.dumps(before["way"])]
-    child = run(judge, JUDGING)
-    if child.code != 0:
-        return {"reason": f"the judge failed: {_last(child.complained)}"}
-    judged = json.loads(child.said)
+    judged = judgement(path, out, before["way"])
+    if "right" not in judged:
+        return {"reason": judged["why"]}
     kind = "wrong" if not judged["right"] else "rewritten" if before["works"] else "right"
     return {"verdict": kind, "reason": judged["why"], "axes": judged.get("axes")}
 
 
-def _last(text: str) -> str:
-    lines = [line for line in text.strip().splitlines() if line.strip()]
-    return lines[-1][:300] if lines else ""
+def judgement(path: Path, out: Path, way: list[Any]) -> Answer:
+    """Whether a repaired file gives the original's answers; without `right` where the judge failed."""
+    child = run([str(ROOT / "bench" / "released_judge.py"), str(path), str(out), json.dumps(way)], JUDGING)
+    if child.code != 0:
+        return {"why": f"the judge failed: {complaint(child)}"}
+    judged: Answer = json.loads(child.said)
+    return judged
+
+
+def complaint(child: Child) -> str:
+    """The last line of what a process complained of, or how it ended."""
+    lines = [line for line in child.complained.strip().splitlines() if line.strip()]
+    return lines[-1][:300] if lines else f"exit code {child.code}"
 
 
 def _read(path: Path) -> Answer:
@@ -167,11 +185,19 @@ def _read(path: Path) -> Answer:
 def row(cache: Path, each: Found, *, again: str | None) -> Answer:
     """The answer on one file: the one that is kept, or a new one."""
     kept = cache / "results" / f"{each.digest}.json"
-    if kept.exists() and (again is None or again not in _read(kept)["verdict"]):
+    asked = again is not None and kept.exists() and again in _read(kept)["verdict"]
+    about: Answer = {"package": each.package, "file": each.member, "digest": each.digest}
+    return kept_answer(
+        kept, again=asked, ask=lambda: about | original(cache, each.digest) | verdict(cache, each.digest)
+    )
+
+
+def kept_answer(kept: Path, *, again: bool, ask: Callable[[], Answer]) -> Answer:
+    """An answer that was found before, or that is found now and kept."""
+    if kept.exists() and not again:
         return _read(kept)
     start = time.perf_counter()
-    answer: Answer = {"package": each.package, "file": each.member, "digest": each.digest}
-    answer |= original(cache, each.digest) | verdict(cache, each.digest)
+    answer = ask()
     answer["wall"] = round(time.perf_counter() - start, 1)
     kept.parent.mkdir(exist_ok=True)
     kept.write_text(json.dumps(answer), encoding="utf-8")

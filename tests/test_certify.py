@@ -48,10 +48,10 @@ def test_who_watches_sees_every_step() -> None:
     seen: list[tuple[int, int, str]] = []
     both(flat("1", 1), flat("N", 0), progress=lambda *step: seen.append(step))
 
-    assert [step[0] for step in seen] == list(range(18))
-    assert {step[1] for step in seen} == {17}
-    assert [step[2] for step in seen[10:]] == [
-        "original, 11 of 11",
+    assert [step[0] for step in seen] == list(range(12))
+    assert {step[1] for step in seen} == {11}
+    assert [step[2] for step in seen[4:]] == [
+        "original, 5 of 5",
         *("N = 1", "N = 2", "N = 3", "N = 5"),
         "values beyond the usual",
         "terms",

@@ -200,6 +200,7 @@ SHARED: dict[str, Callable[[], Any]] = {
     "terms.conform._sides": lambda: conform._sides(conform.schema("Conv", 22)),
     "terms.conform.defaults": lambda: conform.defaults(conform.schema("RNN", 22)),
     "terms.records.coordinates.coordinates": lambda: coordinates.coordinates(_axis(), "half_pixel"),
+    "terms.records.coordinates.reads": lambda: coordinates.reads(_axis(), ("half_pixel",)),
     "terms.records.coordinates.nearest": lambda: coordinates.nearest(_axis(), "half_pixel", "floor"),
     "target.read_numbers": lambda: read_numbers((0, -1), _spec(), True),
 }

@@ -40,13 +40,13 @@ def test_it_ends_soon(what: str) -> None:
     one, two = (
         ir.from_proto(model(f"agraph (float[3] x) => (float[n] y) <{constants}> {{ {nodes} }}")) for _ in range(2)
     )
-    begun = time.monotonic()
+    begun = time.process_time()
 
     proof = prove_same(one, two, [{}], seed=3, limits=Limits(2.0) if "loop" in what else None)
 
     assert proof.verdict == "not proven"
     assert why in proof.reason
-    assert time.monotonic() - begun < 10
+    assert time.process_time() - begun < 10
 
 
 def test_a_model_gets_what_its_size_needs() -> None:

@@ -111,9 +111,9 @@ def consult(trial: Trial, chooser: Chooser, question: Question) -> Asked:
 
 
 def _at_once(trial: Trial, session: Session, question: Question, opening: _Opening) -> list[Reference]:
-    """All answers in the only setting that there is, measured alike."""
-    setting = opening.setting
-    drawn = question.make(np.random.default_rng(trial.seed), opening.manner, setting, sum(question.counts))
+    """All answers in the only setting that there is, measured alike; what was asked once serves several counts."""
+    setting, most = opening.setting, max(_PROBES, *question.counts)
+    drawn = question.make(np.random.default_rng(trial.seed), opening.manner, setting, most)
     more = question.more(drawn)
     answers = [*opening.answers]
     for number, feeds in enumerate([*drawn, *more]):
@@ -121,12 +121,12 @@ def _at_once(trial: Trial, session: Session, question: Question, opening: _Openi
         if number >= len(answers):
             answers.append(answered(session, feeds, "original model"))
     meters = meters_of(trial, answers)
-    begin, references = 0, []
-    for count in question.counts:
-        references.append(Reference(setting, drawn[begin : begin + count], answers[begin : begin + count], meters))
-        begin += count
     few = max(_PROBES, question.counts[0])
-    return [Reference(setting, [*drawn[:few], *more], [*answers[:few], *answers[begin:]], meters), *references[1:]]
+    references = [Reference(setting, [*drawn[:few], *more], [*answers[:few], *answers[most:]], meters)]
+    for turn, count in [*enumerate(question.counts)][1:]:
+        places = slice(first := min(turn, most - count), first + count)  # another sample is the first in each
+        references.append(Reference(setting, drawn[places], answers[places], meters))
+    return references
 
 
 def _in_turn(

@@ -43,7 +43,7 @@ def run_batch(trial: Trial, freed: Freed) -> None:
         drawn = [drawing(trial.original, rng, sizes) for _ in range(number + 1)]
         return [drawn[0] | {name: piece[name] for name in axes} for piece in drawn[1:]]
 
-    trial.steps = sum(times) + len(times) + 2 * several + 1
+    trial.steps = max(times) + len(times) + 2 * several + 1
     question = Question(
         make,
         times,

@@ -86,6 +86,25 @@ def coordinates(axis: Axis, transformation: str) -> tuple[tuple[Fraction, ...], 
 
 
 @lru_cache(maxsize=256)
+def reads(
+    axis: Axis, transformations: tuple[str, ...]
+) -> tuple[tuple[tuple[Fraction, ...], ...], tuple[tuple[int, int], ...]]:
+    """The coordinates of each place by all of these, and the first and the last place that is read around them.
+
+    >>> reads(Axis(2, 2, Fraction(1)), ("asymmetric",))[1]
+    ((-1, 1), (0, 2))
+    """
+    options = tuple(
+        tuple(each for several in place for each in several)
+        for place in zip(*(coordinates(axis, each) for each in transformations), strict=True)
+    )
+    around = tuple(
+        (floor(min(each) - _missed(min(each))), floor(max(each) + _missed(max(each))) + 1) for each in options
+    )
+    return options, around
+
+
+@lru_cache(maxsize=256)
 def nearest(axis: Axis, transformation: str, how: str) -> tuple[int, ...] | None:
     """The place that is read at each place of the answer; None where rounding may make it another.
 
@@ -103,6 +122,11 @@ def nearest(axis: Axis, transformation: str, how: str) -> tuple[int, ...] | None
             return None
         found.append(near.pop())
     return tuple(found)
+
+
+def _missed(coordinate: Fraction) -> Fraction:
+    """By how much an engine may miss a coordinate, so that it reads the next place with a factor of nearly 0."""
+    return (abs(coordinate) + 1) * Fraction(1, 1 << 18)
 
 
 _ROUNDING: Final = Fraction(1, 1 << 21)

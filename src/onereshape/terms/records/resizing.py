@@ -16,7 +16,7 @@ import numpy as np
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import slope_of
 from onereshape.terms.hashing import Words
-from onereshape.terms.records.coordinates import Axis, coordinates, exact, nearest
+from onereshape.terms.records.coordinates import Axis, exact, nearest, reads
 from onereshape.terms.tensor import Tensor, terms
 
 _TRANSFORMS: Final = {
@@ -162,31 +162,23 @@ def _along(call: Call, data: Tensor, place: int, axis: Axis, transformation: str
         picked = _nearest(call, axis, transformation)
         if picked is not None:
             return data.moved(lambda array: np.take(array, picked, place))
-    options = _coordinates(axis, transformation)
+    ways = ("asymmetric", "half_pixel") if transformation == _OLD else (transformation,)
+    options, around = reads(axis, ways)
     if transformation == "tf_crop_and_resize" and any(not 0 <= each <= axis.before - 1 for each in sum(options, ())):
         call.refuse("reads outside of the tensor")
     parts = _parts(call, axis, mode, transformation)
     reach = _reach(call, axis, mode)
-    lows = [floor(min(each) - _slack(min(each))) - reach for each in options]
-    highs = [floor(max(each) + _slack(max(each))) + 1 + reach for each in options]
-    width = max(high - low + 1 for low, high in zip(lows, highs, strict=True))
+    width = max(high - low + 1 for low, high in around) + 2 * reach
     words = data.hashed(call.hashing)
     call.check_size((*words.shape[:place], axis.after, *words.shape[place + 1 :]))
     total: Words | None = None
     for step, factor in enumerate(call.hashing.taps("tap", 0, width)):
-        near = np.take(words, np.array([axis.within(low + step) for low in lows]), place)
+        near = np.take(words, np.array([axis.within(low - reach + step) for low, _ in around]), place)
         near *= factor
         total = near if total is None else np.add(total, near, out=total)
     keys = [call.key(data.dtype.name, axis.before, *parts, each, op="Resize") for each in options]
     where = np.array(keys, np.uint64).reshape(-1, *[1] * (data.rank - place - 1))
     return terms(call.hashing.mix(call.key(op="Resize"), np.asarray(total), where), data.dtype)
-
-
-def _coordinates(axis: Axis, transformation: str) -> list[tuple[Fraction, ...]]:
-    if transformation != _OLD:
-        return [*coordinates(axis, transformation)]
-    both = coordinates(axis, "asymmetric"), coordinates(axis, "half_pixel")
-    return [(*one, *two) for one, two in zip(*both, strict=True)]
 
 
 def _nearest(call: Call, axis: Axis, transformation: str) -> list[int] | None:
@@ -221,11 +213,6 @@ def _reach(call: Call, axis: Axis, mode: str) -> int:
     if call.attribute("antialias", 0) and axis.scale < 1:
         return ceil((reach + 1) / min(axis.scales)) + 1
     return reach
-
-
-def _slack(coordinate: Fraction) -> Fraction:
-    """By how much an engine may miss a coordinate, so that it reads the next place with a factor of nearly 0."""
-    return (abs(coordinate) + 1) * Fraction(1, 1 << 18)
 
 
 RECORDS: Final[dict[str, Record]] = {

@@ -9,7 +9,11 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+import onnx_ir as ir
+
 import onereshape as orx
+from onereshape.models.certificates.compare import Carried
+from onereshape.models.unrepaired import declared_outputs
 
 Dims = list[int | str]
 
@@ -155,6 +159,20 @@ def test_a_declaration_that_the_terms_prove_is_enough(tmp_path: Path) -> None:
 
     assert (fixed.changes, fixed.certificate.status) == ((), "proven")
     assert str(fixed.model.ir.graph.inputs[0].shape) == "[N,4]"
+    assert str(fixed.model.ir.graph.outputs[0].shape) == "[N,4]"
+
+
+@pytest.mark.parametrize(
+    ("place", "declared"),
+    [(Carried(0), "[N,6400,1]"), (Carried(2), "[1,6400,N]"), (None, "[1,6400,1]"), (Carried(1, 1, 6400), None)],
+)
+def test_a_declaration_that_makes_rows_of_rows_is_not_enough(place: Carried | None, declared: str | None) -> None:
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [], [value("y", [1, 6400, 1])])
+    original = ir.from_proto(helper.make_model(graph))
+    copy = original.clone()
+
+    assert declared_outputs(original, copy, {"y": place}, "N") == (declared is not None)
+    assert declared is None or str(copy.graph.outputs[0].shape) == declared
 
 
 def test_a_declaration_beside_other_names_is_not_believed(tmp_path: Path) -> None:

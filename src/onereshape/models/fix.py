@@ -32,7 +32,7 @@ from onereshape.models.edit import Change, declare
 from onereshape.models.exports import Exports, Freed, check_witnesses, given_exports, other_weights
 from onereshape.models.batch.marks import Mark
 from onereshape.models.facts.facts import Facts
-from onereshape.models.unrepaired import believed, has_other_names, may_work, with_batch
+from onereshape.models.unrepaired import believed, declared_outputs, has_other_names, may_work, with_batch
 from onereshape.models.pairing import carried
 from onereshape.models.request import (
     Batch,
@@ -240,11 +240,14 @@ def _as_it_is(given: Model, asked: Freed, wish: _Wish, refusal: FixError) -> Fix
         return None
     copy, fixed = with_batch(given.ir, asked)
     size = batch_size(given.ir, {name: axis for name, dims in asked.items() for axis in dims})
+    names = {name for dims in asked.values() for name in dims.values()}
     if fixed and (size != 1 or has_other_names(given.ir, asked)):  # a proof at some sizes of theirs is none at others
         return None
     try:
         with limited(wish.limit):
             outputs = carried(given.ir, copy, asked, size)
+            if fixed and not declared_outputs(given.ir, copy, outputs, next(iter(names))):
+                return None
             asking = Comparison("batch", size, outputs, seed=wish.seed, progress=wish.progress)
             certificate = _certificate(given, replace(given, ir=copy), asked, asking)
     except ReshapeError:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import onnx_ir as ir
 
 from onereshape.errors import FixError
+from onereshape.models.certificates.compare import Carried
 from onereshape.models.edit import declare
 
 Asked = Mapping[str, Mapping[int, str]]
@@ -46,6 +47,23 @@ def with_batch(model: ir.Model, asked: Asked) -> tuple[ir.Model, bool]:
             for value in node.outputs:
                 value.shape = None
     return copy, fixed
+
+
+def declared_outputs(original: ir.Model, copy: ir.Model, outputs: Mapping[str, Carried | None], name: str) -> bool:
+    """Declares where outputs have their samples; False where one has them beside something else, as rows of rows.
+
+    `[1, 6400, 1]` that becomes `[1, 6400*N, 1]` holds all samples, and is no batch that anybody expects.
+    """
+    after = {value.name: value for value in copy.graph.outputs}
+    for value in original.graph.outputs:
+        place, shape = outputs.get(value.name or ""), value.shape
+        if place is not None:
+            alone = place.inner == 1 if shape is None else shape[place.axis] == 1
+            if place.outer != 1 or not alone:
+                return False
+        after[value.name].shape = shape
+        declare(after[value.name], {} if place is None else {place.axis: name})
+    return True
 
 
 def has_other_names(model: ir.Model, asked: Asked) -> bool:

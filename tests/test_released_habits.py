@@ -167,7 +167,8 @@ def test_a_declaration_that_the_terms_prove_is_enough(tmp_path: Path) -> None:
     [(Carried(0), "[N,6400,1]"), (Carried(2), "[1,6400,N]"), (None, "[1,6400,1]"), (Carried(1, 1, 6400), None)],
 )
 def test_a_declaration_that_makes_rows_of_rows_is_not_enough(place: Carried | None, declared: str | None) -> None:
-    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [], [value("y", [1, 6400, 1])])
+    relu = helper.make_node("Relu", ["x"], ["y"])
+    graph = helper.make_graph([relu], "g", [value("x", [1, 6400, 1])], [value("y", [1, 6400, 1])])
     original = ir.from_proto(helper.make_model(graph))
     copy = original.clone()
 

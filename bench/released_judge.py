@@ -49,6 +49,8 @@ SIZES = (16, 64, 224, 320, 640, 32, 48, 128, 8, 512, 100, 4, 1024, 1, 2, 1536, 1
 """What the free dims may be, in the order tried."""
 APART = 3
 """How many times the tolerance two samples must differ by, to be told apart."""
+ROUNDED = 20
+"""How many times the tolerance a sample in a batch may differ from itself alone, where its neighbours do not matter."""
 TRIAL = 60
 """Seconds of the processor for finding out how a model is run."""
 TOLERANCE = {"float16": 2e-2, "float32": 2e-3, "float64": 2e-3}
@@ -215,7 +217,7 @@ def batched(subject: Subject, candidate: onnxruntime.InferenceSession, way: Way)
             return f"fails at {count}: {str(error).splitlines()[0]}"
         for place, name in enumerate(names):
             parts = [row[place] for row in alone[:count]]
-            here = homes(answers[place], parts)
+            here = homes(answers[place], parts) or _rounded(subject, candidate, way, (count, place), answers[place])
             if count == 1:
                 agree = bool(here) or near_enough(answers[place], parts)
             else:
@@ -227,6 +229,30 @@ def batched(subject: Subject, candidate: onnxruntime.InferenceSession, way: Way)
     if all(("shared", 0) in each for each in kinds.values()):
         return "no output depends on the sample"
     return "" if isinstance(subject.base, int) and subject.base > 1 else _uneven(subject, candidate, way, kinds)
+
+
+def _rounded(
+    subject: Subject,
+    candidate: onnxruntime.InferenceSession,
+    way: Way,
+    asked: tuple[int, int],
+    answer: Output,
+) -> set[tuple[str, int]]:
+    """The home of an output whose samples differ from themselves alone by a little, and not by what is beside them.
+
+    Which kernel runs depends on the batch, and a sensitive model shows its rounding: each sample is held against a
+    batch of nothing but itself, and that one against the sample alone with more room.
+    """
+    count, place = asked
+    names = [output.name for output in subject.session.get_outputs()]
+    parts: list[Output] = []
+    for number, sample in enumerate(subject.samples(way, count)):
+        copies = candidate.run(names, subject.fed(way, [sample] * count))[place]
+        alone = subject.session.run(names, sample)[place]
+        if isinstance(copies, list) or len(copies) != count or not near(copies[number : number + 1], alone, ROUNDED):
+            return set()
+        parts.append(copies[number : number + 1])
+    return homes(answer, parts) & {("along", 0)}
 
 
 def _uneven(

@@ -110,3 +110,15 @@ def test_the_counts() -> None:
         "unknown (1): 1 unjudged",
         "good: 1 of 2 that can be judged; the naive edit (or nothing): 1",
     ]
+
+
+def test_what_is_beside_a_sample_must_not_matter_however_little_it_does(tmp_path: Path) -> None:
+    faint = numpy_helper.from_array(np.array(0.02, np.float32), "faint")
+    nodes = [
+        helper.make_node("ReduceMean", ["x"], ["m"], axes=[0]),
+        helper.make_node("Mul", ["m", "faint"], ["f"]),
+        helper.make_node("Add", ["x", "f"], ["y"]),
+    ]
+    path = saved(tmp_path / "a.onnx", nodes, {"x": ["N", 3]}, faint)
+
+    assert judge_original(path)["naive"].startswith("wrong at 2")

@@ -259,6 +259,8 @@ def _uneven(
     subject: Subject, candidate: onnxruntime.InferenceSession, way: Way, kinds: dict[str, set[tuple[str, int]]]
 ) -> str:
     """What differs where one sample is faint and another loud; nothing where the original does not run so."""
+    if not any(each.dtype.kind == "f" and each.name in way.axes for each in subject.inputs):
+        return ""
     samples = [
         {
             name: (v * gain).astype(v.dtype) if v.dtype.kind == "f" and name in way.axes else v

@@ -34,15 +34,15 @@ examples:
 
 With --batch the first axis of every input that shares the size of the first input becomes N, or the dims that have its
 name, or just the axes that are named; where the rules refuse that, and one other choice of axes (a state [1, 1, H] at
-axis 1) can be freed, it is taken and said; with --free any other dims get the names that are given; with --like all dims in which the exports differ are
-free, and --free may name them.  A batch beside other dims is freed after them.  onnxruntime runs both models before
-anything is written, and the term run follows every output element back to the inputs.  proven: it is the same
-expression of its own sample's inputs, whatever is fed.  certified: the answers on drawn inputs agree with a truth that
-the repair did not use: the original itself, sample by sample, for the batch; another export (--witness) for other dims.
-fitted: they agree with all exports that the repair was fitted on (--like), and were compared with no other size.
-unwitnessed: they agree at the exported size, and elsewhere they were compared with nothing; such a file is written only
-with --unwitnessed.  Of two steps the weaker word stands for both.  --certificate keeps what was found, to be checked by
-anyone who has the models.
+axis 1) can be freed, it is taken and said; with --free any other dims get the names that are given; with --like all
+dims in which the exports differ are free, and --free may name them.  A batch beside other dims is freed after them.
+onnxruntime runs both models before anything is written, and the term run follows every output element back to the
+inputs.  proven: it is the same expression of its own sample's inputs, whatever is fed.  certified: the answers on drawn
+inputs agree with a truth that the repair did not use: the original itself, sample by sample, for the batch; another
+export (--witness) for other dims.  fitted: they agree with all exports that the repair was fitted on (--like), and were
+compared with no other size.  unwitnessed: they agree at the exported size, and elsewhere they were compared with
+nothing; such a file is written only with --unwitnessed.  Of two steps the weaker word stands for both.  --certificate
+keeps what was found, to be checked by anyone who has the models.
 Exit code 1: the dim cannot be freed, or it is not proven, certified or fitted; nothing is written then.
 """
 
@@ -57,6 +57,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="OUT", help="where the repaired model is written")
     parser.add_argument("--in-place", action="store_true", help="write over MODEL")
     add_dims(parser)
+    parser.add_argument(
+        "--no-new-axis", action="store_true", help="an output that had no batch keeps its rank: [8*N], not [N, 8]"
+    )
     parser.add_argument("--simplify", action="store_true", help="fold computed targets, merge chains, drop identities")
     parser.add_argument("--diff", action="store_true", help="show each node before and after")
     add_exports(parser)
@@ -93,6 +96,7 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
                 certify=not args.no_certify,
                 witness=args.witness,
                 unwitnessed=args.unwitnessed,
+                new_axis=not args.no_new_axis,
                 seed=args.seed,
                 timeout=args.timeout,
                 memory=memory,

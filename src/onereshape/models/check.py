@@ -48,8 +48,8 @@ def check(
 ) -> list[Finding]:
     """The findings of a model, the worst first; with `batch`, `free` or both, also what keeps those dims from varying.
 
-    `batch` is True for the axes that are likely to carry it (see `fix`), or gives the axis of each input; `free` gives axes
-    with the names that their dims are to have.
+    `batch` is True for the axes that are likely to carry it (see `fix`), or gives the axis of each input; `free` gives
+    axes with the names that their dims are to have.
     """
     owned = not isinstance(model, Model)
     found = model if isinstance(model, Model) else load(model)

@@ -15,14 +15,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import onnx_ir as ir
-
 from onereshape.apart.limits import SECONDS, Limits, checked, limited
 from onereshape.condition import at_least, never_empty
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model import Model, cause
 from onereshape.formats.model_files import refreshed
-from onereshape.formats.onnx_graphs import MOST_UNFOLDED, copyable, unfolded
+from onereshape.formats.onnx_graphs import MOST_UNFOLDED, copyable, opset_of, unfolded
 from onereshape.formats.onnx_sound import blamed
 from onereshape.models.certificates.certificate import Certificate
 from onereshape.models.certificates.compare import Carried
@@ -143,6 +141,7 @@ def fix(  # noqa: PLR0913 - the options of the command
     certify: bool = True,
     witness: Exports = None,
     unwitnessed: bool = False,
+    new_axis: bool = True,
     seed: int = 0,
     timeout: float = SECONDS,
     memory: int | None = None,
@@ -159,6 +158,9 @@ def fix(  # noqa: PLR0913 - the options of the command
     that it did not use (`witness`) certifies it; without any nothing is returned unless `unwitnessed` asks for it.
     onnxruntime runs in a child process, where one answer may take `timeout` seconds and `memory` bytes (None: half of
     what is free).
+
+    An output that an export of one sample has without a batch (`[8]`, after a squeeze) gets a new first axis for it
+    (`[N, 8]`); with `new_axis=False` it keeps its rank (`[8*N]`).
 
     The model that is given stays as it is.  With `copy=False` nobody needs it any more: it may be rewritten itself, and
     be neither the old nor the new one after a refusal.
@@ -188,7 +190,7 @@ def fix(  # noqa: PLR0913 - the options of the command
     if batched:
         axes = {name: axis for name, dims in batched.items() for axis in dims}
         owned = owned or found.model is not given
-        work = partial(_batch, axes=axes, likely=batch is True)
+        work = partial(_batch, axes=axes, likely=batch is True, new_axis=new_axis)
         try:
             step = _step(found.model, work, wish, simplify=simplify, owned=owned, before=found.conditions)
         except FixError as refusal:
@@ -328,10 +330,13 @@ def _copy(model: Model, *, inline: bool, needed: bool = True) -> Model:
     return replace(model, ir=copy)
 
 
-def _batch(model: Model, axes: dict[str, int], facts: Facts | None = None, *, likely: bool) -> _Work:
+def _batch(
+    model: Model, axes: dict[str, int], facts: Facts | None = None, *, likely: bool, new_axis: bool = False
+) -> _Work:
     """The batch, at these axes; where they are only the likely ones, at others if it must."""
     from onereshape.models.batch.apply import apply_batch, static_declarations  # noqa: PLC0415 - only who asks for it needs it
     from onereshape.models.batch.search import BatchPlan, batch_plan  # noqa: PLC0415
+    from onereshape.models.batch.stacking import Stacked, stacked  # noqa: PLC0415
     from onereshape.models.placing import Placed, placed  # noqa: PLC0415
 
     def plan(axes: Mapping[str, int]) -> BatchPlan:
@@ -343,8 +348,13 @@ def _batch(model: Model, axes: dict[str, int], facts: Facts | None = None, *, li
     axes, found = place.axes, place.plan
     asked, symbol, size = requested(model, axes), found.symbol, found.size
     sizes = [shapes[name][axis] for name, axis in axes.items()]
-    marks = {value.name: found.marks.get(value) for value in model.ir.graph.outputs}
-    outputs = {name: None if mark is None else _carried(name, mark) for name, mark in marks.items()}
+    fixed = all(isinstance(dim, int) for dim in sizes)
+    marks = {value.name or "": found.marks.get(value) for value in model.ir.graph.outputs}
+    new: dict[str, Stacked] = {}
+    if new_axis and fixed:  # a batch that has a name says itself where it goes
+        found, new = stacked(model.ir, found, opset_of(model.ir.graph))
+    outputs = {name: _carried(name, mark) for name, mark in marks.items() if name not in new}
+    outputs |= {name: Carried(0, new=each.rank) for name, each in new.items()}
     return _Work(
         found.changes,
         lambda: apply_batch(model.ir, found, axes),
@@ -352,13 +362,15 @@ def _batch(model: Model, axes: dict[str, int], facts: Facts | None = None, *, li
         bool(found.edits) or any(static_declarations(found)),
         asked,
         # A model that named its batch may have taken no samples; what is rewritten need not.
-        (at_least(symbol, 1),) if found.edits and not all(isinstance(dim, int) for dim in sizes) else (),
-        place.notes,
+        (at_least(symbol, 1),) if found.edits and not fixed else (),
+        (*place.notes, *(each.note for each in new.values())),
     )
 
 
-def _carried(output: str, mark: Mark) -> Carried:
+def _carried(output: str, mark: Mark | None) -> Carried | None:
     """Where an output carries N, for the certificate."""
+    if mark is None:
+        return None
     if not isinstance(mark.outer, int):
         raise FixError("cannot-free", node=output, op="output", why=f"it would carry the batch inside {mark.outer}")
     return Carried(mark.axis, mark.outer, mark.inner if isinstance(mark.inner, int) else None)

@@ -104,6 +104,9 @@ def carried(original: ir.Model, repaired: ir.Model, asked: Freed, size: int) -> 
 
 def _declared(before: Any, after: Any, size: int) -> Iterator[Place]:
     """The places at which an output may carry the batch, by the dims that both models declare; the likeliest first."""
+    if size == 1 and before is not None and len(after or ()) == len(before) + 1 and not isinstance(after[0], int):
+        yield Carried(0, new=len(before))
+        return
     if before is None or after is None or len(before) != len(after):
         yield Carried(0, 1, None)
         yield None

@@ -13,6 +13,7 @@ from onereshape.models.certificates.comparison import Comparison
 from onereshape.models.certificates.term_runs import batch_terms, freed_terms, fresh_seed, same_terms
 from onereshape.models.certificates.drawn_runs import run_drawn
 from onereshape.models.certificates.trial import Freed, Trial
+from onereshape.terms.batches import NEW_AXIS, Place
 from onereshape.terms.proof import Proof
 
 __all__ = ["Carried", "Certificate", "Comparison", "certify"]
@@ -40,11 +41,16 @@ def certify(
 def _terms(trial: Trial, freed: Freed, comparison: Comparison) -> tuple[Proof, Proof | None]:
     seed = fresh_seed() if comparison.term_seed is None else comparison.term_seed
     if trial.kind == "batch":
-        places = {name: None if each is None else (each.axis, each.outer) for name, each in trial.outputs.items()}
+        places = {name: None if each is None else _place(each) for name, each in trial.outputs.items()}
         return batch_terms(trial, freed, places, seed), None
     if freed:
         return freed_terms(trial, seed)
     return same_terms(trial.original, trial.repaired, trial.settings, seed, comparison.never_empty), None
+
+
+def _place(carried: Carried) -> Place:
+    """Where an output carries the samples, as the term run is told."""
+    return (carried.axis, carried.outer) if carried.new is None else NEW_AXIS
 
 
 def _combined(engine: Certificate, here: Proof, there: Proof | None) -> Certificate:

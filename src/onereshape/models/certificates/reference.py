@@ -45,7 +45,9 @@ def meters_of(trial: Trial, answers: Sequence[Answers]) -> dict[str, Meter]:
         split = [samples(answer[name], carried, trial.size) for answer in answers]
         if any(array is None for array in split):
             dims = list(answers[0][name].shape)
-            raise Stop("differs", f"output {name!r} of the original has dims {dims}, where {carried} finds no batch")
+            where = "it has none" if carried is None else carried.said(trial.size)
+            why = f"output {name!r} of the original has dims {dims}, and finds no batch there: {where}"
+            raise Stop("differs", why)
         found[name] = replace(meter, carried=carried, scale=scale_of(array for array in split if array is not None))
     return found
 

@@ -84,6 +84,8 @@ class Trial:
     refused: list[RefusedSize] = field(default_factory=list)
     held: list[str] = field(default_factory=list)
     extremes: list[str] = field(default_factory=list)
+    doubts: dict[str, str] = field(default_factory=dict)
+    """Outputs that are too far from the original's, but so little that roundings may do it: what was seen."""
     settings: list[tuple[Sizes, Feeds]] = field(default_factory=list)
     """The sizes of named dims that the original took, and what inputs that serve as sizes were,"""
     fitted: list[Beside] = field(default_factory=list)

@@ -243,6 +243,11 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: _fail(FixError("mixes-samples", node="/Softmax", op="Softmax", why="its axis 0 is the batch")),
         "/Softmax (Softmax) mixes the samples: its axis 0 is the batch  [mixes-samples]",
     ),
+    "several-batches": (
+        lambda: _fail(FixError("several-batches", options="--batch x:0 h:1 or --batch x:0 h:2")),
+        "the batch can be at several places, and nothing tells which is right; say it: --batch x:0 h:1 or --batch x:0 "
+        "h:2  [several-batches]",
+    ),
     "no-batching-rule": (
         lambda: _fail(FixError("no-batching-rule", node="/Foo", op="custom:Foo", tensor="x")),
         "/Foo: custom:Foo has no batching rule, and its input x carries the batch  [no-batching-rule]",

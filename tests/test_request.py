@@ -47,7 +47,7 @@ def test_a_name_that_is_taken_is_not_the_batch(tmp_path: Path) -> None:
 def test_a_first_input_that_has_a_name(tmp_path: Path) -> None:
     text = "g (float[B, 2] x, float[B] z, float[3] w, float[C] v) => (float[?, ?] y) { y = Relu(x) }"
 
-    expected = {"x": {0: "B"}, "w": {0: "B"}, "v": {0: "C"}}
+    expected = {"x": {0: "B"}, "w": {0: "B"}, "v": {0: "B"}}
     assert ask(tmp_path, batch={"x": 0, "w": 0, "v": 0}, text=text) == expected
     assert ask(tmp_path, batch=True, text=text) == {"x": {0: "B"}, "z": {0: "B"}}
 

@@ -116,6 +116,7 @@ CODES: dict[str, Code] = {
     "asked-twice": Code("axis {asked} of the input {input} is asked for twice, as {first} and as {second}", usage=True),
     "batch-sizes": Code("the batch has two sizes: {first} and {second}", usage=True),
     "no-batch": Code("no input carries a batch: {why}", usage=True),
+    "several-batches": Code("the batch can be at several places, and nothing tells which is right; say it: {options}"),
     "mixes-samples": Code("{node} ({op}) mixes the samples: {why}"),
     "no-batching-rule": Code("{node}: {op} has no batching rule, and its input {tensor} carries the batch"),
     "cannot-free": Code("{node} ({op}): {why}"),

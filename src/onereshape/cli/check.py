@@ -27,8 +27,8 @@ examples:
   $ onereshape check model.onnx --batch pixel_values:0 state:1
   $ onereshape check model.onnx --free input_ids:1=S attention_mask:1=S
 
-Nothing is run.  With --batch the first axis of every input that shares the size of the first input is to vary, or just
-the axes that are named; with --free any other dims, also beside the batch.  Each finding is an error, a warning or a
+Nothing is run.  With --batch the dim that the inputs share is to vary, found as `onereshape fix` finds it, or just the
+axes that are named; with --free any other dims, also beside the batch.  Each finding is an error, a warning or a
 note, and says whether `onereshape fix` can repair it.  Exit code 1: there are errors (with --strict, or warnings).
 """
 
@@ -56,7 +56,7 @@ def add_dims(parser: argparse.ArgumentParser) -> None:
         metavar="INPUT:AXIS",
         nargs="*",
         action="extend",
-        help="the batch is to vary: axis 0 of every input that shares that size, or just these axes",
+        help="the batch is to vary: the dim that the inputs share, or just these axes",
     )
     parser.add_argument(
         "--free",

@@ -32,16 +32,17 @@ examples:
   $ onereshape fix model.onnx -o simpler.onnx --simplify
   $ onereshape fix model.onnx -o dynamic.onnx --batch --certificate proof.json
 
-With --batch the first axis of every input that shares the size of the first input becomes N, or just the axes that are
-named; with --free any other dims get the names that are given; with --like all dims in which the exports differ are
-free, and --free may name them.  A batch beside other dims is freed after them.  onnxruntime runs both models before
-anything is written, and the term run follows every output element back to the inputs.  proven: it is the same
-expression of its own sample's inputs, whatever is fed.  certified: the answers on drawn inputs agree with a truth that
-the repair did not use: the original itself, sample by sample, for the batch; another export (--witness) for other dims.
-fitted: they agree with all exports that the repair was fitted on (--like), and were compared with no other size.
-unwitnessed: they agree at the exported size, and elsewhere they were compared with nothing; such a file is written only
-with --unwitnessed.  Of two steps the weaker word stands for both.  --certificate keeps what was found, to be checked by
-anyone who has the models.
+With --batch the first axis of every input that shares the size of the first input becomes N, or the dims that have its
+name, or just the axes that are named; where the rules refuse that, and one other choice of axes (a state [1, 1, H] at
+axis 1) can be freed, it is taken and said; with --free any other dims get the names that are given; with --like all
+dims in which the exports differ are free, and --free may name them.  A batch beside other dims is freed after them.
+onnxruntime runs both models before anything is written, and the term run follows every output element back to the
+inputs.  proven: it is the same expression of its own sample's inputs, whatever is fed.  certified: the answers on drawn
+inputs agree with a truth that the repair did not use: the original itself, sample by sample, for the batch; another
+export (--witness) for other dims.  fitted: they agree with all exports that the repair was fitted on (--like), and were
+compared with no other size.  unwitnessed: they agree at the exported size, and elsewhere they were compared with
+nothing; such a file is written only with --unwitnessed.  Of two steps the weaker word stands for both.  --certificate
+keeps what was found, to be checked by anyone who has the models.
 Exit code 1: the dim cannot be freed, or it is not proven, certified or fitted; nothing is written then.
 """
 
@@ -56,6 +57,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="OUT", help="where the repaired model is written")
     parser.add_argument("--in-place", action="store_true", help="write over MODEL")
     add_dims(parser)
+    parser.add_argument(
+        "--no-new-axis", action="store_true", help="an output that had no batch keeps its rank: [8*N], not [N, 8]"
+    )
     parser.add_argument("--simplify", action="store_true", help="fold computed targets, merge chains, drop identities")
     parser.add_argument("--diff", action="store_true", help="show each node before and after")
     add_exports(parser)
@@ -92,6 +96,7 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
                 certify=not args.no_certify,
                 witness=args.witness,
                 unwitnessed=args.unwitnessed,
+                new_axis=not args.no_new_axis,
                 seed=args.seed,
                 timeout=args.timeout,
                 memory=memory,
@@ -110,6 +115,7 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
         "changed": fixed.model is not model,
         "changes": [change.to_json() for change in fixed.changes],
         "conditions": list(fixed.conditions),
+        "notes": list(fixed.notes),
         "before": before,
         "after": after,
         "certificate": None if fixed.certificate is None else fixed.certificate.to_json(),
@@ -117,10 +123,12 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     }
     if fixed.model is model:
         none = "" if args.certificate is None else ", so there is no certificate to keep"
-        said = [] if fixed.certificate is None else [shown(_certified(fixed.certificate))]
+        said = [shown(each) for each in fixed.notes]
+        said += [] if fixed.certificate is None else [shown(_certified(fixed.certificate))]
         return [*said, f"nothing to repair; {written} is {path}, byte for byte{none}"], machine
     lines = _diff(fixed.changes) if args.diff else []
-    lines += [*_table(rows(before, after), path, written), *(f"holds if {shown(each)}" for each in fixed.conditions)]
+    lines += [*_table(rows(before, after), path, written), *map(shown, fixed.notes)]
+    lines += [f"holds if {shown(each)}" for each in fixed.conditions]
     lines.append(shown(_certified(fixed.certificate)))
     lines.append(f"{_count(len(fixed.changes), 'change')}, written to {written}")
     return [*lines, *([f"the certificate is kept in {kept}"] if kept else [])], machine
@@ -203,7 +211,7 @@ def _keep(
     files = {"original": [(model.path, digest)], "repaired": [(written, digests(out))]}
     for role, others in (("like", args.like), ("witness", args.witness)):
         files[role] = [(other, digests(load(other))) for other in others or ()]
-    asked = requested(model, batch)
+    asked = fixed.freed if requested(model, batch) else {}
     axes = {name: axis for name, dims in asked.items() for axis in dims} or None
     question = Question(axes, None if axes else fixed.freed or None, fixed.conditions)
     keep(args.certificate, files, question, fixed.certificate)

@@ -50,7 +50,7 @@ def certify(  # noqa: PLR0913 - the options of the command
 ) -> Certificate:
     """A certificate that says whether `repaired` may be used in place of `original`: its `status` and `reason`.
 
-    With `batch={"x": 0}` (True: axis 0 of every input that shares that size) N samples must get what each gets alone,
+    With `batch={"x": 0}` (True: the axes that the repaired model has freed) N samples must get what each gets alone,
     with `free={"x": {1: "S"}}` the models must agree at the exported size, and with other exports at their own: those
     that the repair was fitted on (`like`), and those that it did not use (`witness`); with neither
     they must agree on the same inputs, at all sizes of their named dims that are tried, 0 among them unless one of the
@@ -101,7 +101,7 @@ def certified(  # noqa: PLR0913 - see certify
     """The certificate of two models that are loaded."""
     check_progress(progress)
     first, second = pair.original, pair.repaired
-    asked = requested(first, question.batch, question.free)
+    asked = requested(first, _batch(first, second, question.batch), question.free)
     if (pair.witnesses or pair.fitted) and not question.free:
         what = "a witness" if pair.witnesses else "another export"
         raise ReshapeError("bad-usage", why=f"{what} is for freed dims other than the batch, and none are asked for")
@@ -133,6 +133,13 @@ def _onnx(given: Given) -> Model:
     if model.format != "onnx":
         raise FixError("unsupported-model", why=f"{model.path}: only ONNX models are run")
     return model
+
+
+def _batch(original: Model, repaired: Model, batch: Batch) -> Batch:
+    """The axes of the batch; if nobody names them, those that the repaired model has freed."""
+    from onereshape.models.pairing import freed_axes  # noqa: PLC0415 - onnx takes long
+
+    return freed_axes(original.ir, repaired.ir) or batch if batch is True else batch
 
 
 def _comparison(original: Model, repaired: ir.Model, asked: Asked, question: Question) -> Comparison:

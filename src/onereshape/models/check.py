@@ -48,8 +48,8 @@ def check(
 ) -> list[Finding]:
     """The findings of a model, the worst first; with `batch`, `free` or both, also what keeps those dims from varying.
 
-    `batch` is True for axis 0 of every input that shares that size, or gives the axis of each input; `free` gives axes
-    with the names that their dims are to have.
+    `batch` is True for the axes that are likely to carry it (see `fix`), or gives the axis of each input; `free` gives
+    axes with the names that their dims are to have.
     """
     owned = not isinstance(model, Model)
     found = model if isinstance(model, Model) else load(model)
@@ -69,7 +69,10 @@ def _findings(found: Model, batch: Batch, free: Free, *, owned: bool) -> list[Fi
         if wishes:
             from onereshape.models.fix import planned  # noqa: PLC0415 - takes long, and is rarely needed
 
-            plans = [partial(planned, found, asked, batch=batched, facts=facts) for asked, batched in wishes]
+            plans = [
+                partial(planned, found, asked, batch=batched, likely=batch is True, facts=facts)
+                for asked, batched in wishes
+            ]
             findings = _with_plans(findings, places, plans)
         findings += _simpler(found, facts, places, owned=owned)
     order = {code: index for index, code in enumerate(CODES)}

@@ -15,25 +15,24 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import onnx_ir as ir
-
 from onereshape.apart.limits import SECONDS, Limits, checked, limited
 from onereshape.condition import at_least, never_empty
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model import Model, cause
 from onereshape.formats.model_files import refreshed
-from onereshape.formats.onnx_graphs import MOST_UNFOLDED, copyable, unfolded
+from onereshape.formats.onnx_graphs import MOST_UNFOLDED, copyable, opset_of, unfolded
 from onereshape.formats.onnx_sound import blamed
 from onereshape.models.certificates.certificate import Certificate
 from onereshape.models.certificates.compare import Carried
 from onereshape.models.certificates.comparison import Comparison
 from onereshape.models.certificates.steps import joined
-from onereshape.models.edit import Change, declare
+from onereshape.models.edit import Change
 from onereshape.models.exports import Exports, Freed, check_witnesses, given_exports, other_weights
 from onereshape.models.batch.marks import Mark
 from onereshape.models.facts.facts import Facts
 from onereshape.models.unrepaired import believed, declared_outputs, has_other_names, may_work, with_batch
-from onereshape.models.pairing import carried
+from onereshape.models.likely import unlikely
+from onereshape.models.pairing import called, carried
 from onereshape.models.request import (
     Batch,
     Free,
@@ -41,8 +40,10 @@ from onereshape.models.request import (
     batch_size,
     check_progress,
     given_model,
+    inputs_of,
     read_seed,
     requested,
+    shapes_of,
 )
 
 
@@ -61,6 +62,8 @@ class Fixed:
     """What the freed sizes must satisfy."""
     freed: Freed = field(default_factory=dict)
     """Input -> axis -> the name of a dim that is free now."""
+    notes: tuple[str, ...] = ()
+    """What was decided without being asked: axes that carry the batch, and were not the likely ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,7 @@ class _Work:
     freed: Freed
     """Input -> axis -> the name of a dim that is free then."""
     conditions: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +110,22 @@ def plan(model: Model | str | os.PathLike[str], *, batch: Batch = None, free: Fr
     """What `fix` would rewrite; a FixError where the dims cannot be freed."""
     given = given_model(model)
     asked = requested(given, batch, free)
-    return planned(given, asked, batch=free is None) if asked else Plan(())
+    return planned(given, asked, batch=free is None, likely=batch is True) if asked else Plan(())
 
 
-def planned(given: Model, asked: Mapping[str, Mapping[int, str]], *, batch: bool, facts: Facts | None = None) -> Plan:
-    """The same of what was `requested`; `facts` are those of the model, where they are known already."""
+def planned(
+    given: Model, asked: Mapping[str, Mapping[int, str]], *, batch: bool, likely: bool, facts: Facts | None = None
+) -> Plan:
+    """The same of what was `requested`; `facts` are those of the model, where they are known already.
+
+    `likely`: nobody named the axes of the batch.
+    """
     if given.ir.functions:
         given, facts = _copy(given, inline=True), None
     with blamed(given):
         if batch:
-            work = _batch(given, {name: axis for name, dims in asked.items() for axis in dims}, facts)
+            axes = {name: axis for name, dims in asked.items() for axis in dims}
+            work = _batch(given, axes, facts, likely=likely)
         else:
             work = _free(given, asked, (), given)
     return Plan(work.changes, work.conditions)
@@ -131,13 +141,14 @@ def fix(  # noqa: PLR0913 - the options of the command
     certify: bool = True,
     witness: Exports = None,
     unwitnessed: bool = False,
+    new_axis: bool = True,
     seed: int = 0,
     timeout: float = SECONDS,
     memory: int | None = None,
     progress: Progress | None = None,
     copy: bool = True,
 ) -> Fixed:
-    """The model with the asked dims free: `batch={"x": 0}` (True: axis 0 of every input that shares that size),
+    """The model with the asked dims free: `batch={"x": 0}` (True: the dim that the inputs share, see `notes`),
     `free={"x": {1: "S"}}`, or all dims in which it and other exports of it differ (`like`, which `free` may name); and,
     on demand, with its Reshapes simplified.  A batch beside other dims is freed after them.
 
@@ -147,6 +158,9 @@ def fix(  # noqa: PLR0913 - the options of the command
     that it did not use (`witness`) certifies it; without any nothing is returned unless `unwitnessed` asks for it.
     onnxruntime runs in a child process, where one answer may take `timeout` seconds and `memory` bytes (None: half of
     what is free).
+
+    An output that an export of one sample has without a batch (`[8]`, after a squeeze) gets a new first axis for it
+    (`[N, 8]`); with `new_axis=False` it keeps its rank (`[8*N]`).
 
     The model that is given stays as it is.  With `copy=False` nobody needs it any more: it may be rewritten itself, and
     be neither the old nor the new one after a refusal.
@@ -176,13 +190,14 @@ def fix(  # noqa: PLR0913 - the options of the command
     if batched:
         axes = {name: axis for name, dims in batched.items() for axis in dims}
         owned = owned or found.model is not given
-        work = partial(_batch, axes=axes)
+        work = partial(_batch, axes=axes, likely=batch is True, new_axis=new_axis)
         try:
             step = _step(found.model, work, wish, simplify=simplify, owned=owned, before=found.conditions)
         except FixError as refusal:
             works = _as_it_is(found.model, batched, wish, refusal)
             if works is None:
-                raise
+                shapes = shapes_of(inputs_of(found.model.ir))
+                raise (unlikely(shapes, axes) if batch is True and may_work(refusal) else None) or refusal from None
             step = works
         return _joined(found, step)
     return found if freeing else _step(given, None, wish, simplify=True, owned=owned)
@@ -204,11 +219,13 @@ def _step(  # noqa: PLR0913 - what a step depends on
     comparison = Comparison()
     freed: Freed = {}
     conditions: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     needed = False
     if decide is not None:
         with blamed(fixed):
             work = decide(fixed)
         needed, comparison, conditions, freed = work.needed, work.comparison, work.conditions, work.freed
+        notes = work.notes
         changes += work.changes
         if needed:
             with blamed(given, rewritten=fixed is given):
@@ -222,7 +239,7 @@ def _step(  # noqa: PLR0913 - what a step depends on
         changes += found
         conditions = tuple(dict.fromkeys([*conditions, *(each for change in found for each in change.conditions)]))
     if not needed:
-        return Fixed(given, (), None, conditions)
+        return Fixed(given, (), None, conditions, notes=notes)
     certificate = None
     if wish.certify:
         empty = never_empty([*before, *conditions])
@@ -231,7 +248,7 @@ def _step(  # noqa: PLR0913 - what a step depends on
             certificate = _certificate(given, fixed, freed, asking)
         if not certificate.suffices and not (wish.unwitnessed and certificate.status == "unwitnessed"):
             raise _refusal(given, certificate, wish)
-    return Fixed(refreshed(fixed), tuple(changes), certificate, conditions, freed)
+    return Fixed(refreshed(fixed), tuple(changes), certificate, conditions, freed, notes)
 
 
 def _as_it_is(given: Model, asked: Freed, wish: _Wish, refusal: FixError) -> Fixed | None:
@@ -277,7 +294,8 @@ def _joined(first: Fixed, second: Fixed) -> Fixed:
     freed = {
         name: {**first.freed.get(name, {}), **second.freed.get(name, {})} for name in {**first.freed, **second.freed}
     }
-    return Fixed(second.model, (*first.changes, *second.changes), certificate, conditions, freed)
+    changes, notes = (*first.changes, *second.changes), (*first.notes, *second.notes)
+    return Fixed(second.model, changes, certificate, conditions, freed, notes)
 
 
 def _prepare(needed: bool) -> None:
@@ -315,18 +333,31 @@ def _copy(model: Model, *, inline: bool, needed: bool = True) -> Model:
     return replace(model, ir=copy)
 
 
-def _batch(model: Model, axes: Mapping[str, int], facts: Facts | None = None) -> _Work:
+def _batch(
+    model: Model, axes: dict[str, int], facts: Facts | None = None, *, likely: bool, new_axis: bool = False
+) -> _Work:
+    """The batch, at these axes; where they are only the likely ones, at others if it must."""
     from onereshape.models.batch.apply import apply_batch, static_declarations  # noqa: PLC0415 - only who asks for it needs it
-    from onereshape.models.batch.search import batch_plan  # noqa: PLC0415
+    from onereshape.models.batch.search import BatchPlan, batch_plan  # noqa: PLC0415
+    from onereshape.models.batch.stacking import Stacked, stacked  # noqa: PLC0415
+    from onereshape.models.placing import Placed, placed  # noqa: PLC0415
 
-    asked = requested(model, axes)
-    symbol = next(iter(next(iter(asked.values())).values()))
-    declared = {value.name: value.shape for value in model.ir.graph.inputs}
-    sizes = [declared[name][axis] for name, axis in axes.items()]
-    size = batch_size(model.ir, axes)
-    found = batch_plan(model.ir, axes, symbol, size, facts)
-    marks = {value.name: found.marks.get(value) for value in model.ir.graph.outputs}
-    outputs = {name: None if mark is None else _carried(name, mark) for name, mark in marks.items()}
+    def plan(axes: Mapping[str, int]) -> BatchPlan:
+        symbol = next(name for dims in requested(model, axes).values() for name in dims.values())
+        return batch_plan(model.ir, axes, symbol, batch_size(model.ir, axes), facts)
+
+    shapes = shapes_of(inputs_of(model.ir))
+    place = placed(model.ir, shapes, axes, plan) if likely else Placed(axes, plan(axes))
+    axes, found = place.axes, place.plan
+    asked, symbol, size = requested(model, axes), found.symbol, found.size
+    sizes = [shapes[name][axis] for name, axis in axes.items()]
+    fixed = all(isinstance(dim, int) for dim in sizes)
+    marks = {value.name or "": found.marks.get(value) for value in model.ir.graph.outputs}
+    new: dict[str, Stacked] = {}
+    if new_axis and fixed:  # a batch that has a name says itself where it goes
+        found, new = stacked(model.ir, found, opset_of(model.ir.graph))
+    outputs = {name: _carried(name, mark) for name, mark in marks.items() if name not in new}
+    outputs |= {name: Carried(0, new=each.rank) for name, each in new.items()}
     return _Work(
         found.changes,
         lambda: apply_batch(model.ir, found, axes),
@@ -334,12 +365,15 @@ def _batch(model: Model, axes: Mapping[str, int], facts: Facts | None = None) ->
         bool(found.edits) or any(static_declarations(found)),
         asked,
         # A model that named its batch may have taken no samples; what is rewritten need not.
-        (at_least(symbol, 1),) if found.edits and not all(isinstance(dim, int) for dim in sizes) else (),
+        (at_least(symbol, 1),) if found.edits and not fixed else (),
+        (*place.notes, *(each.note for each in new.values())),
     )
 
 
-def _carried(output: str, mark: Mark) -> Carried:
+def _carried(output: str, mark: Mark | None) -> Carried | None:
     """Where an output carries N, for the certificate."""
+    if mark is None:
+        return None
     if not isinstance(mark.outer, int):
         raise FixError("cannot-free", node=output, op="output", why=f"it would carry the batch inside {mark.outer}")
     return Carried(mark.axis, mark.outer, mark.inner if isinstance(mark.inner, int) else None)
@@ -398,24 +432,4 @@ def _certificate(given: Model, fixed: Model, asked: Freed, comparison: Compariso
     from onereshape.models.certificates.certify import certify  # noqa: PLC0415 - onnxruntime takes long
 
     with blamed(given):
-        return certify(_called(given.ir, asked), fixed.ir, asked, comparison, base_dir=str(Path(given.path).parent))
-
-
-def _called(model: ir.Model, asked: Freed) -> ir.Model:
-    """A model whose freed dims have their names: several that are not known at all would be drawn apart."""
-    places = {value.name: value for value in model.graph.inputs if value.shape is not None}
-    nameless = {
-        name: {axis: called for axis, called in axes.items() if _is_nameless(places[name].shape[axis])}  # type: ignore[index]
-        for name, axes in asked.items()
-        if name in places
-    }
-    if not any(nameless.values()):
-        return model
-    copy = model.clone()
-    for value in copy.graph.inputs:
-        declare(value, nameless.get(value.name or "", {}))
-    return copy
-
-
-def _is_nameless(dim: int | ir.SymbolicDim) -> bool:
-    return not isinstance(dim, int) and not dim.value
+        return certify(called(given.ir, asked), fixed.ir, asked, comparison, base_dir=str(Path(given.path).parent))

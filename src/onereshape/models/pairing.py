@@ -17,9 +17,26 @@ from onereshape.models.certificates.suits import fed
 from onereshape.models.certificates.term_runs import allowed, fresh_seed, guarded
 from onereshape.models.certificates.term_sizes import some_sizes
 from onereshape.models.certificates.trial import Freed, batch_of
+from onereshape.models.edit import declare
+from onereshape.models.request import inputs_of, shapes_of
 from onereshape.terms.prove import prove_batch
 
 Place = Carried | None
+
+
+def freed_axes(original: ir.Model, repaired: ir.Model) -> dict[str, int] | None:
+    """The axes that carry the batch of a repaired model, where it has one name for what were numbers."""
+    before, after = (shapes_of(inputs_of(model)) for model in (original, repaired))
+    names = {
+        dim
+        for name, dims in before.items()
+        for one, dim in zip(dims, after.get(name, ()), strict=False)
+        if isinstance(one, int) and isinstance(dim, str)
+    }
+    if len(names) != 1:
+        return None
+    (batch,) = names
+    return {name: dims.index(batch) for name, dims in after.items() if name in before and batch in dims}
 
 
 def aligned(original: ir.Model, repaired: ir.Model, asked: Freed) -> ir.Model:
@@ -41,6 +58,26 @@ def aligned(original: ir.Model, repaired: ir.Model, asked: Freed) -> ir.Model:
                 dims.append(known[axis])
         value.shape = ir.Shape(dims)
     return copy
+
+
+def called(model: ir.Model, asked: Freed) -> ir.Model:
+    """A model whose freed dims have their names: those that have none, or others, would be drawn apart."""
+    shapes = {value.name: value.shape for value in model.graph.inputs if value.shape is not None}
+    others = {
+        name: {axis: new for axis, new in axes.items() if _is_called_otherwise(shapes[name][axis], new)}
+        for name, axes in asked.items()
+        if name in shapes
+    }
+    if not any(others.values()):
+        return model
+    copy = model.clone()
+    for value in copy.graph.inputs:
+        declare(value, others.get(value.name or "", {}))
+    return copy
+
+
+def _is_called_otherwise(dim: int | ir.SymbolicDim, name: str) -> bool:
+    return not isinstance(dim, int) and dim.value != name
 
 
 def carried(original: ir.Model, repaired: ir.Model, asked: Freed, size: int) -> dict[str, Place]:
@@ -67,6 +104,9 @@ def carried(original: ir.Model, repaired: ir.Model, asked: Freed, size: int) -> 
 
 def _declared(before: Any, after: Any, size: int) -> Iterator[Place]:
     """The places at which an output may carry the batch, by the dims that both models declare; the likeliest first."""
+    if size == 1 and before is not None and len(after or ()) == len(before) + 1 and not isinstance(after[0], int):
+        yield Carried(0, new=len(before))
+        return
     if before is None or after is None or len(before) != len(after):
         yield Carried(0, 1, None)
         yield None

@@ -106,7 +106,8 @@ def _places(certificate: Mapping[str, Any]) -> dict[str, Any] | None:
     if not outputs:
         return None
     return {
-        each["name"]: None if each["axis"] is None else Carried(each["axis"], each["outer"], None) for each in outputs
+        each["name"]: None if each["axis"] is None else Carried(each["axis"], each["outer"], None, each.get("new"))
+        for each in outputs
     }
 
 
@@ -122,6 +123,8 @@ def _certificate(value: Any) -> Mapping[str, Any]:
         axis, outer = output.get("axis"), output.get("outer")
         named = isinstance(output.get("name"), str) and (axis is None or (_is_count(axis) and axis < _LONGEST))
         _check(named and _is_count(outer) and outer > 0, "certificate.outputs")
+        new = output.get("new")
+        _check(new is None or (_is_count(new) and axis == 0 and outer == 1), "certificate.outputs")
     if (proof := found.get("proof")) is not None:
         told = _mapping(proof, "certificate.proof")
         _check(told.get("verdict") in get_args(Verdict), "certificate.proof.verdict")

@@ -17,6 +17,7 @@ from onereshape.formats.model import Model
 from onereshape.formats.model_files import load
 from onereshape.formats.model_formats import format_of
 from onereshape.formats.onnx_graphs import every
+from onereshape.models.likely import Declared, likely_axes
 
 Progress = Callable[[int, int, str], None]
 Batch = bool | Mapping[str, int] | None
@@ -29,8 +30,8 @@ _SHOWN = 8
 def requested(model: Model, batch: Batch = None, free: Free = None) -> dict[str, dict[int, str]]:
     """Input -> axis -> the name that the dim is to have; refuses what the model has no place for.
 
-    `batch` is True for axis 0 of every input that shares that size, or gives the axis of each input; `free` gives the
-    names too.  Nothing is asked for if both are None.
+    `batch` is True for the axes that are likely to carry it, or gives the axis of each input; `free` gives the names
+    too.  Nothing is asked for if both are None.
     """
     if batch is None or batch is False:
         if free is None:
@@ -40,10 +41,10 @@ def requested(model: Model, batch: Batch = None, free: Free = None) -> dict[str,
     if model.format != "onnx":
         why = f"dims are freed in ONNX models only, and {model.path} is {format_of(model.format).words}"
         raise ReshapeError("unsupported-model", why=why)
-    inputs = {value.name or "": value for value in model.ir.graph.inputs if not value.is_initializer()}
+    inputs = inputs_of(model.ir)
     if free is not None:
         return _freed(inputs, _read(free))
-    axes = _shared(inputs) if batch is True else _read_batch(inputs, batch)
+    axes = likely_axes(shapes_of(inputs)) if batch is True else _read_batch(inputs, batch)
     return _batched(model.ir, inputs, axes)
 
 
@@ -89,23 +90,19 @@ def _read_batch(inputs: Mapping[str, ir.Value], batch: Any) -> dict[str, int]:
     return {name: _axis(_input(inputs, name), axis) for name, axis in batch.items()}
 
 
-def _shared(inputs: Mapping[str, ir.Value]) -> dict[str, int]:
-    """Axis 0 of every input that has there what the first one has; a name is followed to whichever axis has it."""
-    ranked = [(name, value.shape) for name, value in inputs.items() if value.shape is not None and len(value.shape)]
-    if not ranked:
-        why = "the model has no inputs" if not inputs else "none has an axis that is declared"
-        raise FixError("no-batch", why=why)
-    first = _dim(ranked[0][1], 0)
-    found: dict[str, int] = {}
-    for name, shape in ranked:
-        places = [axis for axis in range(len(shape) if isinstance(first, str) else 1) if _dim(shape, axis) == first]
-        if places:
-            found[name] = places[0]
-    return found
+def shapes_of(inputs: Mapping[str, ir.Value]) -> dict[str, tuple[Declared, ...]]:
+    """The declared dims of inputs; none of an input of unknown rank."""
+    shapes = {name: () if value.shape is None else value.shape for name, value in inputs.items()}
+    return {name: tuple(_dim(shape, axis) for axis in range(len(shape))) for name, shape in shapes.items()}
+
+
+def inputs_of(model: ir.Model) -> dict[str, ir.Value]:
+    """The inputs that must be given, by name."""
+    return {value.name or "": value for value in model.graph.inputs if not value.is_initializer()}
 
 
 def _batched(model: ir.Model, inputs: Mapping[str, ir.Value], axes: Mapping[str, int]) -> dict[str, dict[int, str]]:
-    """One name for the whole batch; a dim that has one keeps it."""
+    """One name for the whole batch: the first that it has."""
     dims = {name: _dim(inputs[name].shape, axis) for name, axis in axes.items()}
     sizes = {f"{name}[{axes[name]}] = {dim}": dim for name, dim in dims.items() if isinstance(dim, int)}
     first = next(iter(sizes.items()), None)
@@ -114,7 +111,7 @@ def _batched(model: ir.Model, inputs: Mapping[str, ir.Value], axes: Mapping[str,
             raise FixError("batch-sizes", first=first[0], second=place)
     named = next((dim for dim in dims.values() if isinstance(dim, str)), None)
     fresh = named or _fresh(set(_names(model)))
-    return {name: {axes[name]: dim if isinstance(dim, str) else fresh} for name, dim in dims.items()}
+    return {name: {axis: fresh} for name, axis in axes.items()}
 
 
 def _freed(inputs: Mapping[str, ir.Value], free: Mapping[str, Mapping[int, str]]) -> dict[str, dict[int, str]]:
@@ -163,7 +160,7 @@ def _axis(value: ir.Value, axis: Any) -> int:
     return place % rank
 
 
-def _dim(shape: Any, axis: int) -> int | str | None:
+def _dim(shape: Any, axis: int) -> Declared:
     """A declared dim; a negative size, which some exporters write for an unknown one, is unknown."""
     dim = shape[axis]
     if isinstance(dim, int):

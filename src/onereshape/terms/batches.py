@@ -22,6 +22,9 @@ from onereshape.terms.tensor import Tensor
 Place = tuple[int, int]
 """The axis that carries N, and how many times the samples follow one another along it."""
 
+NEW_AXIS: Final = (0, 0)
+"""The place of samples along a new first axis, which the original, of one sample, has not."""
+
 _SIZES: Final = (2, 3, 7)
 """Numbers of samples where not all are covered, or the next ones that no dim has."""
 
@@ -95,12 +98,13 @@ def at_own_size(trial: Trial, size: int) -> _Ones:
     check_duties(trial.original.duties, trial.repaired.duties)
     for name, value in wanted.items():
         mine, theirs = tensor(value, name), tensor(got[name], name)
-        if mine.dtype != theirs.dtype or mine.shape != theirs.shape:
+        words = _with_axis(trial, name, mine.hashed(trial.hashing))
+        if mine.dtype != theirs.dtype or words.shape != theirs.shape:
             raise Differs(
                 f"output {name!r} has dims {list(theirs.shape)} at {trial.symbol} = {size}, and should have "
-                f"{list(mine.shape)}"
+                f"{list(words.shape)}"
             )
-        if not np.array_equal(mine.hashed(trial.hashing), theirs.hashed(trial.hashing)):
+        if not np.array_equal(words, theirs.hashed(trial.hashing)):
             where = parting(
                 trial.original,
                 trial.repaired,
@@ -127,6 +131,11 @@ def tensor(value: Value, name: str) -> Tensor:
     if not isinstance(value, Tensor):
         raise NotProven(f"output {name!r} is no tensor")
     return value
+
+
+def _with_axis(trial: Trial, name: str, words: Words) -> Words:
+    """What the original gives for one sample, with the axis that the repaired model has and it has not."""
+    return words[None] if trial.places is not None and trial.places.get(name) == NEW_AXIS else words
 
 
 def _hashed(trial: Trial, outputs: Mapping[str, Value]) -> dict[str, Words]:
@@ -194,6 +203,7 @@ def _matches(trial: Trial, name: str, words: Words, samples: int, wanted: Mappin
     if len({each.shape for each in wanted.values()}) > 1 or one.ndim != words.ndim:
         return False
     asked = None if trial.places is None else trial.places.get(name)
+    asked = (0, 1) if asked == NEW_AXIS else asked
     if trial.places is not None and asked is None:
         options: list[Place | None] = [None]
     elif asked is not None:
@@ -261,7 +271,7 @@ def _samples(trial: Trial, size: int, most: int) -> tuple[dict[int, dict[str, Wo
     if size == 1:
         for label in range(most):
             outputs, _ = trial.original.run(trial.feeds(trial.original, [label]))
-            found[label] = _hashed(trial, outputs)
+            found[label] = {name: _with_axis(trial, name, words) for name, words in _hashed(trial, outputs).items()}
             duties += trial.original.duties
         return found, duties
     pieces = [[*range(start, start + size)] for start in range(0, most, size)]

@@ -25,6 +25,7 @@ from onereshape.models.node_view import Refused
 from onereshape.models.operators import record_of
 from onereshape.models.record import Record, operator_of
 from onereshape.models.search import Search, has_graphs, inside, used
+from onereshape.sizes import Size
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,10 @@ class BatchPlan:
     marks: Mapping[ir.Value, Mark]
     edits: tuple[Edit, ...]
     symbol: str
+    size: int
+    """The batch of the original,"""
+    dims: Mapping[ir.Value, tuple[Size, ...] | None]
+    """and the dims of its outputs there."""
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -68,7 +73,8 @@ def batch_plan(
             why = f"the output {value.name} would give the size of the whole batch"
             raise FixError("cannot-free", node=BatchView(maker, state).label, op=maker.op_type, why=why)
     edits = [edit for _, answer in decided for edit in answer.edits]
-    return BatchPlan(dict(state.marks), tuple(edits), symbol)
+    dims = {value: state.dims(value) for value in model.graph.outputs}
+    return BatchPlan(dict(state.marks), tuple(edits), symbol, size, dims)
 
 
 def _check_names(graph: ir.Graph, freed: Mapping[str, int], symbol: str) -> None:

@@ -44,6 +44,8 @@ More = Callable[[Sequence[Feeds]], list[Feeds]]
 _PROBES: Final = 2
 """Runs that show whether values drawn in some manner are of any use."""
 _MANNERS: Final = (Manner(), Manner(scale=0.125), Manner(cautious=True))
+_LARGE: Final = (Manner(scale=30.0), Manner(scale=255.0))
+"""For gates that the usual does not open, and pictures whose levels are bytes."""
 _DEFAULTS: Final = (4, 16, 64, 224)
 """Sizes for dims that have only a name; the next is tried where the model refuses to run."""
 _MOST_ELEMENTS: Final = 1 << 24
@@ -175,7 +177,11 @@ def _opening(trial: Trial, session: Session, chooser: Chooser, make: Make) -> _O
     fallback: dict[tuple[bool, bool], _Opening] = {}
     refusal = Refusal("")
     for default in _DEFAULTS if chooser.names else _DEFAULTS[:1]:
-        for manner, setting in _beginnings(trial, chooser, default):
+        # Where it runs already, and shows nothing, other sizes and large values are tried, and not everything again.
+        kinds = (*_MANNERS, *_LARGE) if not fallback else (Manner(), *_LARGE)
+        for manner, setting in _beginnings(trial, chooser, default, kinds):
+            if manner.scale > 1 and any(shows for shows, _ in fallback):
+                continue
             feeds = make(np.random.default_rng(trial.seed), manner, setting, _PROBES)
             try:
                 answers: list[Answers] = [session.run(each) for each in feeds]
@@ -186,17 +192,21 @@ def _opening(trial: Trial, session: Session, chooser: Chooser, make: Make) -> _O
             if shows and (suits or not chooser.varies):
                 return _Opening(manner, setting, answers)
             fallback.setdefault((shows, suits), _Opening(manner, setting, answers))
-        if fallback:
-            return fallback[max(fallback)]
+        if any(shows for shows, _ in fallback):
+            break
+    if fallback:
+        return fallback[max(fallback)]
     raise FixError("engine-refused", what="run the original model", why=refusal.why)
 
 
-def _beginnings(trial: Trial, chooser: Chooser, default: int) -> Iterator[tuple[Manner, Setting]]:
+def _beginnings(
+    trial: Trial, chooser: Chooser, default: int, kinds: Sequence[Manner]
+) -> Iterator[tuple[Manner, Setting]]:
     for sizes in chooser.first(default):
         if default != _DEFAULTS[0] and _elements(trial, sizes, default) > _MOST_ELEMENTS:
             continue
         for place, style in enumerate(chooser.styles()):
-            for kind in _MANNERS:
+            for kind in kinds:
                 manner = replace(kind, default=default, style=style)
                 rng = np.random.default_rng([trial.seed, place])
                 yield manner, Setting(sizes, chooser.values(rng, sizes, manner))

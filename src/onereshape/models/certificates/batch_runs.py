@@ -62,6 +62,8 @@ def run_batch(trial: Trial, freed: Freed) -> None:
         trial.step(said(at))
         _singles(trial, session, first, axes, at)
         settle(trial, asked.references, at)
+    if trial.doubts:
+        return
     trial.step("values beyond the usual")
     usual = [] if several else [first.feeds[0]]
     own = {symbol: size, **first.setting.sizes}

@@ -31,6 +31,8 @@ class OutputAnswer:
     """By what the tolerance was multiplied, because the original differs that much from itself."""
     outer: int = 1
     """How many times the samples follow one another along the axis."""
+    new: int | None = None
+    """The rank of one sample, where the axis is a new one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,13 @@ class Carried:
     axis: int
     outer: int = 1
     inner: int | None = 1
+    new: int | None = None
+    """The rank of one sample, where the axis is a new one that an original of one sample has not."""
+
+    def said(self, size: int) -> str:
+        """How large the axis should be for so many samples."""
+        what = f"{self.outer * size * (self.inner or 1)}"
+        return f"axis {self.axis} should be {'' if self.inner is not None else 'a multiple of '}{what}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +113,17 @@ def samples(array: Array, carried: Carried | None, size: int) -> Array | None:
     """The array with its samples first; None where its dims have no place for so many."""
     if carried is None:
         return array[None]
-    if not 0 <= carried.axis < array.ndim:
+    if carried.new is not None and array.ndim == carried.new:
+        return array[None] if size == 1 else None
+    if not 0 <= carried.axis < array.ndim or carried.new not in {None, array.ndim - 1}:
         return None
     dim = array.shape[carried.axis]
     inner = dim // (carried.outer * size) if carried.inner is None else carried.inner
     if dim != carried.outer * size * inner:
         return None
     before, after = array.shape[: carried.axis], array.shape[carried.axis + 1 :]
+    if carried.new is not None:
+        return array
     split = array.reshape(*before, carried.outer, size, inner, *after)
     return np.moveaxis(split, carried.axis + 1, 0)
 

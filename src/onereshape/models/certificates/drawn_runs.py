@@ -47,6 +47,8 @@ def run_drawn(original: ir.Model, repaired: ir.Model, freed: Freed, comparison: 
         else:
             run_same(trial)
         status, reason = verdict(trial)
+        if trial.doubts:
+            status, reason = "differs", "; ".join(trial.doubts.values())
     except Stop as stop:
         status, reason = stop.status, stop.reason
     except Undrawable as why:

@@ -80,8 +80,7 @@ def _suit(value: ir.Value, graph: _Graph) -> Suit:
         return _float_suit(value, graph)
     ranges, signs, uses = _evidence(value, graph)
     if ranges:
-        low = max(0, *(low for low, _ in ranges))
-        return Suit("index", low, max(min(high for _, high in ranges), low + 1))
+        return _index_suit(ranges)
     if uses:
         return Suit("size", uses=tuple(uses))
     # What is only calculated with may be anything; as a row per sample it is most often the weights of a mean.
@@ -90,11 +89,20 @@ def _suit(value: ir.Value, graph: _Graph) -> Suit:
     return Suit("bytes" if dtype.itemsize == 1 else "integer")
 
 
+def _index_suit(ranges: list[tuple[int, int]]) -> Suit:
+    """What all tables have."""
+    low = max(0, *(low for low, _ in ranges))
+    return Suit("index", low, max(min(high for _, high in ranges), low + 1))
+
+
 def _float_suit(value: ir.Value, graph: _Graph) -> Suit:
     direct = [(use.node, use.idx, record_of(use.node).takes.get(use.idx)) for use in value.uses()]
     scaled = [graph.size_use(node, position, take, whole=True) for node, position, take in direct if take == "scales"]
     if scaled:
         return Suit("scale", uses=tuple(scaled))
+    ranges, *_ = _evidence(value, graph)
+    if ranges:  # numbers that are cast to indices
+        return _index_suit(ranges)
     return Suit("positive" if any(take == "positive" for _, _, take in direct) else "float")
 
 

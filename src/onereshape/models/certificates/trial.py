@@ -84,6 +84,8 @@ class Trial:
     refused: list[RefusedSize] = field(default_factory=list)
     held: list[str] = field(default_factory=list)
     extremes: list[str] = field(default_factory=list)
+    doubts: dict[str, str] = field(default_factory=dict)
+    """Outputs that are too far from the original's, but so little that roundings may do it: what was seen."""
     settings: list[tuple[Sizes, Feeds]] = field(default_factory=list)
     """The sizes of named dims that the original took, and what inputs that serve as sizes were,"""
     fitted: list[Beside] = field(default_factory=list)
@@ -149,8 +151,10 @@ def compare(trial: Trial, meters: Mapping[str, Meter], got: Answers, wanted: Ans
 def check_declared(trial: Trial, name: str, array: Array, at: Sizes) -> None:
     """The dims that the repaired model declares for an output are those that it has, if the original's were true."""
     declared = next(value.shape for value in trial.repaired.graph.outputs if value.name == name)
+    carried = trial.outputs.get(name)
+    shape = trial.shapes[name] if carried is None or carried.new is None else (1, *trial.shapes[name])
     for axis, (dim, size) in enumerate(zip(declared or (), array.shape, strict=False)):
-        if isinstance(dim, int) and dim != size and trial.shapes[name][axis] == dim:
+        if isinstance(dim, int) and dim != size and shape[axis] == dim:
             why = f"output {name!r} is declared to have {dim} at axis {axis}, and has {size} at {said(at)}"
             raise Stop("differs", why)
 
@@ -172,6 +176,7 @@ def certificate(trial: Trial, status: Status, reason: str) -> Certificate:
             trial.elements.get(name, 0),
             trial.widened.get(name, 1.0),
             carried.outer if carried else 1,
+            carried.new if carried else None,
         )
         for name, found in trial.distances.items()
     ]
@@ -234,6 +239,8 @@ def _dims(want: Array, meter: Meter) -> list[int]:
     """The dims that an output should have, from its samples."""
     if meter.carried is None:
         return list(want.shape[1:])
+    if meter.carried.new is not None:
+        return list(want.shape)
     axis = meter.carried.axis
     whole = np.moveaxis(want, 0, axis + 1).shape
     return [*whole[:axis], whole[axis] * whole[axis + 1] * whole[axis + 2], *whole[axis + 3 :]]

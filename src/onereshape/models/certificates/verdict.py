@@ -14,9 +14,11 @@ def verdict(trial: Trial) -> tuple[Status, str]:
     if not named:
         return "untested", "no output carries the batch" if trial.kind == "batch" else "no output was compared"
     silent = _silent(trial)
-    if all(any(name in names for names in silent.values()) for name in named):
+    quiet = [name for name in named if any(name in names for names in silent.values())]
+    if 2 * len(quiet) > len(named):
         found = "; ".join(f"{why}: {', '.join(names)}" for why, names in silent.items() if names)
-        return "untested", f"no output depends on the sample ({found})"
+        some = f"only {len(named) - len(quiet)} of {len(named)} outputs depend"
+        return "untested", f"{'no output depends' if quiet == named else some} on the sample ({found})"
     compared, only = said_all(trial.compared), [sizes for sizes in trial.ran if sizes not in trial.compared]
     notes = [f"not tested, {why}: {', '.join(names)}" for why, names in silent.items() if names]
     notes += [*_gaps(trial), *trial.held]

@@ -1,0 +1,116 @@
+"""A new first axis for outputs that an export of one sample has without a batch.
+
+A squeeze or a flatten at batch 1 leaves no axis for N: the rules put it inside another one, `[8]` becomes `[8*N]`.
+What people expect is one sample's output N times along an axis of its own, `[N, 8]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import onnx_ir as ir
+
+from onereshape.models.batch.marks import Mark, marked, times
+from onereshape.models.batch.search import BatchPlan
+from onereshape.models.edit import Edit
+from onereshape.models.rewrite import Rewriter
+from onereshape.models.words import constant_words
+from onereshape.sizes import Size, depends, symbol
+
+_RESHAPE = 5
+"""The opset from which a Reshape takes its target as an input."""
+
+
+class Stacked(NamedTuple):
+    """An output with its samples along a new axis 0."""
+
+    name: str
+    before: str
+    """Its dims as they would have been,"""
+    after: str
+    """and as they are."""
+    rank: int
+    """Of one sample."""
+
+    @property
+    def note(self) -> str:
+        """What is said of it."""
+        why = f"with a new axis for the batch that one sample had not (--no-new-axis: {self.before})"
+        return f"output {self.name} is {self.after}, {why}"
+
+
+def stacked(model: ir.Model, plan: BatchPlan, opset: int) -> tuple[BatchPlan, dict[str, Stacked]]:
+    """The plan with a new axis for every output that has none, of a model of one sample; and those outputs."""
+    found: dict[str, Stacked] = {}
+    edits: list[Edit] = []
+    for place, value in enumerate(model.graph.outputs if plan.size == 1 and opset >= _RESHAPE else ()):
+        mark, dims, maker = plan.marks.get(value), plan.dims.get(value), value.producer()
+        if mark is None or mark.bare or dims is None or maker is None:
+            continue
+        if sum(each is value for each in model.graph.outputs) > 1:
+            continue
+        steps = _steps(dims, mark, plan.symbol)
+        if steps is None:
+            continue
+        edits.append(Edit((), _application(place, steps, plan.symbol, value.shape), maker, None))
+        batch = symbol(plan.symbol)
+        shapes = (marked(dims, mark, batch), (batch, *dims))
+        found[value.name or ""] = Stacked(value.name or "", *map(_shown, shapes), len(dims))
+    return (replace(plan, edits=(*plan.edits, *edits)) if edits else plan), found
+
+
+Step = tuple[str, list[Any]]
+"""A Reshape to these sizes, or a Transpose."""
+
+
+def _steps(dims: tuple[Size, ...], mark: Mark, called: str) -> list[Step] | None:
+    """What brings N to the front; None where no target says it."""
+    batch = symbol(called)
+    live, whole = marked(dims, mark, batch), (batch, *dims)
+    before = times(*dims[: mark.axis], mark.outer)
+    if before == 1:  # N is outermost already
+        target = _target(live, whole, called)
+        return None if target is None else [("Reshape", target)]
+    apart = (*dims[: mark.axis], mark.outer, batch, mark.inner, *dims[mark.axis + 1 :])
+    home = mark.axis + 1
+    order = [home, *(axis for axis in range(len(apart)) if axis != home)]
+    first, last = _target(live, apart, called), _target([apart[axis] for axis in order], whole, called)
+    if first is None or last is None:
+        return None
+    return [("Reshape", first), ("Transpose", order), ("Reshape", last)]
+
+
+def _target(data: Sequence[Size], wanted: Sequence[Size], called: str) -> list[Size] | None:
+    """Constants if they can say it, else N computed and one other size inferred."""
+    words = constant_words(data, wanted, zero_copies=True)
+    if words is not None:
+        return [*words]
+    if 0 in wanted:
+        return None
+    others = [axis for axis, size in enumerate(wanted) if not isinstance(size, int) and size != symbol(called)]
+    if len(others) > 1 or any(depends(wanted[axis], (called,)) for axis in others):
+        return None
+    return [-1 if axis in others else size for axis, size in enumerate(wanted)]
+
+
+def _application(place: int, steps: list[Step], called: str, shape: Any) -> Any:
+    declared = None if shape is None else ir.Shape([ir.SymbolicDim(called), *shape])
+
+    def apply(build: Rewriter) -> None:
+        value = new = build.graph.outputs[place]
+        for op, how in steps:
+            if op == "Reshape":
+                new = build.after(new, op, [new, build.vector(how)])
+            else:
+                new = build.after(new, op, [new], {"perm": how})
+        new.shape, new.type = declared, value.type
+        value.name, new.name = new.name, value.name
+        build.graph.outputs[place] = new
+
+    return apply
+
+
+def _shown(dims: Sequence[Size]) -> str:
+    return f"[{', '.join(map(str, dims))}]"

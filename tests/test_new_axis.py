@@ -1,0 +1,107 @@
+"""Outputs that an export of one sample has without a batch: they get a new first axis for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper
+
+import onereshape as orx
+from tests.test_released_habits import saved
+
+Node = onnx.NodeProto
+
+
+def node(op: str, *names: str, **attributes: Any) -> Node:
+    return helper.make_node(op, [*names[:-1]], [names[-1]], **attributes)
+
+
+CASES: dict[str, tuple[list[Node], dict[str, Any], list[int | str], list[int | str], list[int | str]]] = {
+    "squeeze": ([node("Squeeze", "x", "zero", "y")], {"zero": np.array([0])}, [1, 8], [8], ["N", 8]),
+    "flatten": ([node("Reshape", "x", "t", "y")], {"t": np.array([8, 2])}, [1, 4, 2, 2], [8, 2], ["N", 8, 2]),
+    "take": ([node("Gather", "x", "i", "y", axis=0)], {"i": np.array(0)}, [1, 4, 3], [4, 3], ["N", 4, 3]),
+    "inside": (
+        [node("Transpose", "x", "a", perm=[1, 0, 2]), node("Reshape", "a", "t", "y")],
+        {"t": np.array([4, 3])},
+        [1, 4, 3],
+        [4, 3],
+        ["N", 4, 3],
+    ),
+    "named": ([node("Squeeze", "x", "zero", "y")], {"zero": np.array([0])}, [1, "S", 3], ["S", 3], ["N", "S", 3]),
+    "kept": ([node("Relu", "x", "y")], {}, [1, 8], [1, 8], ["N", 8]),
+    "several samples": ([node("Reshape", "x", "t", "y")], {"t": np.array([16])}, [2, 8], [16], ["8*N"]),
+}
+
+
+def run(model: onnx.ModelProto, x: np.ndarray) -> np.ndarray:
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    found: np.ndarray = session.run(None, {"x": x})[0]
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_one_sample_on_each_entry_of_the_new_axis(name: str, tmp_path: Path) -> None:
+    nodes, constants, given, before, after = CASES[name]
+    path = saved(tmp_path, nodes, {"x": given}, {"y": before}, constants)
+    fixed = orx.fix(path, batch=True)
+    output = fixed.model.ir.graph.outputs[0]
+
+    assert [str(dim) for dim in output.shape or ()] == [str(dim) for dim in after]
+    assert fixed.certificate.status == "proven"
+    if given[0] != 1:
+        return
+    dims = [dim if isinstance(dim, int) else 5 for dim in given[1:]]
+    x = np.random.default_rng(0).standard_normal((3, *dims)).astype(np.float32)
+    orx.save(fixed.model, tmp_path / "out.onnx")
+    original, repaired = onnx.load(path), onnx.load(tmp_path / "out.onnx")
+    alone = [run(original, x[place : place + 1]) for place in range(3)]
+    wanted = np.concatenate(alone) if name == "kept" else np.stack(alone)
+    assert np.array_equal(run(repaired, x), wanted)
+    assert bool(fixed.notes) == (name != "kept")
+    assert orx.certify(path, tmp_path / "out.onnx", batch=True).status == "proven"
+
+
+def test_the_rank_is_kept_where_that_is_asked(tmp_path: Path) -> None:
+    nodes, constants, given, before, _ = CASES["squeeze"]
+    path = saved(tmp_path, nodes, {"x": given}, {"y": before}, constants)
+    fixed = orx.fix(path, batch=True, new_axis=False)
+
+    assert [str(dim) for dim in fixed.model.ir.graph.outputs[0].shape or ()] == ["8*N"]
+    assert fixed.certificate.status == "proven"
+    assert fixed.notes == ()
+
+
+def test_who_reads_an_output_inside_reads_it_as_before(tmp_path: Path) -> None:
+    nodes = [node("Squeeze", "x", "zero", "y"), node("Relu", "y", "z")]
+    path = saved(tmp_path, nodes, {"x": [1, 8]}, {"y": [8], "z": [8]}, {"zero": np.array([0])})
+    fixed = orx.fix(path, batch=True)
+
+    assert [str(value.shape) for value in fixed.model.ir.graph.outputs] == ["[N,8]", "[N,8]"]
+    assert fixed.certificate.status == "proven"
+
+
+def test_a_wrong_new_axis_is_found(tmp_path: Path) -> None:
+    """The samples in another order, or a sample's entries among others', are not what each gives alone."""
+    nodes, constants, given, before, _ = CASES["flatten"]
+    path = saved(tmp_path, nodes, {"x": given}, {"y": before}, constants)
+    wrong = [
+        node("Reshape", "x", "t", "flat"),
+        node("Reshape", "flat", "u", "apart"),
+        node("Transpose", "apart", "y", perm=[1, 0, 2]),
+    ]
+    graph = helper.make_graph(
+        wrong,
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 4, 2, 2])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["N", 8, 2])],
+        [onnx.numpy_helper.from_array(np.array(dims), name) for name, dims in (("t", [-1, 2]), ("u", [8, -1, 2]))],
+    )
+    bad = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    onnx.save(bad, tmp_path / "bad.onnx")
+
+    assert orx.certify(path, tmp_path / "bad.onnx", batch=True).status == "differs"

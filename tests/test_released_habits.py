@@ -13,7 +13,8 @@ import onnx_ir as ir
 
 import onereshape as orx
 from onereshape.models.certificates.compare import Carried
-from onereshape.models.unrepaired import declared_outputs
+from onereshape.models.certificates.growing import grown
+from onereshape.models.unrepaired import declared_outputs, with_batch
 
 Dims = list[int | str]
 
@@ -194,3 +195,19 @@ def test_samples_that_meet_are_refused_though_the_batch_is_free(tmp_path: Path) 
 
     with pytest.raises(orx.ReshapeError, match="mixes the samples"):
         orx.fix(path, batch=True)
+
+
+def test_where_outputs_have_their_samples_is_seen_by_running(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("NonMaxSuppression", ["boxes", "scores", "most"], ["picked"]),
+        helper.make_node("Size", ["picked"], ["count"]),
+        helper.make_node("Cast", ["count"], ["real"], to=TensorProto.FLOAT),
+        helper.make_node("Add", ["x", "real"], ["y"]),
+    ]
+    boxes = np.array([[[0, 0, 1, 1], [0, 0, 2, 2]]], np.float32)
+    constants = {"boxes": boxes, "scores": np.ones((1, 1, 2), np.float32), "most": np.array([1])}
+    path = saved(tmp_path, nodes, {"x": ["A", "B"]}, {"y": ["C", "D"]}, constants)
+    copy, _ = with_batch(orx.load(path).ir, {"x": {0: "A"}})
+
+    assert grown(copy, {"x": {0: "A"}}, 1, "") == {"y": Carried(0, 1, None)}
+    assert grown(copy, {"x": {1: "B"}}, 1, "") == {"y": Carried(1, 1, None)}

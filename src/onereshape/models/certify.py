@@ -153,5 +153,5 @@ def _comparison(original: Model, repaired: ir.Model, asked: Asked, question: Que
     size = batch_size(original.ir, {name: axis for name, dims in asked.items() for axis in dims})
     places = question.outputs
     if places is None:
-        places = carried(original.ir, repaired, asked, size)
+        places = carried(original.ir, repaired, asked, size, base_dir=str(Path(original.path).parent))
     return Comparison("batch", size, places)

@@ -262,7 +262,7 @@ def _as_it_is(given: Model, asked: Freed, wish: _Wish, refusal: FixError) -> Fix
         return None
     try:
         with limited(wish.limit):
-            outputs = carried(given.ir, copy, asked, size)
+            outputs = carried(given.ir, copy, asked, size, base_dir=str(Path(given.path).parent))
             if fixed and not declared_outputs(given.ir, copy, outputs, next(iter(names))):
                 return None
             asking = Comparison("batch", size, outputs, seed=wish.seed, progress=wish.progress)

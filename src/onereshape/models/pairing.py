@@ -13,6 +13,8 @@ import onnx_ir as ir
 
 from onereshape.errors import FixError
 from onereshape.models.certificates.compare import Carried
+from onereshape.models.certificates.engine import folder_of
+from onereshape.models.certificates.growing import grown
 from onereshape.models.certificates.suits import fed
 from onereshape.models.certificates.term_runs import allowed, fresh_seed, guarded
 from onereshape.models.certificates.term_sizes import some_sizes
@@ -64,7 +66,7 @@ def called(model: ir.Model, asked: Freed) -> ir.Model:
     """A model whose freed dims have their names: those that have none, or others, would be drawn apart."""
     shapes = {value.name: value.shape for value in model.graph.inputs if value.shape is not None}
     others = {
-        name: {axis: new for axis, new in axes.items() if _is_called_otherwise(shapes[name][axis], new)}
+        name: {axis: new for axis, new in axes.items() if _is_renamed(shapes[name][axis], new)}
         for name, axes in asked.items()
         if name in shapes
     }
@@ -76,30 +78,47 @@ def called(model: ir.Model, asked: Freed) -> ir.Model:
     return copy
 
 
-def _is_called_otherwise(dim: int | ir.SymbolicDim, name: str) -> bool:
-    return not isinstance(dim, int) and dim.value != name
+def _is_renamed(dim: int | ir.SymbolicDim, name: str) -> bool:
+    return not isinstance(dim, int) and not _is_called(dim, name)
 
 
-def carried(original: ir.Model, repaired: ir.Model, asked: Freed, size: int) -> dict[str, Place]:
-    """Where each output carries the batch; a FixError where nothing tells it."""
+def carried(original: ir.Model, repaired: ir.Model, asked: Freed, size: int, *, base_dir: str = "") -> dict[str, Place]:
+    """Where each output carries the batch, by declarations, terms or runs; a FixError where nothing tells it."""
     after = {value.name: value.shape for value in repaired.graph.outputs}
     options: dict[str, Sequence[Place]] = {}
+    _, symbol = batch_of(asked)
     for value in original.graph.outputs:
-        options[value.name or ""] = [*_declared(value.shape, after.get(value.name), size)]
+        shape = after.get(value.name)
+        likely = [*_declared(value.shape, shape, size)]
+        named = [each for each in likely if each and shape is not None and _is_called(shape[each.axis], symbol)]
+        options[value.name or ""] = named or likely
     if all(len(each) == 1 for each in options.values()):
         return {name: each[0] for name, each in options.items()}
     told = _by_terms(original, repaired, asked, size)
+    if any(_are_apart(places) and name not in told for name, places in options.items()):
+        told = {**grown(repaired, asked, size, folder_of(repaired) or base_dir), **told}
     found: dict[str, Place] = {}
     for name, places in options.items():
         if name in told:
             found[name] = told[name]
-        elif len(axes := {place.axis if place else None for place in places}) > 1 and None not in axes:
+        elif _are_apart(places):
+            axes = dict.fromkeys(place.axis for place in places if place)
             where = " or ".join(str(axis) for axis in axes)
             why = f"it is not known whether output {name!r} carries the batch at axis {where}"
             raise FixError("not-certified", why=why)
         else:
             found[name] = places[0]
     return found
+
+
+def _is_called(dim: int | ir.SymbolicDim, name: str) -> bool:
+    return not isinstance(dim, int) and dim.value == name
+
+
+def _are_apart(places: Sequence[Place]) -> bool:
+    """Whether they are at several axes."""
+    axes = {place.axis if place else None for place in places}
+    return len(axes) > 1 and None not in axes
 
 
 def _declared(before: Any, after: Any, size: int) -> Iterator[Place]:

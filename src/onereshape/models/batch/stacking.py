@@ -56,8 +56,8 @@ def stacked(model: ir.Model, plan: BatchPlan, opset: int) -> tuple[BatchPlan, di
             continue
         edits.append(Edit((), _application(place, steps, plan.symbol, value.shape), maker, None))
         batch = symbol(plan.symbol)
-        shapes = (marked(dims, mark, batch), (batch, *dims))
-        found[value.name or ""] = Stacked(value.name or "", *map(_shown, shapes), len(dims))
+        before, after = _shown(marked(dims, mark, batch)), _shown((batch, *dims))
+        found[value.name or ""] = Stacked(value.name or "", before, after, len(dims))
     return (replace(plan, edits=(*plan.edits, *edits)) if edits else plan), found
 
 

@@ -46,7 +46,7 @@ _PROBES: Final = 2
 _MANNERS: Final = (Manner(), Manner(scale=0.125), Manner(cautious=True))
 _LARGE: Final = (Manner(scale=30.0), Manner(scale=255.0))
 """For gates that the usual does not open, and pictures whose levels are bytes."""
-_DEFAULTS: Final = (4, 16, 64, 224)
+_DEFAULTS: Final = (4, 16, 64, 224, 1024, 16000)
 """Sizes for dims that have only a name; the next is tried where the model refuses to run."""
 _MOST_ELEMENTS: Final = 1 << 24
 """Of all inputs together, where sizes are tried that may not suit."""
@@ -80,7 +80,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class _Opening:
+class Opening:
     """How the original is asked first, and what it answered."""
 
     manner: Manner
@@ -94,7 +94,7 @@ def consult(trial: Trial, chooser: Chooser, question: Question) -> Asked:
     for name, kind in session.outputs.items():
         if not kind.startswith("tensor("):
             raise Stop("untested", f"output {name!r} is a {kind}, and only tensors are compared")
-    opening = _opening(trial, session, chooser, question.make)
+    opening = opening_of(trial, session, chooser, question.make)
     manner = opening.manner
     if chooser.varies:
         references = _in_turn(trial, session, chooser, question, opening)
@@ -112,7 +112,7 @@ def consult(trial: Trial, chooser: Chooser, question: Question) -> Asked:
     return Asked(manner, references, asker.extremes(question.mixed), asker.shared())
 
 
-def _at_once(trial: Trial, session: Session, question: Question, opening: _Opening) -> list[Reference]:
+def _at_once(trial: Trial, session: Session, question: Question, opening: Opening) -> list[Reference]:
     """All answers in the only setting that there is, measured alike; what was asked once serves several counts."""
     setting, most = opening.setting, max(_PROBES, *question.counts)
     drawn = question.make(np.random.default_rng(trial.seed), opening.manner, setting, most)
@@ -131,9 +131,7 @@ def _at_once(trial: Trial, session: Session, question: Question, opening: _Openi
     return references
 
 
-def _in_turn(
-    trial: Trial, session: Session, chooser: Chooser, question: Question, opening: _Opening
-) -> list[Reference]:
+def _in_turn(trial: Trial, session: Session, chooser: Chooser, question: Question, opening: Opening) -> list[Reference]:
     """The answers in each of several settings."""
     manner, setting, known = opening.manner, opening.setting, opening.answers
     trial.step(f"original, 1 of {len(question.counts)}")
@@ -172,9 +170,9 @@ def _refer(
     raise FixError("engine-refused", what="run the original model", why=why)
 
 
-def _opening(trial: Trial, session: Session, chooser: Chooser, make: Make) -> _Opening:
+def opening_of(trial: Trial, session: Session, chooser: Chooser, make: Make) -> Opening:
     """The manner and the setting in which the original runs and shows something; else one in which it runs."""
-    fallback: dict[tuple[bool, bool], _Opening] = {}
+    fallback: dict[tuple[bool, bool], Opening] = {}
     refusal = Refusal("")
     for default in _DEFAULTS if chooser.names else _DEFAULTS[:1]:
         # Where it runs already, and shows nothing, other sizes and large values are tried, and not everything again.
@@ -190,8 +188,8 @@ def _opening(trial: Trial, session: Session, chooser: Chooser, make: Make) -> _O
                 continue
             shows, suits = _shows(trial, answers), _suited(trial, answers)
             if shows and (suits or not chooser.varies):
-                return _Opening(manner, setting, answers)
-            fallback.setdefault((shows, suits), _Opening(manner, setting, answers))
+                return Opening(manner, setting, answers)
+            fallback.setdefault((shows, suits), Opening(manner, setting, answers))
         if any(shows for shows, _ in fallback):
             break
     if fallback:

@@ -21,9 +21,7 @@ _ADDRESSES = 12 << 30
 _SHARED = Path("/dev/shm")  # noqa: S108 - a folder of its own is made there
 
 
-_IMPORTED = (
-    "onereshape.stores.reshape_store dask.array onnxruntime onereshape.models.fix onereshape.convert.opset".split()
-)
+READY = "onereshape.stores.reshape_store dask.array onnxruntime onereshape.models.fix onereshape.convert.opset".split()
 """What commands import when they run: Python unpickles and writes things of its own meanwhile."""
 
 
@@ -49,7 +47,7 @@ def begin(_: Any, room: Room) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     warnings.simplefilter("ignore")  # as the command does
     warnings.filterwarnings("always", module="onereshape")  # ours are mistakes
-    for name in _IMPORTED:
+    for name in READY:
         import_module(name)
     _Here.root = Path(tempfile.mkdtemp(prefix="onereshape-fuzz-", dir=_SHARED if _SHARED.is_dir() else None))
     _Here.capture, _Here.watch = Capture(), Watch()

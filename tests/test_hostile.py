@@ -79,9 +79,13 @@ def test_graphs_are_neither_trivial_nor_all_refused() -> None:
 
 
 def test_every_operator_that_has_a_rule_is_in_some_graph() -> None:
-    ops = Counter(op for seed in range(2500) for op in set(case(seed).ops))
+    missing = {op for op, record in RECORDS.items() if record.batch is not None}
+    for seed in range(2500):
+        missing -= set(case(seed).ops)
+        if not missing:
+            break
 
-    assert not {op for op, record in RECORDS.items() if record.batch is not None} - set(ops)
+    assert not missing
 
 
 def test_the_document_counts_the_operators() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import resource
 import shutil
+import sys
 import tempfile
 import warnings
 from importlib import import_module
@@ -43,6 +44,7 @@ class _Here:
 
 def begin(_: Any, room: Room) -> None:
     """Makes this process one that cases can run in."""
+    sys.dont_write_bytecode = True  # of what a command imports
     resource.setrlimit(resource.RLIMIT_AS, (_ADDRESSES, _ADDRESSES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     warnings.simplefilter("ignore")  # as the command does

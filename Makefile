@@ -6,13 +6,20 @@ LOWEST := .venv-lowest
 # What the extension is built from, at installation.
 KERNELS := CMakeLists.txt $(wildcard src/kernels/*)
 
-.PHONY: demo test test-lowest hostile fuzz lint bench sanitize sanitize-memory sanitize-threads docs clean
+.PHONY: demo test test-lowest worlds hostile fuzz lint bench sanitize sanitize-memory sanitize-threads docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
 
+# Hundreds of tests start processes, and both workers read all tests: bytecode that is kept is compiled once.
+test test-lowest worlds: export PYTHONDONTWRITEBYTECODE =
+
 test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
+
+# The laws whose worlds `make test` asks in part, asked whole.
+worlds: $(VENV)/.installed-test
+	WORLDS=whole $(BIN)/python -m pytest -n auto --dist worksteal tests/engines tests/laws
 
 # Hostile graphs for as long as it is told: `make hostile SECONDS=600` or `COUNT=30000`, `START=0 JOBS=2`.
 hostile: $(VENV)/.installed-test
@@ -69,7 +76,7 @@ docs: $(VENV)/.installed
 
 # The oldest versions that pyproject.toml allows, each pinned to its lower bound.
 test-lowest: $(LOWEST)/.installed
-	$(LOWEST)/bin/python -m pytest -n auto -p no:cacheprovider
+	$(LOWEST)/bin/python -m pytest -n auto --dist worksteal -p no:cacheprovider
 
 $(VENV)/bin/python:
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'onereshape needs Python 3.11 or newer')"

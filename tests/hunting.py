@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import time
 from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
 from multiprocessing.connection import wait
 from typing import Any, NamedTuple
 
@@ -30,10 +31,15 @@ def _serve(link: Any, sign: Any, begin: Callable[[Any, Any], None], told: Callab
 
 
 class Worker:
-    """A process that tells of seeds; `begin` gets a shared number to raise as a sign, and `room`, as `told` does."""
+    """A process that tells of seeds; `begin` gets a shared number to raise as a sign, and `room`, as `told` does.
+
+    It is forked from a process that does nothing but import, once for all workers, the module of `begin` and those that
+    are named in its READY: to import them takes seconds, and one that died is replaced.
+    """
 
     def __init__(self, begin: Callable[[Any, Any], None], told: Callable[[int, Any], Any], room: Any) -> None:
-        context = multiprocessing.get_context("spawn")
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload([begin.__module__, *getattr(import_module(begin.__module__), "READY", ())])
         self.made = begin, told, room
         self.link, theirs = context.Pipe()
         self.sign = context.Value("b", 0, lock=False)

@@ -1,4 +1,7 @@
-"""Hostile graphs, some thousands of them: nothing that is repaired, simplified, converted or said of them is untrue."""
+"""Hostile graphs, some hundreds of them: nothing that is repaired, simplified, converted or said of them is untrue.
+
+`make hostile` asks any number of them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from tests.hostile.makers import MAKERS
 from tests.hostile.shrink import shrunk
 from tests.laws.batching_mutants import MUTANTS, Mutant
 
-BLOCKS, SEEDS = 24, 50
+BLOCKS, SEEDS = 24, 25
 PLANTED = (
     "homes_unchecked homes_that_forget_what_stands_outside numbers_moved_without_modulo nothing_spread nothing_pinned "
     "slice_with_its_end_left reshape_left_as_it_is rows_of_several_samples_unchecked resize_with_its_sizes_left"
@@ -69,19 +72,24 @@ def test_every_planted_bug_is_one() -> None:
 
 
 def test_graphs_are_neither_trivial_nor_all_refused() -> None:
-    verdicts = [judged(seed, frozenset({"batch", "simplify", "convert"})).verdicts for seed in range(150)]
+    some = 80
+    verdicts = [judged(seed, frozenset({"batch", "simplify", "convert"})).verdicts for seed in range(some)]
     counts = Counter((each.room, each.kind) for found in verdicts for each in found)
 
-    assert counts["batch", "edited"] + counts["batch", "right"] > 150 * 0.45
-    assert counts["batch", "edited"] > 150 * 0.18
-    assert counts["simplify", "edited"] > 150 * 0.15
-    assert counts["convert", "edited"] > 150 * 0.35
+    assert counts["batch", "edited"] + counts["batch", "right"] > some * 0.45
+    assert counts["batch", "edited"] > some * 0.18
+    assert counts["simplify", "edited"] > some * 0.15
+    assert counts["convert", "edited"] > some * 0.35
 
 
 def test_every_operator_that_has_a_rule_is_in_some_graph() -> None:
-    ops = Counter(op for seed in range(2500) for op in set(case(seed).ops))
+    missing = {op for op, record in RECORDS.items() if record.batch is not None}
+    for seed in range(2500):
+        missing -= set(case(seed).ops)
+        if not missing:
+            break
 
-    assert not {op for op, record in RECORDS.items() if record.batch is not None} - set(ops)
+    assert not missing
 
 
 def test_the_document_counts_the_operators() -> None:

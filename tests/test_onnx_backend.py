@@ -21,15 +21,6 @@ from onereshape.onnx_backend import ReferenceReshape, ReshapeBackend
 
 INCLUDED = re.compile(r"^test_(reshape_.*|constant)_cpu$")
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # from the making of other operators' cases, which overflow on purpose
-    CASES = {case.name: case for case in load_model_tests(kind="node")}
-    SUITE: dict[str, Any] = BackendTest(onnx_backend, __name__).include(INCLUDED.pattern).test_cases  # type: ignore[arg-type]
-    OnnxBackendNodeModelTest: Any = SUITE["OnnxBackendNodeModelTest"]
-for _name in [name for name in vars(OnnxBackendNodeModelTest) if name.startswith("test_")]:
-    if not INCLUDED.match(_name):
-        delattr(OnnxBackendNodeModelTest, _name)  # would be one of thousands of skips
-
 X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 XS = "float[a, b, c] x, int64[n] s"
 PLAIN = "{ y = Reshape(x, s) }"
@@ -70,24 +61,28 @@ both = pytest.mark.parametrize("run", [in_backend, in_evaluator])
 Run = Callable[[Any, Any], Any]
 
 
-def test_no_reshape_case_of_onnx_is_left_out() -> None:
-    shipped = {f"{name}_cpu" for name in CASES if name.startswith("test_reshape_")}
-    ours = {name for name in vars(OnnxBackendNodeModelTest) if name.startswith("test_")}
+@pytest.fixture(scope="module", name="shipped")
+def cases_of_onnx() -> dict[str, Any]:
+    """ONNX's cases by name; all operators' are made at once, which takes seconds."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # other operators' cases overflow on purpose
+        return {case.name: case for case in load_model_tests(kind="node")}
 
-    assert len(shipped) >= 10
-    assert ours == shipped | {"test_constant_cpu"}
-    for name in ours:
-        case = CASES[name.removesuffix("_cpu")]
+
+@pytest.mark.parametrize("backend", [onnx_backend, ReshapeBackend], ids=["module", "class"])
+def test_every_reshape_case_of_onnx_passes(shipped: dict[str, Any], backend: Any) -> None:
+    suite = BackendTest(backend, __name__).include(INCLUDED.pattern).test_cases["OnnxBackendNodeModelTest"]
+    ours = {name for name in vars(suite) if INCLUDED.match(name)}
+    reshapes = {f"{name}_cpu" for name in shipped if name.startswith("test_reshape_")}
+
+    assert len(reshapes) >= 10
+    assert ours == reshapes | {"test_constant_cpu"}
+    for name in sorted(ours):
+        case = shipped[name.removesuffix("_cpu")]
         model = case.model or onnx.load(Path(case.model_dir or "") / "model.onnx")
         assert {node.op_type for node in model.graph.node} <= {"Reshape", "Constant"}
         assert onnx_backend.is_compatible(model)  # the suite skips what is not
-
-
-def test_the_suite_takes_the_class_too() -> None:
-    cases = BackendTest(ReshapeBackend, __name__).include(INCLUDED.pattern).test_cases
-    name = "test_reshape_zero_and_negative_dim_cpu"
-
-    getattr(cases["OnnxBackendNodeModelTest"](name), name)()
+        getattr(suite(name), name)()
 
 
 @both

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import resource
 import shutil
+import sys
 import tempfile
 import warnings
 from importlib import import_module
@@ -21,9 +22,7 @@ _ADDRESSES = 12 << 30
 _SHARED = Path("/dev/shm")  # noqa: S108 - a folder of its own is made there
 
 
-_IMPORTED = (
-    "onereshape.stores.reshape_store dask.array onnxruntime onereshape.models.fix onereshape.convert.opset".split()
-)
+READY = "onereshape.stores.reshape_store dask.array onnxruntime onereshape.models.fix onereshape.convert.opset".split()
 """What commands import when they run: Python unpickles and writes things of its own meanwhile."""
 
 
@@ -45,11 +44,12 @@ class _Here:
 
 def begin(_: Any, room: Room) -> None:
     """Makes this process one that cases can run in."""
+    sys.dont_write_bytecode = True  # of what a command imports
     resource.setrlimit(resource.RLIMIT_AS, (_ADDRESSES, _ADDRESSES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     warnings.simplefilter("ignore")  # as the command does
     warnings.filterwarnings("always", module="onereshape")  # ours are mistakes
-    for name in _IMPORTED:
+    for name in READY:
         import_module(name)
     _Here.root = Path(tempfile.mkdtemp(prefix="onereshape-fuzz-", dir=_SHARED if _SHARED.is_dir() else None))
     _Here.capture, _Here.watch = Capture(), Watch()

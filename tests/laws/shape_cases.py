@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -17,17 +18,20 @@ SMALL = (1, 2, 3, 0)
 LONG = (1, 2, 3, 4, 5, 6, 7, 0)
 
 
+@cache
+def changes() -> dict[tuple[str, str], list[int]]:
+    """The opsets at which each operator changed, by its domain and its name."""
+    found: dict[tuple[str, str], set[int]] = {}
+    for each in onnx.defs.get_all_schemas_with_history():
+        found.setdefault((each.domain, each.name), set()).add(each.since_version)
+    return {of: sorted(since) for of, since in found.items()}
+
+
 def versions(op: str, domain: str = "") -> list[int]:
     """The opsets at which the operator changed, from 7 on."""
-    since = sorted(
-        {
-            each.since_version
-            for each in onnx.defs.get_all_schemas_with_history()
-            if (each.domain, each.name) == (domain, op)
-        }
-    )
     if domain:
         return [NEWEST]
+    since = changes()["", op]
     found = [each for each in since if 7 <= each <= NEWEST]
     return found if any(each == 7 for each in since) else [*([7] if since[0] < 7 else []), *found]
 

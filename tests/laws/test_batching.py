@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from contextlib import suppress
-from functools import cache
 from random import Random
 from typing import Any
 
@@ -35,20 +34,24 @@ def told(case: Sketch, verdict: Verdict) -> str:
     return f"{verdict.kind}: {verdict.text}\n  {case.trap} {case}"
 
 
-@cache
-def judged(op: str) -> list[tuple[Sketch, Verdict]]:
-    return [(case, judge(case)) for case in WORLD[op]]
-
-
 @pytest.mark.parametrize("op", sorted(RULES))
 def test_every_rule_keeps_the_law(op: str) -> None:
-    """No other answer than the original's, no model that does not run, no needless refusal."""
-    needless = [told(*pair) for pair in judged(op) if pair[1].kind == "refused" and pair[0].free]
-    unlawful = [told(*pair) for pair in judged(op) if not pair[1].lawful]
+    """No other answer than the original's, no model that does not run, no needless refusal, none but in a sentence."""
+    judged = [(case, judge(case)) for case in WORLD[op]]
+    refused = [pair for pair in judged if pair[1].kind == "refused"]
+    needless = [told(*pair) for pair in refused if pair[0].free]
+    unlawful = [told(*pair) for pair in judged if not pair[1].lawful]
+    unclear = [told(*pair) for pair in refused if not is_sentence(pair[1].text)]
 
-    assert len(judged(op)) >= 12
+    assert len(judged) >= 12
     assert not unlawful, "\n".join(unlawful)
     assert not needless, "\n".join(needless)
+    assert not unclear, "\n".join(unclear)
+
+
+def is_sentence(text: str) -> bool:
+    """Whether a refusal can be read: two spaces are a name that is missing."""
+    return text[0].isalnum() and "{" not in text and "  " not in text and len(text.split()) > 5
 
 
 def test_nothing_is_tested_that_has_no_rule() -> None:
@@ -103,10 +106,11 @@ def test_any_home_that_a_reshape_offers_is_right(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_planted_bug_is_found(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
-    sound = [case for op in mutant.ops.split() for case, verdict in judged(op) if verdict.lawful]
+    """In cases that keep the law without it, as the test of every rule says."""
     mutant.plant(monkeypatch)
+    cases = (case for op in mutant.ops.split() for case in WORLD[op])
 
-    assert any(not (verdict := judge(case)).lawful or (verdict.kind == "refused" and case.free) for case in sound)
+    assert any(not (verdict := judge(case)).lawful or (verdict.kind == "refused" and case.free) for case in cases)
 
 
 def _open() -> list[Sketch]:
@@ -156,15 +160,9 @@ def test_numbers_of_samples_that_pick_their_own_are_left_alone() -> None:
     assert [plan.edits for plan in plans] == [()] * len(plans)
 
 
-def test_a_refusal_is_a_sentence() -> None:
-    refused = [verdict for op in WORLD for _, verdict in judged(op) if verdict.kind == "refused"]
-
-    assert refused
-    for verdict in refused:
-        assert verdict.text[0].isalnum(), verdict.text
-        assert "{" not in verdict.text
-        assert "  " not in verdict.text, "a name is missing"
-        assert len(verdict.text.split()) > 5
+def test_some_cases_are_refused() -> None:
+    """So the sentences are read."""
+    assert any(judge(case).kind == "refused" for case in WORLD["Reshape"])
 
 
 def test_a_plan_changes_nothing() -> None:

@@ -10,8 +10,9 @@ import random
 import re
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import cache
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -46,24 +47,33 @@ def values(dim: Any, least: int) -> range:
     return range(dim, dim + 1)
 
 
+@cache
+def _factors(text: str) -> tuple[tuple[bool, str | int], ...]:
+    """The names, numbers and parentheses of a product or quotient as it is printed; it is divided by some of them."""
+    found: list[tuple[bool, str | int]] = []
+    divides = False
+    for word in re.findall(r"\*|/|\(.*?\)(?!data)|size\(data\)(?:/data\[\d\])*|rank\(data\)|[^*/]+", text):
+        if word in {"*", "/"}:
+            divides = word == "/"
+        else:
+            found.append((divides, int(word) if word.lstrip("-").isdigit() else word))
+    return tuple(found)
+
+
 def evaluate(text: str, names: dict[str, int]) -> Fraction | None:
     """A product or quotient as it is printed; None where it divides by 0."""
-    total = Fraction(1)
-    operator = "*"
-    for token in re.findall(r"\*|/|\(.*?\)(?!data)|size\(data\)(?:/data\[\d\])*|rank\(data\)|[^*/]+", text):
-        if token in {"*", "/"}:
-            operator = token
-            continue
-        if token.startswith("("):
-            value = evaluate(token[1:-1], names)
-        elif token.lstrip("-").isdigit():
-            value = Fraction(int(token))
+    top = bottom = 1
+    for divides, factor in _factors(text):
+        value: Fraction | int | None
+        if isinstance(factor, int):
+            value = factor
         else:
-            value = None if names[token] is None else Fraction(names[token])
-        if value is None or (operator == "/" and value == 0):
+            value = evaluate(factor[1:-1], names) if factor.startswith("(") else names[factor]
+        if value is None or (divides and value == 0):
             return None
-        total = total * value if operator == "*" else total / value
-    return total
+        over, under = value.numerator, value.denominator
+        top, bottom = (top * under, bottom * over) if divides else (top * over, bottom * under)
+    return Fraction(top, bottom)
 
 
 def bindings(data: tuple[Any, ...] | None, target: tuple[Any, ...]) -> Iterator[Binding]:
@@ -91,26 +101,46 @@ def fill(dims: tuple[Any, ...], sizes: tuple[int, ...], names: dict[str, int]) -
     return tuple(int(evaluate(dim, names) or 0) if isinstance(dim, str) else next(rest) for dim in dims)
 
 
+class Read(NamedTuple):
+    """A condition, as a person reads its text."""
+
+    left: str
+    relation: str
+    rights: tuple[str, ...]
+    sizes: dict[str, set[int]]
+    """What data has beside some axes, and those axes."""
+    dims: tuple[str, ...]
+
+
+@cache
+def _read(condition: str) -> Read:
+    sizes = re.findall(r"size\(data\)(?:/data\[\d\])+", condition)
+    axes = {size: {int(axis) for axis in re.findall(r"\d", size)} for size in sizes}
+    dims = tuple(re.findall(r"data\[\d\]", condition))
+    if found := re.fullmatch(r"(.+) is divisible by (.+)", condition):
+        return Read(found[1], "divisible", (found[2],), axes, dims)
+    if found := re.fullmatch(r"(.+) (=|>=|<=) (.+)", condition):
+        return Read(found[1], found[2], tuple(found[3].split(" or ")), axes, dims)
+    raise AssertionError(f"the law cannot read {condition!r}")
+
+
 def holds(condition: str, names: dict[str, int], resolved: Dims | str) -> bool:
     """Whether a condition is true, read from its text."""
     if condition in {balance.FITS, inference.AGREES}:
         return isinstance(resolved, tuple)
-    for size in (name for name in re.findall(r"size\(data\)(?:/data\[\d\])+", condition)):
-        axes = {int(axis) for axis in re.findall(r"\d", size)}
+    read = _read(condition)
+    for size, axes in read.sizes.items():
         if max(axes) >= names["rank(data)"]:
             return False
         names = names | {size: prod(names[f"data[{i}]"] for i in range(names["rank(data)"]) if i not in axes)}
-    if found := re.fullmatch(r"(.+) is divisible by (.+)", condition):
-        top, bottom = (evaluate(text, names) for text in found.groups())
+    if read.relation == "divisible":
+        top, bottom = (evaluate(text, names) for text in (read.left, *read.rights))
         return bool(bottom) and top is not None and (top / (bottom or 1)).denominator == 1
-    if found := re.fullmatch(r"(.+) (=|>=|<=) (.+)", condition):
-        if any(name.startswith("data[") and name not in names for name in re.findall(r"data\[\d\]", condition)):
-            return False
-        left = evaluate(found[1], names)
-        rights = [evaluate(text, names) for text in found[3].split(" or ")]
-        compare = {"=": left in rights, ">=": left >= rights[0], "<=": left <= rights[0]}  # type: ignore[operator]
-        return compare[found[2]]
-    raise AssertionError(f"the law cannot read {condition!r}")
+    if any(name not in names for name in read.dims):
+        return False
+    left, rights = evaluate(read.left, names), [evaluate(text, names) for text in read.rights]
+    compare = {"=": left in rights, ">=": left >= rights[0], "<=": left <= rights[0]}  # type: ignore[operator]
+    return compare[read.relation]
 
 
 def admits(answer: Shape, output: Dims, names: dict[str, int]) -> bool:

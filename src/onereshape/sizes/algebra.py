@@ -332,7 +332,9 @@ def _made(name: str, one: Size, other: Size) -> Formula:
 
 
 def _operated(operation: Operation, sizes: Mapping[str, int]) -> int | Fraction:
-    one, other = (part if isinstance(part, int) else part.at(sizes) for part in operation.parts)
+    first, second = operation.parts
+    one = first if isinstance(first, int) else first.at(sizes)
+    other = second if isinstance(second, int) else second.at(sizes)
     if operation.name == "floor":
         return one // other
     if operation.name == "over":

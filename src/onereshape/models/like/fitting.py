@@ -134,15 +134,23 @@ class _Fitting(Walk):
         if node.op_type == "Pad":
             self._pads += filter(_is_open, scope.dims.get(node.outputs[0], ()))
         for value in node.outputs:
-            held = scope.elements.get(value)
-            entries = held.reshape(-1).tolist() if held is not None and held.size <= _MOST_ENTRIES else ()
-            for size in (*scope.dims.get(value, ()), *filter(self.known.grows, entries)):
+            self._note(value, scope)
+
+    def _note(self, value: ir.Value, scope: Scope) -> None:
+        """Notes the sizes that a value has, and those that it holds."""
+        for size in scope.dims.get(value, ()):
+            if type(size) is not int:
                 self.known.add(size)
+        held = scope.elements.get(value)
+        if held is not None and held.size <= _MOST_ENTRIES:
+            for entry in held.reshape(-1).tolist():
+                if isinstance(entry, Formula) and self.known.grows(entry):
+                    self.known.add(entry)
 
     def _spread(self, node: ir.Node, scope: Scope) -> None:
         """Gives a result the dims that the shape rule leaves open: of a Slice, of operands that must be as large."""
         dims = scope.dims.get(node.outputs[0]) if node.outputs else None
-        if dims is None or all(self.known.values(size) is not None for size in dims):
+        if dims is None or all(type(size) is int or self.known.values(size) is not None for size in dims):
             return
         found = list(dims)
         for axis, size in taken(node, scope, self.known).items():

@@ -18,7 +18,7 @@ from onereshape.models.batch.folding import Folding
 from onereshape.models.constants import constant_tensor
 from onereshape.models.facts.facts import Facts
 from onereshape.models.like.idle import IDLE, handed_on, idling
-from onereshape.models.like.likeness import Array, Nodes, apart, equal, graphs_of, listed, signature
+from onereshape.models.like.likeness import Array, Nodes, apart, equal, graphs_of, listed, same_kind, signature, stored_alike
 from onereshape.models.record import operator_of
 from onereshape.models.shapes import facts_of
 
@@ -195,6 +195,8 @@ class Matched:
 
     def _constants(self, values: Values, tensors: Sequence[Any]) -> None:
         first, *others = tensors
+        if all(stored_alike(tensor, first) for tensor in others):
+            return
         if any(tensor.dtype != first.dtype or len(tensor.shape) != len(first.shape) for tensor in others):
             name = values[0].name if values[0] is not None else ""
             self._apart[values] = f"the constant {name} has another type, or another number of dims, in another export"
@@ -207,7 +209,9 @@ class Matched:
         """What nodes read, side by side: their inputs, and what the graphs inside of them give."""
         read = [node.inputs for node in nodes]
         found: list[Values] = [tuple(map(handed_on, each)) for each in zip(*read, strict=True)]
-        for name in nodes[0].attributes:
+        for name, attribute in nodes[0].attributes.data.items():
+            if not graphs_of(attribute):
+                continue
             for graphs in zip(*(graphs_of(node.attributes[name]) for node in nodes), strict=True):
                 for place, inputs in enumerate(zip(*(graph.inputs for graph in graphs), strict=True)):
                     self._inner.update(dict.fromkeys(inputs, (nodes, place)))
@@ -276,7 +280,9 @@ class Matched:
 
 def _one(nodes: Sequence[ir.Node], values: Sequence[ir.Value]) -> bool:
     """Whether nodes are the same one, and values the same output of it."""
-    return len({signature(node) for node in nodes}) == 1 == len({value.index() for value in values})
+    (first, *others), (value, *more) = nodes, values
+    index = value.index()
+    return all(each.index() == index for each in more) and all(same_kind(node, first) for node in others)
 
 
 def _peeled(values: Sequence[ir.Value]) -> list[tuple[list[ir.Value], int]]:

@@ -120,7 +120,7 @@ def _own(model: ir.Model, number: int, use: Use) -> Use:
         name = f"{use.name}/{number}"
         while name in model.graph.initializers:
             name += "_"
-        tensor = ir.tensor(use.arrays[0], name=name)
+        tensor = ir.Tensor(use.arrays[0], name=name)
         value = ir.Value(
             name=name, shape=ir.Shape(use.arrays[0].shape), type=ir.TensorType(tensor.dtype), const_value=tensor
         )

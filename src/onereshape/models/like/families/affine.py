@@ -46,9 +46,8 @@ def affine(exported: Exported) -> Fit | None:
     scales = [list(_scales(exported, known, axis)) for axis in axes]
     levels: dict[int, list[Reading]] = {}
     for chosen in product(*scales):
-        starts = [list(_positions(exported, axis, scale)) for axis, (scale, _) in zip(axes, chosen, strict=True)]
         sized = sum(scale.size != 1 for scale, _ in chosen)
-        for positions in sorted(likely(exported, known, starts, chosen), key=_starts):
+        for positions in _ordered(exported, known, axes, chosen):
             if levels and _starts(positions) + sized > min(levels):
                 break  # what says more than others do
             reading = reading_of(exported, known, list(zip(positions, chosen, strict=True)))
@@ -57,6 +56,19 @@ def affine(exported: Exported) -> Fit | None:
             if 0 in levels:  # it counts from 0, and there is nothing more to say
                 return _read(exported, levels[0])
     return _read(exported, levels[min(levels)]) if levels else None
+
+
+def _ordered(
+    exported: Exported, planes: Sequence[Plane], axes: Sequence[int], scales: Sequence[tuple[Scale, Array]]
+) -> Iterator[tuple[Position, ...]]:
+    """The positions that may be, those that start at a number first: often there is nothing more to say."""
+    for plain in (True, False):
+        starts = [
+            list(_plain_positions(exported, axis, scale) if plain else _positions(exported, axis, scale))
+            for axis, (scale, _) in zip(axes, scales, strict=True)
+        ]
+        found = sorted(likely(exported, planes, starts, scales), key=_starts)
+        yield from (positions for positions in found if plain == (_starts(positions) == 0))
 
 
 def _level(reading: Reading) -> int:
@@ -189,14 +201,20 @@ def _multiple(slopes: Sequence[Array], rough: Sequence[Array | None], factors: S
     return best if all(np.all(np.abs(slope - best) <= error + least) for slope, error in found) else None
 
 
-def _positions(exported: Exported, axis: int, scale: Scale) -> Iterator[Position]:
-    """The positions along an axis that are known."""
+def _plain_positions(exported: Exported, axis: int, scale: Scale) -> Iterator[Position]:
+    """Those that start at a number."""
     size = exported.dims[axis]
     yield Position(axis, size)
     if scale.size != 1:  # a constant start is no constant then
         yield Position(axis, size, 1, 1)
         if exported.arrays[0].dtype.kind == "f":
             yield Position(axis, size, 2, 1)
+
+
+def _positions(exported: Exported, axis: int, scale: Scale) -> Iterator[Position]:
+    """The positions along an axis that are known."""
+    size = exported.dims[axis]
+    yield from _plain_positions(exported, axis, scale)
     yield from (Position(axis, size, 1, start) for start in (1 - size, 0 - size, size, size - 1))
     half = exact(1 - size, 2)
     if half is not None:

@@ -100,8 +100,8 @@ def _grid(places: Array, columns: Array, known: Array | None) -> tuple[Array, Ar
     values = columns[near]
     energy = np.maximum((values**2).sum(axis=0), 1e-30)
     kept, found = [], []
-    for kind in (False, True):
-        waves = _wave(places[near], tried, np.full(tried.shape, kind))
+    for wave in (np.sin, np.cos):
+        waves = wave(places[near][:, None] * tried)
         lengths = np.maximum((waves**2).sum(axis=0), 1e-30)
         # The part of a column that lies along a wave.
         parts = (waves.T @ values) ** 2 / lengths[:, None] / energy

@@ -26,10 +26,11 @@ def changes(array: Array, axis: int) -> frozenset[int]:
     rows = np.moveaxis(array, axis, 0).reshape(size, -1).astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         bends = np.abs(np.diff(rows, 2, axis=0))
-        largest = np.maximum(np.maximum(np.abs(rows[:-2]), np.abs(rows[1:-1])), np.abs(rows[2:]))
-        # A step that is a little longer only because numbers are rounded is no change.
-        eps = float(np.finfo(array.dtype).eps) if array.dtype.kind == "f" else 0.0
-        rounding = 8 * eps * np.where(np.isfinite(largest), largest, 0.0)
+        rounding: float | Array = 0.0
+        if array.dtype.kind == "f":  # a step that is a little longer only because numbers are rounded is no change
+            sizes = np.abs(rows)
+            largest = np.maximum(np.maximum(sizes[:-2], sizes[1:-1]), sizes[2:])
+            rounding = 8 * float(np.finfo(array.dtype).eps) * np.where(np.isfinite(largest), largest, 0.0)
         straight = (bends <= rounding) | _alike(rows)
     bent = np.flatnonzero(~np.all(straight, axis=1))
     return frozenset(int(place) + more for place in bent for more in (1, 2))

@@ -35,7 +35,7 @@ class Plane(NamedTuple):
 
 def plane_of(array: Array, axes: Sequence[int]) -> Plane | None:
     """The plane on which all entries lie; None if there is none."""
-    if array.dtype.kind not in "iuf" or 0 in array.shape:
+    if array.dtype.kind not in "iuf" or 0 in array.shape or _bent(array, axes):
         return None
     kind = np.float64 if array.dtype.kind == "f" else np.int64
     with np.errstate(invalid="ignore"):
@@ -55,6 +55,28 @@ def plane_of(array: Array, axes: Sequence[int]) -> Plane | None:
         foretold = foretold + grown
     off = np.abs(foretold - array)
     return Plane(base, slopes, array.shape, rounding) if np.all(off <= 2 * rounding) else None
+
+
+def _bent(array: Array, axes: Sequence[int]) -> bool:
+    """Whether a few entries already lie on no plane, as of most arrays that do not."""
+    start = array[(0,) * array.ndim].item()
+
+    def rise(places: Mapping[int, int]) -> float:
+        found: float = array[tuple(places.get(axis, 0) for axis in range(array.ndim))].item() - start
+        return found
+
+    last = {axis: array.shape[axis] - 1 for axis in axes if array.shape[axis] > 1}
+    ends = {axis: rise({axis: end}) for axis, end in last.items()}
+    off = [
+        abs(rise({axis: place}) * end - ends[axis] * place) / end
+        for axis, end in last.items()
+        for place in {1, 2, (end + 1) // 2, end - 1}
+        if place < end
+    ]
+    most = max([*off, abs(rise(last) - sum(ends.values()))])
+    if array.dtype.kind != "f":
+        return most > 0
+    return most > 0 and most > 24 * float(np.finfo(array.dtype).eps) * float(np.abs(array).max())
 
 
 def rounding_of(array: Array, axes: Sequence[int]) -> Array:

@@ -14,7 +14,7 @@ from itertools import islice, product
 import numpy as np
 
 from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, agrees, at_least, sizes_at
-from onereshape.models.like.families.planes import Plane, plane_of
+from onereshape.models.like.families.planes import Plane, is_bent, plane_of
 from onereshape.models.like.families.positions import Position, Scale
 from onereshape.models.like.families.reading import Reading, error_of, likely, reading_of
 from onereshape.models.like.families.writing import probes, sizes_of
@@ -32,7 +32,7 @@ _PROBES = 6
 
 def affine(exported: Exported) -> Fit | None:
     """A base plus a slope times a position, along each axis that grows; with other ways to read it as such."""
-    if not exported.growing:
+    if not exported.growing or any(is_bent(array, exported.growing) for array in exported.arrays):
         return None
     planes = [plane_of(array, exported.growing) for array in exported.arrays]
     known = [plane for plane in planes if plane is not None]
@@ -157,18 +157,21 @@ def _scales(exported: Exported, planes: Sequence[Plane], axis: int) -> Iterator[
     """What the slope along an axis is a multiple of, with the multiple; a number, if that is all it takes."""
     slopes = [plane.slopes[axis] for plane in planes]
     rough = [plane.rough(axis) for plane in planes]
-    candidates = [Scale()]
-    for size in sizes_of(exported):
-        candidates.append(Scale(size))
-        if exported.arrays[0].dtype.kind == "f":
-            below = [size - 1, size, size + 1, *_odd_half(exported, size)]
-            candidates += [Scale(each, over=True) for each in below if isinstance(each, Formula)]
-    for scale in candidates:
+    for scale in _candidates(exported):
         found = _multiple(slopes, rough, [scale.at(binding) for binding in exported.bindings])
         if found is not None:
             yield scale, found
             if scale.size == 1:
                 return
+
+
+def _candidates(exported: Exported) -> Iterator[Scale]:
+    yield Scale()
+    for size in sizes_of(exported):
+        yield Scale(size)
+        if exported.arrays[0].dtype.kind == "f":
+            below = [size - 1, size, size + 1, *_odd_half(exported, size)]
+            yield from (Scale(each, over=True) for each in below if isinstance(each, Formula))
 
 
 def _odd_half(exported: Exported, size: Size) -> list[Size]:
@@ -215,14 +218,23 @@ def _positions(exported: Exported, axis: int, scale: Scale) -> Iterator[Position
     """The positions along an axis that are known."""
     size = exported.dims[axis]
     yield from _plain_positions(exported, axis, scale)
-    yield from (Position(axis, size, 1, start) for start in (1 - size, 0 - size, size, size - 1))
+    numbers = exported.arrays[0].dtype.kind == "f"
+    others = tuple(sizes_of(exported))
+    yield from (Position(axis, size, *each) for each in _sized_starts(size, others, numbers=numbers, alone=scale.size == 1))
+
+
+@lru_cache(maxsize=256)
+def _sized_starts(size: Size, others: tuple[Size, ...], *, numbers: bool, alone: bool) -> list[tuple[int, Size]]:
+    """The steps and the starts of positions that start at a size."""
+    found = [(1, start) for start in (1 - size, 0 - size, size, size - 1)]
     half = exact(1 - size, 2)
     if half is not None:
-        yield Position(axis, size, 1, half)
-    elif exported.arrays[0].dtype.kind == "f":
-        yield Position(axis, size, 2, 1 - size)
-    if scale.size == 1:
-        yield from (Position(axis, size, 1, start) for start in _halves(size))
-    for other in sizes_of(exported):
+        found.append((1, half))
+    elif numbers:
+        found.append((2, 1 - size))
+    if alone:
+        found += [(1, start) for start in _halves(size)]
+    for other in others:
         if other != size:
-            yield from (Position(axis, size, 1, start) for start in (other, other - 1, 1 - other, 0 - other))
+            found += [(1, start) for start in (other, other - 1, 1 - other, 0 - other)]
+    return found

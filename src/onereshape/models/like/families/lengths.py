@@ -11,6 +11,10 @@ from onereshape.models.like.exported import Array, Binding, Exported, elsewhere,
 from onereshape.sizes import Formula, Size, ceiling, cut, over
 
 Values = tuple[int, ...]
+Items = tuple[tuple[tuple[str, int], ...], ...]
+"""The sizes of the symbols in each export, as they can be looked up by."""
+Found = dict[Values, tuple[Size, ...]]
+"""Sizes by what they are in the exports."""
 
 _FEW = 12
 """Changes of course up to which an axis may be cut a number of entries from either end."""
@@ -44,25 +48,34 @@ def _alike(rows: Array) -> Array:
 
 def lengths_of(exported: Exported, axis: int, breaks: tuple[frozenset[int], ...]) -> Iterator[tuple[Values, Size]]:
     """The sizes that a part may have, those of the formula first; none where two of them differ elsewhere."""
-    size, bindings = exported.dims[axis], exported.bindings
+    items = tuple(tuple(binding.items()) for binding in exported.bindings)
+    own, others = _sizes(exported.dims[axis], exported.known, items)
+    numbers = {(each,) * len(items): (each,) for each in numbers_of(breaks)}
+    own = {**own, **{values: (*own.get(values, ()), *found) for values, found in numbers.items()}}
+    for values in {**own, **others}:
+        # A size that is nowhere else in the formula must be the only one that has these values.
+        first, *rivals = own.get(values) or others[values]
+        if all(_same(first, other, items) for other in rivals):
+            yield values, first
+
+
+@lru_cache(maxsize=256)
+def _sizes(size: Size, known: tuple[Size, ...], items: Items) -> tuple[Found, Found]:
+    """The sizes near those of a formula, and the others of a model, by their values in the exports."""
+    bindings = [dict(each) for each in items]
     own: dict[Values, list[Size]] = {}
     others: dict[Values, list[Size]] = {}
     for found, sizes in (
         (own, _nearby(size)),
-        (others, exported.known),
+        (others, known),
         (others, _shares(size)),
         (others, _halves(size, bindings)),
-        (own, numbers_of(breaks)),
     ):
         for each in sizes:
             values = sizes_at(each, bindings)
             if values is not None and min(values) > 0 and each not in found.setdefault(values, []):
                 found[values].append(each)
-    for values in {**own, **others}:
-        # A size that is nowhere else in the formula must be the only one that has these values.
-        readings = own.get(values) or others[values]
-        if all(_same(readings[0], other, bindings) for other in readings[1:]):
-            yield values, readings[0]
+    return {at: tuple(each) for at, each in own.items()}, {at: tuple(each) for at, each in others.items()}
 
 
 def terms_of(size: Size) -> list[Size]:
@@ -104,8 +117,10 @@ def numbers_of(breaks: Sequence[frozenset[int]], sizes: Sequence[int] | None = N
     return [place for place in sorted(frozenset.intersection(*breaks)) if few or place == 1]
 
 
-def _same(one: Size, other: Size, bindings: Sequence[Binding]) -> bool:
+@lru_cache(maxsize=1024)
+def _same(one: Size, other: Size, items: Items) -> bool:
     """Whether two sizes that are equal in every export are so elsewhere."""
+    bindings = [dict(each) for each in items]
     return sizes_at(one, elsewhere(bindings)) == sizes_at(other, elsewhere(bindings))
 
 
@@ -118,7 +133,7 @@ def has_rivals(total: Size, place: Size, bindings: Sequence[Binding]) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _has_rivals(total: Size, place: Size, items: tuple[tuple[tuple[str, int], ...], ...]) -> bool:
+def _has_rivals(total: Size, place: Size, items: Items) -> bool:
     bindings = [dict(each) for each in items]
     totals, there = sizes_at(total, bindings), sizes_at(place, bindings)
     if totals is None or there is None:

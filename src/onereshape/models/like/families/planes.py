@@ -35,7 +35,7 @@ class Plane(NamedTuple):
 
 def plane_of(array: Array, axes: Sequence[int]) -> Plane | None:
     """The plane on which all entries lie; None if there is none."""
-    if array.dtype.kind not in "iuf" or 0 in array.shape or _bent(array, axes):
+    if array.dtype.kind not in "iuf" or 0 in array.shape:
         return None
     kind = np.float64 if array.dtype.kind == "f" else np.int64
     with np.errstate(invalid="ignore"):
@@ -57,8 +57,10 @@ def plane_of(array: Array, axes: Sequence[int]) -> Plane | None:
     return Plane(base, slopes, array.shape, rounding) if np.all(off <= 2 * rounding) else None
 
 
-def _bent(array: Array, axes: Sequence[int]) -> bool:
+def is_bent(array: Array, axes: Sequence[int]) -> bool:
     """Whether a few entries already lie on no plane, as of most arrays that do not."""
+    if array.dtype.kind not in "iuf" or 0 in array.shape:
+        return True
     start = array[(0,) * array.ndim].item()
 
     def rise(places: Mapping[int, int]) -> float:

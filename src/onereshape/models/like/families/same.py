@@ -86,7 +86,7 @@ def _tiled(exported: Exported, axis: int, length: int, many: Size) -> Fit:
 
 
 def _equal(one: Array, other: Array) -> bool:
-    return bool(np.array_equal(one, other, equal_nan=one.dtype.kind in "fc"))
+    return bool(np.all(one == other)) or bool(np.array_equal(one, other, equal_nan=one.dtype.kind in "fc"))
 
 
 def _seen(exported: Exported) -> bool:

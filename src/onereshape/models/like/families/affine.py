@@ -46,8 +46,9 @@ def affine(exported: Exported) -> Fit | None:
     scales = [list(_scales(exported, known, axis)) for axis in axes]
     levels: dict[int, list[Reading]] = {}
     for chosen in product(*scales):
+        starts = [list(_positions(exported, axis, scale)) for axis, (scale, _) in zip(axes, chosen, strict=True)]
         sized = sum(scale.size != 1 for scale, _ in chosen)
-        for positions in _ordered(exported, known, axes, chosen):
+        for positions in sorted(likely(exported, known, starts, chosen), key=_starts):
             if levels and _starts(positions) + sized > min(levels):
                 break  # what says more than others do
             reading = reading_of(exported, known, list(zip(positions, chosen, strict=True)))
@@ -56,19 +57,6 @@ def affine(exported: Exported) -> Fit | None:
             if 0 in levels:  # it counts from 0, and there is nothing more to say
                 return _read(exported, levels[0])
     return _read(exported, levels[min(levels)]) if levels else None
-
-
-def _ordered(
-    exported: Exported, planes: Sequence[Plane], axes: Sequence[int], scales: Sequence[tuple[Scale, Array]]
-) -> Iterator[tuple[Position, ...]]:
-    """The positions that may be, those that start at a number first: often there is nothing more to say."""
-    for plain in (True, False):
-        starts = [
-            list(_plain_positions(exported, axis, scale) if plain else _positions(exported, axis, scale))
-            for axis, (scale, _) in zip(axes, scales, strict=True)
-        ]
-        found = sorted(likely(exported, planes, starts, scales), key=_starts)
-        yield from (positions for positions in found if plain == (_starts(positions) == 0))
 
 
 def _level(reading: Reading) -> int:
@@ -157,21 +145,18 @@ def _scales(exported: Exported, planes: Sequence[Plane], axis: int) -> Iterator[
     """What the slope along an axis is a multiple of, with the multiple; a number, if that is all it takes."""
     slopes = [plane.slopes[axis] for plane in planes]
     rough = [plane.rough(axis) for plane in planes]
-    for scale in _candidates(exported):
+    candidates = [Scale()]
+    for size in sizes_of(exported):
+        candidates.append(Scale(size))
+        if exported.arrays[0].dtype.kind == "f":
+            below = [size - 1, size, size + 1, *_odd_half(exported, size)]
+            candidates += [Scale(each, over=True) for each in below if isinstance(each, Formula)]
+    for scale in candidates:
         found = _multiple(slopes, rough, [scale.at(binding) for binding in exported.bindings])
         if found is not None:
             yield scale, found
             if scale.size == 1:
                 return
-
-
-def _candidates(exported: Exported) -> Iterator[Scale]:
-    yield Scale()
-    for size in sizes_of(exported):
-        yield Scale(size)
-        if exported.arrays[0].dtype.kind == "f":
-            below = [size - 1, size, size + 1, *_odd_half(exported, size)]
-            yield from (Scale(each, over=True) for each in below if isinstance(each, Formula))
 
 
 def _odd_half(exported: Exported, size: Size) -> list[Size]:
@@ -204,23 +189,17 @@ def _multiple(slopes: Sequence[Array], rough: Sequence[Array | None], factors: S
     return best if all(np.all(np.abs(slope - best) <= error + least) for slope, error in found) else None
 
 
-def _plain_positions(exported: Exported, axis: int, scale: Scale) -> Iterator[Position]:
-    """Those that start at a number."""
+def _positions(exported: Exported, axis: int, scale: Scale) -> Iterator[Position]:
+    """The positions along an axis that are known."""
     size = exported.dims[axis]
     yield Position(axis, size)
     if scale.size != 1:  # a constant start is no constant then
         yield Position(axis, size, 1, 1)
         if exported.arrays[0].dtype.kind == "f":
             yield Position(axis, size, 2, 1)
-
-
-def _positions(exported: Exported, axis: int, scale: Scale) -> Iterator[Position]:
-    """The positions along an axis that are known."""
-    size = exported.dims[axis]
-    yield from _plain_positions(exported, axis, scale)
-    numbers = exported.arrays[0].dtype.kind == "f"
-    others = tuple(sizes_of(exported))
-    yield from (Position(axis, size, *each) for each in _sized_starts(size, others, numbers=numbers, alone=scale.size == 1))
+    numbers, others = exported.arrays[0].dtype.kind == "f", tuple(sizes_of(exported))
+    starts = _sized_starts(size, others, numbers=numbers, alone=scale.size == 1)
+    yield from (Position(axis, size, step, start) for step, start in starts)
 
 
 @lru_cache(maxsize=256)

@@ -109,6 +109,8 @@ def _heads(
     tried: list[tuple[Values, Size | None]] = [*cutting.lengths.items()]
     tried += [(tuple(each - number for each in left), None) for number in cutting.back if count == 2]
     for values, size in tried:
+        if start[0] + values[0] not in cutting.breaks[0]:
+            continue
         ends = tuple(a + b for a, b in zip(start, values, strict=True))
         if min(values) < 1 or any(a >= b for a, b in zip(values, left, strict=True)):
             continue

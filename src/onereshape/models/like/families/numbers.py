@@ -118,8 +118,6 @@ def _readings(
     for level in (_plain, _ratios, _scaled):
         found: dict[tuple[str, ...], Reading] = {}
         for reading in level(numbers, sizes):
-            if not _close(np.array([_at(reading, bindings[0], numbers.dtype)]), numbers[:1]):
-                continue  # as most of them
             if _close(np.array([_at(reading, binding, numbers.dtype) for binding in bindings]), numbers):
                 found.setdefault(tuple(_shown(reading, binding) for binding in others), reading)
         if found:

@@ -166,9 +166,9 @@ def agrees(fit: Fit, exported: Exported) -> bool:
 
 
 def unlike(one: Array, other: Array, whole: Array) -> bool:
-    """Whether parts of two arrays differ by more than rounding, the second of which is the whole: that tells early."""
+    """Whether parts of arrays, the second spread over the first, differ by more than the rounding of the whole."""
     if whole.dtype.kind != "f":
-        return not np.array_equal(one, other)
+        return bool(np.any(one != other))
     with np.errstate(invalid="ignore"):
         most = float(np.abs(one.astype(np.float64) - other.astype(np.float64)).max(initial=0))
         return most > 0 and most > 8 * float(np.finfo(whole.dtype).eps) * float(np.abs(whole).max())

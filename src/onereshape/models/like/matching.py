@@ -8,6 +8,7 @@ it.  What differs in any other way has no place, and is refused.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,9 @@ from onereshape.models.constants import constant_tensor
 from onereshape.models.facts.facts import Facts
 from onereshape.models.like.idle import IDLE, handed_on, idling
 from onereshape.models.like.likeness import Array, Nodes, apart, equal, graphs_of, listed, same_kind, signature, stored_alike
-from onereshape.models.record import operator_of
+from onereshape.models.record import operator_of, record_of
 from onereshape.models.shapes import facts_of
+from onereshape.sizes import Size
 
 _MOST_IDLE = 3
 """Nodes one after the other that an export does not have."""
@@ -269,8 +271,14 @@ class Matched:
         if place not in self._foldings:
             imports = self.models[place].graph.opset_imports
             opset = imports.get("", imports.get("ai.onnx", 1))
-            self._foldings[place] = Folding(self._fact(place).dims_of, opset)
+            self._foldings[place] = Folding(partial(self._read_dims, place), opset)
         return self._foldings[place]
+
+    def _read_dims(self, place: int, value: ir.Value) -> Sequence[Size | None] | None:
+        """The dims of a value that a Shape reads; how large all else is that is folded shows when it is."""
+        if place not in self._facts and not any(record_of(node).from_dims for node, _ in value.uses()):
+            return None
+        return self._fact(place).dims_of(value)
 
     def _fact(self, place: int) -> Facts:
         if place not in self._facts:

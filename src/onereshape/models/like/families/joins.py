@@ -14,7 +14,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.models.like.exported import Array, Binding, Exported, Family, Fit, at_least, sizes_at
-from onereshape.models.like.families.lengths import Values, changes, has_rivals, lengths_of, numbers_of, terms_of
+from onereshape.models.like.families.lengths import Values, changes, changes_often, has_rivals, lengths_of, numbers_of, terms_of
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Formula, Size, bounds
 
@@ -54,9 +54,12 @@ def joined(exported: Exported, fit: Family, *, plain: bool = False) -> Fit | Non
         end = sizes_at(total, exported.bindings)
         if end is None or min(end) < 2 or max(end) - min(end) < 2:
             continue
-        breaks = tuple(changes(array, axis) for array in exported.arrays)
         most = _EDGES if plain else _PARTS
-        if plain and max(map(len, breaks)) > 2 * (most - 1):
+        often = 2 * (most - 1)
+        if plain and any(changes_often(array, axis, often) for array in exported.arrays):
+            continue
+        breaks = tuple(changes(array, axis) for array in exported.arrays)
+        if plain and max(map(len, breaks)) > often:
             continue
         part = partial(_part, fit=fit)
         lengths, back = dict(lengths_of(exported, axis, breaks)), numbers_of(breaks, end)

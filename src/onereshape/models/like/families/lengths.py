@@ -18,6 +18,8 @@ Found = dict[Values, tuple[Size, ...]]
 
 _FEW = 12
 """Changes of course up to which an axis may be cut a number of entries from either end."""
+_LOOKED_AT = 4
+"""Entries along each other axis that are looked at first."""
 _SHARES = (2, 3, 4)
 """Parts of a size that a place may be, whatever else it seems to be."""
 
@@ -31,13 +33,24 @@ def changes(array: Array, axis: int) -> frozenset[int]:
     with np.errstate(invalid="ignore", over="ignore"):
         bends = np.abs(np.diff(rows, 2, axis=0))
         rounding: float | Array = 0.0
-        if array.dtype.kind == "f":  # a step that is a little longer only because numbers are rounded is no change
+        if array.dtype.kind == "f" and np.any(bends):
+            # A step that is a little longer only because numbers are rounded is no change.
             sizes = np.abs(rows)
             largest = np.maximum(np.maximum(sizes[:-2], sizes[1:-1]), sizes[2:])
-            rounding = 8 * float(np.finfo(array.dtype).eps) * np.where(np.isfinite(largest), largest, 0.0)
-        straight = (bends <= rounding) | _alike(rows)
+            if not np.isfinite(largest.max(initial=0)):
+                largest = np.where(np.isfinite(largest), largest, 0.0)
+            rounding = 8 * float(np.finfo(array.dtype).eps) * largest
+        straight = bends <= rounding
+        if not np.all(straight) and np.any(np.isnan(bends)):
+            straight |= _alike(rows)
     bent = np.flatnonzero(~np.all(straight, axis=1))
     return frozenset(int(place) + more for place in bent for more in (1, 2))
+
+
+def changes_often(array: Array, axis: int, most: int) -> bool:
+    """Whether a few columns along an axis already change their course more often than so many times."""
+    few = [slice(None) if each == axis else slice(0, _LOOKED_AT) for each in range(array.ndim)]
+    return len(changes(array[tuple(few)], axis)) > most
 
 
 def _alike(rows: Array) -> Array:

@@ -36,8 +36,8 @@ def _widths(exported: Exported, axis: int) -> list[int]:
     if shortest < 4:  # two windows of two entries
         return []
     found = [_period(rows, shortest), _run(rows)]
-    first = [min((place for place in changes(array, axis) if place > 1), default=0) for array in exported.arrays]
-    found += [first[0] + 1, first[0]]
+    first = min((place for place in changes(exported.arrays[0], axis) if place > 1), default=0)
+    found += [first + 1, first]
     # Two whole windows at least, in every export.
     lengths = list(map(len, rows))
     return [width for width in dict.fromkeys(found) if 1 < width <= shortest // 2 and not _share(width, lengths)]

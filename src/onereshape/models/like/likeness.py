@@ -33,8 +33,7 @@ def same_kind(one: ir.Node, other: ir.Node) -> bool:
     """Whether two nodes have the same signature, without writing it down."""
     if operator_of(one) != operator_of(other) or len(one.outputs) != len(other.outputs):
         return False
-    left, right = one.inputs, other.inputs
-    if len(left) != len(right) or any((a is None) != (b is None) for a, b in zip(left, right, strict=True)):
+    if [value is None for value in one.inputs] != [value is None for value in other.inputs]:
         return False
     mine, others = one.attributes.data, other.attributes.data
     return mine.keys() == others.keys() and all(

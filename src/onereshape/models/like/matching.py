@@ -19,7 +19,17 @@ from onereshape.models.batch.folding import Folding
 from onereshape.models.constants import constant_tensor
 from onereshape.models.facts.facts import Facts
 from onereshape.models.like.idle import IDLE, handed_on, idling
-from onereshape.models.like.likeness import Array, Nodes, apart, equal, graphs_of, listed, same_kind, signature, stored_alike
+from onereshape.models.like.likeness import (
+    Array,
+    Nodes,
+    apart,
+    equal,
+    graphs_of,
+    listed,
+    same_kind,
+    signature,
+    stored_alike,
+)
 from onereshape.models.record import operator_of, record_of
 from onereshape.models.shapes import facts_of
 from onereshape.sizes import Size
@@ -107,12 +117,12 @@ class Matched:
             if known:
                 self._apart[values] = "a node of one export has an input that it does not have in another"
             return None
-        tensors = [constant_tensor(value) for value in known]
-        if all(tensor is not None for tensor in tensors):
+        tensors = [tensor for value in known if (tensor := constant_tensor(value)) is not None]
+        if len(tensors) == len(known):
             self._constants(values, tensors)
             return None
         nodes = tuple(maker for value in known if (maker := value.producer()) is not None)
-        if any(tensor is not None for tensor in tensors) or 0 < len(nodes) < len(known):
+        if tensors or 0 < len(nodes) < len(known):
             self._apart[values] = apart(known)
         elif not nodes:
             if not self._same_input(known):

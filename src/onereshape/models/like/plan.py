@@ -150,7 +150,10 @@ def _known_dims(sized: Sized, names: frozenset[str]) -> dict[ir.Value, tuple[Siz
     def plain(size: Size) -> Size | None:
         return size if isinstance(size, int) or size.symbols <= names else None
 
-    return {value: tuple(map(plain, dims)) for value, dims in sized.scope.dims.items()}
+    return {
+        value: dims if all(type(size) is int for size in dims) else tuple(map(plain, dims))
+        for value, dims in sized.scope.dims.items()
+    }
 
 
 # Edits

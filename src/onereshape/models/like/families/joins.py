@@ -14,7 +14,15 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.models.like.exported import Array, Binding, Exported, Family, Fit, at_least, sizes_at
-from onereshape.models.like.families.lengths import Values, changes, changes_often, has_rivals, lengths_of, numbers_of, terms_of
+from onereshape.models.like.families.lengths import (
+    Values,
+    changes,
+    changes_often,
+    has_rivals,
+    lengths_of,
+    numbers_of,
+    terms_of,
+)
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Formula, Size, bounds
 

@@ -24,7 +24,7 @@ def constant_tensor(value: ir.Value) -> Any | None:
     maker = value.producer()
     if maker is None or maker.op_type != "Constant" or maker.domain not in ONNX or len(maker.attributes) != 1:
         return None
-    ((name, attribute),) = maker.attributes.items()
+    ((name, attribute),) = maker.attributes.data.items()
     if attribute.is_ref():
         return None
     if name == "value":

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from functools import lru_cache
 from math import gcd, lcm, prod
 from typing import NamedTuple
 
@@ -332,7 +333,9 @@ def _made(name: str, one: Size, other: Size) -> Formula:
 
 
 def _operated(operation: Operation, sizes: Mapping[str, int]) -> int | Fraction:
-    one, other = (part if isinstance(part, int) else part.at(sizes) for part in operation.parts)
+    first, second = operation.parts
+    one = first if isinstance(first, int) else first.at(sizes)
+    other = second if isinstance(second, int) else second.at(sizes)
     if operation.name == "floor":
         return one // other
     if operation.name == "over":
@@ -396,7 +399,12 @@ def _sorted(monomial: Monomial) -> Monomial:
 
 def _order(atom: Atom) -> tuple[str, bool]:
     """A name that looks like an operation comes after it."""
-    return str(atom), isinstance(atom, str)
+    return (atom, True) if isinstance(atom, str) else (_text(atom), False)
+
+
+@lru_cache(maxsize=4096)
+def _text(operation: Operation) -> str:
+    return str(operation)
 
 
 def _weight(atom: Atom) -> int:

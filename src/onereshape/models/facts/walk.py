@@ -327,9 +327,9 @@ class Walk:
         tensor = constant_tensor(output)
         if tensor is None:
             tensor = _given_constant(node, scope)
-        if tensor is None or not hasattr(tensor, "shape"):
+        if tensor is None or (shape := getattr(tensor, "shape", None)) is None:
             return
-        scope.dims[output] = tuple(tensor.shape.numpy())
+        scope.dims[output] = tuple(shape.numpy())
         scope.kinds[output] = tensor.dtype
         if (held := self.constant(tensor)) is not None:
             scope.elements[output] = held

@@ -14,11 +14,18 @@ from onereshape.models.record import operator_of, record_of
 from onereshape.sizes import Formula, Size
 
 Equation = tuple[Size, Size]
+_MEETING = frozenset({"Concat", "MatMul"})
+"""Operators some of whose dims must be equal, beside those that broadcast."""
 
 
 def equations(node: ir.Node, scope: Scope) -> Iterator[Equation]:
     """The pairs of different sizes that must be equal."""
-    for one, other in _pairs(node, [None if value is None else scope.dims_of(value) for value in node.inputs]):
+    if operator_of(node) not in _MEETING and not _broadcasts(node):
+        return
+    shapes = [None if value is None else scope.dims_of(value) for value in node.inputs]
+    if all(type(size) is int for dims in shapes for size in dims or ()):
+        return
+    for one, other in _pairs(node, shapes):
         if one != other and (isinstance(one, Formula) or isinstance(other, Formula)) and 1 not in (one, other):
             yield one, other
 

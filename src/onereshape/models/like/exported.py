@@ -108,7 +108,9 @@ def dims_at(dims: tuple[Size, ...], binding: Binding) -> tuple[int, ...]:
 
 def sizes_at(size: Size, bindings: Sequence[Binding]) -> tuple[int, ...] | None:
     """A size in each export, None where it is no whole number in one of them."""
-    found = [_number(size, tuple(binding.items())) if isinstance(size, Formula) else size for binding in bindings]
+    if not isinstance(size, Formula):
+        return (size,) * len(bindings)
+    found = [_number(size, tuple(binding.items())) for binding in bindings]
     whole = tuple(int(each) for each in found if each is not None and each.denominator == 1)
     return whole if len(whole) == len(found) else None
 
@@ -161,6 +163,15 @@ def _mixes(choices: list[list[int]]) -> list[tuple[int, ...]]:
 def agrees(fit: Fit, exported: Exported) -> bool:
     """Whether a fit is right in every export: integers and truth values exactly, floats to rounding."""
     return all(alike(fit.at(binding), array) for binding, array in zip(exported.bindings, exported.arrays, strict=True))
+
+
+def unlike(one: Array, other: Array, whole: Array) -> bool:
+    """Whether parts of arrays, the second spread over the first, differ by more than the rounding of the whole."""
+    if whole.dtype.kind != "f":
+        return bool(np.any(one != other))
+    with np.errstate(invalid="ignore"):
+        most = float(np.abs(one.astype(np.float64) - other.astype(np.float64)).max(initial=0))
+        return most > 0 and most > 8 * float(np.finfo(whole.dtype).eps) * float(np.abs(whole).max())
 
 
 def alike(found: Array, array: Array) -> bool:

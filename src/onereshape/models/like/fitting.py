@@ -28,7 +28,7 @@ from onereshape.models.like.differing import Use
 from onereshape.models.like.pools import POOLS, Pool, pool_of
 from onereshape.models.like.readings import Reading
 from onereshape.models.like.slices import taken
-from onereshape.models.like.strided import Strided, followed, limited, strided
+from onereshape.models.like.strided import WINDOWED, Strided, followed, limited, strided
 from onereshape.models.record import operator_of
 from onereshape.sizes import Formula, Size, exact, over, product, symbol
 
@@ -119,10 +119,13 @@ class _Fitting(Walk):
 
     def visit(self, node: ir.Node, scope: Scope) -> None:
         uses = self._uses.get(node, ())
+        if not uses and node.op_type == "Constant":
+            super().visit(node, scope)
+            return  # there is nothing to say of numbers
         for number, use in uses:
             if isinstance(use.slot, int):
                 self._settle(number, use, use.slot, scope)
-        attributes = {use.slot: use for _, use in uses if isinstance(use.slot, str)}
+        attributes = {use.slot: use for _, use in uses if isinstance(use.slot, str)} if uses else {}
         if attributes:
             self._attributes(node, attributes, scope)
         elif node.op_type != "Reshape" or not self._reshape(node, scope):
@@ -130,19 +133,31 @@ class _Fitting(Walk):
         for one, other in equations(node, scope):
             self._equate(one, other)
         self._spread(node, scope)
-        self.strides += strided(node, scope)
-        if node.op_type == "Pad":
+        if node.op_type in WINDOWED:
+            self.strides += strided(node, scope)
+        elif node.op_type == "Pad":
             self._pads += filter(_is_open, scope.dims.get(node.outputs[0], ()))
         for value in node.outputs:
-            held = scope.elements.get(value)
-            entries = held.reshape(-1).tolist() if held is not None and held.size <= _MOST_ENTRIES else ()
-            for size in (*scope.dims.get(value, ()), *filter(self.known.grows, entries)):
+            self._note(value, scope)
+
+    def _note(self, value: ir.Value, scope: Scope) -> None:
+        """Notes the sizes that a value has, and those that it holds."""
+        for size in scope.dims.get(value, ()):
+            if type(size) is not int:
                 self.known.add(size)
+        held = scope.elements.get(value)
+        if held is not None and held.size <= _MOST_ENTRIES:
+            for entry in held.reshape(-1).tolist():
+                if isinstance(entry, Formula) and self.known.grows(entry):
+                    self.known.add(entry)
 
     def _spread(self, node: ir.Node, scope: Scope) -> None:
         """Gives a result the dims that the shape rule leaves open: of a Slice, of operands that must be as large."""
-        dims = scope.dims.get(node.outputs[0]) if node.outputs else None
-        if dims is None or all(self.known.values(size) is not None for size in dims):
+        dims = scope.dims.get(node.outputs[0], ()) if node.outputs else ()
+        for size in dims:
+            if type(size) is not int and self.known.values(size) is None:
+                break
+        else:
             return
         found = list(dims)
         for axis, size in taken(node, scope, self.known).items():

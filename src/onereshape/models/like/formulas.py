@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import islice
 from math import lcm
 
 from onereshape.models.like.exported import Binding, size_at
@@ -44,6 +43,10 @@ class Known:
         """Sizes that must not go beyond a number, where something is cut that ends there."""
         self._first = dict(bindings[0])
         self._least = {name: min(binding[name] for binding in bindings) for name in bindings[0]}
+        self._far = {name: least * _FAR + 1 for name, least in self._least.items()}
+        self._values: dict[Formula, tuple[int, ...] | None] = {}
+        self._drawn: list[Binding] = []
+        """The samples, for the steps of now."""
         self._seen: set[Size] = set()
         self._equated: set[tuple[Size, Size]] = set()
         self._by_values: dict[tuple[int, ...], list[Formula]] = {}
@@ -70,8 +73,13 @@ class Known:
         """A size in each export, None where it depends on something unknown."""
         if isinstance(size, int):
             return (size,) * len(self.bindings)
-        if not size.symbols <= self.bindings[0].keys():
-            return None
+        if size not in self._values:
+            if not size.symbols <= self.bindings[0].keys():
+                return None  # a name may come later
+            self._values[size] = self._exported(size)
+        return self._values[size]
+
+    def _exported(self, size: Formula) -> tuple[int, ...] | None:
         try:
             return tuple(size_at(size, binding) for binding in self.bindings)
         except (ValueError, ArithmeticError):
@@ -86,7 +94,7 @@ class Known:
         return self._equal_at_samples(one, other) or self._equal_below(one, other)
 
     def _equal_at_samples(self, one: Size, other: Size) -> bool:
-        few = [*islice(self._samples(), _FEW)]  # most sizes that differ do so at once
+        few = self._samples()[:_FEW]  # most sizes that differ do so at once
         return all(_at(one, each) == _at(other, each) for each in few) and self._trace(one) == self._trace(other)
 
     def _equal_below(self, one: Size, other: Size) -> bool:
@@ -109,21 +117,21 @@ class Known:
             found = self._traces[size] = tuple(_at(size, binding) for binding in self._samples())
         return found
 
-    def _samples(self) -> Iterator[Binding]:
+    def _samples(self) -> list[Binding]:
         """Sizes of symbols, none below the least, of all residues of small numbers, none the same as another's."""
-        names = list(self._least)
-        for turn in range(_SAMPLES):
-            binding = {}
-            for place, name in enumerate(names):
-                step, more = self.steps.get(name, 1), 97 * place + turn * (2 * place + 1) + (turn % 7) * 61
-                binding[name] = self._least[name] + step * more
-            yield binding
+        if not self._drawn:
+            for turn in range(_SAMPLES):
+                binding = {}
+                for place, (name, least) in enumerate(self._least.items()):
+                    step, more = self.steps.get(name, 1), 97 * place + turn * (2 * place + 1) + (turn % 7) * 61
+                    binding[name] = least + step * more
+                self._drawn.append(binding)
+        return self._drawn
 
     def grows(self, size: Size) -> bool:
         """Whether a number follows the sizes however large they are; a rest does not, and is no size of anything."""
-        far = {name: least * _FAR + 1 for name, least in self._least.items()}
-        known = isinstance(size, Formula) and size.symbols <= far.keys()
-        number = _at(size, far) if known else None
+        known = isinstance(size, Formula) and size.symbols <= self._far.keys()
+        number = _at(size, self._far) if known else None
         return number is not None and number > _FAR // 16
 
     def never_below(self, size: Size, least: int) -> bool:
@@ -164,7 +172,7 @@ class Known:
                 if self._alike(steps) and all(holds(binding) for binding in self._stepping(steps)):
                     if step > 1 and steps != self.steps:
                         self.steps = steps
-                        for cache in (self._traces, self._below, self._readings):
+                        for cache in (self._traces, self._below, self._readings, self._drawn):
                             cache.clear()
                     return
 

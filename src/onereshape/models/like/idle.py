@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
+from onereshape.formats.onnx_graphs import ONNX
 from onereshape.models.constants import constant_tensor
 from onereshape.models.like.likeness import Array
 from onereshape.models.record import operator_of
@@ -117,15 +118,17 @@ def _constant(array: Array, name: str) -> ir.Value:
 
 def handed_on(value: ir.Value | None) -> ir.Value | None:
     """A value without the nodes that hand it on as it is, whatever its size."""
-    while value is not None and (maker := value.producer()) is not None and _hands_on(maker, value):
+    while value is not None and (maker := value.producer()) is not None:
+        test = _HANDING_ON.get(maker.op_type)
+        if test is None or not _hands_on(maker, value, test):
+            break
         value = maker.inputs[0]
     return value
 
 
-def _hands_on(node: ir.Node, value: ir.Value) -> bool:
+def _hands_on(node: ir.Node, value: ir.Value, test: Callable[[ir.Node, ir.Value], bool]) -> bool:
     data = node.inputs[0] if node.inputs else None
-    test = _HANDING_ON.get(operator_of(node))
-    return test is not None and data is not None and value.index() == 0 and test(node, data)
+    return node.domain in ONNX and data is not None and value.index() == 0 and test(node, data)
 
 
 def _cast(node: ir.Node, data: ir.Value) -> bool:

@@ -29,6 +29,18 @@ def signature(node: ir.Node) -> tuple[Any, ...]:
     return operator_of(node), present, len(node.outputs), tuple(attributes)
 
 
+def same_kind(one: ir.Node, other: ir.Node) -> bool:
+    """Whether two nodes have the same signature, without writing it down."""
+    if operator_of(one) != operator_of(other) or len(one.outputs) != len(other.outputs):
+        return False
+    if [value is None for value in one.inputs] != [value is None for value in other.inputs]:
+        return False
+    mine, others = one.attributes.data, other.attributes.data
+    return mine.keys() == others.keys() and all(
+        _attribute(name, attribute) == _attribute(name, others[name]) for name, attribute in mine.items()
+    )
+
+
 def _attribute(name: str, attribute: ir.Attr) -> tuple[Any, ...]:
     if attribute.is_ref():
         return name, attribute.ref_attr_name
@@ -51,15 +63,25 @@ def graphs_of(attribute: ir.Attr) -> Sequence[ir.Graph]:
 
 def differing_numbers(nodes: Nodes) -> Iterator[tuple[str, tuple[Any, ...]]]:
     """The attributes of numbers that differ, with what each export has."""
-    for name, attribute in nodes[0].attributes.items():
+    for name, attribute in nodes[0].attributes.data.items():
         if attribute.type in _NUMBERS and not attribute.is_ref():
-            found = tuple(_hashable(node.attributes[name].value) for node in nodes)
-            if len({*found}) > 1:
-                yield name, found
+            first, *others = (node.attributes.data[name].value for node in nodes)
+            if any(other != first for other in others):
+                yield name, tuple(map(_hashable, (first, *others)))
 
 
 def _hashable(value: Any) -> Any:
     return tuple(value) if isinstance(value, Sequence) else value
+
+
+def stored_alike(one: Any, other: Any) -> bool:
+    """Whether two tensors are stored alike, byte by byte; others may be equal all the same."""
+    if type(one) is not ir.TensorProtoTensor or type(other) is not ir.TensorProtoTensor:
+        return one is other
+    left, right = one.raw, other.raw
+    if left.data_type != right.data_type or left.dims != right.dims or not left.HasField("raw_data"):
+        return False
+    return right.HasField("raw_data") and bool(left.raw_data == right.raw_data)
 
 
 def equal(one: Array, other: Array) -> bool:

@@ -8,6 +8,7 @@ it.  What differs in any other way has no place, and is refused.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,20 @@ from onereshape.models.batch.folding import Folding
 from onereshape.models.constants import constant_tensor
 from onereshape.models.facts.facts import Facts
 from onereshape.models.like.idle import IDLE, handed_on, idling
-from onereshape.models.like.likeness import Array, Nodes, apart, equal, graphs_of, listed, signature
-from onereshape.models.record import operator_of
+from onereshape.models.like.likeness import (
+    Array,
+    Nodes,
+    apart,
+    equal,
+    graphs_of,
+    listed,
+    same_kind,
+    signature,
+    stored_alike,
+)
+from onereshape.models.record import operator_of, record_of
 from onereshape.models.shapes import facts_of
+from onereshape.sizes import Size
 
 _MOST_IDLE = 3
 """Nodes one after the other that an export does not have."""
@@ -105,12 +117,12 @@ class Matched:
             if known:
                 self._apart[values] = "a node of one export has an input that it does not have in another"
             return None
-        tensors = [constant_tensor(value) for value in known]
-        if all(tensor is not None for tensor in tensors):
+        tensors = [tensor for value in known if (tensor := constant_tensor(value)) is not None]
+        if len(tensors) == len(known):
             self._constants(values, tensors)
             return None
         nodes = tuple(maker for value in known if (maker := value.producer()) is not None)
-        if any(tensor is not None for tensor in tensors) or 0 < len(nodes) < len(known):
+        if tensors or 0 < len(nodes) < len(known):
             self._apart[values] = apart(known)
         elif not nodes:
             if not self._same_input(known):
@@ -195,6 +207,8 @@ class Matched:
 
     def _constants(self, values: Values, tensors: Sequence[Any]) -> None:
         first, *others = tensors
+        if all(stored_alike(tensor, first) for tensor in others):
+            return
         if any(tensor.dtype != first.dtype or len(tensor.shape) != len(first.shape) for tensor in others):
             name = values[0].name if values[0] is not None else ""
             self._apart[values] = f"the constant {name} has another type, or another number of dims, in another export"
@@ -207,7 +221,9 @@ class Matched:
         """What nodes read, side by side: their inputs, and what the graphs inside of them give."""
         read = [node.inputs for node in nodes]
         found: list[Values] = [tuple(map(handed_on, each)) for each in zip(*read, strict=True)]
-        for name in nodes[0].attributes:
+        for name, attribute in nodes[0].attributes.data.items():
+            if not graphs_of(attribute):
+                continue
             for graphs in zip(*(graphs_of(node.attributes[name]) for node in nodes), strict=True):
                 for place, inputs in enumerate(zip(*(graph.inputs for graph in graphs), strict=True)):
                     self._inner.update(dict.fromkeys(inputs, (nodes, place)))
@@ -265,8 +281,14 @@ class Matched:
         if place not in self._foldings:
             imports = self.models[place].graph.opset_imports
             opset = imports.get("", imports.get("ai.onnx", 1))
-            self._foldings[place] = Folding(self._fact(place).dims_of, opset)
+            self._foldings[place] = Folding(partial(self._read_dims, place), opset)
         return self._foldings[place]
+
+    def _read_dims(self, place: int, value: ir.Value) -> Sequence[Size | None] | None:
+        """The dims of a value that a Shape reads; how large all else is that is folded shows when it is."""
+        if place not in self._facts and not any(record_of(node).from_dims for node, _ in value.uses()):
+            return None
+        return self._fact(place).dims_of(value)
 
     def _fact(self, place: int) -> Facts:
         if place not in self._facts:
@@ -276,7 +298,9 @@ class Matched:
 
 def _one(nodes: Sequence[ir.Node], values: Sequence[ir.Value]) -> bool:
     """Whether nodes are the same one, and values the same output of it."""
-    return len({signature(node) for node in nodes}) == 1 == len({value.index() for value in values})
+    (first, *others), (value, *more) = nodes, values
+    index = value.index()
+    return all(each.index() == index for each in more) and all(same_kind(node, first) for node in others)
 
 
 def _peeled(values: Sequence[ir.Value]) -> list[tuple[list[ir.Value], int]]:

@@ -120,7 +120,7 @@ def _own(model: ir.Model, number: int, use: Use) -> Use:
         name = f"{use.name}/{number}"
         while name in model.graph.initializers:
             name += "_"
-        tensor = ir.tensor(use.arrays[0], name=name)
+        tensor = ir.Tensor(use.arrays[0], name=name)
         value = ir.Value(
             name=name, shape=ir.Shape(use.arrays[0].shape), type=ir.TensorType(tensor.dtype), const_value=tensor
         )
@@ -150,7 +150,10 @@ def _known_dims(sized: Sized, names: frozenset[str]) -> dict[ir.Value, tuple[Siz
     def plain(size: Size) -> Size | None:
         return size if isinstance(size, int) or size.symbols <= names else None
 
-    return {value: tuple(map(plain, dims)) for value, dims in sized.scope.dims.items()}
+    return {
+        value: dims if all(type(size) is int for size in dims) else tuple(map(plain, dims))
+        for value, dims in sized.scope.dims.items()
+    }
 
 
 # Edits

@@ -65,7 +65,7 @@ def _lines(size: Size, own: Values, values: Values, *, few: bool) -> Iterator[Re
 
 def _quotients(size: Size, own: Values, values: Values, *, few: bool) -> Iterator[Reading]:
     """Quotients rounded down, up, and to the nearest, plus a number."""
-    for divisor in range(2, _MOST_DIVISOR + 1):
+    for divisor in _divisors(own, values):
         for top in dict.fromkeys((0, divisor - 1, divisor // 2)):
             starts = {value - (number + top) // divisor for value, number in zip(values, own, strict=True)}
             if len(starts) == 1:
@@ -74,6 +74,16 @@ def _quotients(size: Size, own: Values, values: Values, *, few: bool) -> Iterato
                 nearest = top not in (0, divisor - 1)
                 enough = start == 0 or (not few and len({*values}) > 2)  # a start of its own takes one more number
                 yield Reading(cut(size + top, divisor) + start, cost, not nearest and enough)
+
+
+def _divisors(own: Values, values: Values) -> range:
+    """The divisors that leave sizes about as far apart as the values are."""
+    far, near = max(range(len(own)), key=own.__getitem__), min(range(len(own)), key=own.__getitem__)
+    apart, wanted = own[far] - own[near], values[far] - values[near]
+    if wanted < 0:
+        return range(0)
+    most = apart // (wanted - 1) + 1 if wanted > 1 else _MOST_DIVISOR
+    return range(max(2, apart // (wanted + 1)), min(_MOST_DIVISOR, most) + 1)
 
 
 def _multiples(size: Size, own: Values, values: Values) -> Iterator[Reading]:
@@ -96,8 +106,13 @@ def _multiples(size: Size, own: Values, values: Values) -> Iterator[Reading]:
 
 def _parts(size: Size, own: Values, values: Values) -> Iterator[Reading]:
     """Some tenths of a size, some sevenths: what an exporter has calculated from a ratio."""
+    largest, value = max(zip(own, values, strict=True))
     for below in range(3, _MOST_DENOMINATOR + 1):
-        for above in range(2, 3 * below):
+        least, most = 2, 3 * below - 1
+        if largest > 0:  # what gives that value of the largest
+            least = max(least, -(-(value * below - below + 1) // largest))
+            most = min(most, (value * below + below - 1) // largest)
+        for above in range(least, most + 1):
             for top in (0, below - 1):
                 if values == tuple((above * number + top) // below for number in own):
                     cost = 4 + _bits(above - 1) + _bits(below - 1)
@@ -113,11 +128,11 @@ def _limited(size: Size, own: Values, values: Values) -> Iterator[Reading]:
 
 def _pairs(one: Base, other: Base, values: Values) -> Iterator[Reading]:
     (first, left), (second, right) = one, other
-    if values == tuple(a + b for a, b in zip(left, right, strict=True)):
+    if values[0] == left[0] + right[0] and values == tuple(a + b for a, b in zip(left, right, strict=True)):
         yield Reading(first + second, 2)
-    if values == _less(left, right):
+    if values[0] == left[0] - right[0] and values == _less(left, right):
         yield Reading(first - second, 3)
-    if values == _less(right, left):
+    if values[0] == right[0] - left[0] and values == _less(right, left):
         yield Reading(second - first, 3)
     yield from _products(one, other, values)
 
@@ -125,6 +140,9 @@ def _pairs(one: Base, other: Base, values: Values) -> Iterator[Reading]:
 def _products(one: Base, other: Base, values: Values) -> Iterator[Reading]:
     """Products, times a number or plus a number."""
     (first, left), (second, right) = one, other
+    apart = left[-1] * right[-1] - left[0] * right[0]
+    if apart and (values[-1] - values[0]) % apart:
+        return  # on no line, as most
     line = _line(tuple(a * b for a, b in zip(left, right, strict=True)), values)
     if line is not None and (line[0] == 1 or line[1] == 0):
         size = _tried(lambda: first * second * line[0] + line[1])

@@ -18,7 +18,8 @@ from onereshape.models.like.idle import handed_on
 from onereshape.models.record import operator_of
 from onereshape.sizes import Formula, Size, ceiling, over, symbol
 
-_WINDOWED = frozenset({"Conv", "AveragePool", "MaxPool", "LpPool"})
+WINDOWED = frozenset({"Conv", "AveragePool", "MaxPool", "LpPool"})
+"""Operators whose windows go along axes."""
 
 
 class Strided(NamedTuple):
@@ -36,7 +37,9 @@ class Strided(NamedTuple):
 
 def strided(node: ir.Node, scope: Scope) -> Iterator[Strided]:
     """The axes of what a Pad gives to windows that go on by more than 1."""
-    data = handed_on(node.inputs[0]) if operator_of(node) in _WINDOWED else None
+    if operator_of(node) not in WINDOWED:
+        return
+    data = handed_on(node.inputs[0])
     pad = None if data is None else data.producer()
     before = pad.inputs[0] if pad is not None and operator_of(pad) == "Pad" else None
     if data is None or pad is None or before is None or node.attributes.get_string("auto_pad", "NOTSET") != "NOTSET":

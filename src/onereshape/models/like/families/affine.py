@@ -14,7 +14,7 @@ from itertools import islice, product
 import numpy as np
 
 from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, agrees, at_least, sizes_at
-from onereshape.models.like.families.planes import Plane, plane_of
+from onereshape.models.like.families.planes import Plane, is_bent, plane_of
 from onereshape.models.like.families.positions import Position, Scale
 from onereshape.models.like.families.reading import Reading, error_of, likely, reading_of
 from onereshape.models.like.families.writing import probes, sizes_of
@@ -32,7 +32,7 @@ _PROBES = 6
 
 def affine(exported: Exported) -> Fit | None:
     """A base plus a slope times a position, along each axis that grows; with other ways to read it as such."""
-    if not exported.growing:
+    if not exported.growing or any(is_bent(array, exported.growing) for array in exported.arrays):
         return None
     planes = [plane_of(array, exported.growing) for array in exported.arrays]
     known = [plane for plane in planes if plane is not None]
@@ -197,14 +197,23 @@ def _positions(exported: Exported, axis: int, scale: Scale) -> Iterator[Position
         yield Position(axis, size, 1, 1)
         if exported.arrays[0].dtype.kind == "f":
             yield Position(axis, size, 2, 1)
-    yield from (Position(axis, size, 1, start) for start in (1 - size, 0 - size, size, size - 1))
+    numbers, others = exported.arrays[0].dtype.kind == "f", tuple(sizes_of(exported))
+    starts = _sized_starts(size, others, numbers=numbers, alone=scale.size == 1)
+    yield from (Position(axis, size, step, start) for step, start in starts)
+
+
+@lru_cache(maxsize=256)
+def _sized_starts(size: Size, others: tuple[Size, ...], *, numbers: bool, alone: bool) -> list[tuple[int, Size]]:
+    """The steps and the starts of positions that start at a size."""
+    found = [(1, start) for start in (1 - size, 0 - size, size, size - 1)]
     half = exact(1 - size, 2)
     if half is not None:
-        yield Position(axis, size, 1, half)
-    elif exported.arrays[0].dtype.kind == "f":
-        yield Position(axis, size, 2, 1 - size)
-    if scale.size == 1:
-        yield from (Position(axis, size, 1, start) for start in _halves(size))
-    for other in sizes_of(exported):
+        found.append((1, half))
+    elif numbers:
+        found.append((2, 1 - size))
+    if alone:
+        found += [(1, start) for start in _halves(size)]
+    for other in others:
         if other != size:
-            yield from (Position(axis, size, 1, start) for start in (other, other - 1, 1 - other, 0 - other))
+            found += [(1, start) for start in (other, other - 1, 1 - other, 0 - other)]
+    return found

@@ -55,6 +55,8 @@ def tables(exported: Exported) -> Iterator[Table]:
     if len(exported.growing) != 2:
         return
     one, other = exported.growing
+    if any(_crossed(array, one, other) for array in exported.arrays):
+        return
     sizes = exported.dims[one], exported.dims[other]
     starts: list[tuple[Size, Size]] = [(0, 0)]
     if sizes[0] != sizes[1]:
@@ -69,6 +71,20 @@ def tables(exported: Exported) -> Iterator[Table]:
 
 def _cases(exported: Exported) -> Iterator[tuple[Array, Binding]]:
     return zip(exported.arrays, exported.bindings, strict=True)
+
+
+def _crossed(array: Array, one: int, other: int) -> bool:
+    """Whether the first two entries of the first diagonal differ, or the last two: then there is no table."""
+    if min(array.shape[one], array.shape[other]) < 2:
+        return False
+
+    def at(place: int) -> Array:
+        found: list[slice | int] = [slice(None)] * array.ndim
+        found[one] = found[other] = place
+        return array[tuple(found)]
+
+    numbers = array.dtype.kind == "f"
+    return not all(np.array_equal(at(a), at(b), equal_nan=numbers) for a, b in ((0, 1), (-1, -2)))
 
 
 def _table(array: Array, rows: Position, columns: Position, binding: Binding) -> Table | None:

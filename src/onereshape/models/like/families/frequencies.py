@@ -7,6 +7,7 @@ are a geometric sequence of round numbers, which is tried first, since it is exa
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,12 +97,11 @@ def _grid(places: Array, columns: Array, known: Array | None) -> tuple[Array, Ar
     No frequency if none of those that are tried leaves little: a wave between two of them does.
     """
     near = np.argsort(np.abs(places), kind="stable")[:_WINDOW]
-    tried = np.concatenate([np.geomspace(1e-7, 0.05, 300), np.linspace(0.05, np.pi, 1000)])
     values = columns[near]
     energy = np.maximum((values**2).sum(axis=0), 1e-30)
     kept, found = [], []
-    for kind in (False, True):
-        waves = _wave(places[near], tried, np.full(tried.shape, kind))
+    tried, *both = _tried(tuple(places[near].tolist()))
+    for waves in both:
         lengths = np.maximum((waves**2).sum(axis=0), 1e-30)
         # The part of a column that lies along a wave.
         parts = (waves.T @ values) ** 2 / lengths[:, None] / energy
@@ -114,6 +114,14 @@ def _grid(places: Array, columns: Array, known: Array | None) -> tuple[Array, Ar
     if np.any(~silent & (least < _LEAST)):
         return cosine, None
     return cosine, np.where(cosine, found[1], found[0])
+
+
+@lru_cache(maxsize=2)
+def _tried(places: tuple[float, ...]) -> tuple[Array, Array, Array]:
+    """The frequencies that are tried, and their sines and cosines at these places."""
+    tried = np.concatenate([np.geomspace(1e-7, 0.05, 300), np.linspace(0.05, np.pi, 1000)])
+    angle = np.array(places)[:, None] * tried
+    return tried, np.sin(angle), np.cos(angle)
 
 
 def _amplitudes(places: Array, columns: Array, cosine: Array, frequency: Array) -> Array:

@@ -6,7 +6,7 @@ sizes of the model, and numbers that count from either end.  It is cut only wher
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -14,7 +14,15 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.models.like.exported import Array, Binding, Exported, Family, Fit, at_least, sizes_at
-from onereshape.models.like.families.lengths import Values, changes, has_rivals, lengths_of, numbers_of, terms_of
+from onereshape.models.like.families.lengths import (
+    Values,
+    changes,
+    changes_often,
+    has_rivals,
+    lengths_of,
+    numbers_of,
+    terms_of,
+)
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Formula, Size, bounds
 
@@ -54,9 +62,12 @@ def joined(exported: Exported, fit: Family, *, plain: bool = False) -> Fit | Non
         end = sizes_at(total, exported.bindings)
         if end is None or min(end) < 2 or max(end) - min(end) < 2:
             continue
-        breaks = tuple(changes(array, axis) for array in exported.arrays)
         most = _EDGES if plain else _PARTS
-        if plain and max(map(len, breaks)) > 2 * (most - 1):
+        often = 2 * (most - 1)
+        if plain and any(changes_often(array, axis, often) for array in exported.arrays):
+            continue
+        breaks = tuple(changes(array, axis) for array in exported.arrays)
+        if plain and max(map(len, breaks)) > often:
             continue
         part = partial(_part, fit=fit)
         lengths, back = dict(lengths_of(exported, axis, breaks)), numbers_of(breaks, end)
@@ -86,15 +97,9 @@ def _parts(cutting: _Cutting, start: Values, rest: Size, count: int) -> list[Fit
     if count == 1:
         last = _fitted(cutting, start, left, rest)
         return None if last is None else [last]
-    back = [(tuple(each - number for each in left), rest - number) for number in cutting.back if count == 2]
-    for values, size in (*cutting.lengths.items(), *back):
+    for values, size, ends in _heads(cutting, start, left, rest, count):
         if isinstance(size, int) and any(start):
             continue  # what does not grow stands at either end
-        ends = tuple(a + b for a, b in zip(start, values, strict=True))
-        if min(values) < 1 or any(a >= b for a, b in zip(values, left, strict=True)):
-            continue
-        if not all(end in places for end, places in zip(ends, cutting.breaks, strict=True)):
-            continue
         place = cutting.total - rest + size
         alone = 1 in (size, rest - size)  # one entry of its own at either end is what it looks like
         if not alone and size not in cutting.sure and has_rivals(cutting.total, place, cutting.exported.bindings):
@@ -108,13 +113,29 @@ def _parts(cutting: _Cutting, start: Values, rest: Size, count: int) -> list[Fit
     return None
 
 
+def _heads(
+    cutting: _Cutting, start: Values, left: Values, rest: Size, count: int
+) -> Iterator[tuple[Values, Size, Values]]:
+    """The sizes that the next of so many parts may have, in the exports too, and where it ends there."""
+    tried: list[tuple[Values, Size | None]] = [*cutting.lengths.items()]
+    tried += [(tuple(each - number for each in left), None) for number in cutting.back if count == 2]
+    for values, size in tried:
+        if start[0] + values[0] not in cutting.breaks[0]:
+            continue
+        ends = tuple(a + b for a, b in zip(start, values, strict=True))
+        if min(values) < 1 or any(a >= b for a, b in zip(values, left, strict=True)):
+            continue
+        if all(end in places for end, places in zip(ends, cutting.breaks, strict=True)):
+            yield values, rest - (left[0] - values[0]) if size is None else size, ends
+
+
 def _fitted(cutting: _Cutting, start: Values, values: Values, size: Size) -> Fit | None:
     """The fit of one part."""
     key = start, values
     if key not in cutting.seen:
         exported, axis = cutting.exported, cutting.axis
         arrays = [
-            np.take(array, range(first, first + length), axis=axis)
+            array[(*(slice(None),) * axis, slice(first, first + length))]
             for array, first, length in zip(exported.arrays, start, values, strict=True)
         ]
         dims = (*exported.dims[:axis], size, *exported.dims[axis + 1 :])

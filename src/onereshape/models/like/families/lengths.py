@@ -11,9 +11,15 @@ from onereshape.models.like.exported import Array, Binding, Exported, elsewhere,
 from onereshape.sizes import Formula, Size, ceiling, cut, over
 
 Values = tuple[int, ...]
+Items = tuple[tuple[tuple[str, int], ...], ...]
+"""The sizes of the symbols in each export, as they can be looked up by."""
+Found = dict[Values, tuple[Size, ...]]
+"""Sizes by what they are in the exports."""
 
 _FEW = 12
 """Changes of course up to which an axis may be cut a number of entries from either end."""
+_LOOKED_AT = 4
+"""Entries along each other axis that are looked at first."""
 _SHARES = (2, 3, 4)
 """Parts of a size that a place may be, whatever else it seems to be."""
 
@@ -26,13 +32,25 @@ def changes(array: Array, axis: int) -> frozenset[int]:
     rows = np.moveaxis(array, axis, 0).reshape(size, -1).astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         bends = np.abs(np.diff(rows, 2, axis=0))
-        largest = np.maximum(np.maximum(np.abs(rows[:-2]), np.abs(rows[1:-1])), np.abs(rows[2:]))
-        # A step that is a little longer only because numbers are rounded is no change.
-        eps = float(np.finfo(array.dtype).eps) if array.dtype.kind == "f" else 0.0
-        rounding = 8 * eps * np.where(np.isfinite(largest), largest, 0.0)
-        straight = (bends <= rounding) | _alike(rows)
+        rounding: float | Array = 0.0
+        if array.dtype.kind == "f" and np.any(bends):
+            # A step that is a little longer only because numbers are rounded is no change.
+            sizes = np.abs(rows)
+            largest = np.maximum(np.maximum(sizes[:-2], sizes[1:-1]), sizes[2:])
+            if not np.isfinite(largest.max(initial=0)):
+                largest = np.where(np.isfinite(largest), largest, 0.0)
+            rounding = 8 * float(np.finfo(array.dtype).eps) * largest
+        straight = bends <= rounding
+        if not np.all(straight) and np.any(np.isnan(bends)):
+            straight |= _alike(rows)
     bent = np.flatnonzero(~np.all(straight, axis=1))
     return frozenset(int(place) + more for place in bent for more in (1, 2))
+
+
+def changes_often(array: Array, axis: int, most: int) -> bool:
+    """Whether a few columns along an axis already change their course more often than so many times."""
+    few = [slice(None) if each == axis else slice(0, _LOOKED_AT) for each in range(array.ndim)]
+    return len(changes(array[tuple(few)], axis)) > most
 
 
 def _alike(rows: Array) -> Array:
@@ -43,25 +61,34 @@ def _alike(rows: Array) -> Array:
 
 def lengths_of(exported: Exported, axis: int, breaks: tuple[frozenset[int], ...]) -> Iterator[tuple[Values, Size]]:
     """The sizes that a part may have, those of the formula first; none where two of them differ elsewhere."""
-    size, bindings = exported.dims[axis], exported.bindings
+    items = tuple(tuple(binding.items()) for binding in exported.bindings)
+    own, others = _sizes(exported.dims[axis], exported.known, items)
+    numbers = {(each,) * len(items): (each,) for each in numbers_of(breaks)}
+    own = {**own, **{values: (*own.get(values, ()), *found) for values, found in numbers.items()}}
+    for values in {**own, **others}:
+        # A size that is nowhere else in the formula must be the only one that has these values.
+        first, *rivals = own.get(values) or others[values]
+        if all(_same(first, other, items) for other in rivals):
+            yield values, first
+
+
+@lru_cache(maxsize=256)
+def _sizes(size: Size, known: tuple[Size, ...], items: Items) -> tuple[Found, Found]:
+    """The sizes near those of a formula, and the others of a model, by their values in the exports."""
+    bindings = [dict(each) for each in items]
     own: dict[Values, list[Size]] = {}
     others: dict[Values, list[Size]] = {}
     for found, sizes in (
         (own, _nearby(size)),
-        (others, exported.known),
+        (others, known),
         (others, _shares(size)),
         (others, _halves(size, bindings)),
-        (own, numbers_of(breaks)),
     ):
         for each in sizes:
             values = sizes_at(each, bindings)
             if values is not None and min(values) > 0 and each not in found.setdefault(values, []):
                 found[values].append(each)
-    for values in {**own, **others}:
-        # A size that is nowhere else in the formula must be the only one that has these values.
-        readings = own.get(values) or others[values]
-        if all(_same(readings[0], other, bindings) for other in readings[1:]):
-            yield values, readings[0]
+    return {at: tuple(each) for at, each in own.items()}, {at: tuple(each) for at, each in others.items()}
 
 
 def terms_of(size: Size) -> list[Size]:
@@ -103,8 +130,10 @@ def numbers_of(breaks: Sequence[frozenset[int]], sizes: Sequence[int] | None = N
     return [place for place in sorted(frozenset.intersection(*breaks)) if few or place == 1]
 
 
-def _same(one: Size, other: Size, bindings: Sequence[Binding]) -> bool:
+@lru_cache(maxsize=1024)
+def _same(one: Size, other: Size, items: Items) -> bool:
     """Whether two sizes that are equal in every export are so elsewhere."""
+    bindings = [dict(each) for each in items]
     return sizes_at(one, elsewhere(bindings)) == sizes_at(other, elsewhere(bindings))
 
 
@@ -117,7 +146,7 @@ def has_rivals(total: Size, place: Size, bindings: Sequence[Binding]) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _has_rivals(total: Size, place: Size, items: tuple[tuple[tuple[str, int], ...], ...]) -> bool:
+def _has_rivals(total: Size, place: Size, items: Items) -> bool:
     bindings = [dict(each) for each in items]
     totals, there = sizes_at(total, bindings), sizes_at(place, bindings)
     if totals is None or there is None:

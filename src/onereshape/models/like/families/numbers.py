@@ -74,10 +74,10 @@ def numbers(exported: Exported) -> Fit | None:
         return None
     flat = np.stack([array.reshape(-1) for array in exported.arrays])
     varied = [int(place) for place in np.flatnonzero(np.any(flat != flat[0], axis=0))]
-    others = [*elsewhere(exported.bindings), *nearby(exported.bindings, exported.steps)]
-    sizes = _distinct(exported.known, exported.bindings, others)
     if not 0 < len(varied) <= _MOST or not np.all(np.isfinite(flat[:, varied])):
         return None
+    others = [*elsewhere(exported.bindings), *nearby(exported.bindings, exported.steps)]
+    sizes = _distinct(exported.known, exported.bindings, others)
     by_values: dict[bytes, list[Reading]] = {}
     for place in varied:
         key = flat[:, place].tobytes()
@@ -103,7 +103,7 @@ def _distinct(
     ):
         values = sizes_at(size, bindings)
         if values is not None and len(set(values)) > 1 and min(values) > 0:
-            beyond = tuple(size.bind(binding) for binding in others)
+            beyond = tuple(size.at(binding) for binding in others)
             found.setdefault((values, beyond), (size, values))
     return list(found.values())
 

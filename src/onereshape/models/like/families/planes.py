@@ -57,6 +57,30 @@ def plane_of(array: Array, axes: Sequence[int]) -> Plane | None:
     return Plane(base, slopes, array.shape, rounding) if np.all(off <= 2 * rounding) else None
 
 
+def is_bent(array: Array, axes: Sequence[int]) -> bool:
+    """Whether a few entries already lie on no plane, as of most arrays that do not."""
+    if array.dtype.kind not in "iuf" or 0 in array.shape:
+        return True
+    start = array[(0,) * array.ndim].item()
+
+    def rise(places: Mapping[int, int]) -> float:
+        found: float = array[tuple(places.get(axis, 0) for axis in range(array.ndim))].item() - start
+        return found
+
+    last = {axis: array.shape[axis] - 1 for axis in axes if array.shape[axis] > 1}
+    ends = {axis: rise({axis: end}) for axis, end in last.items()}
+    off = [
+        abs(rise({axis: place}) * end - ends[axis] * place) / end
+        for axis, end in last.items()
+        for place in {1, 2, (end + 1) // 2, end - 1}
+        if place < end
+    ]
+    most = max([*off, abs(rise(last) - sum(ends.values()))])
+    if array.dtype.kind != "f":
+        return most > 0
+    return most > 0 and most > 24 * float(np.finfo(array.dtype).eps) * float(np.abs(array).max())
+
+
 def rounding_of(array: Array, axes: Sequence[int]) -> Array:
     """How far entries may be off, for each entry of the axes that do not grow: no more than its largest is rounded."""
     largest = np.abs(array.astype(np.float64)).max(axis=tuple(axes), keepdims=True, initial=0)

@@ -5,7 +5,8 @@ It is taken apart into its factors, in either order, and what the families know 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from math import gcd
 
 import onnx_ir as ir
@@ -68,9 +69,18 @@ def splits(exported: Exported, axis: int) -> list[tuple[Size, Size]]:
     size = exported.dims[axis]
     if not isinstance(size, Formula):
         return []
+    return _splits(size, exported.known, tuple(tuple(binding.items()) for binding in exported.bindings))
+
+
+@lru_cache(maxsize=256)
+def _splits(
+    size: Formula, known: tuple[Size, ...], items: tuple[tuple[tuple[str, int], ...], ...]
+) -> list[tuple[Size, Size]]:
+    """The same of one size, which many a part of a constant has."""
+    bindings = [dict(each) for each in items]
     kept: list[tuple[Size, Size]] = []
-    for pair in (*_own(size), *_known(size, exported), *_broken(size), *_sums(size)):
-        values = [sizes_at(each, exported.bindings) for each in pair]
+    for pair in (*_own(size), *_known(size, known, bindings), *_broken(size), *_sums(size)):
+        values = [sizes_at(each, bindings) for each in pair]
         if any(each is None or min(each) < 1 or max(each) == 1 for each in values) or pair in kept:
             continue
         kept.append(pair)
@@ -106,12 +116,11 @@ def _shared(one: Formula, other: Formula, number: int) -> Iterator[tuple[Size, S
         yield other * (number // part), one * part
 
 
-def _known(size: Formula, exported: Exported) -> Iterator[tuple[Size, Size]]:
+def _known(size: Formula, known: Sequence[Size], bindings: Sequence[Binding]) -> Iterator[tuple[Size, Size]]:
     """Pairs of known sizes whose product it is."""
-    bindings = exported.bindings
     total = sizes_at(size, bindings)
     by_values: dict[tuple[int, ...], list[Size]] = {}
-    for each in dict.fromkeys(exported.known):
+    for each in dict.fromkeys(known):
         values = sizes_at(each, bindings)
         if values is not None and min(values) > 0:
             by_values.setdefault(values, []).append(each)

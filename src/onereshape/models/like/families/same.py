@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, agrees, dims_at
+from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, agrees, dims_at, unlike
 from onereshape.models.like.families.writing import dims_of, first_along, spread
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Size, exact
@@ -25,6 +25,8 @@ def same(exported: Exported) -> Fit | None:
     if not axes or any(one.shape != other.shape or not _equal(one, other) for one, other in pairwise(slices)):
         return None
     piece, dims = slices[0], exported.dims
+    if any(unlike(_some_along(array, axes), piece, array) for array in exported.arrays):
+        return None
 
     def at(binding: Binding) -> Array:
         return np.broadcast_to(piece, dims_at(dims, binding)).copy()
@@ -43,16 +45,31 @@ def blocks(exported: Exported) -> Fit | None:
     if len(exported.growing) != 1:
         return None
     (axis,) = exported.growing
-    shortest = min(array.shape[axis] for array in exported.arrays)
-    for length in range(2, min(_LONGEST_BLOCK, shortest) + 1):
-        many = exact(exported.dims[axis], length)
-        if many is None or any(array.shape[axis] % length for array in exported.arrays):
-            continue
-        fit = _tiled(exported, axis, length, many)
+    sizes = [array.shape[axis] for array in exported.arrays]
+    for length in range(2, min(_LONGEST_BLOCK, *sizes) + 1):
         # Twice in one of them at least, or it is a table that was cut and not a block that comes again.
-        if max(array.shape[axis] for array in exported.arrays) >= 2 * length and agrees(fit, exported):
+        if any(size % length for size in sizes) or max(sizes) < 2 * length or not _again(exported, axis, length):
+            continue
+        many = exact(exported.dims[axis], length)
+        if many is not None and agrees(fit := _tiled(exported, axis, length, many), exported):
             return fit
     return None
+
+
+def _some_along(array: Array, axes: tuple[int, ...]) -> Array:
+    """A few entries along some axes, from the last one backwards."""
+    steps = [-max(1, size // 3) if axis in axes else 1 for axis, size in enumerate(array.shape)]
+    return array[tuple(slice(None, None, step) for step in steps)]
+
+
+def _again(exported: Exported, axis: int, length: int) -> bool:
+    """Whether the first entry comes again after so many, as far as that tells anything."""
+    first = np.take(exported.arrays[0], [0], axis=axis)
+    return not any(
+        unlike(np.take(array, [length], axis=axis), first, array)
+        for array in exported.arrays
+        if array.shape[axis] > length
+    )
 
 
 def _tiled(exported: Exported, axis: int, length: int, many: Size) -> Fit:
@@ -70,7 +87,7 @@ def _tiled(exported: Exported, axis: int, length: int, many: Size) -> Fit:
 
 
 def _equal(one: Array, other: Array) -> bool:
-    return bool(np.array_equal(one, other, equal_nan=one.dtype.kind in "fc"))
+    return bool(np.all(one == other)) or bool(np.array_equal(one, other, equal_nan=one.dtype.kind in "fc"))
 
 
 def _seen(exported: Exported) -> bool:

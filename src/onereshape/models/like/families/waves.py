@@ -91,7 +91,10 @@ class Line(NamedTuple):
 
 def waves(exported: Exported) -> Fit | None:
     """Sines and cosines of positions along the axes that grow."""
-    if exported.arrays[0].dtype.kind != "f" or not all(np.all(np.isfinite(each)) for each in exported.arrays):
+    sizes = [_along(exported, axis) for axis in exported.growing]
+    if exported.arrays[0].dtype.kind != "f" or not any(max(each) >= _FEWEST and min(each) >= _SHARED for each in sizes):
+        return None
+    if not all(np.all(np.isfinite(each)) for each in exported.arrays):
         return None
     axes = [axis for axis in exported.growing if any(_varies(array, axis) for array in exported.arrays)]
     if not axes or len(axes) > 2 or any(len({*_along(exported, axis)}) == 1 for axis in axes):
@@ -112,7 +115,7 @@ def _along(exported: Exported, axis: int) -> list[int]:
 
 
 def _varies(array: Array, axis: int) -> bool:
-    return not np.array_equal(array, np.broadcast_to(first_along(array, [axis]), array.shape))
+    return bool(np.any(array != first_along(array, [axis])))
 
 
 def _swings(array: Array, axis: int) -> bool:

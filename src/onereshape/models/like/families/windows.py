@@ -33,9 +33,11 @@ def _widths(exported: Exported, axis: int) -> list[int]:
     """The windows that an axis may have: as long as its shortest period, or up to where it first changes its course."""
     rows = [np.moveaxis(array, axis, 0) for array in exported.arrays]
     shortest = min(map(len, rows))
+    if shortest < 4:  # two windows of two entries
+        return []
     found = [_period(rows, shortest), _run(rows)]
-    first = [min((place for place in changes(array, axis) if place > 1), default=0) for array in exported.arrays]
-    found += [first[0] + 1, first[0]]
+    first = min((place for place in changes(exported.arrays[0], axis) if place > 1), default=0)
+    found += [first + 1, first]
     # Two whole windows at least, in every export.
     lengths = list(map(len, rows))
     return [width for width in dict.fromkeys(found) if 1 < width <= shortest // 2 and not _share(width, lengths)]
@@ -43,7 +45,7 @@ def _widths(exported: Exported, axis: int) -> list[int]:
 
 def _share(width: int, lengths: list[int]) -> bool:
     """Whether a window may be a part of the size instead, as that is the same in all exports."""
-    parts = range(2, max(lengths) + 1)
+    parts = range(max(2, lengths[0] // (width + 1)), lengths[0] // (width - 1) + 2)
     return any(
         all(length // part == width for length in lengths) or all(-(-length // part) == width for length in lengths)
         for part in parts
@@ -52,14 +54,21 @@ def _share(width: int, lengths: list[int]) -> bool:
 
 def _period(rows: list[Array], shortest: int) -> int:
     """After how many entries all exports repeat, 0 if they do not."""
-    periods = (k for k in range(1, shortest // 2 + 1) if all(np.array_equal(each[k:], each[:-k]) for each in rows))
-    return next(periods, 0)
+    again = np.all([_as_first(each)[: shortest // 2 + 1] for each in rows], axis=0)
+    periods = (k for k in np.flatnonzero(again[1:]) + 1 if all(np.array_equal(each[k:], each[:-k]) for each in rows))
+    return int(next(periods, 0))
 
 
 def _run(rows: list[Array]) -> int:
     """How often the first entry is repeated, 0 if not equally often in all exports."""
-    runs = {next((k for k in range(1, len(each)) if not np.array_equal(each[k], each[0])), 0) for each in rows}
+    runs = {int(next(iter(np.flatnonzero(~_as_first(each)[1:]) + 1), 0)) for each in rows}
     return runs.pop() if len(runs) == 1 else 0
+
+
+def _as_first(rows: Array) -> Array:
+    """Which entries are the first one again."""
+    flat = rows.reshape(len(rows), -1)
+    return np.asarray(np.all(flat == flat[:1], axis=1))
 
 
 def _in_windows(exported: Exported, axis: int, width: int, fit: Family) -> Fit | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 
 import numpy as np
 import onnx_ir as ir
@@ -26,10 +26,15 @@ def along(rank: int, axis: int) -> list[int]:
 
 def sizes_of(exported: Exported) -> list[Formula]:
     """The sizes that a constant may depend on: of its axes, and the symbols; those that differ between the exports."""
-    dims = [size for size in exported.dims if isinstance(size, Formula)]
-    names = [symbol(name) for name in sorted(set().union(*exported.bindings))]
-    found = dict.fromkeys([*dims, *names])
-    return [size for size in found if len({size_at(size, binding) for binding in exported.bindings}) > 1]
+    return [*_sizes_of(exported.dims, tuple(tuple(binding.items()) for binding in exported.bindings))]
+
+
+@lru_cache(maxsize=256)
+def _sizes_of(dims: tuple[Size, ...], items: tuple[tuple[tuple[str, int], ...], ...]) -> list[Formula]:
+    bindings = [dict(each) for each in items]
+    names = [symbol(name) for name in sorted(set().union(*bindings))]
+    found = dict.fromkeys([*(size for size in dims if isinstance(size, Formula)), *names])
+    return [size for size in found if len({size_at(size, binding) for binding in bindings}) > 1]
 
 
 def dims_of(writer: Rewriter, dims: Sequence[Size]) -> ir.Value:

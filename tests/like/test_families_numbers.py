@@ -27,7 +27,7 @@ READINGS: dict[str, Callable[[Binding], float]] = {
     "sqrt(S)": lambda b: sqrt(b["S"]),
     "1/sqrt(W)": lambda b: 1 / sqrt(b["W"]),
     "log(S)": lambda b: log(b["S"]),
-    "H/2": lambda b: b["H"] / 2,
+    "S/2": lambda b: b["S"] / 2,
     "2/(W - 1)": lambda b: 2 / (b["W"] - 1),
     "3*S": lambda b: b["S"] * 3,
     "S + 7": lambda b: b["S"] + 7,

@@ -1,25 +1,31 @@
 """Numbers: floats that are made of a size, as lengths that values are divided by.
 
 T, T - 1, 1/T, its root and its logarithm are tried first, then ratios of two sizes, then these times a number.  What
-is of the same plainness and differs elsewhere is ambiguous: all such readings are given.
+is of the same plainness and differs elsewhere is ambiguous: all such readings are given.  So is a half, or any other
+part, that is whole in all exports: it may be rounded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import onnx_ir as ir
 
 from onereshape.models.like.exported import Array, Binding, Exported, Fit, elsewhere, nearby, size_at, sizes_at
+from onereshape.models.like.wholes import integers, whole
 from onereshape.models.rewrite import Rewriter
-from onereshape.sizes import Formula, Size
+from onereshape.sizes import Formula, Size, cut
 
 _MOST = 32
 """Entries of a constant that may differ."""
 _ROUNDING = 2
 """Units in the last place that a number may be beside what was read."""
+_NEAR = 2
+"""What is often added to a size;"""
+_FAR = 8
+"""more than that is believed of sizes that are so far apart, as of integers."""
 
 
 class Step(NamedTuple):
@@ -65,6 +71,15 @@ _PLAIN: tuple[tuple[str, tuple[Step, ...]], ...] = (
 """What is made of one size, without any number of its own."""
 _TIMES = 6
 """The first of these are read times a number too."""
+_SURE = frozenset({"{}", "1/{}", "sqrt({})", "1/sqrt({})", "log({})", "{} - 1", "{} + 1", "1/({} - 1)", "1/({} + 1)"})
+"""What is a size or beside one, whatever else it may be."""
+_UNDONE: Mapping[str, Callable[[Array], Array]] = {
+    "{}": lambda numbers: numbers,
+    "1/{}": lambda numbers: 1 / numbers,
+    "sqrt({})": lambda numbers: numbers**2,
+    "1/sqrt({})": lambda numbers: 1 / numbers**2,
+}
+"""What a number is made of by each of these, the plainest first."""
 
 
 def numbers(exported: Exported) -> Fit | None:
@@ -82,7 +97,7 @@ def numbers(exported: Exported) -> Fit | None:
     for place in varied:
         key = flat[:, place].tobytes()
         if key not in by_values:
-            by_values[key] = _readings(flat[:, place], sizes, exported.bindings, others)
+            by_values[key] = _readings(flat[:, place], sizes, exported, others)
         if not by_values[key]:
             return None
     columns = [by_values[flat[:, place].tobytes()] for place in varied]
@@ -111,18 +126,52 @@ def _distinct(
 def _readings(
     numbers: Array,
     sizes: list[tuple[Size, tuple[int, ...]]],
-    bindings: Sequence[Binding],
+    exported: Exported,
     others: Sequence[Binding],
 ) -> list[Reading]:
     """The plainest readings of one entry, those that differ at other sizes each once."""
     for level in (_plain, _ratios, _scaled):
         found: dict[tuple[str, ...], Reading] = {}
         for reading in level(numbers, sizes):
-            if _close(np.array([_at(reading, binding, numbers.dtype) for binding in bindings]), numbers):
+            if _close(np.array([_at(reading, binding, numbers.dtype) for binding in exported.bindings]), numbers):
                 found.setdefault(tuple(_shown(reading, binding) for binding in others), reading)
+        if len(found) == 1:
+            (reading,) = found.values()
+            for rival in _rounded(reading, numbers, exported):
+                found.setdefault(tuple(_shown(rival, binding) for binding in others), rival)
+            if len(found) == 1 and _far(reading, exported):
+                return []
         if found:
             return list(found.values())
     return []
+
+
+def _rounded(reading: Reading, numbers: Array, exported: Exported) -> Iterator[Reading]:
+    """What integers would be in the place of numbers that are whole in all exports, or are made of such."""
+    if reading.bottom == 1 and reading.words in _SURE:
+        return
+    eps = float(np.finfo(numbers.dtype).eps)
+    wide = numbers.astype(np.float64)
+    sign = -1 if np.all(wide < 0) else 1
+    for words, undo in _UNDONE.items():
+        with np.errstate(divide="ignore", over="ignore"):
+            values = whole(undo(sign * wide), eps)
+        if values is None:
+            continue
+        steps = dict(_PLAIN)[words]
+        turned = (*steps, Step("Mul", -1.0)) if sign < 0 else steps
+        said = f"-{words}" if sign < 0 else words
+        yield from (Reading(size, 1, turned, said) for size in integers(exported, values))
+        if reading.bottom != 1 and words == "{}":
+            yield Reading(cut(reading.top, reading.bottom), 1, turned, said)
+        return
+
+
+def _far(reading: Reading, exported: Exported) -> bool:
+    """Whether more is added to a size than is believed of exports side by side: too much grows with them."""
+    added = [step.number for step in reading.steps if step.op == "Add" and step.number is not None]
+    values = sizes_at(reading.top, exported.bindings) or (0,)
+    return bool(added) and abs(added[0]) > _NEAR and max(values) - min(values) < _FAR
 
 
 def _shown(reading: Reading, binding: Binding) -> str:

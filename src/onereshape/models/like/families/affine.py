@@ -8,7 +8,8 @@ What else a slope may be a part of (`scales`) is another reading.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from itertools import islice, product
 
@@ -62,7 +63,7 @@ def affine(exported: Exported) -> Fit | None:
     return _read(exported, levels[min(levels)]) if levels else None
 
 
-def _has(reading: Reading, scales: Set[Scale]) -> bool:
+def _has(reading: Reading, scales: AbstractSet[Scale]) -> bool:
     return any(term.scale in scales for term in reading.terms)
 
 

@@ -271,6 +271,9 @@ def _shown(use: Use) -> str:
 def _unknown(use: Use, found: Fitted, bindings: Sequence[Binding]) -> str:
     growing = [axis for axis, size in enumerate(found.dims) if isinstance(size, Formula)]
     at = " and ".join(sizes_text(binding) for binding in bindings)
+    empty = next((binding for binding in bindings if 0 in binding.values()), None)
+    if empty is not None:
+        return f"nothing tells how the constant {use.name} goes on: {sizes_text(empty)} shows nothing of it"
     if not growing:
         how = f"the constant {use.name} differs ({_shown(use)} at {at})"
         return f"{how} in a way that no size explains: are the weights equal?"

@@ -11,7 +11,7 @@ import pytest
 
 from onereshape.models.like import differing, equations, fitting, formulas, likeness, matching, plan, pools, readings
 from onereshape.models.like.exported import Exported, Fit
-from onereshape.models.like.families import cuts, positions, readings_of
+from onereshape.models.like.families import cuts, positions, readings_of, scales
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import ceiling, symbol
 
@@ -137,6 +137,16 @@ def every_table_is_cut_at_its_start(patch: pytest.MonkeyPatch) -> None:
 @mutant("number length")
 def any_number_is_near(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(import_module("onereshape.models.like.families.numbers"), "_close", lambda _, __: True)
+
+
+@mutant("rounded")
+def what_is_whole_is_not_rounded(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(import_module("onereshape.models.like.families.numbers"), "_rounded", lambda _, __, ___: [])
+
+
+@mutant("multiple")
+def a_slope_is_any_multiple_of_a_size(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(scales, "_others", lambda _, __, ___, ____: [])
 
 
 @mutant("expanded")

@@ -268,3 +268,44 @@ def test_a_ramp_between_two_ends_says_nothing_of_one_entry() -> None:
     found = affine(exported(rising, (S,), {"S": 12}, {"S": 23}))
     assert found is not None
     assert not found.limits
+
+
+RIVALLED: dict[str, tuple[tuple[int, ...], Callable[[int], Array]]] = {
+    "half, rounded up": ((12, 23), lambda s: np.arange(s) / -(-s // 2)),
+    "half of even sizes": ((12, 24), lambda s: np.arange(s) / (s // 2)),
+    "backwards over half": ((6, 13), lambda s: 10 * (s - 1 - np.arange(s)) / (s // 2)),
+    "three quarters": ((35, 18), lambda s: 10 * np.arange(s) / (3 * s // 4) - 1),
+    "steps that are whole": ((10, 20), lambda s: np.arange(s) * (1000 // s)),
+    "times half": ((12, 24), lambda s: np.arange(s) * (s // 2)),
+    "parts of eights": ((27, 20), lambda s: 100 * np.arange(s) / (-(-s // 8) * 8)),
+}
+"""Ramps whose slopes are a multiple of those of a size by chance."""
+
+
+@pytest.mark.parametrize("name", RIVALLED)
+def test_a_slope_that_fits_a_size_by_chance_is_not_believed(name: str) -> None:
+    sizes, make = RIVALLED[name]
+
+    def true(s: int) -> Array:
+        return make(s).astype(np.float32)
+
+    found = affine(exported(true, (S,), *({"S": size} for size in sizes)))
+    assert found is None or found.others
+
+
+def test_a_size_of_a_tensor_is_another_reading_of_a_slope() -> None:
+    def true(s: int) -> Array:
+        return (0.3 * np.arange(s) / ((s + 1) // 2)).astype(np.float32)
+
+    case = exported(true, (S,), {"S": 10}, {"S": 44})
+    assert doubted(affine(case._replace(known=(S, cut(S + 1, 2)))))
+
+
+@pytest.mark.parametrize("last", [0.5, 1, 2, 10, 255, 1 / 3, 2 * np.pi, 0.7])
+@pytest.mark.parametrize("sizes", [(12, 23), (16, 37)])
+def test_a_ramp_to_any_number_goes_on(last: float, sizes: tuple[int, ...]) -> None:
+    def true(s: int) -> Array:
+        return np.linspace(0, last, s).astype(np.float32)
+
+    case = exported(true, (S,), *({"S": size} for size in sizes))
+    holds(affine(case), case, true, OTHER, {"S": 7})

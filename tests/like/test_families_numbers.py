@@ -27,7 +27,7 @@ READINGS: dict[str, Callable[[Binding], float]] = {
     "sqrt(S)": lambda b: sqrt(b["S"]),
     "1/sqrt(W)": lambda b: 1 / sqrt(b["W"]),
     "log(S)": lambda b: log(b["S"]),
-    "H/2": lambda b: b["H"] / 2,
+    "S/2": lambda b: b["S"] / 2,
     "2/(W - 1)": lambda b: 2 / (b["W"] - 1),
     "3*S": lambda b: b["S"] * 3,
     "S + 7": lambda b: b["S"] + 7,
@@ -93,6 +93,69 @@ def test_a_number_times_a_difference_is_said_as_such() -> None:
 
     assert found is not None
     assert found.words == "is 0.25*(S - 1)"
+
+
+ROUNDED: dict[str, tuple[tuple[int, ...], Callable[[int], float], tuple[str, str]]] = {
+    "half": ((15, 17), lambda s: s // 2, ("(S - 1)/2", "floor(S/2)")),
+    "a quarter": ((8, 24), lambda s: s // 4, ("0.25*S", "floor(S/4)")),
+    "the root of half": ((8, 28), lambda s: sqrt(s // 2), ("0.707107*sqrt(S)", "sqrt((floor(S/2)))")),
+    "one part of half": ((8, 28), lambda s: 1 / (s // 2), ("2*1/S", "1/(floor(S/2))")),
+    "three quarters": ((20, 18), lambda s: 3 * s // 4, ("S + -5", "floor((3*S)/4)")),
+    "less than 0": ((8, 28), lambda s: -(s // 2), ("-(S/2)", "-(floor(S/2))")),
+    "ten parts": ((12, 23), lambda s: 10 / -(-s // 2), ("18.3333*1/(S - 1)", "10*1/(floor((S + 1)/2))")),
+    "a whole quotient": ((8, 16), lambda s: 64 // s, ("64*1/S", "floor(64/S)")),
+}
+"""Sizes at which a number is whole, and of which readings one must be among those that are given."""
+
+
+@pytest.mark.parametrize("name", ROUNDED)
+def test_what_is_whole_in_all_exports_may_be_rounded(name: str) -> None:
+    sizes, make, words = ROUNDED[name]
+    bindings = tuple({"S": size} for size in sizes)
+    found = numbers(Exported(tuple(np.array(make(size), np.float32) for size in sizes), bindings, (), (S,)))
+
+    readings = [] if found is None else [each.words.removeprefix("is ") for each in (found, *found.others)]
+    assert not found or len(readings) > 1
+    assert {*words} & {*readings} or not readings
+
+
+@pytest.mark.parametrize(
+    ("sizes", "make", "words"),
+    [
+        ((12, 23), lambda s: s / 2, "S/2"),
+        ((12, 23), lambda s: s / 4, "0.25*S"),
+        ((12, 23), lambda s: sqrt(s / 2), "0.707107*sqrt(S)"),
+        ((13, 25), lambda s: s - 1, "S - 1"),
+        ((12, 23), lambda s: 3 * (s - 1), "3*(S - 1)"),
+        ((12, 23), lambda s: s - 5, "S + -5"),
+        ((12, 23), lambda s: -1 / s, "-(1/S)"),
+    ],
+)
+def test_what_no_rounding_gives_is_told(sizes: tuple[int, ...], make: Callable[[int], float], words: str) -> None:
+    bindings = tuple({"S": size} for size in sizes)
+    found = numbers(Exported(tuple(np.array(make(size), np.float32) for size in sizes), bindings, (), (S,)))
+
+    assert found is not None
+    assert (found.words, found.others) == (f"is {words}", ())
+
+
+def test_sizes_that_the_model_runs_at_tell_that_a_half_is_whole() -> None:
+    bindings = ({"S": 12}, {"S": 20})
+    halves = tuple(np.array(each["S"] / 2, np.float32) for each in bindings)
+
+    found = numbers(Exported(halves, bindings, (), (S,)))
+    assert found is not None
+    assert [each.words for each in (found, *found.others)] == ["is S/2", "is floor(S/2)", "is floor((S + 1)/2)"]
+    found = numbers(Exported(halves, bindings, (), (S,), {"S": 2}))
+    assert found is not None
+    assert not found.others
+
+
+def test_what_is_added_to_sizes_side_by_side_is_not_believed() -> None:
+    bindings = ({"S": 20}, {"S": 18})
+    found = numbers(Exported(tuple(np.array(each["S"] + 40.0) for each in bindings), bindings, (), (S,)))
+
+    assert found is None or found.others
 
 
 def test_near_misses() -> None:

@@ -239,6 +239,17 @@ def even_sizes_do_not_tell_where_halves_are_rounded(g: Export) -> str:
     return g.node("Slice", g.x(1, "S", 4), ints(g, 0), ints(g, (g.sizes["S"] + 1) // 2), ints(g, 1))
 
 
+@case(EVEN, refused="ambiguous")
+def even_sizes_do_not_tell_whether_halves_are_rounded(g: Export) -> str:
+    return times(g, g.sizes["S"] // 2)
+
+
+@case(refused="ambiguous")
+def a_part_of_what_was_rounded_is_no_multiple(g: Export) -> str:
+    """Of 12 and 23, half is 6 and 12; so is a part of one less."""
+    return g.node("Add", g.x(1, "S"), g.constant(np.arange(g.sizes["S"]) / ((g.sizes["S"] + 1) // 2)))
+
+
 COUNTS: dict[str, Callable[[int], int]] = {
     "the root, rounded down": math.isqrt,
     "seven tenths": lambda size: size * 7 // 10,

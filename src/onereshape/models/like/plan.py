@@ -22,6 +22,7 @@ from onereshape.models.like.fitting import Fitted, Sized, fitted
 from onereshape.models.like.differing import Use, differing
 from onereshape.models.like.opsets import check_written
 from onereshape.models.like.pools import Pool
+from onereshape.models.like.signs import signs
 from onereshape.models.like.symbols import Names, sizes_text, symbols_of
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.unneeded import bury
@@ -70,7 +71,8 @@ def like_plan(model: ir.Model, others: Sequence[ir.Model], names: Names) -> Like
         exported = Exported(each.use.arrays, tuple(symbols.bindings), each.dims, known, sized.known.steps)
         edit, limits = _edit(each, exported, seen, opset_of(model.graph))
         edits.append(edit)
-        conditions.update(dict.fromkeys(limits))
+        kept = signs(each.use.node, each.use.slot, each.entries or (), sized.known)
+        conditions.update(dict.fromkeys([*limits, *(_said(limit, symbols.bindings) for limit in kept)]))
     edits += [_pooled(each) if isinstance(each, Pool) else _said_so(each) for each in sized.rewritten]
     conditions.update(dict.fromkeys(sized.known.conditions()))
     ends = (Limit(size, most, "what is cut there ends") for size, most in sized.known.ends)
@@ -189,6 +191,13 @@ def _said(limit: Limit, bindings: Sequence[Binding]) -> str:
         sizes = [binding[name] for binding in bindings]
         most = reach(size, most, max(sizes)) if sign == "<=" else _fewest(size, most, name, min(sizes))
         return f"{name} {sign} {most}, since {limit.why}"
+    above: Size = 0
+    below: Size = most
+    for monomial, coefficient in size.terms:
+        term: Size = Formula(((monomial, abs(coefficient)),)) if monomial else int(abs(coefficient))
+        above, below = (above + term, below) if coefficient > 0 else (above, below + term)
+    if isinstance(above, Formula) and isinstance(below, Formula):
+        return f"{above} <= {below}, since {limit.why}"
     return f"{size} <= {most}, since {limit.why}" if sign == "<=" else f"{0 - size} >= {-most}, since {limit.why}"
 
 
@@ -265,6 +274,9 @@ def _shown(use: Use) -> str:
 def _unknown(use: Use, found: Fitted, bindings: Sequence[Binding]) -> str:
     growing = [axis for axis, size in enumerate(found.dims) if isinstance(size, Formula)]
     at = " and ".join(sizes_text(binding) for binding in bindings)
+    empty = next((binding for binding in bindings if 0 in binding.values()), None)
+    if empty is not None:
+        return f"nothing tells how the constant {use.name} goes on: {sizes_text(empty)} shows nothing of it"
     if not growing:
         how = f"the constant {use.name} differs ({_shown(use)} at {at})"
         return f"{how} in a way that no size explains: are the weights equal?"

@@ -3,22 +3,25 @@
 The slopes and the base may differ along the axes that do not grow.  A position starts at 0, or runs backwards, or is
 centred, or starts at a size; a slope may be that of a ramp, one part of a size, or a multiple of a size.  In each
 export alone the entries must lie on such a plane; what it has to do with the sizes is then read from all of them.
+What else a slope may be a part of (`scales`) is another reading.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from itertools import islice, product
 
 import numpy as np
 
-from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, agrees, at_least, sizes_at
-from onereshape.models.like.families.planes import Plane, is_bent, plane_of
+from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, agrees, at_least
+from onereshape.models.like.families.planes import is_bent, plane_of
 from onereshape.models.like.families.positions import Position, Scale
 from onereshape.models.like.families.reading import Reading, error_of, likely, reading_of
+from onereshape.models.like.families.scales import scales_of
 from onereshape.models.like.families.writing import probes, sizes_of
-from onereshape.sizes import Formula, Size, cut, exact
+from onereshape.sizes import Size, cut, exact
 
 _FEWEST = 3
 """Entries along an axis, in one export at least, from which a slope can be read."""
@@ -43,20 +46,25 @@ def affine(exported: Exported) -> Fit | None:
         return None
     if any(len({array.shape[axis] for array in exported.arrays}) == 1 and not known[0].plain(axis) for axis in axes):
         return None  # an axis that is as long in all of them does not show what the size has to do with it
-    scales = [list(_scales(exported, known, axis)) for axis in axes]
+    scales = [scales_of(exported, known, axis) for axis in axes]
+    unlikely = {scale for found in scales for scale in found.unlikely}
     levels: dict[int, list[Reading]] = {}
-    for chosen in product(*scales):
+    for chosen in product(*(found.all for found in scales)):
         starts = [list(_positions(exported, axis, scale)) for axis, (scale, _) in zip(axes, chosen, strict=True)]
         sized = sum(scale.size != 1 for scale, _ in chosen)
         for positions in sorted(likely(exported, known, starts, chosen), key=_starts):
             if levels and _starts(positions) + sized > min(levels):
                 break  # what says more than others do
             reading = reading_of(exported, known, list(zip(positions, chosen, strict=True)))
-            if reading is not None and not (np.any(reading.base) and _halved(exported, reading)):
+            if reading is not None and not (np.any(reading.base) and _has(reading, unlikely)):
                 levels.setdefault(_level(reading), []).append(reading)
             if 0 in levels:  # it counts from 0, and there is nothing more to say
                 return _read(exported, levels[0])
     return _read(exported, levels[min(levels)]) if levels else None
+
+
+def _has(reading: Reading, scales: AbstractSet[Scale]) -> bool:
+    return any(term.scale in scales for term in reading.terms)
 
 
 def _level(reading: Reading) -> int:
@@ -139,54 +147,6 @@ def _words(reading: Reading) -> str:
         start = f" from {term.position.start}" if term.position.sized else ""
         parts.append(f"{kind} along axis {term.position.axis}{start}")
     return " and ".join(parts)
-
-
-def _scales(exported: Exported, planes: Sequence[Plane], axis: int) -> Iterator[tuple[Scale, Array]]:
-    """What the slope along an axis is a multiple of, with the multiple; a number, if that is all it takes."""
-    slopes = [plane.slopes[axis] for plane in planes]
-    rough = [plane.rough(axis) for plane in planes]
-    candidates = [Scale()]
-    for size in sizes_of(exported):
-        candidates.append(Scale(size))
-        if exported.arrays[0].dtype.kind == "f":
-            below = [size - 1, size, size + 1, *_odd_half(exported, size)]
-            candidates += [Scale(each, over=True) for each in below if isinstance(each, Formula)]
-    for scale in candidates:
-        found = _multiple(slopes, rough, [scale.at(binding) for binding in exported.bindings])
-        if found is not None:
-            yield scale, found
-            if scale.size == 1:
-                return
-
-
-def _odd_half(exported: Exported, size: Size) -> list[Size]:
-    """Half of a size that is odd in all exports: there it is half of the size less 1, and elsewhere it is not."""
-    values = sizes_at(size, exported.bindings) or (0,)
-    return [cut(size, 2)] if all(value % 2 for value in values) and exact(size - 1, 2) is None else []
-
-
-def _halved(exported: Exported, reading: Reading) -> bool:
-    """Whether a ramp goes to a half; from anywhere but 0, nobody writes it so."""
-    halves = [half for size in sizes_of(exported) for half in _odd_half(exported, size)]
-    return any(term.scale.over and term.scale.size in halves for term in reading.terms)
-
-
-def _multiple(slopes: Sequence[Array], rough: Sequence[Array | None], factors: Sequence[float]) -> Array | None:
-    """The slopes over some factors, if these are the same in all exports."""
-    known = [place for place, error in enumerate(rough) if error is not None]
-    if not known or any(factors[place] == 0 for place in known):
-        return None
-    if slopes[0].dtype.kind != "f":
-        quotients = [slopes[place] // int(factors[place]) for place in known]
-        whole = all(not np.any(slopes[place] % int(factors[place])) for place in known)
-        return quotients[0] if whole and all(np.array_equal(each, quotients[0]) for each in quotients) else None
-    found = [
-        (slopes[place] / factors[place], error / factors[place])
-        for place in known
-        if (error := rough[place]) is not None
-    ]
-    best, least = min(found, key=lambda each: float(each[1].sum()))
-    return best if all(np.all(np.abs(slope - best) <= error + least) for slope, error in found) else None
 
 
 def _positions(exported: Exported, axis: int, scale: Scale) -> Iterator[Position]:

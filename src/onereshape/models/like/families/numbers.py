@@ -1,25 +1,33 @@
 """Numbers: floats that are made of a size, as lengths that values are divided by.
 
 T, T - 1, 1/T, its root and its logarithm are tried first, then ratios of two sizes, then these times a number.  What
-is of the same plainness and differs elsewhere is ambiguous: all such readings are given.
+is of the same plainness and differs elsewhere is ambiguous: all such readings are given.  So is a half, or any other
+part, that is whole in all exports: it may be rounded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 import onnx_ir as ir
 
 from onereshape.models.like.exported import Array, Binding, Exported, Fit, elsewhere, nearby, size_at, sizes_at
+from onereshape.models.like.wholes import FREE, ROUND, integers, oddness, whole
 from onereshape.models.rewrite import Rewriter
-from onereshape.sizes import Formula, Size
+from onereshape.sizes import Formula, Size, cut
 
 _MOST = 32
 """Entries of a constant that may differ."""
 _ROUNDING = 2
 """Units in the last place that a number may be beside what was read."""
+_NEAR = 2
+"""What is often added to a size;"""
+_FAR = 8
+"""more than that is believed of sizes that are so far apart, as of integers."""
 
 
 class Step(NamedTuple):
@@ -60,11 +68,19 @@ _PLAIN: tuple[tuple[str, tuple[Step, ...]], ...] = (
     ("{}/2", (Step("Div", 2.0),)),
     ("({} - 1)/2", (Step("Sub", 1.0), Step("Div", 2.0))),
     ("2/({} - 1)", (Step("Sub", 1.0), Step("Div", 2.0, first=True))),
-    ("-{}", (Step("Mul", -1.0),)),
 )
 """What is made of one size, without any number of its own."""
-_TIMES = 6
-"""The first of these are read times a number too."""
+_TIMES = frozenset({"{}", "1/{}", "sqrt({})", "1/sqrt({})", "log({})", "{} - 1"})
+"""Which of these are read times a number too;"""
+_BESIDE = frozenset({"{} + 1", "1/({} - 1)", "1/({} + 1)"})
+"""and these, where something else is."""
+_UNDONE: Mapping[str, Callable[[Array], Array]] = {
+    "{}": lambda numbers: numbers,
+    "1/{}": lambda numbers: 1 / numbers,
+    "sqrt({})": lambda numbers: numbers**2,
+    "1/sqrt({})": lambda numbers: 1 / numbers**2,
+}
+"""What a number is made of by each of these, the plainest first."""
 
 
 def numbers(exported: Exported) -> Fit | None:
@@ -82,7 +98,7 @@ def numbers(exported: Exported) -> Fit | None:
     for place in varied:
         key = flat[:, place].tobytes()
         if key not in by_values:
-            by_values[key] = _readings(flat[:, place], sizes, exported.bindings, others)
+            by_values[key] = _readings(flat[:, place], sizes, exported, others)
         if not by_values[key]:
             return None
     columns = [by_values[flat[:, place].tobytes()] for place in varied]
@@ -111,18 +127,86 @@ def _distinct(
 def _readings(
     numbers: Array,
     sizes: list[tuple[Size, tuple[int, ...]]],
-    bindings: Sequence[Binding],
+    exported: Exported,
     others: Sequence[Binding],
 ) -> list[Reading]:
     """The plainest readings of one entry, those that differ at other sizes each once."""
-    for level in (_plain, _ratios, _scaled):
+    if np.all(numbers < 0):
+        return [_mirrored(reading) for reading in _readings(-numbers, sizes, exported, others)]
+    for level, more in ((_plain, None), (_ratios, None), (_scaled, _beside)):
         found: dict[tuple[str, ...], Reading] = {}
-        for reading in level(numbers, sizes):
-            if _close(np.array([_at(reading, binding, numbers.dtype) for binding in bindings]), numbers):
-                found.setdefault(tuple(_shown(reading, binding) for binding in others), reading)
+
+        def keep(readings: Iterable[Reading], found: dict[tuple[str, ...], Reading] = found) -> None:
+            for reading in readings:
+                if _close(np.array([_at(reading, binding, numbers.dtype) for binding in exported.bindings]), numbers):
+                    found.setdefault(tuple(_shown(reading, binding) for binding in others), reading)
+
+        keep(level(numbers, sizes))
+        if found and more is not None:
+            keep(more(numbers, sizes))
+        if len(found) == 1:
+            (reading,) = found.values()
+            rivals = _rounded(reading, numbers, exported)
+            keep(rivals or ())
+            if rivals is None or (len(found) == 1 and _far(reading, exported)):
+                return []
         if found:
             return list(found.values())
     return []
+
+
+def _mirrored(reading: Reading) -> Reading:
+    words = f"-{reading.words}" if reading.words == "{}" else f"-({reading.words})"
+    return reading._replace(steps=(*reading.steps, Step("Mul", -1.0)), words=words)
+
+
+def _rounded(reading: Reading, numbers: Array, exported: Exported) -> list[Reading] | None:
+    """What integers would be in the place of numbers that are whole in all exports, or are made of such.
+
+    None where such numbers are any multiple of what was read, and integers would be nothing at all.
+    """
+    if reading.bottom == 1 and reading.words in _TIMES | _BESIDE:
+        return []
+    eps = float(np.finfo(numbers.dtype).eps)
+    factor = reading.steps[-1].number if reading.steps and reading.steps[-1].op == "Mul" else None
+    odd = 1 if factor is None else oddness(factor)
+    plainer = [above for above in ROUND if oddness(above) < max(odd, 1)]
+    for above, (words, undo) in product(plainer, _UNDONE.items()):
+        with np.errstate(divide="ignore"):
+            undone = undo(numbers.astype(np.float64) / above)
+        values = whole(undone, eps)
+        if values is None or (factor is not None and _many(reading, undo, undone, exported)):
+            continue
+        steps = (*dict(_PLAIN)[words], *([Step("Mul", above)] if above != 1 else []))
+        said = words if above == 1 else f"{above:g}*{words}"
+        found = [Reading(size, 1, steps, said) for size in integers(exported, values)]
+        found += _quotients(reading, factor, steps, said) if words == "{}" else []
+        return found if found or odd < FREE else None
+    return []
+
+
+def _many(reading: Reading, undo: Callable[[Array], Array], undone: Array, exported: Exported) -> bool:
+    """Whether numbers are whole as they are a multiple of what was read: `3*(S - 1)` is no whole number by chance."""
+    values = np.array(sizes_at(reading.top, exported.bindings), np.float64)
+    read = undo(_steps(values, reading.steps[:-1]))
+    times = undone / read
+    near = np.rint(times[0])
+    return bool(np.min(read) >= 1 and near >= 1 and np.allclose(times, near, rtol=1e-4, atol=0))
+
+
+def _quotients(reading: Reading, factor: float | None, steps: tuple[Step, ...], said: str) -> Iterator[Reading]:
+    """Whole quotients of two sizes, or of a number by a size, rounded down."""
+    if reading.bottom != 1:
+        yield Reading(cut(reading.top, reading.bottom), 1, steps, said)
+    elif factor is not None and factor == round(factor) and reading.words.endswith("1/{}"):
+        yield Reading(cut(round(factor), reading.top), 1, steps, said)
+
+
+def _far(reading: Reading, exported: Exported) -> bool:
+    """Whether more is added to a size than is believed of exports side by side: too much grows with them."""
+    added = [step.number for step in reading.steps if step.op == "Add" and step.number is not None]
+    values = sizes_at(reading.top, exported.bindings) or (0,)
+    return bool(added) and abs(added[0]) > _NEAR and max(values) - min(values) < _FAR
 
 
 def _shown(reading: Reading, binding: Binding) -> str:
@@ -145,18 +229,29 @@ def _ratios(_numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Itera
 def _scaled(numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Iterator[Reading]:
     """A plain reading times a number that is the same in all exports, or a size and a whole number more."""
     for size, values in sizes:
-        for words, steps in _PLAIN[:_TIMES]:
-            plain = _steps(np.array(values, np.float64), steps)
-            if not np.all(np.isfinite(plain)) or not np.all(plain):
-                continue
-            factor = float(np.median(numbers.astype(np.float64) / plain))
-            plainer = round(factor) if abs(factor) > 1 else 1 / round(1 / factor) if factor else 0
-            for each in dict.fromkeys((float(plainer), factor)):
-                inner = f"({words})" if " " in words else words
-                yield Reading(size, 1, (*steps, Step("Mul", each)), f"{each:g}*{inner}")
+        yield from _multiples(numbers, size, values, _TIMES)
         offset = float(numbers[0]) - values[0]
         if offset == round(offset):
             yield Reading(size, 1, (Step("Add", offset),), f"{{}} + {offset:g}")
+
+
+def _beside(numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Iterator[Reading]:
+    """What is made of a free size and 1, times a number."""
+    for size, values in sizes:
+        if isinstance(size, Formula) and size.name is not None:
+            yield from _multiples(numbers, size, values, _BESIDE)
+
+
+def _multiples(numbers: Array, size: Size, values: tuple[int, ...], taken: AbstractSet[str]) -> Iterator[Reading]:
+    for words, steps in _PLAIN:
+        plain = _steps(np.array(values, np.float64), steps)
+        if words not in taken or not np.all(np.isfinite(plain)) or not np.all(plain):
+            continue
+        factor = float(np.median(numbers.astype(np.float64) / plain))
+        plainer = round(factor) if abs(factor) > 1 else 1 / round(1 / factor) if factor else 0
+        for each in dict.fromkeys((float(plainer), factor)):
+            inner = f"({words})" if " " in words else words
+            yield Reading(size, 1, (*steps, Step("Mul", each)), f"{each:g}*{inner}")
 
 
 def _close(found: Array, numbers: Array) -> bool:

@@ -1,0 +1,92 @@
+"""Real numbers that are whole in all exports: what integers would stand for in their place.
+
+A 6.0 and a 12.0 may be half of a size, or a half that was rounded; only numbers that are not whole tell that nothing
+was rounded.  So such numbers are read as integers are, by the same rules, and what these say is another reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import pi
+
+import numpy as np
+
+from onereshape.models.like.exported import Array, Binding, Exported
+from onereshape.models.like.formulas import Known
+from onereshape.sizes import Formula, Size
+
+Values = tuple[int, ...]
+_Items = tuple[tuple[str, int], ...]
+
+_CLEAR = 0.25
+"""How far a number may be off, as it is rounded, and still show whether it is whole."""
+_SAME = 1e-4
+"""How far a multiple may be off."""
+_SMALL, _FRACTION = 16, 64
+"""Whole numbers that are small, and parts of 1 that are large."""
+ROUND = (1.0, 2.0, pi, 2 * pi, 0.5, *map(float, range(3, 11)), 16.0, 100.0, 1e3, 1e4, 0.1, 0.01, 64.0, 128.0, 255.0)
+"""Numbers that sizes are commonly multiplied by, or divided, the plainest first."""
+FREE = 4
+"""How odd a number is that may be any: two exports, less this number, have one left to prove a reading."""
+
+
+def whole(numbers: Array, eps: float) -> Values | None:
+    """The whole numbers above 0 that these are, as they are rounded; None if one is none, or too large to tell."""
+    if not np.all(np.isfinite(numbers)):
+        return None
+    nearest = np.rint(numbers)
+    allowed = 2 * eps * np.abs(numbers)
+    if np.any(nearest < 1) or np.any(allowed > _CLEAR) or np.any(np.abs(numbers - nearest) > allowed):
+        return None
+    return tuple(int(each) for each in nearest)
+
+
+def oddness(number: float) -> int:
+    """How uncommon it is to multiply by a number: 0 is not at all, `FREE` is by what is no round number."""
+    size = abs(number)
+    if not 0 < size < np.inf:
+        return FREE
+    if _near(size, 1):
+        return 0
+    if any(_near(size, each) for each in (2, 0.5, pi, 2 * pi)):
+        return 1
+    if any(_near(size, each) for each in ROUND) or any(
+        rounded and rounded <= most and _near(each, rounded) for each, rounded, most in _parts(size)
+    ):
+        return 2
+    return 3 if any(_near(each, float(f"{each:.2g}")) for each in (size, size / pi)) else FREE
+
+
+def _parts(size: float) -> tuple[tuple[float, int, int], ...]:
+    return (size, round(size), _SMALL), (1 / size, round(1 / size), _FRACTION)
+
+
+def _near(one: float, other: float) -> bool:
+    return abs(one - other) <= _SAME * abs(other)
+
+
+def integers(exported: Exported, values: Values) -> list[Size]:
+    """The sizes that integers of these values may be in the same exports, the simplest first."""
+    return [reading.size for reading in _of(exported).readings(values) if isinstance(reading.size, Formula)]
+
+
+def tensors(exported: Exported, values: Values) -> list[Size]:
+    """The sizes of tensors that have these values in the exports."""
+    return _of(exported).exactly(values)
+
+
+def _of(exported: Exported) -> Known:
+    items = tuple(tuple(sorted(binding.items())) for binding in exported.bindings)
+    return _known(items, exported.known, tuple(sorted(exported.steps.items())))
+
+
+@lru_cache(maxsize=8)
+def _known(items: Sequence[_Items], sizes: tuple[Size, ...], steps: _Items) -> Known:
+    """The known sizes of some exports; those of one model are asked for again and again."""
+    bindings: list[Binding] = [dict(each) for each in items]
+    known = Known(bindings)
+    known.steps = dict(steps)
+    for size in sizes:
+        known.add(size)
+    return known

@@ -1,0 +1,81 @@
+"""Numbers that keep the sign that they have in all exports."""
+
+from __future__ import annotations
+
+import onnx_ir as ir
+import pytest
+
+from onereshape.models.like import plan as planning
+from onereshape.models.like.plan import LikePlan, like_plan
+from tests.like.exporting import Build, Case, Export, Sizes
+from tests.like.law import verdict
+from tests.like.world_numbers import ints
+
+TALL = ({"H": 20, "W": 12}, {"H": 23, "W": 9})
+WIDE = {"H": 8, "W": 14}
+
+
+def padded(g: Export) -> str:
+    """A picture in a square, with nothing beside it."""
+    h, w = g.sizes["H"], g.sizes["W"]
+    side = max(h, w)
+    return g.node("Pad", g.x(1, 2, "H", "W"), ints(g, 0, 0, 0, 0, 0, 0, side - h, side - w))
+
+
+def last(g: Export) -> str:
+    """The last entries but for the first 12."""
+    return g.node("Slice", g.x(1, "S", 4), ints(g, g.sizes["S"] - 12), ints(g, g.sizes["S"]), ints(g, 1))
+
+
+def but_one(g: Export) -> str:
+    return g.node("Slice", g.x(1, "S", 4), ints(g, 0), ints(g, g.sizes["S"] - 1), ints(g, 1))
+
+
+def from_the_end(g: Export) -> str:
+    """As many of the last entries of one input as another one is shorter."""
+    x, z = g.x(64, "S"), g.x(4, "T", name="z")
+    taken = g.node("Slice", x, ints(g, g.sizes["T"] - g.sizes["S"]), ints(g, 64), ints(g, 0))
+    return g.node("Concat", g.node("Flatten", taken, axis=0), g.node("Flatten", z, axis=0), axis=1)
+
+
+def by_half(g: Export) -> str:
+    return g.node("Pad", g.x(1, "S", 4), ints(g, 0, 0, 0, 0, g.sizes["S"] // 2, 0))
+
+
+def planned(case: Case) -> LikePlan:
+    (first, names), *others = (case.at(sizes, "graph") for sizes in case.exports)
+    return like_plan(ir.from_proto(first), [ir.from_proto(proto) for proto, _ in others], names)
+
+
+def test_a_picture_is_padded_as_far_as_it_is_tall() -> None:
+    case = Case("padded", padded, TALL, ({"H": 30, "W": 7}, {"H": 9, "W": 9}))
+
+    assert verdict(case, "graph").status == "right"
+    assert planned(case).conditions == ("W <= H, since a pad that is negative removes entries",)
+    assert verdict(case._replace(unseen=(WIDE,)), "graph").status == "wrong"  # as the condition says
+
+
+def test_a_planted_bug_says_nothing_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning, "signs", lambda *_: iter(()))
+
+    assert not planned(Case("padded", padded, TALL, ())).conditions
+
+
+ROWS = ({"S": 20}, {"S": 33})
+
+
+@pytest.mark.parametrize(
+    ("build", "exports", "conditions"),
+    [
+        (last, ROWS, ("S >= 12, since a start that is negative counts from the end",)),
+        (but_one, ROWS, ()),
+        (by_half, ({"S": 12}, {"S": 23}), ()),
+        (
+            from_the_end,
+            ({"S": 12, "T": 7}, {"S": 23, "T": 14}),
+            ("T <= S - 1, since a start that is negative counts from the end",),
+        ),
+    ],
+)
+def test_a_bound_keeps_its_sign(build: Build, exports: tuple[Sizes, ...], conditions: tuple[str, ...]) -> None:
+    assert planned(Case("bound", build, exports, ())).conditions == conditions

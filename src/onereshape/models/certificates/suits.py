@@ -78,8 +78,13 @@ def _suit(value: ir.Value, graph: _Graph) -> Suit:
     dtype = value.dtype
     if dtype == ir.DataType.BOOL:
         return Suit("bool")
-    if dtype != ir.DataType.STRING and (dtype is None or not dtype.is_integer()):
+    if dtype is None or not (dtype.is_integer() or dtype == ir.DataType.STRING):
         return _float_suit(value, graph)
+    return _discrete_suit(value, dtype, graph)
+
+
+def _discrete_suit(value: ir.Value, dtype: ir.DataType, graph: _Graph) -> Suit:
+    """What integers or texts are taken for."""
     ranges, signs, uses, choices = _evidence(value, graph)
     if choices:
         return Suit("choice", options=_common(choices))

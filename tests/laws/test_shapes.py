@@ -216,6 +216,7 @@ NEEDED = {
         "TopK": "k",
         "Unsqueeze": "axes",
         "Upsample": "scales",
+        "com.microsoft::MatMulNBits": "N",
         "ai.onnx.ml::FeatureVectorizer": "inputdimensions",
         "ai.onnx.ml::OneHotEncoder": "cats_int64s",
         "ai.onnx.ml::LabelEncoder": "values_floats values_int64s values_strings",

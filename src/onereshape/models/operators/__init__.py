@@ -19,6 +19,7 @@ from onereshape.models.operators import (
     padding,
     pointwise,
     predictors,
+    quantised,
     quantising,
     recurrent,
     reductions,
@@ -38,7 +39,7 @@ FAMILIES = (
     *(pointwise, arithmetic, normalising, quantising, contractions, reductions, recurrent),
     *(layout, reshape, repeating, filling, joining, slicing, padding, indexing, scattering, choosing),
     *(windows, images, signals, sizes, drawing, control, contributed),
-    *(features, predictors),
+    *(features, predictors, quantised),
 )
 
 for family in FAMILIES:

@@ -5,42 +5,10 @@ The model at one size is freed, and the same text at other sizes is its witness:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from math import prod
-from typing import NamedTuple
+from collections.abc import Iterator
 
-from tests.freeing_cases import S
-
-FIRST = {"x": {0: "S"}}
-SECOND = S
-THIRD = {"x": {2: "S"}}
-
-
-class Sized(NamedTuple):
-    """A model by its size: that of all dims that are freed."""
-
-    op: str
-    text: Callable[[int], str]
-    asked: Mapping[str, Mapping[int, str]] = SECOND
-    sizes: tuple[int, ...] = (4, 6, 3)
-    """The size at which it is freed, and those of its witnesses."""
-    opset: int = 20
-    drawn: bool = False
-    """Whether its answers are drawn anew in each run, so that only their dims are compared."""
-
-
-def filled(kind: str, name: str, dims: tuple[int, ...], *values: float) -> str:
-    """A constant that holds some values again and again."""
-    count = prod(dims)
-    listed = ", ".join(str(values[place % len(values)]) for place in range(count))
-    return f"{kind}[{', '.join(map(str, dims))}] {name} = {{{listed}}}"
-
-
-def graph(given: str, nodes: str, *constants: str, gives: str = "float[] y") -> str:
-    """A model of one line; what its outputs have for dims is left open."""
-    inside = f" <{', '.join(constants)}>" if constants else ""
-    return f"g ({given}) => ({gives}){inside} {{ {nodes} }}"
-
+from tests.freeing_learned import learned
+from tests.freeing_sized import FIRST, THIRD, Sized, filled, graph
 
 _ANY = (
     "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Celu Cos Cosh Elu Erf Exp Floor Gelu HardSigmoid HardSwish LeakyRelu Log"
@@ -400,4 +368,4 @@ def picked() -> Iterator[Sized]:
     )
 
 
-CASES = [case for family in (pointwise, along, windows, products, moved, picked) for case in family()]
+CASES = [case for family in (pointwise, along, windows, products, moved, picked, learned) for case in family()]

@@ -11,10 +11,12 @@ import pytest
 
 from onereshape.models.free.freeing import apply_free, free_plan
 from onereshape.models.free.meeting import Meeting, same_dims
-from onereshape.models.record import RECORDS
+from onereshape.models.record import RECORDS, operator_of
 from onereshape.models.shapes import facts_of
-from tests.freeing_operators import CASES, Sized
+from tests.freeing_operators import CASES
+from tests.freeing_sized import Sized
 from tests.laws.batching_law import Engine
+from tests.learned import DOMAIN, version
 from tests.models import model
 
 Array = np.ndarray[Any, Any]
@@ -22,7 +24,8 @@ Array = np.ndarray[Any, Any]
 
 def written(case: Sized, size: int) -> onnx.ModelProto:
     """The model at a size."""
-    return model(case.text(size), f'<ir_version: 10, opset_import: ["" : {case.opset}]>')
+    imports = f'"" : {case.opset}, "{DOMAIN}" : {version(case.op.rpartition("::")[2])}'
+    return model(case.text(size), f"<ir_version: 10, opset_import: [{imports}]>")
 
 
 def drawn(proto: onnx.ModelProto) -> dict[str, Array]:
@@ -81,7 +84,9 @@ def test_the_free_size_reaches_the_operator(case: Sized) -> None:
     for size in case.sizes[:2]:
         copy = ir.from_proto(written(case, size))
         facts = facts_of(copy)
-        values = [value for node in copy.graph if node.op_type == case.op for value in (*node.inputs, *node.outputs)]
+        values = [
+            value for node in copy.graph if operator_of(node) == case.op for value in (*node.inputs, *node.outputs)
+        ]
         known.append({str(value.name): (facts.dims.get(value), facts.entries(value)) for value in values if value})
 
     assert known[0]

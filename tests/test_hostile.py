@@ -83,7 +83,8 @@ def test_graphs_are_neither_trivial_nor_all_refused() -> None:
 
 
 def test_every_operator_that_has_a_rule_is_in_some_graph() -> None:
-    missing = {op for op, record in RECORDS.items() if record.batch is not None}
+    """But for a ZipMap, of whose maps no other operator makes anything."""
+    missing = {op for op, record in RECORDS.items() if record.batch is not None} - {"ai.onnx.ml::ZipMap"}
     for seed in range(2500):
         missing -= set(case(seed).ops)
         if not missing:

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from tests.hostile import contractions, control, filling, indexing, layout, pointwise, spatial  # noqa: F401 - they enter their makers
+from tests.hostile import contractions, contributed, control, features, filling, indexing, layout, pointwise, spatial  # noqa: F401 - they enter their makers
 from tests.hostile.dice import Dice
 from tests.hostile.engine import Array, Engine, Failed, type_of
 from tests.hostile.givens import Given, Said, drawn
@@ -40,7 +40,7 @@ OPSETS = {
 _TRIES = 70
 WILD = frozenset(
     "Scan Loop If NonZero Unique Compress DynamicQuantizeLinear SequenceAt ConcatFromSequence "
-    "QLinearMatMul EyeLike CenterCropPad".split()
+    "com.microsoft::DynamicQuantizeMatMul EyeLike CenterCropPad".split()
 )
 """Operators that few samples survive: not in a graph that is to be freed."""
 
@@ -67,7 +67,8 @@ class Case:
 
     @property
     def ops(self) -> list[str]:
-        return [node.op_type for node in self.proto.graph.node]
+        nodes = self.proto.graph.node
+        return [f"{node.domain}::{node.op_type}" if node.domain else node.op_type for node in nodes]
 
     def draw(self, rng: np.random.Generator, samples: int, sizes: Mapping[str, int]) -> dict[str, list[Array]]:
         """The inputs of so many samples, apart."""

@@ -28,7 +28,7 @@ def makes(names: str, since: int = 1, until: int = 99, weight: float = 1) -> Cal
 
     def enter(make: Make) -> Make:
         for each in names.split():
-            name, _, first = each.partition(":")
+            name, first = (each, "") if "::" in each else each.partition(":")[::2]
             begin = int(first or since)
             often = 4 if begin >= 22 else 2.5 if begin >= 19 else 1.5 if begin >= 18 else 1  # few graphs are so new
             MAKERS.setdefault(name, []).append(Maker(make, begin, until, weight * often))

@@ -9,7 +9,7 @@ import numpy as np
 
 FRAGILE = frozenset(
     "GRU LSTM RNN Trilu GatherElements Unique ReverseSequence GatherND Scan Loop Einsum Conv ConvTranspose "
-    "ConvInteger QLinearConv DeformConv LRN InstanceNormalization".split()
+    "ConvInteger QLinearConv DeformConv LRN InstanceNormalization FeatureVectorizer".split()
 )
 """Operators that an empty tensor makes abort the whole process."""
 

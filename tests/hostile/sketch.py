@@ -71,6 +71,8 @@ class Sketch:
         self.batch_said: Said = size
         self.tame = dice.chance(0.65)
         """Whether the samples are kept apart on purpose: a graph that mixes them is refused, and tells little."""
+        self.learned = dice.pick([3, 3, 5])
+        """The version of ai.onnx.ml."""
         self._count = 0
 
     @property
@@ -171,7 +173,8 @@ class Sketch:
             raise Misfit from None
 
     def _model(self, graph: Any) -> Any:
-        imports = [helper.make_opsetid("", self.opset), helper.make_opsetid("com.microsoft", 1)]
+        versions = {"": self.opset, "com.microsoft": 1, "ai.onnx.ml": self.learned}
+        imports = [helper.make_opsetid(*each) for each in versions.items()]
         if self.functions:
             imports.append(helper.make_opsetid("local", 1))
         version = 8 if self.opset < 21 else 10 if self.opset < 23 else 11

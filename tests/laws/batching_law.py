@@ -139,7 +139,12 @@ def _fault_of_outputs(graph: Any, feeds: Mapping[str, Array], found: list[Array]
     named: dict[str, int] = {}
     answers = [*(feeds[value.name] for value in graph.input), *found]
     for value, answer in zip((*graph.input, *graph.output), answers, strict=True):
-        for dim, real in zip(value.type.tensor_type.shape.dim, answer.shape, strict=True):
+        declared = (
+            value.type.tensor_type.shape.dim
+            if value.type.HasField("tensor_type")
+            else [onnx.TensorShapeProto.Dimension()]
+        )
+        for dim, real in zip(declared, answer.shape, strict=True):
             promised = dim.dim_value or named.setdefault(dim.dim_param or "?", real)
             if promised != real and (dim.dim_value or dim.dim_param):
                 return Verdict("wrong", f"{value.name} has a dim of {real}, and is said to have {promised}")

@@ -15,7 +15,7 @@ from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.edit import Edit
 from onereshape.models.facts.elements import Array, Holding, array_of
 from onereshape.models.operators import FAMILIES, RECORDS, contractions, images, indexing, layout, repeating, reshape
-from onereshape.models.operators import scattering
+from onereshape.models.operators import contributed, features, scattering
 from onereshape.models.search import Search
 
 Patch = Callable[[pytest.MonkeyPatch], None]
@@ -403,3 +403,24 @@ def parts_of_sizes_not_followed(patch: pytest.MonkeyPatch) -> None:
 @mutant("MatMulInteger")
 def zero_points_unchecked(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(contractions, "_check_zero_points", lambda *_: None)
+
+
+@mutant("ai.onnx.ml::Normalizer ai.onnx.ml::Scaler")
+def features_taken_for_samples(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(features, "row_mark", answers.only_first)
+
+
+@mutant("ai.onnx.ml::ArrayFeatureExtractor")
+def picks_by_samples_left_where_they_were(patch: pytest.MonkeyPatch) -> None:
+    _marks(patch, "ai.onnx.ml::ArrayFeatureExtractor", lambda view, mark: mark.at(0) if view.mark(0) is None else mark)
+
+
+@mutant("com.microsoft::FusedMatMul")
+def matrices_taken_as_they_lie(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(contributed, "_turned_mark", lambda view, index, _: view.mark(index))
+
+
+@mutant("com.microsoft::QLinearConcat com.microsoft::MultiHeadAttention")
+def what_samples_share_not_spread(patch: pytest.MonkeyPatch) -> None:
+    for op in ("QLinearConcat", "MultiHeadAttention"):
+        _without_edits(patch, f"com.microsoft::{op}")

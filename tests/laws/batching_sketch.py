@@ -162,13 +162,17 @@ class Sketch:
             [given.get(name, onnx.ValueInfoProto(name=name)) for name in self.outputs],
             [onnx.numpy_helper.from_array(array, name) for name, array in self.constants.items()],
         )
-        imports = [helper.make_opsetid("", self.opset), helper.make_opsetid("com.microsoft", 1)]
+        newest = any(node.op_type == "TreeEnsemble" for node in self.nodes)
+        versions = {"": self.opset, "com.microsoft": 1, "ai.onnx.ml": 5 if newest else 3}
+        imports = [helper.make_opsetid(*each) for each in versions.items()]
         model = helper.make_model(graph, opset_imports=imports, ir_version=8 if self.opset < 21 else 10)
         return onnx.shape_inference.infer_shapes(model, data_prop=True) if self.annotated else model
 
     def declare(self, model: ir.Model, answers: Sequence[Array]) -> None:
         """Writes what the outputs are into the model."""
         for value, answer in zip(model.graph.outputs, answers, strict=True):
+            if answer.dtype == object and answer.size and isinstance(answer.flat[0], dict):
+                continue  # a sequence of maps, of which onnx-ir has no type
             value.type = ir.TensorType(ir.DataType.from_numpy(answer.dtype))
             value.shape = ir.Shape([None] * answer.ndim if self.named else answer.shape)
 

@@ -10,8 +10,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from tests.laws.batching_contractions import contractions
+from tests.laws.batching_contributed import contributed
 from tests.laws.batching_indexing import indexing
 from tests.laws.batching_layout import layout
+from tests.laws.batching_learned import learned
 from tests.laws.batching_pointwise import pointwise
 from tests.laws.batching_sketch import Sketch
 from tests.laws.batching_spatial import spatial
@@ -22,6 +24,7 @@ MANY = {
         "Add Where Concat Split Slice Squeeze Expand Gather GatherND ScatterND MatMul Gemm Einsum".split(), 40
     ),
     "Reshape": 80,
+    "ai.onnx.ml::ArrayFeatureExtractor": 40,
 }
 """How many cases of the operators on which most depends; of others there are a dozen or a few more."""
 FEW = 13
@@ -29,7 +32,7 @@ FEW = 13
 
 def whole_world() -> Iterator[Sketch]:
     """All cases."""
-    for family in (traps, pointwise, layout, contractions, indexing, spatial):
+    for family in (traps, pointwise, layout, contractions, indexing, spatial, learned, contributed):
         yield from family()
 
 

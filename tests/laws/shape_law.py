@@ -19,6 +19,7 @@ from onnx.reference import ReferenceEvaluator
 from onereshape.condition import Condition
 from onereshape.models.facts.facts import Facts
 from onereshape.models.shapes import facts_of
+from tests.learned import DOMAIN, version
 
 Array = np.ndarray[Any, Any]
 Sizes = Mapping[str, int]
@@ -312,7 +313,9 @@ def model_of(case: Case) -> onnx.ModelProto:
     graph = helper.make_graph(
         [*nodes, node], "g", inputs, [onnx.ValueInfoProto(name=each) for each in outputs], constants
     )
-    imports = [helper.make_opsetid("", case.opset)] + ([helper.make_opsetid(case.domain, 1)] if case.domain else [])
+    imports = [helper.make_opsetid("", case.opset)]
+    if case.domain:
+        imports.append(helper.make_opsetid(case.domain, version(case.op) if case.domain == DOMAIN else 1))
     return helper.make_model(graph, opset_imports=imports, ir_version=10)
 
 

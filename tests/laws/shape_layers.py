@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
-from tests.laws.shape_cases import FULL, LONG, PAIRS, each
+from tests.laws.shape_cases import FULL, LONG, each
 from tests.laws.shape_law import Case, const, run, x
 
 
@@ -351,60 +351,3 @@ def flow() -> Iterator[Case]:
         2,
         sizes=FULL | {"S": (1, 2)},
     )
-
-
-def contributed() -> Iterator[Case]:
-    """Of onnxruntime's own operators those that its optimised and quantised models are full of."""
-    own: dict[str, Any] = {"domain": "com.microsoft"}
-    scale, zero = const(0.5, "f"), const(1, "B")
-    for op in ("Gelu", "QuickGelu", "FastGelu"):
-        yield from each(op, x("N", "S", 4), **own)
-    for op in ("FastGelu", "BiasGelu"):
-        yield from each(op, x("N", "S", 4), x(4), **own)
-    for a, b in ((0, 0), (1, 0), (0, 1), (1, 1)):
-        left, right = ("N", 3, "S") if a else ("N", "S", 3), ("N", "T", 3) if b else ("N", 3, "T")
-        yield from each("FusedMatMul", x(*left), x(*right), transA=a, transB=b, **own)
-    for op in ("QLinearAdd", "QLinearMul"):
-        for left, right in PAIRS[:8]:
-            yield from each(op, x(*left, kind="B"), scale, zero, x(*right, kind="B"), scale, zero, scale, zero, **own)
-    yield from each("QLinearSigmoid", x("N", 3, kind="B"), scale, zero, scale, zero, **own)
-    yield from each("QLinearLeakyRelu", x("N", 3, kind="B"), scale, zero, scale, zero, alpha=0.1, **own)
-    yield from each(
-        "QLinearSoftmax", x("N", 3, kind="B"), scale, zero, scale, zero, axis=1, opset=13, sizes=FULL, **own
-    )
-    for axis in (0, 1):
-        yield from each(
-            "QLinearConcat",
-            scale,
-            zero,
-            x("N", 3, kind="B"),
-            scale,
-            zero,
-            x("N", 3, kind="B"),
-            scale,
-            zero,
-            axis=axis,
-            **own,
-        )
-    four = const([1.0, 2.0, 3.0, 4.0], "f")
-    yield from each(
-        "SkipLayerNormalization", x("N", "S", 4), x("N", "S", 4), four, four, sizes={"N": (1, 2), "S": (1, 3)}, **own
-    )
-    yield from each(
-        "SkipSimplifiedLayerNormalization",
-        x("N", "S", 4),
-        x("N", "S", 4),
-        four,
-        sizes={"N": (1, 2), "S": (1, 3)},
-        **own,
-    )
-    yield from each(
-        "MultiHeadAttention",
-        x("N", "S", 4),
-        x("N", "T", 4),
-        x("N", "T", 4),
-        num_heads=2,
-        sizes={"N": (1, 2), "S": (1, 3), "T": (1, 2)},
-        **own,
-    )
-    yield from each("Attention", x("N", "S", 4), x(4, 12), x(12), num_heads=2, sizes={"N": (1, 2), "S": (1, 3)}, **own)

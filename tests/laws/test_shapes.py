@@ -164,9 +164,9 @@ SCALARS = frozenset({"Size"})
 """Operators of which no output has a dim."""
 
 
-@pytest.mark.parametrize("op", sorted(set(worlds()) - {"Constant"}))
+@pytest.mark.parametrize("op", sorted(set(worlds()) - {"Constant", "ai.onnx.ml::ZipMap"}))
 def test_an_answer_that_is_one_off_is_found(op: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of every operator: a dim more, and all dims one longer."""
+    """Of every operator: a dim more, and all dims one longer.  What a ZipMap gives has no dims."""
     changes = [lambda dims: [*dims, 1], lambda dims: [dim + 1 for dim in dims]]
     for change in changes[: 1 if op in SCALARS else 2]:
         with monkeypatch.context() as patch:
@@ -231,6 +231,13 @@ NEEDED = {
         "TopK": "k",
         "Unsqueeze": "axes",
         "Upsample": "scales",
+        "com.microsoft::MatMulNBits": "N",
+        "ai.onnx.ml::FeatureVectorizer": "inputdimensions",
+        "ai.onnx.ml::OneHotEncoder": "cats_int64s",
+        "ai.onnx.ml::LabelEncoder": "values_floats values_int64s values_strings",
+        "ai.onnx.ml::LinearClassifier": "intercepts",
+        "ai.onnx.ml::SVMClassifier": "classlabels_ints prob_a",
+        "ai.onnx.ml::TreeEnsembleClassifier": "classlabels_int64s",
     }.items()
     for op in ops.split()
     for name in names.split()

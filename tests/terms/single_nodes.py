@@ -17,6 +17,7 @@ from onereshape.terms.hashing import Hashing
 from onereshape.terms.limits import Limits
 from onereshape.terms.program import Program
 from onereshape.terms.tensor import Tensor, terms
+from tests.learned import DOMAIN, version
 
 Array = np.ndarray[Any, Any]
 HASHING = Hashing(20240229)
@@ -66,7 +67,8 @@ class Node:
                 for place in sorted(self.held & there.keys())
             ],
         )
-        opsets = [helper.make_opsetid("", self.opset), helper.make_opsetid("com.microsoft", 1)]
+        versions = {"": self.opset, "com.microsoft": 1, DOMAIN: version(self.op)}
+        opsets = [helper.make_opsetid(*each) for each in versions.items()]
         return helper.make_model(graph, opset_imports=opsets, ir_version=10)
 
     @cached_property

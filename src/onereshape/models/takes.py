@@ -44,9 +44,9 @@ Sizes = Literal[
 - turns: how often a body is run
 """
 
-Take = Index | Sizes | Literal["scales", "truth", "number", "positive"]
+Take = Index | Sizes | Literal["scales", "truth", "number", "positive", "category"]
 """Besides these: what sizes are multiplied by, what is asked for yes or no (or counts what is there), a number that is
-calculated with, and one that must be above 0."""
+calculated with, one that must be above 0, and one of those that attributes of the node list."""
 
 INDEX: Final[tuple[Take, ...]] = get_args(Index)
 SIZES: Final[tuple[Take, ...]] = get_args(Sizes)

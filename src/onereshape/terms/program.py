@@ -11,7 +11,7 @@ import onnx_ir as ir
 
 from onereshape.terms.bodies import body_of, filled
 from onereshape.terms.call import Body, Call, Duty, Record, Value
-from onereshape.terms.conform import check_node, check_results, defaults, is_known, schema
+from onereshape.terms.conform import LEARNED, check_node, check_results, defaults, is_known, schema
 from onereshape.terms.hashing import Hashing
 from onereshape.terms.limits import Limits
 from onereshape.terms.records import RECORDS
@@ -58,8 +58,9 @@ def _known(node: ir.Node, opsets: Mapping[str, int]) -> _Known:
     domain = "" if node.domain == "ai.onnx" else node.domain
     record = RECORDS.get((domain, node.op_type))
     opset = opsets.get(domain, opsets.get("ai.onnx", 1) if not domain else 1)
-    found = schema(node.op_type, opset) if not domain else None
-    if not domain and found is None and (record is None or is_known(node.op_type)):
+    ours = domain in {"", LEARNED}
+    found = schema(node.op_type, opset, domain) if ours else None
+    if ours and found is None and (record is None or is_known(node.op_type, domain)):
         raise NotProven(f"{here}: opset {opset} has no such operator")
     plain = not any(each.is_ref() for each in node.attributes.values())
     attributes = _attributes(found, node.attributes) if plain else None

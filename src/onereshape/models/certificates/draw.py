@@ -187,6 +187,13 @@ def _string(rng: np.random.Generator, dims: Dims, _suit: Suit) -> Array:
     return np.array([f"s{number}" for number in rng.integers(0, 10**6, int(np.prod(dims)))], object).reshape(dims)
 
 
+def _choice(rng: np.random.Generator, dims: Dims, suit: Suit) -> Array:
+    """One of what the graph knows."""
+    options = np.empty(len(suit.options), object)
+    options[:] = suit.options
+    return np.asarray(options[rng.integers(0, len(options), dims)], object).reshape(dims)
+
+
 _DRAWN: Final[dict[Kind, Callable[[np.random.Generator, Dims, Suit], Any]]] = {
     "float": _float,
     "positive": _positive,
@@ -196,6 +203,7 @@ _DRAWN: Final[dict[Kind, Callable[[np.random.Generator, Dims, Suit], Any]]] = {
     "integer": lambda rng, dims, _: rng.integers(0, 10, dims),
     "bool": _mask,
     "string": _string,
+    "choice": _choice,
 }
 
 _CAUTIOUS: Final = _DRAWN | {

@@ -65,7 +65,7 @@ class Session:
         weakref.finalize(self, self._child.free, self._number).atexit = False
 
     def run(self, feeds: Mapping[str, Array]) -> dict[str, Array]:
-        """The outputs, or a Refusal."""
+        """The outputs, or a Refusal; of a sequence of maps a row for each, and their labels beside them."""
         if len(self._late) >= _PATIENCE:
             raise Refusal(self._late[0])
         if not self._child.lives:

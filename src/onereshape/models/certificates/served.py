@@ -9,6 +9,7 @@ import ctypes
 import os
 import re
 import tempfile
+from collections.abc import Mapping, Sequence
 from math import prod
 from pathlib import Path
 from typing import Any, Final
@@ -42,6 +43,8 @@ _STATUS: Final = re.compile(r"Non-zero status code returned while running (\w+) 
 
 
 _NO_MEMORY: Final = re.compile(r"bad_alloc|Failed to allocate memory|bad allocation")
+_MAPS: Final = "seq(map("
+"""How the types begin of what a ZipMap gives."""
 _PACKED: Final = frozenset({"int2", "uint2", "int4", "uint4", "float4e2m1"})
 """Two or more to a byte."""
 
@@ -100,10 +103,22 @@ def run(told: Plain, arrays: Arrays) -> tuple[Plain, Arrays]:
         return {"refused": str(refused)}, {}
     except Exception as error:  # noqa: BLE001 - as above
         return {"refused": _said(error, "")}, {}
-    for each, output in found.items():
-        if not isinstance(output, np.ndarray):
-            return {"refused": f"output {each!r} is a {types[each]}, and only tensors are read"}, {}
+    for each, output in [*found.items()]:
+        if isinstance(output, np.ndarray):
+            continue
+        if not types[each].startswith(_MAPS):
+            return {"refused": f"output {each!r} is a {types[each]}, and only tensors and maps are read"}, {}
+        if len({tuple(row) for row in output}) > 1:
+            return {"refused": f"the maps of output {each!r} have different labels"}, {}
+        found[each], found[f"{each} (labels)"] = _table(output)
     return {}, found
+
+
+def _table(maps: Sequence[Mapping[Any, float]]) -> tuple[Array, Array]:
+    """Maps of the same labels: a row for each, and the labels."""
+    labels = [*maps[0]] if maps else []
+    named = np.array(labels, np.int64 if all(isinstance(each, int) for each in labels) else object)
+    return np.array([[*row.values()] for row in maps], np.float32).reshape(len(maps), len(labels)), named
 
 
 def _cores() -> int:

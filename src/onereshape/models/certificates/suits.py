@@ -23,7 +23,7 @@ _MOST: Final = 5000
 _READ: Final = 1 << 16
 """Elements of the largest constant that is read to know its smallest and largest."""
 
-Kind = Literal["float", "positive", "index", "mask", "size", "scale", "bytes", "integer", "bool", "string"]
+Kind = Literal["float", "positive", "index", "mask", "size", "scale", "bytes", "integer", "bool", "string", "choice"]
 """What an input is taken for."""
 
 
@@ -49,6 +49,8 @@ class Suit:
     high: int = 0
     uses: tuple[SizeUse, ...] = field(default=(), compare=False)
     """What sizes are taken for."""
+    options: tuple[Any, ...] = ()
+    """Of a choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +76,20 @@ def suits_of(model: ir.Model) -> dict[str, Suit]:
 
 def _suit(value: ir.Value, graph: _Graph) -> Suit:
     dtype = value.dtype
-    if dtype in {ir.DataType.STRING, ir.DataType.BOOL}:
-        return Suit("string" if dtype == ir.DataType.STRING else "bool")
-    if dtype is None or not dtype.is_integer():
+    if dtype == ir.DataType.BOOL:
+        return Suit("bool")
+    if dtype is None or not (dtype.is_integer() or dtype == ir.DataType.STRING):
         return _float_suit(value, graph)
-    ranges, signs, uses = _evidence(value, graph)
+    return _discrete_suit(value, dtype, graph)
+
+
+def _discrete_suit(value: ir.Value, dtype: ir.DataType, graph: _Graph) -> Suit:
+    """What integers or texts are taken for."""
+    ranges, signs, uses, choices = _evidence(value, graph)
+    if choices:
+        return Suit("choice", options=_common(choices))
+    if dtype == ir.DataType.STRING:
+        return Suit("string")
     if ranges:
         return _index_suit(ranges)
     if uses:
@@ -100,17 +111,47 @@ def _float_suit(value: ir.Value, graph: _Graph) -> Suit:
     scaled = [graph.size_use(node, position, take, whole=True) for node, position, take in direct if take == "scales"]
     if scaled:
         return Suit("scale", uses=tuple(scaled))
+    choices = [found for node, _, take in direct if take == "category" and (found := _choices(node, value.dtype))]
+    if choices:
+        return Suit("choice", options=_common(choices))
     ranges, *_ = _evidence(value, graph)
     if ranges:  # numbers that are cast to indices
         return _index_suit(ranges)
     return Suit("positive" if any(take == "positive" for _, _, take in direct) else "float")
 
 
-def _evidence(start: ir.Value, graph: _Graph) -> tuple[list[tuple[int, int]], set[str], list[SizeUse]]:
-    """The ranges [low, high) that indices must stay in, what else the elements are used for, and where as sizes."""
+_LISTS: Final = (
+    *("cats_int64s", "cats_strings", "classes_strings", "keys_int64s", "keys_strings", "keys_floats"),
+    "keys_tensor",
+)
+"""The attributes that list what an operator knows."""
+
+
+def _choices(node: ir.Node, dtype: ir.DataType | None) -> list[Any]:
+    """What an operator knows of a type; texts and numbers may both be listed, one for the other."""
+    texts = dtype == ir.DataType.STRING
+    for name in _LISTS:
+        found: Any = _attribute(node, name)
+        listed = [] if found is None else found.numpy().ravel().tolist() if name == "keys_tensor" else [*found]
+        if listed and all(isinstance(each, (str, bytes)) == texts for each in listed):
+            return [each.decode() if isinstance(each, bytes) else each for each in listed]
+    return []
+
+
+def _common(choices: list[list[Any]]) -> tuple[Any, ...]:
+    """What all of them know, or any does."""
+    shared = tuple(each for each in choices[0] if all(each in other for other in choices))
+    return shared or tuple(each for other in choices for each in other)
+
+
+def _evidence(start: ir.Value, graph: _Graph) -> tuple[list[tuple[int, int]], set[str], list[SizeUse], list[list[Any]]]:
+    """The ranges [low, high) that indices must stay in, what else the elements are used for, where as sizes, and what
+    is known of them where they are looked up.
+    """
     ranges: list[tuple[int, int]] = []
     signs: set[str] = set()
     uses: list[SizeUse] = []
+    choices: list[list[Any]] = []
     seen = {start}
     queue = deque([_Place(start)])
     while queue and len(seen) < _MOST:
@@ -124,12 +165,14 @@ def _evidence(start: ir.Value, graph: _Graph) -> tuple[list[tuple[int, int]], se
                 ranges += [] if size is None else [place.stretch.within(size)]
             elif take in SIZES:
                 uses.append(graph.size_use(use.node, use.idx, take, whole=place.whole))
+            elif take == "category":
+                choices += [found] if (found := _choices(use.node, start.dtype)) else []
             else:
                 signs.add("truth" if _made_truth(use.node, use.idx, record) else take or "")
             after += _after(place, use.node, use.idx, record)
         queue += [each for each in after if each.value not in seen]
         seen |= {each.value for each in after}
-    return ranges, signs, uses
+    return ranges, signs, uses, choices
 
 
 def _carried(position: int, record: Record) -> bool:

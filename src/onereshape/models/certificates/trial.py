@@ -150,7 +150,7 @@ def compare(trial: Trial, meters: Mapping[str, Meter], got: Answers, wanted: Ans
 
 def check_declared(trial: Trial, name: str, array: Array, at: Sizes) -> None:
     """The dims that the repaired model declares for an output are those that it has, if the original's were true."""
-    declared = next(value.shape for value in trial.repaired.graph.outputs if value.name == name)
+    declared = next((value.shape for value in trial.repaired.graph.outputs if value.name == name), None)
     carried = trial.outputs.get(name)
     shape = trial.shapes[name] if carried is None or carried.new is None else (1, *trial.shapes[name])
     for axis, (dim, size) in enumerate(zip(declared or (), array.shape, strict=False)):
@@ -226,8 +226,10 @@ def amount(found: Distance) -> str:
 
 
 def matters(trial: Trial, name: str) -> bool:
-    """Whether an output can show that the samples are kept apart."""
-    return trial.kind != "batch" or trial.outputs.get(name) is not None
+    """Whether an output can show that the samples are kept apart; the labels of maps cannot."""
+    if trial.kind == "batch":
+        return trial.outputs.get(name) is not None
+    return any(value.name == name for value in trial.original.graph.outputs)
 
 
 def is_blind(trial: Trial, name: str) -> bool:

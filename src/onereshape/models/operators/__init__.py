@@ -9,6 +9,7 @@ from onereshape.models.operators import (
     contributed,
     control,
     drawing,
+    features,
     filling,
     images,
     indexing,
@@ -17,6 +18,8 @@ from onereshape.models.operators import (
     normalising,
     padding,
     pointwise,
+    predictors,
+    quantised,
     quantising,
     recurrent,
     reductions,
@@ -36,6 +39,7 @@ FAMILIES = (
     *(pointwise, arithmetic, normalising, quantising, contractions, reductions, recurrent),
     *(layout, reshape, repeating, filling, joining, slicing, padding, indexing, scattering, choosing),
     *(windows, images, signals, sizes, drawing, control, contributed),
+    *(features, predictors, quantised),
 )
 
 for family in FAMILIES:

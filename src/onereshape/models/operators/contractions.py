@@ -49,33 +49,48 @@ def product_of(asking: Asking, left: Dims, right: Dims) -> Dims:
 
 def batch_matmul(view: BatchView) -> Iterator[BatchAnswer]:
     """Products of the last two axes; those before them broadcast."""
-    first, second = view.mark(0), view.mark(1)
     if [index for index in view.batched() if index > 1]:
         raise Refused("its zero points or scales differ from sample to sample")
-    ranks = view.rank(0), view.rank(1)
+    home = product_mark(view, (0, 1), (view.mark(0), view.mark(1)))
+    _check_zero_points(view, home, max(view.rank(0), view.rank(1), 2))
+    yield product_answer(view, (0, 1), home)
+
+
+def product_mark(view: BatchView, places: tuple[int, int], marks: tuple[Mark | None, Mark | None]) -> Mark:
+    """Where a product of the inputs at two places carries N, as if both had the larger rank.
+
+    The marks are those of the matrices as they are multiplied, which may be turned.
+    """
+    first, second = marks
+    ranks = view.rank(places[0]), view.rank(places[1])
     rank = max(*ranks, 2)
-    output = len(view.output_dims())
     if first is not None and first.axis == ranks[0] - 1:
         raise _summed(view, first, first.axis)
     if second is not None and second.axis == max(ranks[1] - 2, 0):
         raise _summed(view, second, second.axis)
     # Places counted as if both had the larger rank: row at rank - 2, column at rank - 1.
-    places = [
+    found = [
         None if mark is None else mark.at(mark.axis + rank - own)
         for mark, own in zip((first, second), ranks, strict=True)
     ]
-    home = common_mark([mark for mark in places if mark is not None], view)
+    home = common_mark([mark for mark in found if mark is not None], view)
     if first is not None and second is not None and home.axis >= rank - 2:
         raise Refused("both inputs carry the batch in their matrices", mixes=True)
-    _check_zero_points(view, home, rank)
+    return home
+
+
+def product_answer(view: BatchView, places: tuple[int, int], home: Mark) -> BatchAnswer:
+    """A product that carries N there; matrices that all samples share are as many as there are samples, or one."""
+    ranks = view.rank(places[0]), view.rank(places[1])
+    rank = max(*ranks, 2)
     edits: list[Edit] = []
     if home.axis < rank - 2:
-        for index in (0, 1):
-            axis = home.axis - rank + ranks[index]
-            if view.mark(index) is None and axis >= 0 and ranks[index] > 2 and view.dims(index)[axis] != 1:
+        for index, own in zip(places, ranks, strict=True):
+            axis = home.axis - rank + own
+            if view.mark(index) is None and axis >= 0 and own > 2 and view.dims(index)[axis] != 1:
                 edits.append(shared(view, index, home.at(axis)))
-    axis = home.axis if output == rank else home.axis - (home.axis == rank - 1)
-    yield BatchAnswer((home.at(axis),), tuple(edits))
+    axis = home.axis if len(view.output_dims()) == rank else home.axis - (home.axis == rank - 1)
+    return BatchAnswer((home.at(axis),), tuple(edits))
 
 
 def _check_zero_points(view: BatchView, home: Mark, rank: int) -> None:
@@ -85,6 +100,18 @@ def _check_zero_points(view: BatchView, home: Mark, rank: int) -> None:
             raise Refused(f"it has a zero point for each entry of axis {home.axis}, which is {home.size(view.batch)}")
     if home.axis < rank - 2 and any(view.has(index) and view.rank(index) > 1 for index in (2, 3)):
         raise Refused(f"it has zero points for each matrix, and {home.size(view.batch)} of them")
+
+
+def batch_quantised_matmul(view: BatchView) -> Iterator[BatchAnswer]:
+    """QLinearMatMul: products of quantised numbers, each matrix with scales for all of it, its rows or its columns."""
+    if [index for index in view.batched() if index not in {0, 3}]:
+        raise Refused("its zero points or scales differ from sample to sample")
+    home = product_mark(view, (0, 3), (view.mark(0), view.mark(3)))
+    for index in (1, 2, 4, 5, 6, 7):
+        several = any(dim != 1 for dim in view.dims(index))
+        if several and (view.rank(index) > 1 or view.mark(0 if index < 3 else 3) is not None or index > 5):
+            raise Refused(f"its input {view.value(index).name} has a number for each of several entries")
+    yield product_answer(view, (0, 3), home)
 
 
 def free_matmul(view: FreeView) -> Iterator[FreeAnswer]:
@@ -311,7 +338,7 @@ _MATMUL = Record(shape=shape_matmul(0, 1), batch=batch_matmul, free=free_matmul)
 RECORDS = {
     "MatMul": _MATMUL._replace(grows=grow_matmul, folds=True, work=work_matmul, takes={0: "number", 1: "number"}),
     "MatMulInteger": _MATMUL,
-    "QLinearMatMul": Record(shape=shape_matmul(0, 3)),
+    "QLinearMatMul": Record(shape=shape_matmul(0, 3), batch=batch_quantised_matmul),
     "Gemm": Record(shape=shape_gemm, batch=batch_gemm, free=free_gemm, folds=True, work=work_matmul),
     "Einsum": Record(shape=shape_einsum, batch=batch_einsum, free=free_einsum, folds=True, work=work_einsum),
     "Det": Record(shape=shape_det, batch=batch_det, free=free_det),

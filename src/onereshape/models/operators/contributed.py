@@ -1,30 +1,20 @@
-"""Operators that onnxruntime adds to ONNX's own, in the domain com.microsoft: of these only the shapes are known."""
+"""Operators that onnxruntime adds to ONNX's own, in the domain com.microsoft: fused ones, and attentions."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from onereshape.models.batch.answers import common_mark, only_first
+from onereshape.models.batch.marks import Mark
+from onereshape.models.batch.view import BatchAnswer, BatchView
+from onereshape.models.edit import Edit
 from onereshape.models.facts.answers import broadcast, same_first
 from onereshape.models.facts.asking import Asking, Dims, Shapes
-from onereshape.models.facts.kinds import Attribute, Kind, Kinds
 from onereshape.models.node_view import Refused
-from onereshape.models.operators.contractions import product_of
-from onereshape.models.operators.joining import joined
+from onereshape.models.operators.contractions import batch_gemm, product_answer, product_mark, product_of, shape_gemm
+from onereshape.models.operators.windows import shape_convolution
 from onereshape.models.record import Record
 from onereshape.sizes import cut
-
-
-def shape_quantised_concat(asking: Asking) -> Shapes:
-    """QLinearConcat: every third input from the third on is data."""
-    return [joined([asking.dims(index) for index in range(2, len(asking.node.inputs), 3)], asking, 0)]
-
-
-def kinds_quantised_concat(given: Kinds, _: Attribute) -> list[Kind | None]:
-    """That of the zero point, which comes after the scale."""
-    return [given(1)]
-
-
-def shape_quantised_pair(asking: Asking) -> Shapes:
-    """QLinearAdd and QLinearMul: the inputs 0 and 3 meet."""
-    return [asking.broadcast(asking.dims(0), asking.dims(3))]
 
 
 def shape_fused_product(asking: Asking) -> Shapes:
@@ -70,17 +60,99 @@ def shape_heads(asking: Asking) -> Shapes:
     raise Refused("its value has neither three dims nor four")
 
 
-_RULES = {
-    **dict.fromkeys("FastGelu Gelu QuickGelu QLinearLeakyRelu QLinearSigmoid QLinearSoftmax".split(), same_first),
-    "BiasGelu": broadcast,
-    "FusedMatMul": shape_fused_product,
-    **dict.fromkeys(("QLinearAdd", "QLinearMul"), shape_quantised_pair),
-    **dict.fromkeys(("SkipLayerNormalization", "SkipSimplifiedLayerNormalization"), shape_skipped),
-    "Attention": shape_attention,
-    "MultiHeadAttention": shape_heads,
+def batch_activation(view: BatchView) -> Iterator[BatchAnswer]:
+    """Gelu and its kin: each element by itself, with a bias for each entry of the last axis where there is one."""
+    mark = only_first(view)
+    if view.has(1) and mark.axis == view.rank(0) - 1:
+        raise Refused(f"it adds a bias for each entry of axis {mark.axis}, which is {mark.size(view.batch)}")
+    yield BatchAnswer((mark,))
+
+
+def batch_fused_product(view: BatchView) -> Iterator[BatchAnswer]:
+    """FusedMatMul: a MatMul of matrices that may be turned first."""
+    if view.attribute("transBatchA", 0) or view.attribute("transBatchB", 0):
+        raise Refused("it turns the batch")
+    home = product_mark(view, (0, 1), (_turned_mark(view, 0, "transA"), _turned_mark(view, 1, "transB")))
+    yield product_answer(view, (0, 1), home)
+
+
+def _turned_mark(view: BatchView, index: int, name: str) -> Mark | None:
+    mark, rank = view.mark(index), view.rank(index)
+    if mark is None or not view.attribute(name, 0) or rank < 2 or mark.axis < rank - 2:
+        return mark
+    return mark.at(2 * rank - 3 - mark.axis)
+
+
+def batch_fused_convolution(view: BatchView) -> Iterator[BatchAnswer]:
+    """FusedConv: each image by itself, with the same weights; what is added to it has the dims of what is made."""
+    marks = {index: mark for index in view.batched() if (mark := view.mark(index))}
+    if marks.keys() - {0, 3}:
+        raise Refused("its weights differ from sample to sample, and an operator has one set")
+    home = common_mark(marks.values(), view)
+    if home.axis != 0:
+        what = "channels" if home.axis == 1 else "space"
+        raise Refused(f"it sums over axis {home.axis}, its {what}, which is {home.size(view.batch)}", mixes=True)
+    yield BatchAnswer(
+        (home,), tuple(view.spread(index, home) for index in (0, 3) if view.has(index) and index not in marks)
+    )
+
+
+def batch_skipped(view: BatchView) -> Iterator[BatchAnswer]:
+    """SkipLayerNormalization: two inputs are added, and normalised along the last axis."""
+    marks = {index: mark for index in view.batched() if (mark := view.mark(index))}
+    if marks.keys() - {0, 1}:
+        raise Refused("its scale or its bias differs from sample to sample")
+    rank, own = view.rank(0), view.rank(1)
+    home = common_mark([mark.at(mark.axis + rank - view.rank(index)) for index, mark in marks.items()], view)
+    if home.axis == rank - 1:
+        raise Refused(f"it normalizes over axis {home.axis}, which is {home.size(view.batch)}", mixes=True)
+    edits: tuple[Edit, ...] = ()
+    axis = home.axis - rank + own
+    if 0 not in marks:
+        edits = (view.spread(0, home),)
+    elif 1 not in marks and axis >= 0 and (axis > 0 or own != 3 or view.dims(1)[0] != 1):
+        edits = (view.spread(1, home.at(axis)),)
+    outputs = (home, None, None, home)
+    yield BatchAnswer(outputs[: len(view.node.outputs)], edits)
+
+
+_HEADS = {0: 0, 1: 0, 2: 0, 4: 0, 5: 0, 6: 0, 7: 0}
+"""MultiHeadAttention: query, key, value, masks and what was there before, with the axis of their samples."""
+
+
+def batch_heads(view: BatchView) -> Iterator[BatchAnswer]:
+    """MultiHeadAttention: each sample attends to itself."""
+    marks = {index: mark for index in view.batched() if (mark := view.mark(index))}
+    if strange := [view.value(index).name for index in marks if index not in _HEADS]:
+        raise Refused(f"its input {strange[0]} differs from sample to sample")
+    for mark in marks.values():
+        if mark.axis != 0:
+            raise Refused(f"it attends along axis {mark.axis}, which is {mark.size(view.batch)}", mixes=True)
+    if view.has(8) or view.has(9):
+        raise Refused("it keeps keys and values from run to run")
+    if view.has(4) and view.rank(4) < 2:
+        raise Refused("its mask is a list of lengths, in which the samples need not stand one by one")
+    home = common_mark(marks.values(), view)
+    edits = [
+        view.spread(index, home)
+        for index in _HEADS
+        if view.has(index) and index not in marks and not (index == 5 and view.dims(5)[0] == 1)
+    ]
+    yield BatchAnswer((home,) * len(view.node.outputs), tuple(edits))
+
+
+_RECORDS = {
+    **dict.fromkeys(("FastGelu", "Gelu", "QuickGelu"), Record(shape=same_first, batch=batch_activation)),
+    "BiasGelu": Record(shape=broadcast, batch=batch_activation),
+    "FusedMatMul": Record(shape=shape_fused_product, batch=batch_fused_product),
+    "FusedGemm": Record(shape=shape_gemm, batch=batch_gemm),
+    "FusedConv": Record(shape=shape_convolution(0, 1), batch=batch_fused_convolution),
+    **dict.fromkeys(
+        ("SkipLayerNormalization", "SkipSimplifiedLayerNormalization"),
+        Record(shape=shape_skipped, batch=batch_skipped),
+    ),
+    "Attention": Record(shape=shape_attention),
+    "MultiHeadAttention": Record(shape=shape_heads, batch=batch_heads),
 }
 
-RECORDS = {
-    **{f"com.microsoft::{op}": Record(shape=rule) for op, rule in _RULES.items()},
-    "com.microsoft::QLinearConcat": Record(shape=shape_quantised_concat, kinds=kinds_quantised_concat),
-}
+RECORDS = {f"com.microsoft::{op}": record for op, record in _RECORDS.items()}

@@ -16,6 +16,7 @@ from onereshape.terms.records import (
     contrib_quantised,
     control,
     einsum,
+    features,
     losses,
     normalisations,
     padding,
@@ -40,7 +41,7 @@ from onereshape.terms.records import (
 
 _FAMILIES: Final = (
     *(along, arithmetic, attention, comparisons, contractions, contrib, contrib_attention, contrib_quantised),
-    *(control, einsum, losses, normalisations, padding, patches, picking, pointwise, pools, quantised),
+    *(control, einsum, features, losses, normalisations, padding, patches, picking, pointwise, pools, quantised),
     *(quantised_windows, recurrent, reductions, reshaping, resizing, rest, sampling, scattering, sequences),
     *(shapes, signals, windows),
 )

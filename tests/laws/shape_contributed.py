@@ -1,0 +1,94 @@
+"""The small world of shapes: onnxruntime's own operators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tests.laws.shape_cases import FULL, PAIRS, each
+from tests.laws.shape_law import Case, const, x
+
+
+def contributed() -> Iterator[Case]:
+    """Of onnxruntime's own operators those that its optimised and quantised models are full of."""
+    own: dict[str, Any] = {"domain": "com.microsoft"}
+    scale, zero = const(0.5, "f"), const(1, "B")
+    for op in ("Gelu", "QuickGelu", "FastGelu"):
+        yield from each(op, x("N", "S", 4), **own)
+    for op in ("FastGelu", "BiasGelu"):
+        yield from each(op, x("N", "S", 4), x(4), **own)
+    for a, b in ((0, 0), (1, 0), (0, 1), (1, 1)):
+        left, right = ("N", 3, "S") if a else ("N", "S", 3), ("N", "T", 3) if b else ("N", 3, "T")
+        yield from each("FusedMatMul", x(*left), x(*right), transA=a, transB=b, **own)
+    for op in ("QLinearAdd", "QLinearMul"):
+        for left, right in PAIRS[:8]:
+            yield from each(op, x(*left, kind="B"), scale, zero, x(*right, kind="B"), scale, zero, scale, zero, **own)
+    yield from each("QLinearSigmoid", x("N", 3, kind="B"), scale, zero, scale, zero, **own)
+    yield from each("QLinearLeakyRelu", x("N", 3, kind="B"), scale, zero, scale, zero, alpha=0.1, **own)
+    yield from each(
+        "QLinearSoftmax", x("N", 3, kind="B"), scale, zero, scale, zero, axis=1, opset=13, sizes=FULL, **own
+    )
+    for axis in (0, 1):
+        yield from each(
+            "QLinearConcat",
+            scale,
+            zero,
+            x("N", 3, kind="B"),
+            scale,
+            zero,
+            x("N", 3, kind="B"),
+            scale,
+            zero,
+            axis=axis,
+            **own,
+        )
+    four = const([1.0, 2.0, 3.0, 4.0], "f")
+    yield from each(
+        "SkipLayerNormalization", x("N", "S", 4), x("N", "S", 4), four, four, sizes={"N": (1, 2), "S": (1, 3)}, **own
+    )
+    yield from each(
+        "SkipSimplifiedLayerNormalization",
+        x("N", "S", 4),
+        x("N", "S", 4),
+        four,
+        sizes={"N": (1, 2), "S": (1, 3)},
+        **own,
+    )
+    yield from each(
+        "MultiHeadAttention",
+        x("N", "S", 4),
+        x("N", "T", 4),
+        x("N", "T", 4),
+        num_heads=2,
+        sizes={"N": (1, 2), "S": (1, 3), "T": (1, 2)},
+        **own,
+    )
+    yield from each("Attention", x("N", "S", 4), x(4, 12), x(12), num_heads=2, sizes={"N": (1, 2), "S": (1, 3)}, **own)
+    for a, b in ((0, 0), (1, 0), (0, 1)):
+        left, right = (3, "N") if a else ("N", 3), (4, 3) if b else (3, 4)
+        yield from each("FusedGemm", x(*left), x(*right), transA=a, transB=b, activation="Relu", sizes=FULL, **own)
+    image = x("N", 2, "H", 5)
+    room = {"N": (1, 2), "H": (3, 4, 5)}
+    for more in ({}, {"strides": [2, 1]}, {"pads": [1, 0, 1, 2]}, {"dilations": [2, 2]}, {"auto_pad": "SAME_UPPER"}):
+        yield from each("FusedConv", image, x(3, 2, 2, 2), activation="Relu", sizes=room, **more, **own)
+    yield from each("FusedConv", x("N", 2, "H", 5), x(4, 1, 2, 2), group=2, activation="Relu", sizes=room, **own)
+    for last in (0, 1):
+        image = x("N", 3, "H", 4, kind="B")
+        pair = [scale, zero, scale, zero]
+        yield from each("QLinearGlobalAveragePool", image, *pair, channels_last=last, sizes=room, **own)
+    yield from each("QuantizeLinear", x("N", 3), scale, zero, **own)
+    yield from each("DequantizeLinear", x("N", 3, kind="B"), scale, zero, **own)
+    yield from each("DynamicQuantizeMatMul", x("N", 3), x(3, 2, kind="B"), scale, sizes=FULL, **own)
+    yield from each(
+        "MatMulIntegerToFloat",
+        x("N", "S", 3, kind="B"),
+        x(3, 2, kind="B"),
+        scale,
+        scale,
+        sizes=room | {"S": (1, 3)},
+        **own,
+    )
+    bits = {"K": 16, "N": 3, "bits": 4, "block_size": 16}
+    packed = const([[[place * 7 + row for place in range(8)]] for row in range(3)], "B")
+    for dims in (("M", 16), ("M", "S", 16)):
+        yield from each("MatMulNBits", x(*dims), packed, x(3), sizes={"M": (1, 2, 3), "S": (1, 2)}, **bits, **own)

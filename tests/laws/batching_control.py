@@ -22,9 +22,11 @@ PLACES: tuple[tuple[tuple[int, ...], int], ...] = (
 )
 
 
-def graph(text: str) -> Any:
-    """A branch or a body; it sees the names outside."""
-    return onnx.parser.parse_graph(text)
+def graph(text: str, dims: Sequence[int] | None = None) -> Any:
+    """A branch or a body; it sees the names outside.  `dims`: those that its tensors are declared to have."""
+    return onnx.parser.parse_graph(
+        text if dims is None else text.replace("float[]", f"float[{', '.join(map(str, dims))}]")
+    )
 
 
 def _numbers(numbers: Sequence[int]) -> str:
@@ -54,8 +56,8 @@ def _branches(dims: Sequence[int]) -> dict[str, str]:
     }
 
 
-def _branch(text: str) -> Any:
-    return graph(f"b () => (float[] y) {{ {text} }}")
+def _branch(text: str, dims: Sequence[int] | None = None) -> Any:
+    return graph(f"b () => (float[] y) {{ {text} }}", dims)
 
 
 _PAIRS = (
@@ -112,9 +114,10 @@ def branches() -> Iterator[Sketch]:
                     x = s.x(whole, axis)
                     one, other = (made[each] for each in pair.split())
                     condition = _condition(s, kind, x)
-                    y = s.op("If", condition, then_branch=_branch(one), else_branch=_branch(other))
+                    said = whole if s.opset % 2 and "turned" not in pair else None
+                    inner = {"then_branch": _branch(one, said), "else_branch": _branch(other, said)}
+                    y = s.op("If", condition, **inner)
                     yield s.out(s.op("Neg", y))
-    yield from _branches_of_their_own()
 
 
 def _branches_of_their_own() -> Iterator[Sketch]:
@@ -202,11 +205,15 @@ def loops() -> Iterator[Sketch]:
                     first = x if start == "x" else s.const(np.zeros(whole, np.float32))
                     count = s.const(3, np.int64) if name != "turn" else s.x((), None, dtype=INT, low=2, high=4)
                     end = s.op(
-                        "Loop", count, s.const(True, np.bool_), first, body=graph(text), outputs=1 + text.count("z)")
+                        "Loop",
+                        count,
+                        s.const(True, np.bool_),
+                        first,
+                        body=graph(text, whole if s.opset % 2 else None),
+                        outputs=1 + text.count("z)"),
                     )
                     ends = [end] if isinstance(end, str) else end
                     yield s.out(*(s.op("Neg", each) for each in ends))
-    yield from _loops_of_their_own()
 
 
 def _loops_of_their_own() -> Iterator[Sketch]:
@@ -292,7 +299,7 @@ _STEPS = {
     "sum": "b (float[] v, float[] e) => (float[] w, float[] o) { w = Add(v, e) o = Neg(w) }",
     "last": "b (float[] v, float[] e) => (float[] w, float[] o) { w = Identity(e) o = Mul(v, e) }",
     "own": "b (float[] v, float[] e) => (float[] w, float[] o) { w = Relu(v) o = Neg(e) }",
-    "baked": "b (float[] v, float[] e) => (float[] w, float[] o) { s = Add(v, e) f = Reshape(s, flat) w = Reshape(f, back) o = Shape(e) }",
+    "baked": "b (float[] v, float[] e) => (float[] w, float[] o) { s = Add(v, e) f = Reshape(s, flat) w = Reshape(f, back) o = Reshape(f, back) }",
 }
 
 
@@ -316,14 +323,14 @@ def scans() -> Iterator[Sketch]:
                             else s.const(np.full(rest, 0.5, np.float32))
                         )
                         s.constants["flat"], s.constants["back"] = np.array([prod(rest)]), np.array(rest)
-                        text = _STEPS[name].replace("o = Shape(e)", "o = Reshape(f, back)")
+                        text = _STEPS[name]
                         forth, back = next(ways)
                         ends = s.op(
                             "Scan",
                             first,
                             x,
                             outputs=2,
-                            body=graph(text),
+                            body=graph(text, rest if s.opset % 2 else None),
                             num_scan_inputs=1,
                             scan_input_axes=[along],
                             scan_output_axes=[given],
@@ -338,7 +345,10 @@ def scans() -> Iterator[Sketch]:
 
 
 def control() -> Iterator[Sketch]:
-    """All of them."""
+    """All of them; those that stand for themselves are first."""
+    for number, case in enumerate((*_branches_of_their_own(), *_loops_of_their_own())):
+        case.trap = f"{case.about} {number}"
+        yield case
     yield from branches()
     yield from loops()
     yield from scans()

@@ -20,7 +20,8 @@ from tests.laws.batching_growth import traps
 
 MANY = {
     **dict.fromkeys(
-        "Add Where Concat Split Slice Squeeze Expand Gather GatherND ScatterND MatMul Gemm Einsum".split(), 40
+        "Add Where Concat Split Slice Squeeze Expand Gather GatherND ScatterND MatMul Gemm Einsum If Loop Scan".split(),
+        40,
     ),
     "Reshape": 80,
 }

@@ -37,6 +37,7 @@ _BY_DIMS = frozenset(
 )
 """Those that do so where nothing but their first input depends on data."""
 _NO_NUMBERS = (None, ir.DataType.STRING)
+_FLOATS = (ir.DataType.FLOAT, ir.DataType.DOUBLE, ir.DataType.FLOAT16, ir.DataType.BFLOAT16)
 
 
 def batch_if(view: BatchView) -> Iterator[BatchAnswer]:
@@ -69,6 +70,9 @@ def _agreed(view: BatchView, bodies: Sequence[Body]) -> tuple[list[Mark | None],
     marks: list[Mark | None] = []
     for place in range(len(view.node.outputs)):
         found = next((mark for body in bodies if (mark := body.mark(place)) is not None), None)
+        if found is not None and len(ranks := {len(body.dims(place)) for body in bodies}) > 1:
+            name, (one, other) = view.node.outputs[place].name, sorted(ranks)
+            raise Refused(f"its branches give {name} with {one} and {other} dims, and which one is taken is not known")
         marks.append(found)
         for body in bodies:
             edits += carrying(view, body, place, found)
@@ -154,6 +158,8 @@ def _is_total(view: BatchView, node: ir.Node) -> bool:
         dims = state.dims(value)
         if dims is None or not all(isinstance(dim, int) for dim in dims) or state.dtype(value) in _NO_NUMBERS:
             return False
+    if node.op_type == "Div":  # integers may not be divided by 0
+        return state.dtype(given[0]) in _FLOATS
     if node.op_type in _BY_DIMS:
         return all(map(partial(_is_known, view), given[1:]))
     return node.op_type in _TOTAL and not (
@@ -229,7 +235,10 @@ def batch_loop(view: BatchView) -> Iterator[BatchAnswer]:
         raise _uneven(graph.outputs[0])
     marks, edits = _carried_marks(view, body, carried)
     for place in range(count + 1, len(view.node.outputs) + 1):
-        mark = body.mark(place)
+        mark, output = body.mark(place), view.node.outputs[place - 1]
+        dims = view.state.dims(output)
+        if mark is not None and output.name and (dims is None or dims[mark.axis + 1] != mark.size(view.size)):
+            raise Refused(f"whether it turns at all is not known, and if not, {output.name} has dims of its own")
         marks.append(None if mark is None else mark.at(mark.axis + 1))
     yield _answer(view, body, marks, edits)
 

@@ -41,12 +41,13 @@ def test_what_is_not_known_has_nothing() -> None:
     assert not any(NOTHING)
 
 
-def test_control_flow_has_a_shape_and_is_not_followed() -> None:
-    """A batch, or a free size, that reaches it is refused, and nothing of it is folded."""
+def test_control_flow_has_a_shape_and_is_followed_for_the_batch_alone() -> None:
+    """Another free size that reaches it is refused, and nothing of it is folded."""
     for op in ("If", "Loop", "Scan"):
         record = record_named(op)
         assert record.shape is not None
-        assert record == NOTHING._replace(shape=record.shape, takes=record.takes)
+        assert record.batch is not None
+        assert record == NOTHING._replace(shape=record.shape, batch=record.batch, takes=record.takes)
 
 
 def test_records_that_were_never_read_are_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from tests.laws.batching_contractions import contractions
 from tests.laws.batching_contributed import contributed
+from tests.laws.batching_control import control
 from tests.laws.batching_indexing import indexing
 from tests.laws.batching_layout import layout
 from tests.laws.batching_learned import learned
@@ -21,7 +22,8 @@ from tests.laws.batching_growth import traps
 
 MANY = {
     **dict.fromkeys(
-        "Add Where Concat Split Slice Squeeze Expand Gather GatherND ScatterND MatMul Gemm Einsum".split(), 40
+        "Add Where Concat Split Slice Squeeze Expand Gather GatherND ScatterND MatMul Gemm Einsum If Loop Scan".split(),
+        40,
     ),
     "Reshape": 80,
     "ai.onnx.ml::ArrayFeatureExtractor": 40,
@@ -32,7 +34,7 @@ FEW = 13
 
 def whole_world() -> Iterator[Sketch]:
     """All cases."""
-    for family in (traps, pointwise, layout, contractions, indexing, spatial, learned, contributed):
+    for family in (traps, pointwise, layout, contractions, indexing, spatial, control, learned, contributed):
         yield from family()
 
 

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import onnx_ir as ir
 
+from onereshape.errors import FixError
+
 _Dim_co = TypeVar("_Dim_co", covariant=True)
 
 
@@ -20,6 +22,22 @@ class Refused(Exception):  # noqa: N818 - it is an answer, and often only the fi
         self.final = final
         """Whether no other answer of an earlier rule may be tried: the model itself says what this one refuses."""
         super().__init__(why)
+
+
+class NoRule(Refused):
+    """An operator that nobody wrote a rule for, and the tensor that it would need one for."""
+
+    def __init__(self, tensor: str | None) -> None:
+        self.tensor = tensor
+        super().__init__(f"it has no rule, and its input {tensor} would need one")
+
+
+class RefusedInside(Refused):
+    """A node of a graph inside another node, and what is said of it."""
+
+    def __init__(self, error: FixError, *, final: bool = False) -> None:
+        self.error = error
+        super().__init__(error.sentence, final=final)
 
 
 class Ranked(tuple[_Dim_co, ...]):

@@ -1,7 +1,8 @@
 """Rewriter: the nodes, constants and targets that a repair adds to a model, each made once.
 
 What depends on nothing but the sizes of the inputs stands at the front of the graph; a tensor that is spread over the
-batch is spread right after it was made, for all who need it so; copies of nodes stand before those that need them.
+batch is spread right after it was made, for all who need it so; copies of nodes stand before those that need them, in
+the graphs inside of nodes too, which see what stands outside.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _NO_SOURCES: Sources = {}
 
 
 class Rewriter:
-    """Adds to the main graph of a model; what is added without a place stands before all other nodes."""
+    """Adds to the graphs of a model; what is added without a place stands before all other nodes of the main one."""
 
     def __init__(self, model: ir.Model, sources: Sources = _NO_SOURCES) -> None:
         self.graph = model.graph
@@ -44,6 +45,7 @@ class Rewriter:
         self._inputs = {value.name: value for value in model.graph.inputs}
         self._front = next(iter(self.graph), None)
         self._fronted: set[ir.Node] = set()
+        self._firsts: dict[ir.Graph, ir.Node | None] = {}
         self._made: dict[Hashable, ir.Value] = {}
         self._names: set[str] | None = None
         self._counts: dict[str, int] = {}
@@ -201,10 +203,14 @@ class Rewriter:
     ) -> ir.Value:
         """A new node right after the one that makes `value`."""
         maker = value.producer()
-        if maker is None or maker in self._fronted:
+        home = value.graph if maker is None else maker.graph
+        if home in (self.graph, None) and (maker is None or maker in self._fronted):
             return self.front(op, inputs, attributes)
         node = self._node(op, inputs, attributes)
-        self.graph.insert_after(maker, node)
+        if maker is not None:
+            maker.graph.insert_after(maker, node)  # type: ignore[union-attr]
+        else:  # an input, or a constant, of a graph inside
+            self._begin(home, node)  # type: ignore[arg-type]
         return node.outputs[0]
 
     def insert(
@@ -214,7 +220,7 @@ class Rewriter:
         if before is None:
             return self.front(op, inputs, attributes)
         node = self._node(op, inputs, attributes)
-        self.graph.insert_before(before, node)
+        before.graph.insert_before(before, node)  # type: ignore[union-attr]
         return node.outputs[0]
 
     def copy(self, node: ir.Node, inputs: Sequence[ir.Value | None], before: ir.Node) -> ir.Value:
@@ -224,7 +230,7 @@ class Rewriter:
         copy.name = self.unused(f"{node.name or node.op_type}/free")
         copy.outputs[0].name = self.unused(f"{node.outputs[0].name}/free")
         copy.outputs[0].type = node.outputs[0].type
-        self.graph.insert_before(before, copy)
+        before.graph.insert_before(before, copy)  # type: ignore[union-attr]
         self.added.append(copy)
         return copy.outputs[0]
 
@@ -235,17 +241,60 @@ class Rewriter:
         value = node.outputs[0]
         new = self.insert(node, op, [each for each in inputs if each is not None], attributes)
         self._take_place(node, value, new)
-        if node is self._front:
-            self._front = new.producer()
-        self.graph.remove(node, safe=True)
+        self._remove(node, new.producer())
 
     def reshape_output(self, node: ir.Node, dims: Sequence[Size]) -> None:
         """A Reshape after a node, to these dims, for all who use its output."""
         value = node.outputs[0]
         target = self.vector(list(dims))
         last = self._node("Reshape", [value, target], _BARE)
-        self.graph.insert_after(node, last)
+        node.graph.insert_after(node, last)  # type: ignore[union-attr]
         self._take_place(last, value, last.outputs[0])
+
+    def end(self, graph: ir.Graph, place: int, value: ir.Value, dims: ir.Shape | None) -> None:
+        """Another value as an output of a graph inside a node; one from outside is handed on there."""
+        old = graph.outputs[place]
+        if value.graph is not graph:
+            node = self._node("Identity", [value], _BARE)
+            graph.append(node)
+            value = node.outputs[0]
+        value.type, value.shape = old.type, dims
+        graph.outputs[place] = value
+
+    def inline(self, node: ir.Node, graph: ir.Graph) -> list[ir.Value]:
+        """Moves all that is in a graph inside a node to right before that node; what the outputs of the graph were."""
+        ends, home = list(graph.outputs), node.graph
+        graph.outputs.clear()
+        for name, value in list(graph.initializers.items()):
+            del graph.initializers[name]
+            value.name = self.unused(name)
+            self.graph.register_initializer(value)
+        for inner in list(graph):
+            graph.remove(inner)
+            inner.name = self.unused(inner.name or inner.op_type)
+            for value in inner.outputs:
+                value.name = self.unused(value.name) if value.name else value.name
+            home.insert_before(node, inner)  # type: ignore[union-attr]
+            self._begins_with(node, inner)
+        return ends
+
+    def replace_outputs(self, node: ir.Node, values: Sequence[ir.Value]) -> None:
+        """Others, which stand before a node, in the place of its outputs; the node goes."""
+        for old, new in zip(node.outputs, values, strict=True):
+            self._take_place(node, old, new)
+        self._remove(node, values[0].producer())
+
+    def _remove(self, node: ir.Node, instead: ir.Node | None) -> None:
+        self._begins_with(node, instead)
+        node.graph.remove(node, safe=True)  # type: ignore[union-attr]
+
+    def _begins_with(self, node: ir.Node, instead: ir.Node | None) -> None:
+        """Notes which node is the first of a graph, where it was another one."""
+        if node is self._front:
+            self._front = instead
+        for graph, first in self._firsts.items():
+            if first is node:
+                self._firsts[graph] = instead
 
     def reroute(self, node: ir.Node, source: ir.Value) -> bool:
         """Puts `source` in the place of a node's output and removes the node; an output of a graph keeps its name."""
@@ -265,6 +314,14 @@ class Rewriter:
         self.left += [value for value in node.inputs if value is not None]
         graph.remove(node, safe=True)
         return True
+
+    def _begin(self, graph: ir.Graph, node: ir.Node) -> None:
+        """Puts a node before all others of a graph inside a node, but for those that were put there before."""
+        first = self._firsts.setdefault(graph, next(iter(graph), None))
+        if first is None:
+            graph.append(node)
+        else:
+            graph.insert_before(first, node)
 
     def _at_front(self, node: ir.Node) -> None:
         if self._front is None:
@@ -289,9 +346,10 @@ class Rewriter:
             if user is not node and user is not new.producer():
                 user.replace_input_with(index, new)
         if old.is_graph_output():
-            for index, output in enumerate(self.graph.outputs):
+            outputs = node.graph.outputs  # type: ignore[union-attr]
+            for index, output in enumerate(outputs):
                 if output is old:
-                    self.graph.outputs[index] = new
+                    outputs[index] = new
         old.name, new.name = new.name, old.name
 
 

@@ -25,10 +25,19 @@ _GRAPH, _GRAPHS = ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS
 Answer = TypeVar("Answer")
 
 
+@dataclass(slots=True)
+class Patience:
+    """How much may still be tried, in a graph and in all those inside of its nodes."""
+
+    steps_back: int
+    inside: int = 200_000
+    """Nodes of graphs inside, which a loop may have to follow several times."""
+
+
 class Walk(Protocol[Answer]):
     """What is followed through a graph, and how far it has been decided."""
 
-    most_steps_back: int
+    patience: Patience
 
     def matters(self, value: ir.Value) -> bool:
         """Whether anything is followed that a value has."""
@@ -75,7 +84,6 @@ class Search(Generic[Answer]):
         """The choices that led to a value, where there are any."""
         self.first: tuple[ir.Node, Refused] | None = None
         """The first refusal: the one that the most natural answers met."""
-        self.back = 0
 
     def run(self) -> list[tuple[ir.Node, Answer]]:
         """The nodes that what is followed reaches, and the answer that was taken for each, if there is more to it."""
@@ -99,9 +107,10 @@ class Search(Generic[Answer]):
     def _decide(self, step: _Step[Answer]) -> int:
         """Takes the next answer of a node, or of the latest choice that is to blame; returns the place decided."""
         while (answer := self._next(step)) is None:
-            self.back += 1
+            patience = self.walk.patience
+            patience.steps_back -= 1
             earlier = [each for each in step.blamed if each < step.place]
-            if not earlier or self.back > self.walk.most_steps_back:
+            if not earlier or patience.steps_back < 0:
                 raise self._error()
             culprit, blamed = max(earlier), step.blamed
             while (step := self._undo()).place != culprit:

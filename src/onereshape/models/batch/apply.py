@@ -8,6 +8,7 @@ import onnx_ir as ir
 
 from onereshape.models.batch.search import BatchPlan
 from onereshape.models.edit import apply_edits, declare
+from onereshape.models.facts.order import values_of
 
 
 def apply_batch(model: ir.Model, plan: BatchPlan, freed: Mapping[str, int]) -> None:
@@ -39,7 +40,9 @@ def _declare(graph: ir.Graph, plan: BatchPlan) -> None:
         declare(value, {mark.axis: "*".join([*factors, plan.symbol])})
     stale -= {None, plan.symbol}
     if stale:
-        for value in (each for node in graph for each in node.outputs):
+        for value in values_of(graph):
+            if value in graph.inputs:
+                continue
             dims = enumerate(value.shape or ())
             if gone := [axis for axis, dim in dims if isinstance(dim, ir.SymbolicDim) and dim.value in stale]:
                 declare(value, dict.fromkeys(gone))

@@ -19,13 +19,16 @@ from onereshape.models.batch.counting import counted
 from onereshape.models.edit import Change, Edit
 from onereshape.models.batch.marks import Mark, mentions
 from onereshape.models.facts.facts import Facts
+from onereshape.models.facts.order import inner_graphs, ordered, values_of
 from onereshape.models.shapes import facts_of, telling
 from onereshape.models.batch.view import Array, BatchAnswer, BatchState, BatchView
-from onereshape.models.node_view import Refused
+from onereshape.models.node_view import NoRule, Refused, RefusedInside
 from onereshape.models.operators import record_of
 from onereshape.models.record import Record, operator_of
-from onereshape.models.search import Search, has_graphs, inside, used
+from onereshape.models.search import Patience, Search, has_graphs, inside, used
 from onereshape.sizes import Size
+
+_MOST_STEPS_BACK = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ def batch_plan(
     for name, axis in freed.items():
         state.marks[inputs[name]] = Mark(axis)
     with telling(facts):
-        decided = Search(list(model.graph), _Walk(state)).run()
+        decided = Search(list(model.graph), _Walk(state, Patience(_MOST_STEPS_BACK))).run()
     for value in model.graph.outputs:
         if (value in state.sized or value in state.counts) and (maker := value.producer()) is not None:
             why = f"the output {value.name} would give the size of the whole batch"
@@ -95,10 +98,22 @@ def _check_names(graph: ir.Graph, freed: Mapping[str, int], symbol: str) -> None
 class _Walk:
     """The marks and the sizes, as they go through a graph."""
 
-    most_steps_back = 20_000
-
-    def __init__(self, state: BatchState) -> None:
+    def __init__(self, state: BatchState, patience: Patience) -> None:
         self.state = state
+        self.patience = patience
+        state.follow = self.follow
+
+    def follow(self, graph: ir.Graph, state: BatchState) -> tuple[Edit, ...]:
+        """Decides a graph inside a node, with what is known there."""
+        self.patience.inside -= len(graph)
+        if self.patience.inside < 0:
+            raise Refused("the graphs inside it would take too long to follow", final=True)
+        search = Search(list(ordered(graph)), _Walk(state, self.patience))
+        try:
+            decided = search.run()
+        except FixError as error:
+            raise RefusedInside(error, final=search.first is not None and search.first[1].final) from None
+        return tuple(edit for _, answer in decided for edit in answer.edits)
 
     def matters(self, value: ir.Value) -> bool:
         """Whether a value carries N, or holds sizes that depend on it."""
@@ -111,6 +126,7 @@ class _Walk:
         for value, mark in zip(node.outputs, answer.marks, strict=False):
             if mark is not None:
                 self.state.marks[value] = mark
+        self.state.marks.update(answer.inside)
         if not answer.edits:  # those take sizes for one sample alone
             self._follow_sizes(node, answer.sizes)
         return bool(answer.edits)
@@ -124,6 +140,9 @@ class _Walk:
             self.state.marks.pop(value, None)
             self.state.sized.pop(value, None)
             self.state.counts.pop(value, None)
+        for graph in inner_graphs(node):
+            for value in values_of(graph):
+                self.state.marks.pop(value, None)
 
     def chooses(self, node: ir.Node, _answer: BatchAnswer) -> bool:
         """Whether the rule of the node has several answers."""
@@ -131,10 +150,11 @@ class _Walk:
 
     def error(self, node: ir.Node, refused: Refused | None) -> FixError:
         """The refusal of a node, in the words of its operator."""
+        if isinstance(refused, RefusedInside):
+            return refused.error
         label = BatchView(node, self.state).label
-        tensor = next((value.name for value in used(node) if value in self.state.marks), None)
-        if record_of(node).batch is None and tensor is not None:
-            return FixError("no-batching-rule", node=label, op=operator_of(node), tensor=tensor)
+        if isinstance(refused, NoRule):
+            return FixError("no-batching-rule", node=label, op=operator_of(node), tensor=refused.tensor)
         why = "no rule has an answer" if refused is None else refused.why
         code = "mixes-samples" if refused is not None and refused.mixes else "cannot-free"
         return FixError(code, node=label, op=node.op_type, why=why)
@@ -143,13 +163,14 @@ class _Walk:
         """The answers of the rule; inputs that hold sizes are pinned where the rule does not expect them."""
         view, record = BatchView(node, self.state), record_of(node)
         state = self.state
-        batched = bool(view.batched()) or (has_graphs(node) and not state.marks.keys().isdisjoint(inside(node)))
+        batched = bool(view.batched()) or (has_graphs(node) and any(map(self.matters, inside(node))))
         sizes = None if batched else self._sizes(node, record)
         if sizes is not None and not self._tells(node, sizes):
             yield BatchAnswer((), sizes=sizes)
             return
-        if record.batch is None and (batched or not state.sized.keys().isdisjoint(inside(node))):
-            raise Refused("a graph inside it reads a size that depends on the batch")
+        if record.batch is None and batched:
+            marked = [value.name for value in used(node) if value in state.marks]
+            raise NoRule(marked[0]) if marked else Refused("a graph inside it reads a size that depends on the batch")
         slots = record.slots
         if strange := [view.value(index).name for index in slots if view.mark(index) is not None]:
             raise Refused(f"the sizes in {strange[0]} would differ from sample to sample")
@@ -165,7 +186,7 @@ class _Walk:
                     raise Refused(f"it would carry {self.state.symbol} on an axis without entries")
             if pins or (counts is not None and answer.counts is None):
                 own = counts if answer.counts is None else answer.counts
-                yield BatchAnswer(answer.marks, (*pins, *answer.edits), own)
+                yield answer._replace(edits=(*pins, *answer.edits), counts=own)
             else:
                 yield answer
 

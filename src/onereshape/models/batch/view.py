@@ -7,7 +7,8 @@ has been decided.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +40,8 @@ class BatchAnswer(NamedTuple):
     """Of an output that counts the samples: what each sample adds to the one before."""
     sizes: Sequence[Array] | None = None
     """What the outputs of a node hold that computes nothing but sizes."""
+    inside: Mapping[ir.Value, Mark] = MappingProxyType({})
+    """The marks of the values in the graphs inside a node."""
 
 
 @dataclass(slots=True)
@@ -60,10 +63,18 @@ class BatchState:
     """Marked values that count the samples: what sample n has is what it would have alone, plus n times this."""
     batch: Formula = field(init=False)
     """N."""
+    follow: Callable[[ir.Graph, BatchState], tuple[Edit, ...]] | None = None
+    """Decides a graph inside a node, with what is known there: the search itself, which stands above the rules."""
 
     def __post_init__(self) -> None:
         self.folding = Folding(self.dims, self.opset)
         self.batch = symbol(self.symbol)
+
+    def within(self, marks: Mapping[ir.Value, Mark]) -> BatchState:
+        """What is known in a graph inside a node whose inputs have these marks; what is found there stays there."""
+        other = replace(self, marks={**self.marks, **marks}, sized=dict(self.sized), counts=dict(self.counts))
+        other.folding = self.folding
+        return other
 
     def dims(self, value: ir.Value) -> tuple[Size, ...] | None:
         """The dims in the original."""

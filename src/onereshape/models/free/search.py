@@ -22,7 +22,7 @@ from onereshape.models.edit import Edit
 from onereshape.models.free.view import FreeView
 from onereshape.models.node_view import Refused
 from onereshape.models.operators import record_of
-from onereshape.models.search import Search, has_graphs, used
+from onereshape.models.search import Patience, Search, has_graphs, used
 
 _MOST_EXPLORED = 1_000
 """Nodes that are looked at to see whether another reading fails."""
@@ -31,9 +31,8 @@ _MOST_EXPLORED = 1_000
 class _Walk:
     """The dims and the sizes that depend on the symbols, as they go through a graph."""
 
-    most_steps_back = 5_000
-
     def __init__(self, state: FreeState) -> None:
+        self.patience = Patience(5_000)
         self.state = state
         self.matters = state.matters
 

@@ -10,6 +10,7 @@ from onereshape.models.facts.asking import Asking, Dims, Shapes
 from onereshape.models.facts.order import inner_graphs
 from onereshape.models.facts.walk import Scope
 from onereshape.models.node_view import Refused, counted
+from onereshape.models.operators.control_batch import batch_if, batch_loop, batch_scan
 from onereshape.models.record import Record
 from onereshape.sizes import Formula, Size
 
@@ -20,13 +21,16 @@ _DEEPEST_LOOP = 3
 
 
 def shape_if(asking: Asking) -> Shapes:
-    """If: the dims that both branches give."""
+    """If: the dims that both branches give; those of one, where that is taken in every run."""
     scope = asking.scope
     ends = []
     for name in ("then_branch", "else_branch"):
         graph: ir.Graph = asking.attribute(name)
         scope.walk.graph(graph, scope)
         ends.append(graph.outputs)
+    taken = asking.elements(0)
+    if taken is not None and len(taken) == 1 and isinstance(taken[0], bool):
+        ends = [ends[0 if taken[0] else 1]] * 2
     found: list[Dims | None] = []
     for output, one, other in zip(asking.node.outputs, *ends, strict=False):
         kinds = {scope.kind_of(one), scope.kind_of(other)} - {None}
@@ -184,7 +188,7 @@ def shape_scan(asking: Asking) -> Shapes:
 
 
 RECORDS = {
-    "If": Record(shape=shape_if, takes={0: "truth"}),
-    "Loop": Record(shape=shape_loop, takes={0: "turns"}),
-    "Scan": Record(shape=shape_scan),
+    "If": Record(shape=shape_if, batch=batch_if, takes={0: "truth"}),
+    "Loop": Record(shape=shape_loop, batch=batch_loop, takes={0: "turns"}),
+    "Scan": Record(shape=shape_scan, batch=batch_scan),
 }

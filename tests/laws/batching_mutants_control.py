@@ -1,0 +1,160 @@
+"""Planted bugs in how the batch goes through branches and loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import onnx_ir as ir
+import pytest
+
+from onereshape.models.batch import apply, bodies
+from onereshape.models.batch.marks import Mark
+from onereshape.models.batch.view import BatchAnswer, BatchView
+from onereshape.models.operators import RECORDS, control_batch
+from onereshape.models.rewrite import Rewriter
+from tests.laws.batching_mutants import _record, mutant
+
+
+def _without(patch: pytest.MonkeyPatch, name: str, answer: Any) -> None:
+    patch.setattr(control_batch, name, lambda *_: answer)
+
+
+@mutant("Loop Scan")
+def marks_of_the_first_turn_taken_for_all(patch: pytest.MonkeyPatch) -> None:
+    def once(view: BatchView, graph: ir.Graph, carried: Any, given: Any) -> bodies.Body:
+        own = zip(carried.inside, (view.mark(slot) for slot in carried.slots), strict=True)
+        return bodies.followed(view, graph, {**given, **dict(own)})
+
+    patch.setattr(control_batch, "_stable", once)
+    patch.setattr(control_batch, "carrying", lambda *_: [])
+
+
+@mutant("If Loop Scan")
+def ends_of_bodies_left_where_they_are(patch: pytest.MonkeyPatch) -> None:
+    _without(patch, "carrying", [])
+
+
+@mutant("If")
+def the_other_branch_taken(patch: pytest.MonkeyPatch) -> None:
+    rule = RECORDS["If"].batch
+    assert rule is not None
+
+    def wrong(view: BatchView) -> Iterator[BatchAnswer]:
+        integers = view.integers(0)
+        with pytest.MonkeyPatch.context() as inner:
+            if integers is not None:
+                inner.setattr(BatchView, "integers", lambda *_: [not integers[0]])
+            yield from list(rule(view))
+
+    _record(patch, "If", batch=wrong)
+
+
+@mutant("If")
+def a_condition_of_each_sample_taken_for_that_of_all(patch: pytest.MonkeyPatch) -> None:
+    def shared(view: BatchView, branches: list[ir.Graph]) -> BatchAnswer:
+        found = [bodies.followed(view, graph) for graph in branches]
+        marks, edits = control_batch._agreed(view, found)
+        return BatchAnswer(tuple(marks), edits, inside=bodies.found_inside(view, *found))
+
+    patch.setattr(control_batch, "_apart", shared)
+
+
+@mutant("If")
+def branches_swapped_in_a_choice(patch: pytest.MonkeyPatch) -> None:
+    choice = control_batch._choice
+    patch.setattr(control_batch, "_choice", lambda view, graphs, homes: choice(view, graphs[::-1], homes))
+
+
+@mutant("If")
+def names_of_both_branches_kept(patch: pytest.MonkeyPatch) -> None:
+    inline = Rewriter.inline
+
+    def same(self: Rewriter, node: ir.Node, graph: ir.Graph) -> list[ir.Value]:
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(Rewriter, "unused", lambda _, name: name)
+            return inline(self, node, graph)
+
+    patch.setattr(Rewriter, "inline", same)
+
+
+@mutant("If Loop")
+def what_is_baked_inside_left_alone(patch: pytest.MonkeyPatch) -> None:
+    followed = bodies.followed
+
+    def bare(*asked: Any) -> bodies.Body:
+        return followed(*asked)._replace(edits=())
+
+    patch.setattr(control_batch, "followed", bare)
+
+
+@mutant("Loop")
+def what_a_turn_gives_at_the_same_axis(patch: pytest.MonkeyPatch) -> None:
+    _moved(patch, "Loop", lambda mark, index: mark.at(mark.axis - 1) if index and mark.axis else mark)
+
+
+@mutant("Scan")
+def steps_not_taken_off_the_axis(patch: pytest.MonkeyPatch) -> None:
+    followed = control_batch.followed
+
+    def wrong(view: BatchView, graph: ir.Graph, marks: dict[ir.Value, Mark]) -> bodies.Body:
+        last = graph.inputs[-1]
+        dims = view.state.dims(last) or ()
+        moved = {
+            value: mark.at(min(mark.axis + 1, len(dims) - 1)) if mark is not None and value is last else mark
+            for value, mark in marks.items()
+        }
+        return followed(view, graph, moved)
+
+    patch.setattr(control_batch, "followed", wrong)
+
+
+@mutant("Scan")
+def what_a_step_gives_always_further_on(patch: pytest.MonkeyPatch) -> None:
+    _moved(patch, "Scan", lambda mark, index: mark.at(min(mark.axis + 1, 2)) if index else mark)
+
+
+def _moved(patch: pytest.MonkeyPatch, op: str, change: Any) -> None:
+    rule = RECORDS[op].batch
+    assert rule is not None
+
+    def wrong(view: BatchView) -> Iterator[BatchAnswer]:
+        for answer in rule(view):
+            marks = (mark and change(mark, index) for index, mark in enumerate(answer.marks))
+            yield answer._replace(marks=tuple(marks))
+
+    _record(patch, op, batch=wrong)
+
+
+@mutant("Loop")
+def turns_that_depend_on_the_sample_allowed(patch: pytest.MonkeyPatch) -> None:
+    rule = RECORDS["Loop"].batch
+    assert rule is not None
+
+    def wrong(view: BatchView) -> Iterator[BatchAnswer]:
+        view._marks[:2] = [None, None]
+        yield from rule(view)
+
+    _record(patch, "Loop", batch=wrong)
+
+
+@mutant("Loop")
+def initial_values_not_spread(patch: pytest.MonkeyPatch) -> None:
+    carried = control_batch._carried_marks
+
+    def wrong(view: BatchView, body: bodies.Body, each: Any) -> Any:
+        marks, edits = carried(view, body, each)
+        return marks, [edit for edit in edits if edit.slot is None]
+
+    patch.setattr(control_batch, "_carried_marks", wrong)
+
+
+@mutant("If Loop Scan")
+def dims_inside_declared_as_before(patch: pytest.MonkeyPatch) -> None:
+    declared = apply._declare
+
+    def outside(graph: ir.Graph, plan: Any) -> None:
+        kept = {value: mark for value, mark in plan.marks.items() if value.graph is graph}
+        declared(graph, type(plan)(kept, plan.edits, plan.symbol))
+
+    patch.setattr(apply, "_declare", outside)

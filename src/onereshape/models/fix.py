@@ -328,7 +328,7 @@ def _batch(model: Model, axes: Mapping[str, int], facts: Facts | None = None) ->
         found.changes,
         lambda: apply_batch(model.ir, found, axes),
         Comparison("batch", size, outputs),
-        bool(found.edits) or any(static_declarations(found)),
+        bool(found.edits) or bool(found.dead) or any(static_declarations(found)),
         asked,
         # A model that named its batch may have taken no samples; what is rewritten need not.
         (at_least(symbol, 1),) if found.edits and not all(isinstance(dim, int) for dim in sizes) else (),

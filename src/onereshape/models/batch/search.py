@@ -25,6 +25,7 @@ from onereshape.models.node_view import Refused
 from onereshape.models.operators import record_of
 from onereshape.models.record import Record, operator_of
 from onereshape.models.search import Search, has_graphs, inside, used
+from onereshape.models.unneeded import live_nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,8 @@ class BatchPlan:
     marks: Mapping[ir.Value, Mark]
     edits: tuple[Edit, ...]
     symbol: str
+    dead: frozenset[ir.Node] = frozenset()
+    """Nodes that no output needs, and that N samples would break: they go."""
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -61,14 +64,16 @@ def batch_plan(
     state = BatchState(facts, symbol, size, opset, named)
     for name, axis in freed.items():
         state.marks[inputs[name]] = Mark(axis)
+    walk, live = _Walk(state), live_nodes(model.graph)
     with telling(facts):
-        decided = Search(list(model.graph), _Walk(state)).run()
+        decided = Search([node for node in model.graph if node in live], walk).run()
     for value in model.graph.outputs:
         if (value in state.sized or value in state.counts) and (maker := value.producer()) is not None:
             why = f"the output {value.name} would give the size of the whole batch"
             raise FixError("cannot-free", node=BatchView(maker, state).label, op=maker.op_type, why=why)
     edits = [edit for _, answer in decided for edit in answer.edits]
-    return BatchPlan(dict(state.marks), tuple(edits), symbol)
+    dead = frozenset(walk.broken(node for node in model.graph if node not in live))
+    return BatchPlan(dict(state.marks), tuple(edits), symbol, dead)
 
 
 def _check_names(graph: ir.Graph, freed: Mapping[str, int], symbol: str) -> None:
@@ -162,6 +167,27 @@ class _Walk:
                 yield BatchAnswer(answer.marks, (*pins, *answer.edits), own)
             else:
                 yield answer
+
+    def broken(self, nodes: Iterable[ir.Node]) -> Iterator[ir.Node]:
+        """Those of nodes that no output needs that cannot stay as they are: a rule refuses them, or would edit them."""
+        gone: set[ir.Value | None] = set()
+        for node in nodes:
+            if not gone.isdisjoint(used(node)) or not self._stays(node):
+                gone.update(node.outputs)
+                yield node
+
+    def _stays(self, node: ir.Node) -> bool:
+        """Whether a node takes N samples as it is."""
+        if not any(value is not None and self.matters(value) for value in used(node)):
+            return True
+        try:
+            answer = next(self.answers(node), None)
+        except Refused:
+            return False
+        if answer is None or answer.edits:
+            return False
+        self.settle(node, answer)
+        return True
 
     def _tells(self, node: ir.Node, sizes: Iterable[Array]) -> bool:
         """Whether an output of the model would give the size of the whole batch, and can give that of one sample."""

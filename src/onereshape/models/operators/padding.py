@@ -52,16 +52,20 @@ def shape_pad(asking: Asking) -> Shapes:
 def batch_pad(view: BatchView) -> Iterator[BatchAnswer]:
     """More entries around some axes; around N, none."""
     mark, rank = only_first(view), view.rank(0)
-    pads = _pads(view, view.integers)
+    pads = _pads(view, view.original)
+    axes = (view.axes(3, rank) or []) if view.has(3) else list(range(rank))
     if pads is None:
         raise Refused("its pads are computed at run time")
-    axes = (view.axes(3, rank) or []) if view.has(3) else list(range(rank))
     if len(pads) != 2 * len(axes):
         raise Refused(f"it has {len(pads)} pads for {len(axes)} axes")
     if mark.axis in axes:
         place = axes.index(mark.axis)
-        if pads[place] or pads[place + len(axes)]:
-            raise Refused(f"it pads axis {mark.axis}, which is {mark.size(view.batch)}", mixes=True)
+        around = (pads[place], pads[place + len(axes)])
+        where = f"axis {mark.axis}, which is {mark.size(view.batch)}"
+        if None in around:
+            raise Refused(f"its pads are computed at run time, and may be others than 0 for {where}")
+        if around != (0, 0):
+            raise Refused(f"it pads {where}", mixes=True)
     yield BatchAnswer((mark,), () if view.opset < 11 else view.corrected(1, "pads", {}))
 
 

@@ -187,15 +187,14 @@ BROADCAST = UNARY._replace(work=broadcast_work)
 
 RECORDS = {
     **dict.fromkeys(
-        "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Celu Cos Cosh Elu Erf Exp Gelu HardSigmoid HardSwish "
-        "LeakyRelu Mish Reciprocal Relu Round Selu Shrink Sigmoid Sin Sinh Softplus Softsign Tan Tanh "
+        "Acos Acosh Asin Asinh Atan Atanh BitwiseNot Celu Cos Cosh Elu Erf Exp Gelu HardSigmoid HardSwish "
+        "LeakyRelu Mish Reciprocal Selu Shrink Sigmoid Sin Sinh Softplus Softsign Tan Tanh "
         "ThresholdedRelu".split(),
         UNARY,
     ),
     "Log": UNARY._replace(takes={0: "positive"}),
     "Sign": UNARY._replace(fold=fold_sign),
     "Swish": UNARY._replace(folds=False),
-    "Clip": UNARY._replace(shape=same, batch=batch_clip, carries=frozenset({0}), fold=fold_clip),
     **dict.fromkeys(("IsInf", "IsNaN"), UNARY._replace(span=span_truth)),
     **dict.fromkeys("BitShift BitwiseAnd BitwiseOr BitwiseXor PRelu Sum".split(), BROADCAST),
     "Mean": BROADCAST._replace(fold=fold_mean),

@@ -218,6 +218,27 @@ def windows() -> Iterator[Sized]:
         ),
         THIRD,
     )
+    yield Sized("DFT", lambda s: graph(f"float[1, {s}, 1] x", "y = DFT(x)"))
+    yield Sized("DFT", lambda s: graph(f"float[1, {s}, 1] x", "y = DFT <onesided = 1> (x, l)", "int64 l = {5}"))
+    yield Sized("DFT", lambda s: graph(f"float[{s}, 5, 1] x", "y = DFT <axis = 1> (x)"), FIRST, opset=17)
+    for rest in ("", "<onesided = 0>"):
+        yield Sized(
+            "STFT",
+            lambda s, rest=rest: graph(  # type: ignore[misc]
+                f"float[1, {s}, 1] x",
+                f"w = HannWindow(l) y = STFT {rest} (x, k, w, l)",
+                "int64 k = {2}",
+                "int64 l = {4}",
+            ),
+            sizes=(8, 11, 5),
+        )
+    yield Sized("CumProd", lambda s: graph(_X.format(s), "y = CumProd(x, i)", "int64 i = {1}"), opset=26)
+    yield Sized(
+        "CenterCropPad", lambda s: graph(_X.format(s), "y = CenterCropPad <axes = [2]> (x, c)", "int64[1] c = {3}")
+    )
+    yield Sized(
+        "CenterCropPad", lambda s: graph(_X.format(s), "y = CenterCropPad <axes = [1]> (x, c)", "int64[1] c = {5}")
+    )
     turn = filled("float", "t", (1, 2, 3), 0, 1, 0, 1, 0, 0)
     sampled = "a = AffineGrid(t, s) y = GridSample(x, a)"
     for op in ("AffineGrid", "GridSample"):

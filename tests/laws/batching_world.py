@@ -13,6 +13,7 @@ from tests.laws.batching_contractions import contractions
 from tests.laws.batching_indexing import indexing
 from tests.laws.batching_layout import layout
 from tests.laws.batching_pointwise import pointwise
+from tests.laws.batching_signals import signals
 from tests.laws.batching_sketch import Sketch
 from tests.laws.batching_spatial import spatial
 from tests.laws.batching_growth import traps
@@ -29,7 +30,7 @@ FEW = 13
 
 def whole_world() -> Iterator[Sketch]:
     """All cases."""
-    for family in (traps, pointwise, layout, contractions, indexing, spatial):
+    for family in (traps, pointwise, layout, contractions, indexing, spatial, signals):
         yield from family()
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from tests.laws import shape_layers, shape_moves, shape_pointwise
+from tests.laws import shape_layers, shape_moves, shape_pointwise, shape_signals
 from tests.laws.shape_law import Case
 
 FAMILIES = [
     *(shape_pointwise.unary, shape_pointwise.binary, shape_pointwise.contractions, shape_pointwise.reductions),
     *(shape_moves.layout, shape_moves.indexing),
     *(shape_layers.spatial, shape_layers.layers, shape_layers.flow, shape_layers.contributed),
+    shape_signals.signals,
 ]
 
 CASES: list[Case] = [case for family in FAMILIES for case in family()]

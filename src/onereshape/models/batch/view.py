@@ -359,7 +359,7 @@ class BatchView(NodeView):
     def _known(self, value: ir.Value) -> tuple[Size, ...]:
         dims = self.state.facts.sizes.get(value) or self.state.dims(value)
         if dims is None:
-            raise Refused(f"the rank of {value.name} is not known")
+            raise Refused(self.state.facts.unknown(value))
         return dims
 
 

@@ -1,4 +1,4 @@
-"""Operators on signals: transforms along an axis, and of frames."""
+"""Operators on signals: transforms along an axis, and of frames; and those that ONNX tried and never took."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from tests.hostile.makers import makes
 from tests.hostile.sizes import vector
+from tests.hostile.spatial import image
 from tests.hostile.sketch import Misfit, Sketch
 
 
@@ -34,3 +35,34 @@ def frames(g: Sketch, op: str) -> None:
     window = g.const(g.dice.constant((frame,), np.dtype(np.float32))) if g.dice.chance(0.5) else ""
     step, length = g.const(g.dice.number(1, 3), np.int64), g.const(frame, np.int64)
     g.keep(g.op(op, parts, step, window, length, batch=value.batch, onesided=g.dice.number(0, 1)))
+
+
+@makes("Affine ParametricSoftplus Scale ScaledTanh", until=9, weight=1.5)
+def tried(g: Sketch, op: str) -> None:
+    value = g.pick("f")
+    if value.array.dtype != np.float32:
+        raise Misfit
+    attributes = {"scale": 2.0} if op == "Scale" else {"alpha": 2.0, "beta": 0.5}
+    g.keep(g.op(op, value, batch=value.batch, **attributes))
+
+
+@makes("ImageScaler Crop", until=9, weight=3)
+def pictured(g: Sketch, op: str) -> None:
+    value = image(g, 4, 4)
+    if value.rank != 4 or 0 in value.dims:
+        raise Misfit
+    if op == "ImageScaler":
+        bias = [float(channel) for channel in range(value.dims[1])]
+        g.keep(g.op(op, value, batch=value.batch, scale=2.0, bias=bias))
+    else:
+        border = [0, 0, g.dice.number(0, value.dims[3] - 1), g.dice.number(0, value.dims[2] - 1)]
+        g.keep(g.op(op, value, batch=value.batch, border=border))
+
+
+@makes("DynamicSlice", until=9, weight=3)
+def sliced(g: Sketch, op: str) -> None:
+    value = g.pick("f", 1)
+    axis = g.axis(value)
+    start = g.dice.number(0, value.dims[axis])
+    bounds = [g.const(np.array([each])) for each in (start, start + g.dice.number(0, 2), axis)]
+    g.keep(g.op(op, value, *bounds, batch=value.batch))

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from tests.laws.batching_contractions import contractions
+from tests.laws.batching_experimental import experimental
 from tests.laws.batching_indexing import indexing
 from tests.laws.batching_layout import layout
 from tests.laws.batching_pointwise import pointwise
@@ -30,7 +31,7 @@ FEW = 13
 
 def whole_world() -> Iterator[Sketch]:
     """All cases."""
-    for family in (traps, pointwise, layout, contractions, indexing, spatial, signals):
+    for family in (traps, pointwise, layout, contractions, indexing, spatial, signals, experimental):
         yield from family()
 
 

@@ -1,8 +1,9 @@
-"""Cases of signals: windows of a length, transforms, and the tables for them."""
+"""Cases of signals: windows of a length, transforms, and the tables for them; and of what ONNX tried and never took."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from onnx import TensorProto
@@ -38,3 +39,18 @@ def signals() -> Iterator[Case]:
         yield from each("STFT", x("N", 8, 1), const(2), None, run(4, 5), onesided=onesided)
         yield from each("STFT", x("N", "T", 1), const(3), x(4), onesided=onesided, sizes={"T": (4, 5, 6, 7, 10, 13)})
     yield from each("DFT", x("N", 6, 2), inverse=1)
+
+
+def experimental() -> Iterator[Case]:
+    old: dict[str, Any] = {"opsets": [7, 8, 9]}
+    yield from each("Affine", x("N", 3), alpha=2.0, beta=1.0, **old)
+    yield from each("ParametricSoftplus", x("N", 3), alpha=2.0, beta=1.0, **old)
+    yield from each("ScaledTanh", x("N", 3), alpha=2.0, beta=1.0, **old)
+    yield from each("Scale", x("N", 3), scale=2.0, **old)
+    yield from each("ImageScaler", x("N", 2, "H", 3), scale=2.0, bias=[0.5, 1.0], **old)
+    yield from each("Crop", x("N", 2, 4, 5), border=[1, 0, 2, 1], **old)
+    yield from each("Crop", x("N", 2, 4, 5), border=[1, 0, 2, 1], scale=[2, 3], **old)
+    for bounds in ((const([1]), const([3])), (const([-2]), const([9])), (run([0], [1]), const([2]))):
+        yield from each("DynamicSlice", x("N", 4), *bounds, const([1]), **old)
+        yield from each("DynamicSlice", x(4, "N"), *bounds, **old)
+        yield from each("DynamicSlice", x("N", 4), *bounds, run([1], [1]), **old)

@@ -9,6 +9,7 @@ from onereshape.models.operators import (
     contributed,
     control,
     drawing,
+    experimental,
     filling,
     images,
     indexing,
@@ -35,7 +36,7 @@ __all__ = ["FAMILIES", "RECORDS", "Record", "operator_of", "record_named", "reco
 FAMILIES = (
     *(pointwise, arithmetic, normalising, quantising, contractions, reductions, recurrent),
     *(layout, reshape, repeating, filling, joining, slicing, padding, indexing, scattering, choosing),
-    *(windows, images, signals, sizes, drawing, control, contributed),
+    *(windows, images, signals, sizes, drawing, control, contributed, experimental),
 )
 
 for family in FAMILIES:

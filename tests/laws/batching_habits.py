@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from onnx import helper
 
-from tests.laws.batching_sketch import INT, Sketch
+from tests.laws.batching_sketch import BOOL, INT, Sketch
 from tests.laws.batching_traps import trap
 
 
@@ -82,3 +82,92 @@ def a_mean_over_samples_that_no_output_needs() -> Sketch:
     x = s.x((1, 4))
     s.op("Add", s.op("ReduceMean", x, axes=[0]), s.floats(1, 4))
     return s.out(s.op("ReduceMean", x, axes=[1]))
+
+
+@trap
+def a_target_that_infers_what_the_samples_have_together() -> Sketch:
+    """Rows of all samples, as many as half of a width that may be 0."""
+    s = Sketch("Reshape", named={"H": 3, "W": 4})
+    x = s.x((1, "H", "W", 2))
+    small = s.op("MaxPool", s.op("Transpose", x, perm=[0, 3, 1, 2]), kernel_shape=[1, 2], strides=[1, 2])
+    back = s.op("Transpose", small, perm=[0, 2, 3, 1])
+    return s.out(s.op("Reshape", back, s.op("Concat", s.ints(-1), s.dim(back, 2), s.ints(2), axis=0)))
+
+
+@trap
+def a_target_that_infers_beside_what_may_copy_the_batch() -> Sketch:
+    s = Sketch("Reshape", named={"H": 3, "W": 4}, free=False)
+    x = s.x(("H", 1, "W", 2), 1)
+    return s.out(s.op("Reshape", x, s.op("Concat", s.ints(-1), s.dim(x, 2), s.ints(2), axis=0)))
+
+
+@trap
+def two_open_sizes_that_only_the_input_says() -> Sketch:
+    s = Sketch("Squeeze", named={"H": 3, "W": 4})
+    return s.out(s.op("Squeeze", s.x((1, 1, "H", "W")), s.ints(0)))
+
+
+@trap
+def two_open_sizes_of_which_one_is_halved() -> Sketch:
+    s = Sketch("Squeeze", named={"H": 3, "W": 5})
+    small = s.op("AveragePool", s.x((1, 1, "H", "W")), kernel_shape=[2, 2], strides=[1, 2])
+    return s.out(s.op("Squeeze", small, s.ints(0)))
+
+
+@trap
+def two_sizes_that_only_a_run_tells() -> Sketch:
+    s = Sketch("Squeeze", free=False)
+    which = s.x((3,), None, dtype=BOOL)
+    one = s.op("Compress", s.x((1, 1, 3, 3)), which, axis=2)
+    return s.out(s.op("Squeeze", s.op("Compress", one, which, axis=3), s.ints(0)))
+
+
+@trap
+def heads_whose_rows_are_joined() -> Sketch:
+    """Boxes of two scales, those of each flattened with the samples, as old detectors have them."""
+    s = Sketch("Concat")
+    x = s.x((1, 2, 4, 4))
+    small = s.op("MaxPool", x, kernel_shape=[2, 2], strides=[2, 2])
+    rows = [s.op("Reshape", s.op("Transpose", each, perm=[0, 2, 3, 1]), s.ints(-1, 2)) for each in (x, small)]
+    return s.out(s.op("Concat", *rows, axis=0))
+
+
+@trap
+def heads_whose_rows_are_joined_and_counted() -> Sketch:
+    s = Sketch("Concat", 9)
+    x = s.x((1, 3, 4))
+    parts = s.op("Split", x, axis=1, split=[1, 2], outputs=2)
+    rows = s.op("Concat", *(s.op("Reshape", each, s.ints(-1, 4)) for each in parts), axis=0)
+    return s.out(s.op("Reshape", rows, s.ints(1, 3, 4)), s.op("Relu", rows))
+
+
+@trap
+def heads_of_open_sizes_whose_rows_are_joined() -> Sketch:
+    s = Sketch("Concat", named={"H": 4, "W": 6})
+    x = s.x((1, 2, "H", "W"))
+    small = s.op("MaxPool", x, kernel_shape=[2, 2], strides=[2, 2])
+    rows = [s.op("Reshape", s.op("Transpose", each, perm=[0, 2, 3, 1]), s.ints(-1, 2)) for each in (x, small)]
+    return s.out(s.op("Concat", *rows, axis=0))
+
+
+@trap
+def rows_that_all_samples_share_joined_with_those_of_each() -> Sketch:
+    s = Sketch("Concat")
+    rows = s.op("Reshape", s.x((1, 3, 2)), s.ints(3, 2))
+    return s.out(s.op("Concat", s.floats(2, 2), rows, s.floats(1, 2), axis=0))
+
+
+@trap
+def heads_of_two_samples_whose_rows_are_joined() -> Sketch:
+    """There the model itself says that those of one scale stand before those of the other."""
+    s = Sketch("Concat", size=2, free=False)
+    x = s.x((2, 3, 4))
+    rows = [s.op("Reshape", each, s.ints(-1, 4)) for each in s.op("Split", x, s.ints(1, 2), axis=1, outputs=2)]
+    return s.out(s.op("Concat", *rows, axis=0))
+
+
+@trap
+def rows_that_stand_between_others_joined() -> Sketch:
+    s = Sketch("Concat", free=False)
+    x, y = s.x((4, 2), 0, 2, 2), s.x((6, 2), 0, 2, 3)
+    return s.out(s.op("Concat", x, y, axis=0))

@@ -13,7 +13,8 @@ from onereshape.models.edit import apply_edits, declare
 def apply_batch(model: ir.Model, plan: BatchPlan, freed: Mapping[str, int]) -> None:
     """Rewrites the model, of which the plan was made, in place."""
     _declare(model.graph, plan)
-    apply_edits(model, plan.edits, {plan.symbol: next(iter(freed.items()))}, plan.dead)
+    sources = {plan.symbol: next(iter(freed.items())), **plan.sources}
+    apply_edits(model, plan.edits, sources, plan.dead)
 
 
 def static_declarations(plan: BatchPlan) -> Iterator[ir.Value]:

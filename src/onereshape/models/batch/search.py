@@ -35,6 +35,8 @@ class BatchPlan:
     marks: Mapping[ir.Value, Mark]
     edits: tuple[Edit, ...]
     symbol: str
+    sources: Mapping[str, tuple[str, int]]
+    """Other names of dims of the inputs, and where they are."""
     dead: frozenset[ir.Node] = frozenset()
     """Nodes that no output needs, and that N samples would break: they go."""
 
@@ -62,6 +64,7 @@ def batch_plan(
     if facts is None or named:
         facts = facts_of(model, {name: {axis: size} for name, axis in freed.items()})
     state = BatchState(facts, symbol, size, opset, named)
+    state.sources = _sources(model.graph, freed)
     for name, axis in freed.items():
         state.marks[inputs[name]] = Mark(axis)
     walk, live = _Walk(state), live_nodes(model.graph)
@@ -73,7 +76,17 @@ def batch_plan(
             raise FixError("cannot-free", node=BatchView(maker, state).label, op=maker.op_type, why=why)
     edits = [edit for _, answer in decided for edit in answer.edits]
     dead = frozenset(walk.broken(node for node in model.graph if node not in live))
-    return BatchPlan(dict(state.marks), tuple(edits), symbol, dead)
+    return BatchPlan(dict(state.marks), tuple(edits), symbol, state.sources, dead)
+
+
+def _sources(graph: ir.Graph, freed: Mapping[str, int]) -> dict[str, tuple[str, int]]:
+    """The names that dims of inputs have, and where, but for the batch."""
+    found: dict[str, tuple[str, int]] = {}
+    for value in graph.inputs:
+        for axis, dim in enumerate(value.shape or ()):
+            if isinstance(dim, ir.SymbolicDim) and dim.value and freed.get(value.name or "") != axis:
+                found.setdefault(dim.value, (value.name or "", axis))
+    return found
 
 
 def _check_names(graph: ir.Graph, freed: Mapping[str, int], symbol: str) -> None:

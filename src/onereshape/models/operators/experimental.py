@@ -1,4 +1,4 @@
-"""Operators that ONNX tried before opset 10 and never took: onnxruntime still runs most of them, old files have them."""
+"""Operators that ONNX tried before opset 10 and never took; old files have them, and onnxruntime runs most of them."""
 
 from __future__ import annotations
 

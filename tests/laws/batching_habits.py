@@ -171,3 +171,31 @@ def rows_that_stand_between_others_joined() -> Sketch:
     s = Sketch("Concat", free=False)
     x, y = s.x((4, 2), 0, 2, 2), s.x((6, 2), 0, 2, 3)
     return s.out(s.op("Concat", x, y, axis=0))
+
+
+def _ones_and(s: Sketch, *scales: str) -> str:
+    return str(s.op("Concat", s.const([1, 1], np.float32), *scales, axis=0))
+
+
+@trap
+def scales_of_space_that_are_computed() -> Sketch:
+    s = Sketch("Upsample", 9, named={"H": 2, "W": 3})
+    x = s.x((1, 2, "H", "W"))
+    twice = [
+        s.op("Div", s.op("Cast", s.op("Mul", s.dim(x, at), s.ints(2)), to=1), s.op("Cast", s.dim(x, at), to=1))
+        for at in (2, 3)
+    ]
+    return s.out(s.op("Upsample", x, _ones_and(s, *twice), mode="nearest"))
+
+
+@trap
+def scales_of_space_that_the_caller_gives() -> Sketch:
+    s = Sketch("Resize", 13)
+    given = s.x((1,), None, low=1, high=3)
+    return s.out(s.op("Resize", s.x((1, 2, 3, 3)), "", _ones_and(s, given, given), mode="nearest"))
+
+
+@trap
+def scales_that_the_caller_gives_for_the_batch_too() -> Sketch:
+    s = Sketch("Resize", 13, free=False)
+    return s.out(s.op("Resize", s.x((1, 2)), "", s.x((2,), None, low=1, high=3), mode="nearest"))

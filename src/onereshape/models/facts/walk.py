@@ -45,8 +45,8 @@ from onereshape.models.node_view import Refused
 from onereshape.models.record import RECORDS, Record
 from onereshape.sizes import Formula, Size, symbol
 
-_COUNTING = (ir.DataType.INT64, ir.DataType.INT32)
-"""The types of targets, indices and sizes."""
+_SHORT_ONES = (ir.DataType.INT64, ir.DataType.INT32, ir.DataType.FLOAT)
+"""The types of targets, indices and sizes, and of scales: of a short vector at least the length is known."""
 _FOLLOWED = (ir.DataType.FLOAT, *(kind for kind in ir.DataType if kind.name in FOLLOWED - {"FLOAT"}))
 """The types of elements that are followed, the commonest first."""
 
@@ -102,7 +102,7 @@ class Scope:
         found = None
         if value.const_value is not None and self.walk.is_fixed(value):
             found = self.walk.constant(value.const_value)
-        elif self.kind_of(value) in _COUNTING:
+        elif self.kind_of(value) in _SHORT_ONES:
             found = self._nothing(value)
         self.elements[value] = found
         return found

@@ -149,6 +149,8 @@ def shape_split(asking: Asking) -> Shapes:
     """By sizes that are known; else evenly, where no input says otherwise."""
     dims, count = asking.dims(0), asking.count
     axis = asking.axis(len(dims), 0)
+    if asking.opset == 1 and asking.has(1):
+        return [(*dims[:axis], asking.new(), *dims[axis + 1 :]) for _ in range(count)]  # it was of the type of data
     sizes: Sequence[Size | None] | None = asking.elements(1) if asking.has(1) else asking.attribute("split")
     if sizes is None and not asking.has(1):
         sizes = _pieces(asking, dims[axis], count)

@@ -186,6 +186,49 @@ def windows() -> Iterator[Sized]:
         ),
         THIRD,
     )
+    yield Sized("DFT", lambda s: graph(f"float[1, {s}, 1] x", "y = DFT(x)"))
+    yield Sized("DFT", lambda s: graph(f"float[1, {s}, 1] x", "y = DFT <onesided = 1> (x, l)", "int64 l = {5}"))
+    yield Sized("DFT", lambda s: graph(f"float[{s}, 5, 1] x", "y = DFT <axis = 1> (x)"), FIRST, opset=17)
+    for rest in ("", "<onesided = 0>"):
+        yield Sized(
+            "STFT",
+            lambda s, rest=rest: graph(  # type: ignore[misc]
+                f"float[1, {s}, 1] x",
+                f"w = HannWindow(l) y = STFT {rest} (x, k, w, l)",
+                "int64 k = {2}",
+                "int64 l = {4}",
+            ),
+            sizes=(8, 11, 5),
+        )
+    yield Sized("CumProd", lambda s: graph(_X.format(s), "y = CumProd(x, i)", "int64 i = {1}"), opset=26)
+    yield Sized(
+        "CenterCropPad", lambda s: graph(_X.format(s), "y = CenterCropPad <axes = [2]> (x, c)", "int64[1] c = {3}")
+    )
+    yield Sized(
+        "CenterCropPad", lambda s: graph(_X.format(s), "y = CenterCropPad <axes = [1]> (x, c)", "int64[1] c = {5}")
+    )
+    both = "alpha = 2.0, beta = 0.5"
+    old = {"Affine": both, "ParametricSoftplus": both, "Scale": "scale = 2.0", "ScaledTanh": both}
+    for op, rest in old.items():
+        yield Sized(op, lambda s, op=op, rest=rest: graph(_X.format(s), f"y = {op} <{rest}> (x)"), opset=7)  # type: ignore[misc]
+    space = "float[1, 2, {}, 3] x"
+    yield Sized(
+        "ImageScaler",
+        lambda s: graph(space.format(s), "y = ImageScaler <scale = 2.0, bias = [1.0, 2.0]> (x)"),
+        THIRD,
+        opset=7,
+    )
+    yield Sized("Crop", lambda s: graph(space.format(s), "y = Crop <border = [1, 0, 1, 1]> (x)"), THIRD, opset=7)
+    yield Sized(
+        "DynamicSlice",
+        lambda s: graph(
+            space.format(s),
+            "y = DynamicSlice(x, a, b, c)",
+            *(f"int64[1] {each}" for each in ("a = {1}", "b = {3}", "c = {3}")),
+        ),
+        THIRD,
+        opset=7,
+    )
     turn = filled("float", "t", (1, 2, 3), 0, 1, 0, 1, 0, 0)
     sampled = "a = AffineGrid(t, s) y = GridSample(x, a)"
     for op in ("AffineGrid", "GridSample"):

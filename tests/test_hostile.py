@@ -9,11 +9,12 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import onnx.defs
 import onnx.parser
 import pytest
 
 from onereshape.models.operators import RECORDS
-from tests.hostile.generator import Case, case, text
+from tests.hostile.generator import OPSETS, Case, case, text
 from tests.hostile.givens import Given
 from tests.hostile.judge import judged, judged_case
 from tests.hostile.makers import MAKERS
@@ -90,7 +91,10 @@ def test_every_operator_that_has_a_rule_is_in_some_graph() -> None:
         if not missing:
             break
 
-    assert not missing
+    newer = {op for op in RECORDS if onnx.defs.has(op) and not onnx.defs.has(op, max(OPSETS))}
+
+    assert newer == {"CumProd"}
+    assert missing <= newer
 
 
 def test_the_document_counts_the_operators() -> None:

@@ -12,6 +12,7 @@ from onereshape.models.batch import answers, counting, indices, view as batch_vi
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.marks import Mark, homes, times
 from onereshape.models.batch.view import BatchAnswer, BatchView
+from onereshape.models import edit
 from onereshape.models.edit import Edit
 from onereshape.models.facts.elements import Array, Holding, array_of
 from onereshape.models.operators import FAMILIES, RECORDS, contractions, images, indexing, layout, repeating, reshape
@@ -424,3 +425,17 @@ def matrices_taken_as_they_lie(patch: pytest.MonkeyPatch) -> None:
 def what_samples_share_not_spread(patch: pytest.MonkeyPatch) -> None:
     for op in ("QLinearConcat", "MultiHeadAttention"):
         _without_edits(patch, f"com.microsoft::{op}")
+
+
+@mutant("DFT STFT Compress CumProd CenterCropPad")
+def a_batch_that_stays_whatever_is_done_along_it(patch: pytest.MonkeyPatch) -> None:
+    def kept(view: BatchView) -> Iterator[BatchAnswer]:
+        yield BatchAnswer((view.mark(0),))
+
+    for op in ("DFT", "STFT", "Compress", "CumProd", "CenterCropPad"):
+        _record(patch, op, batch=kept)
+
+
+@mutant("Reshape")
+def what_nobody_needs_stays(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(edit, "remove_unused", lambda *_: None)

@@ -12,10 +12,12 @@ from collections.abc import Iterator
 from tests.laws.batching_contractions import contractions
 from tests.laws.batching_contributed import contributed
 from tests.laws.batching_control import control
+from tests.laws.batching_experimental import experimental
 from tests.laws.batching_indexing import indexing
 from tests.laws.batching_layout import layout
 from tests.laws.batching_learned import learned
 from tests.laws.batching_pointwise import pointwise
+from tests.laws.batching_signals import signals
 from tests.laws.batching_sketch import Sketch
 from tests.laws.batching_spatial import spatial
 from tests.laws.batching_growth import traps
@@ -34,7 +36,8 @@ FEW = 13
 
 def whole_world() -> Iterator[Sketch]:
     """All cases."""
-    for family in (traps, pointwise, layout, contractions, indexing, spatial, control, learned, contributed):
+    families = (traps, pointwise, layout, contractions, indexing, spatial, control, learned, contributed)
+    for family in (*families, signals, experimental):
         yield from family()
 
 

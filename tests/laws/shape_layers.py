@@ -276,18 +276,9 @@ def layers() -> Iterator[Case]:
         yield from each(op, shape=[2, 3])
         yield from each(op, shape=[2, 3], dtype=TensorProto.DOUBLE)
     yield from each("Multinomial", x("N", 3), sample_size=4)
-    for op in ("HannWindow", "HammingWindow", "BlackmanWindow"):
-        yield from each(op, const(5))
-        yield from each(op, run(5, 3))
     for rest in ({}, {"reduction": "none"}, {"reduction": "sum"}):
         yield from each("NegativeLogLikelihoodLoss", x("N", 3, "H"), x("N", "H", kind="l", high=1), **rest)
         yield from each("SoftmaxCrossEntropyLoss", x("N", 3, "H"), x("N", "H", kind="l", high=1), outputs=2, **rest)
-    for onesided in (0, 1):
-        yield from each("DFT", x("N", 6, 1), axis=1, onesided=onesided, opsets=[17])
-        yield from each("DFT", x("N", 6, 1), None, const(1), onesided=onesided, opsets=[20])
-        yield from each("DFT", x("N", 6, 1), const(4), axis=1, onesided=onesided, opsets=[17])
-        yield from each("DFT", x("N", 6, 4, 1), axis=2, onesided=onesided, opsets=[17])
-        yield from each("STFT", x("N", 8, 1), const(2), const(np.ones(4), "f"), const(4), onesided=onesided)
     yield from each(
         "RotaryEmbedding",
         x("N", 2, "S", 4),

@@ -256,3 +256,4 @@ def indexing() -> Iterator[Case]:
             yield from each("Range", start, size("N"), step)
             yield from each("Range", size("N"), start, step)
     yield from each("CenterCropPad", x("N", 5, 4), const([3, 6]), axes=[0, 1], reference=True)
+    yield from each("CumProd", x("N", 3), const(1), opsets=[26])

@@ -40,6 +40,14 @@ def unary() -> Iterator[Case]:
     for inputs in ([x("N", 3)], [x("N", 3), const(0.0, "f"), const(1.0, "f")]):
         yield from each("Clip", *inputs)
     yield from each("Clip", x("N", 3), opsets=[7], min=0.0, max=1.0)
+    yield from each("Clip", const([-1.5, 0.5, 2.5], "f"), opsets=[7], min=0.0, max=1.0)
+    yield from each("Clip", const([-1.5, 0.5, 2.5], "f"), const(0.0, "f"), None, opsets=[11, 12, 13])
+    for limits in ([const(2), const(5)], [const(2), None], [None, const(2)], [const(4), const(1)], [run(1), const(3)]):
+        yield from each("Clip", shape_of("N", 3), *limits, opsets=[12, 13])
+    yield from each("Relu", shape_of("N", 3), opsets=[14])
+    for op in ("Relu", "Abs", "Round"):
+        yield from each(op, const([-1.5, -0.5, 0.0, 0.5, 1.5, 2.5], "f"), opsets=versions(op))
+    yield from each("Abs", const([-2, 0, 3]))
     yield from each("Dropout", x("N", 3), outputs=2)
     yield from each("Dropout", x("N", 3), outputs=1)
     yield from each("Dropout", x("N", 3), const(0.5, "f"), const(True, "?"), outputs=2)

@@ -61,9 +61,9 @@ class Edit(NamedTuple):
         return self._replace(changes=(replace(self.changes[0], **fields), *self.changes[1:]))  # type: ignore[arg-type]
 
 
-def apply_edits(model: ir.Model, edits: Iterable[Edit], sources: Sources) -> None:
-    """Makes the edits, in place, and removes what nobody needs after them."""
-    used = set(needed(model.graph))
+def apply_edits(model: ir.Model, edits: Iterable[Edit], sources: Sources, dead: Iterable[ir.Node] = ()) -> None:
+    """Makes the edits, in place, and removes what nobody needs after them, and these nodes, which nobody needed."""
+    used = set(needed(model.graph)) | set(dead)
     rewriter = Rewriter(model, sources)
     for edit in edits:
         edit.apply(rewriter)

@@ -362,7 +362,7 @@ def _batch(
         found.changes,
         lambda: apply_batch(model.ir, found, axes),
         Comparison("batch", size, outputs),
-        bool(found.edits) or any(static_declarations(found)),
+        bool(found.edits) or bool(found.dead) or any(static_declarations(found)),
         asked,
         # A model that named its batch may have taken no samples; what is rewritten need not.
         (at_least(symbol, 1),) if found.edits and not fixed else (),

@@ -94,6 +94,21 @@ class NodeView(ABC):
         """An attribute that names an axis, counted from the front; `end`: or the place after the last one."""
         return counted(int(self.attribute(name, default)), rank, end=end)
 
+    def lead(self, index: int, rank: int, own: int) -> int:
+        """How many axes of the output of an elementwise operator stand before those of an operand of `own` axes.
+
+        They meet from the right; before opset 7 an attribute could say where, and a PRelu's slopes were by channels.
+        """
+        if self.opset < 7 and index == 1 and own < rank:
+            if self.node.op_type == "PRelu" and own == 1 and rank > 1:
+                return 1
+            if self.attribute("broadcast", 0) and self.attribute("axis") is not None:
+                found = counted(int(self.attribute("axis")), rank)
+                if found + own > rank:
+                    raise Refused(f"its second input has {own} axes, and meets the first at axis {found} of {rank}")
+                return found
+        return rank - own
+
     @abstractmethod
     def integers(self, index: int) -> list[int] | None:
         """The integers of an input in the original, where they are known."""

@@ -35,6 +35,24 @@ def needed(graph: ir.Graph) -> Iterator[ir.Node | ir.Value]:
             yield value
 
 
+def live_nodes(graph: ir.Graph) -> set[ir.Node]:
+    """The nodes that an output of the graph needs."""
+    found: set[ir.Node] = set()
+    pending: list[ir.Value | None] = list(graph.outputs)
+    while pending:
+        value = pending.pop()
+        maker = None if value is None else value.producer()
+        if maker is None or maker.graph is not graph or maker in found:
+            continue
+        found.add(maker)
+        pending += maker.inputs
+        for _, inner in subgraphs(maker):
+            pending += list(inner.outputs)
+            for node in inner.all_nodes():
+                pending += node.inputs
+    return found
+
+
 def remove_unused(graph: ir.Graph, candidates: set[ir.Node | ir.Value]) -> None:
     """Removes those of the nodes and constants that nobody uses any more."""
     for node in reversed(list(graph)):

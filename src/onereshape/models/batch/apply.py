@@ -14,7 +14,8 @@ from onereshape.models.facts.order import values_of
 def apply_batch(model: ir.Model, plan: BatchPlan, freed: Mapping[str, int]) -> None:
     """Rewrites the model, of which the plan was made, in place."""
     _declare(model.graph, plan)
-    apply_edits(model, plan.edits, {plan.symbol: next(iter(freed.items()))})
+    sources = {plan.symbol: next(iter(freed.items())), **plan.sources}
+    apply_edits(model, plan.edits, sources, plan.dead)
 
 
 def static_declarations(plan: BatchPlan) -> Iterator[ir.Value]:

@@ -26,6 +26,7 @@ from onereshape.models.node_view import NoRule, Refused, RefusedInside
 from onereshape.models.operators import record_of
 from onereshape.models.record import Record, operator_of
 from onereshape.models.search import Patience, Search, has_graphs, inside, used
+from onereshape.models.unneeded import live_nodes
 from onereshape.sizes import Size
 
 _MOST_STEPS_BACK = 20_000
@@ -42,6 +43,10 @@ class BatchPlan:
     """The batch of the original,"""
     dims: Mapping[ir.Value, tuple[Size, ...] | None]
     """and the dims of its outputs there."""
+    sources: Mapping[str, tuple[str, int]]
+    """Other names of dims of the inputs, and where they are."""
+    dead: frozenset[ir.Node] = frozenset()
+    """Nodes that no output needs, and that N samples would break: they go."""
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -67,17 +72,30 @@ def batch_plan(
     if facts is None or named:
         facts = facts_of(model, {name: {axis: size} for name, axis in freed.items()})
     state = BatchState(facts, symbol, size, opset, named)
+    state.sources = _sources(model.graph, freed)
     for name, axis in freed.items():
         state.marks[inputs[name]] = Mark(axis)
+    walk, live = _Walk(state, Patience(_MOST_STEPS_BACK)), live_nodes(model.graph)
     with telling(facts):
-        decided = Search(list(model.graph), _Walk(state, Patience(_MOST_STEPS_BACK))).run()
+        decided = Search([node for node in model.graph if node in live], walk).run()
     for value in model.graph.outputs:
         if (value in state.sized or value in state.counts) and (maker := value.producer()) is not None:
             why = f"the output {value.name} would give the size of the whole batch"
             raise FixError("cannot-free", node=BatchView(maker, state).label, op=maker.op_type, why=why)
     edits = [edit for _, answer in decided for edit in answer.edits]
     dims = {value: state.dims(value) for value in model.graph.outputs}
-    return BatchPlan(dict(state.marks), tuple(edits), symbol, size, dims)
+    dead = frozenset(walk.broken(node for node in model.graph if node not in live))
+    return BatchPlan(dict(state.marks), tuple(edits), symbol, size, dims, state.sources, dead)
+
+
+def _sources(graph: ir.Graph, freed: Mapping[str, int]) -> dict[str, tuple[str, int]]:
+    """The names that dims of inputs have, and where, but for the batch."""
+    found: dict[str, tuple[str, int]] = {}
+    for value in graph.inputs:
+        for axis, dim in enumerate(value.shape or ()):
+            if isinstance(dim, ir.SymbolicDim) and dim.value and freed.get(value.name or "") != axis:
+                found.setdefault(dim.value, (value.name or "", axis))
+    return found
 
 
 def _check_names(graph: ir.Graph, freed: Mapping[str, int], symbol: str) -> None:
@@ -189,6 +207,27 @@ class _Walk:
                 yield answer._replace(edits=(*pins, *answer.edits), counts=own)
             else:
                 yield answer
+
+    def broken(self, nodes: Iterable[ir.Node]) -> Iterator[ir.Node]:
+        """Those of nodes that no output needs that cannot stay as they are: a rule refuses them, or would edit them."""
+        gone: set[ir.Value | None] = set()
+        for node in nodes:
+            if not gone.isdisjoint(used(node)) or not self._stays(node):
+                gone.update(node.outputs)
+                yield node
+
+    def _stays(self, node: ir.Node) -> bool:
+        """Whether a node takes N samples as it is."""
+        if not any(value is not None and self.matters(value) for value in used(node)):
+            return True
+        try:
+            answer = next(self.answers(node), None)
+        except Refused:
+            return False
+        if answer is None or answer.edits:
+            return False
+        self.settle(node, answer)
+        return True
 
     def _tells(self, node: ir.Node, sizes: Iterable[Array]) -> bool:
         """Whether an output of the model would give the size of the whole batch, and can give that of one sample."""

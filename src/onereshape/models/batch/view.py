@@ -20,7 +20,7 @@ from onereshape.models.edit import Change, Edit, origin_of
 from onereshape.models.batch.folding import Folding
 from onereshape.models.facts.elements import evaluated
 from onereshape.models.batch.marks import Mark, marked, mentions, times
-from onereshape.models.batch.writing import first, spread
+from onereshape.models.batch.writing import Place, computed, first, named_dims, spread
 from onereshape.models.facts.facts import Facts
 from onereshape.models.node_view import NodeView, Ranked, Refused
 from onereshape.models.words import constant_words
@@ -69,6 +69,24 @@ class BatchState:
     def __post_init__(self) -> None:
         self.folding = Folding(self.dims, self.opset)
         self.batch = symbol(self.symbol)
+
+    sources: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    """The dims of inputs that have a name: the input and the axis."""
+
+    def declared(self, size: Size) -> bool:
+        """Whether a size follows from the dims of inputs."""
+        return isinstance(size, int) or size.symbols <= {self.symbol, *self.sources}
+
+    def places(self, size: Size, node: ir.Node, what: str) -> dict[str, Place]:
+        """For each symbol of a size a value that has it for a dim, before a node; a refusal where there is none."""
+        if isinstance(size, int):
+            return {}
+        missing = size.symbols - {self.symbol}
+        graph = node.graph
+        found = {} if not isinstance(graph, ir.Graph) else named_dims(graph, node, missing, self.live_dims)
+        if missing - found.keys():
+            raise Refused(f"{what} would have to be computed, and nothing computes it yet")
+        return found
 
     def within(self, marks: Mapping[ir.Value, Mark]) -> BatchState:
         """What is known in a graph inside a node whose inputs have these marks; what is found there stays there."""
@@ -312,19 +330,21 @@ class BatchView(NodeView):
 
     def entries(self, index: int, wanted: Sequence[Size]) -> Callable[[Rewriter, ir.Node, ir.Value], list[Entry]]:
         """How to make a vector of sizes; those that are neither numbers nor multiples of N come from the old one."""
-        old = self.live(index)
+        old = self.live(index) or []
+        kept = {axis for axis, size in enumerate(wanted) if not self.ours(size) and old[axis : axis + 1] == [size]}
+        places: dict[str, Place] = {}
         for axis, size in enumerate(wanted):
-            if not self.ours(size) and (old is None or axis >= len(old) or old[axis] != size):
-                raise Refused(f"the size {size} would have to be computed, and nothing computes it yet")
+            if axis not in kept and not self.ours(size):
+                places |= self.state.places(size, self.node, what=f"the size {size}")
 
         def make(build: Rewriter, node: ir.Node, value: ir.Value) -> list[Entry]:
             found: list[Entry] = []
             for axis, size in enumerate(wanted):
-                if self.ours(size):
-                    found.append(size)
-                else:
+                if axis in kept:
                     taken = [value, build.integers([axis])]
                     found.append(build.insert(node, "Gather", taken, {"axis": 0}))
+                else:
+                    found.append(size if self.ours(size) else computed(build, node, size, places))
             return found
 
         return make
@@ -336,6 +356,8 @@ class BatchView(NodeView):
             return list(words)
         self.not_empty(wanted)
         others = [axis for axis, size in enumerate(wanted) if not self.ours(size)]
+        if len(others) > 1:  # an input may have them
+            others = [axis for axis in others if not self.state.declared(wanted[axis])]
         if len(others) > 1:
             raise Refused(f"the sizes {wanted[others[0]]} and {wanted[others[1]]} would have to be computed")
         return [-1 if axis in others else size for axis, size in enumerate(wanted)]
@@ -370,7 +392,7 @@ class BatchView(NodeView):
     def _known(self, value: ir.Value) -> tuple[Size, ...]:
         dims = self.state.facts.sizes.get(value) or self.state.dims(value)
         if dims is None:
-            raise Refused(f"the rank of {value.name} is not known")
+            raise Refused(self.state.facts.unknown(value))
         return dims
 
 

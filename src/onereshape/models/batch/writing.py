@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set as AbstractSet
+from math import lcm
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,14 @@ import onnx_ir as ir
 
 from onereshape.models.batch.marks import Mark
 from onereshape.models.rewrite import Entry, Rewriter
-from onereshape.sizes import Formula, Size, product, symbol
+from onereshape.sizes import Atom, Formula, Size, product, symbol
+
+
+class Place(NamedTuple):
+    """A dim of a value."""
+
+    value: ir.Value
+    axis: int
 
 
 class Shift(NamedTuple):
@@ -100,7 +108,61 @@ def shifted(writer: Rewriter, node: ir.Node, indices: ir.Value, shift: Shift) ->
     return writer.insert(node, "Add", [writer.insert(node, "Add", [kept, within]), column])
 
 
+def named_dims(
+    graph: ir.Graph, before: ir.Node, names: AbstractSet[str], dims: Callable[[ir.Value], Sequence[Size] | None]
+) -> dict[str, Place]:
+    """For each name a value that has it for a dim: an input of the graph, or what is made before a node."""
+    found: dict[str, Place] = {}
+
+    def look(values: Iterable[ir.Value]) -> bool:
+        for value in values:
+            for axis, size in enumerate(dims(value) or ()):
+                if isinstance(size, Formula) and size.name in names:
+                    found.setdefault(size.name, Place(value, axis))
+        return len(found) == len(names)
+
+    if look(graph.inputs):
+        return found
+    for node in graph:
+        if node is before or look(node.outputs):
+            break
+    return found
+
+
+def computed(writer: Rewriter, node: ir.Node, size: Size, places: Mapping[str, Place]) -> ir.Value:
+    """A size, as a vector of one element, that is computed right before a node from the dims of values."""
+
+    def of(part: Size) -> ir.Value:
+        if isinstance(part, int):
+            return writer.integers([part])
+        if (scale := lcm(*(coefficient.denominator for _, coefficient in part.terms))) > 1:
+            return writer.insert(node, "Div", [of(part * scale), writer.integers([scale])])
+        terms = [[*map(atom, monomial), *_factor(int(coefficient), monomial)] for monomial, coefficient in part.terms]
+        products = [chained("Mul", each) for each in terms]
+        return chained("Add", products)
+
+    def _factor(coefficient: int, monomial: Sequence[Atom]) -> list[ir.Value]:
+        return [] if coefficient == 1 and monomial else [writer.integers([coefficient])]
+
+    def chained(op: str, values: Sequence[ir.Value]) -> ir.Value:
+        total, *others = values
+        for other in others:
+            total = writer.insert(node, op, [total, other])
+        return total
+
+    def atom(each: Atom) -> ir.Value:
+        if isinstance(each, str):
+            if each not in places:
+                return writer.size(symbol(each))
+            shape = writer.insert(node, "Shape", [places[each].value])
+            return writer.insert(node, "Gather", [shape, writer.integers([places[each].axis])], {"axis": 0})
+        # Sizes are not negative, so a quotient that is cut towards 0 is rounded down.
+        op = each.name if each.name in {"Max", "Min"} else "Div"
+        return writer.insert(node, op, [of(part) for part in each.parts])
+
+    return of(size)
+
+
 def _batch(writer: Rewriter) -> Formula:
-    """N, which is the only symbol."""
-    (name,) = writer.symbols
-    return symbol(name)
+    """N, which is the first symbol."""
+    return symbol(writer.symbols[0])

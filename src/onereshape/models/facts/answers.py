@@ -6,8 +6,13 @@ from onereshape.models.facts.asking import Asking, Shapes
 
 
 def broadcast(asking: Asking) -> Shapes:
-    """All inputs meet at the same axis, counted from the right."""
-    return [asking.broadcast(*(asking.dims(index) for index in range(len(asking.node.inputs)) if asking.has(index)))]
+    """All inputs meet at the same axis, counted from the right; before opset 7 the second one inside the first."""
+    shapes = [asking.dims(index) for index in range(len(asking.node.inputs)) if asking.has(index)]
+    if asking.opset < 7 and len(shapes) == 2:
+        (first, second), rank = shapes, len(shapes[0])
+        lead = asking.lead(1, rank, len(second))
+        return [asking.broadcast(first, (*second, *[1] * (rank - lead - len(second))))]
+    return [asking.broadcast(*shapes)]
 
 
 def same(asking: Asking) -> Shapes:

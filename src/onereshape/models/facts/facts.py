@@ -64,6 +64,23 @@ class Facts:
         """The dims of a value, None for an unknown rank."""
         return None if self._scope is None else self._scope.dims_of(value)
 
+    def unknown(self, value: ir.Value) -> str:
+        """Why the rank of a value is not known: the first node on the way to it that could not be read."""
+        seen: set[ir.Value] = set()
+        first = value
+        while first not in seen:
+            seen.add(first)
+            maker = first.producer()
+            given = () if maker is None else (each for each in maker.inputs if each is not None)
+            first = next((each for each in given if self.dims_of(each) is None), first)
+        maker = first.producer()
+        said = f"the rank of {value.name} is not known"
+        if maker is None:
+            return f"{said}, as {first.name} declares none"
+        why = {} if self._walk is None else self._walk.unread
+        label = maker.name or f"{maker.op_type} of {maker.outputs[0].name}"
+        return f"{said}, which begins at {label} ({maker.op_type}): {why.get(maker, 'only its run tells')}"
+
     def within(self, function: ir.Function) -> Scope | None:
         """What holds in the body of a function whoever calls it."""
         if self._walk is None:
@@ -81,6 +98,7 @@ class Facts:
         walk.unnamed = self._walk.unnamed
         walk.conditions = {nodes[node]: said for node, said in self._walk.conditions.items()}
         walk.errors = {nodes[node]: error for node, error in self._walk.errors.items()}
+        walk.unread = {nodes[node]: why for node, why in self._walk.unread.items() if node in nodes}
         scope.walk = walk
         scope.dims = {values[value]: dims for value, dims in self._scope.dims.items() if value in values}
         scope.kinds = {values[value]: kind for value, kind in self._scope.kinds.items() if value in values}

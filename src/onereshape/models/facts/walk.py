@@ -45,10 +45,12 @@ from onereshape.models.node_view import Refused
 from onereshape.models.record import RECORDS, Record
 from onereshape.sizes import Formula, Size, symbol
 
-_COUNTING = (ir.DataType.INT64, ir.DataType.INT32)
-"""The types of targets, indices and sizes."""
+_SHORT_ONES = (ir.DataType.INT64, ir.DataType.INT32, ir.DataType.FLOAT)
+"""The types of targets, indices and sizes, and of scales: of a short vector at least the length is known."""
 _FOLLOWED = (ir.DataType.FLOAT, *(kind for kind in ir.DataType if kind.name in FOLLOWED - {"FLOAT"}))
 """The types of elements that are followed, the commonest first."""
+
+_ODD = "its inputs do not go together"
 
 DEFAULTS = 4
 """The version of the format since which an initializer that is an input too is a default: others may be given, of all
@@ -100,7 +102,7 @@ class Scope:
         found = None
         if value.const_value is not None and self.walk.is_fixed(value):
             found = self.walk.constant(value.const_value)
-        elif self.kind_of(value) in _COUNTING:
+        elif self.kind_of(value) in _SHORT_ONES:
             found = self._nothing(value)
         self.elements[value] = found
         return found
@@ -139,6 +141,8 @@ class Walk:
         self.conditions: dict[ir.Node, tuple[Condition, ...]] = {}
         """What must hold for what is said of a node to be so."""
         self.errors: dict[ir.Node, ReshapeError] = {}
+        self.unread: dict[ir.Node, str] = {}
+        """The nodes whose outputs are not known, though all that they read is, and why."""
         self.calls = 0
         """How many functions are being called."""
         self._called: dict[Hashable, Scope] = {}
@@ -213,6 +217,7 @@ class Walk:
                     self.limits.give_up(node, str(error))
                 elif isinstance(error, ArithmeticError):
                     self.limits.give_up(node, TOO_LONG)
+                self.unread[node] = error.why if isinstance(error, Refused) else _ODD
                 for value in node.outputs:
                     scope.forget(value)
             except Exception as error:
@@ -232,6 +237,7 @@ class Walk:
             return
         record = RECORDS.get(op if domain == "" else f"{domain}::{op}")
         if record is None or record.shape is None:
+            self.unread[node] = "it has no rule for its shape"
             for graph in inner_graphs(node):
                 self.graph(graph, scope)
         else:
@@ -245,6 +251,7 @@ class Walk:
             if kind is not None:
                 scope.kinds[value] = kind
         if not is_wellformed(node, version):
+            self.unread[node] = "it has not the inputs, outputs or attributes that its operator asks for"
             return
         found = record.shape(asking)  # type: ignore[misc]
         for value, dims in zip(outputs, found, strict=False):

@@ -37,7 +37,7 @@ class FreeView(NodeView):
         """The dims of an input."""
         found = self.state.dims(self.value(index))
         if found is None:
-            raise Refused(f"the rank of {self.value(index).name} is not known")
+            raise Refused(self.state.facts.unknown(self.value(index)))
         return Ranked(found)
 
     def known(self, index: int) -> tuple[Axis, ...]:
@@ -56,7 +56,7 @@ class FreeView(NodeView):
         """The dims of an output in the original."""
         found = self.state.original(self.node.outputs[index])
         if found is None:
-            raise Refused(f"the rank of {self.node.outputs[index].name} is not known")
+            raise Refused(self.state.facts.unknown(self.node.outputs[index]))
         return found
 
     def live(self, index: int) -> list[Size | None] | None:

@@ -9,6 +9,7 @@ from onereshape.models.operators import (
     contributed,
     control,
     drawing,
+    experimental,
     features,
     filling,
     images,
@@ -38,7 +39,7 @@ __all__ = ["FAMILIES", "RECORDS", "Record", "operator_of", "record_named", "reco
 FAMILIES = (
     *(pointwise, arithmetic, normalising, quantising, contractions, reductions, recurrent),
     *(layout, reshape, repeating, filling, joining, slicing, padding, indexing, scattering, choosing),
-    *(windows, images, signals, sizes, drawing, control, contributed),
+    *(windows, images, signals, sizes, drawing, control, contributed, experimental),
     *(features, predictors, quantised),
 )
 

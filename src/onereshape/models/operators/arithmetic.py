@@ -13,6 +13,7 @@ import onnx_ir as ir
 from onereshape.models.batch.counting import all_from_zero
 from onereshape.models.batch.folded_operators import Array, Unfolded, Use, reference
 from onereshape.models.batch.view import BatchState
+from onereshape.models.facts.answers import same
 from onereshape.models.facts.elements import (
     FLOATS,
     INTEGERS,
@@ -28,7 +29,7 @@ from onereshape.models.facts.elements import (
 from onereshape.models.facts.kinds import by_attribute
 from onereshape.models.free.spans import Spans, combined, larger, span_within
 from onereshape.models.free.state import FreeState
-from onereshape.models.operators.pointwise import UNARY, BROADCAST, folded_cast, span_truth
+from onereshape.models.operators.pointwise import UNARY, BROADCAST, batch_clip, fold_clip, folded_cast, span_truth
 from onereshape.models.takes import EVERY, Stretch, Take
 from onereshape.sizes import Formula, Size, bounds, cut, exact, largest, smallest
 
@@ -58,6 +59,46 @@ def _mixed(one: Element, other: Element) -> bool:
 
 def _arithmetic(function: Callable[[Any, Any], Any]) -> Callable[[Holding], Elements]:
     return _each(lambda one, other: None if _mixed(one, other) else function(one, other), 2)
+
+
+def held_mul(holding: Holding) -> Elements:
+    """The products; an integer of 0 makes one of what is not known too."""
+    (found,) = _arithmetic(mul)(holding)
+    if found is None or all(each is not None for each in found.flat):
+        return [found]
+    one, other = (np.broadcast_to(array, found.shape) for array in holding.all())
+    pairs = zip(found.flat, one.flat, other.flat, strict=True)
+    nought = (
+        0 if each is None and (_is_nought(first) or _is_nought(second)) else each for each, first, second in pairs
+    )
+    return [array_of(nought, found.shape)]
+
+
+def _is_nought(element: Element) -> bool:
+    return type(element) is int and element == 0
+
+
+def held_clip(holding: Holding) -> Elements:
+    """Between two limits, of which any may be left out."""
+    (data,) = holding.inputs[:1]
+    if data is None:
+        raise Unknown
+    if holding.opset < 11:
+        limits = [holding.attribute(name) for name in ("min", "max")]
+        floats = (each for each in data.flat if isinstance(each, np.floating))
+        kind = type(next(floats, np.float32(0)))
+        low, high = (None if limit is None else array_of([kind(limit)], ()) for limit in limits)
+    else:
+        low, high = (holding.given(index) if holding.has(index) else None for index in (1, 2))
+    for limit, choose in ((low, largest), (high, smallest)):
+        if limit is not None:
+            data = elementwise(_two(choose), [data, limit.reshape(())])
+    return [data]
+
+
+def held_relu(holding: Holding) -> Elements:
+    """What is not below 0."""
+    return _each(lambda each: _two(largest)(each, type(each)(0) if isinstance(each, np.floating) else 0), 1)(holding)
 
 
 def held_div(holding: Holding) -> Elements:
@@ -131,8 +172,8 @@ def _weakly(function: Callable[[Any, Any], bool], low: Any, high: Any) -> bool |
     return None
 
 
-def _extreme(choose: Callable[[Any, Any], Any]) -> Callable[[Holding], Elements]:
-    """Max and Min, of any number of inputs."""
+def _two(choose: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The larger of two elements, or the smaller; not where one is no number."""
 
     def two(one: Any, other: Any) -> Any:
         if _mixed(one, other) or (isinstance(one, np.floating) and np.isnan(one + other)):
@@ -141,10 +182,16 @@ def _extreme(choose: Callable[[Any, Any], Any]) -> Callable[[Holding], Elements]
             return max(one, other) if choose is largest else min(one, other)
         return choose(one, other)
 
+    return two
+
+
+def _extreme(choose: Callable[[Any, Any], Any]) -> Callable[[Holding], Elements]:
+    """Max and Min, of any number of inputs."""
+
     def rule(holding: Holding) -> Elements:
         first, *others = holding.all()
         for other in others:
-            first = elementwise(two, [first, other])
+            first = elementwise(_two(choose), [first, other])
         return [first]
 
     return rule
@@ -287,7 +334,7 @@ RECORDS = {
     ),
     "Sub": BROADCAST._replace(elements=_arithmetic(sub), sums=True, takes=_NUMBERS, stretch=stretch_sub),
     "Mul": BROADCAST._replace(
-        elements=_arithmetic(mul),
+        elements=held_mul,
         span=combined(_product),
         multiplies=True,
         from_zero=from_zero_all,
@@ -301,6 +348,10 @@ RECORDS = {
     "Sqrt": UNARY._replace(elements=_rounded(np.sqrt), takes={0: "positive"}),
     "Ceil": UNARY._replace(elements=_rounded(np.ceil)),
     "Floor": UNARY._replace(elements=_rounded(np.floor)),
+    "Round": UNARY._replace(elements=_rounded(np.rint)),
+    "Abs": UNARY._replace(elements=_each(lambda each: abs(each) if is_number(each) else None, 1)),
+    "Relu": UNARY._replace(elements=held_relu),
+    "Clip": UNARY._replace(shape=same, elements=held_clip, batch=batch_clip, carries=frozenset({0}), fold=fold_clip),
     "Max": BROADCAST._replace(elements=_extreme(largest), span=combined(larger), carries=EVERY),
     "Min": BROADCAST._replace(elements=_extreme(smallest), span=span_min, carries=EVERY),
     "Equal": _TRUTH._replace(elements=_compared(eq)),

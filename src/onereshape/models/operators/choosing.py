@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from onereshape.models.batch.answers import only_first
 from onereshape.models.batch.folded_operators import Array, Unfolded, Use, reference
+from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.asking import Asking, Shapes
 from onereshape.models.free.by_shape import by_shape
 from onereshape.models.free.state import FreeAnswer
 from onereshape.models.free.view import FreeView
+from onereshape.models.node_view import Refused
 from onereshape.models.record import Record
 
 
@@ -25,6 +28,17 @@ def shape_compress(asking: Asking) -> Shapes:
     dims = list(asking.dims(0))
     dims[asking.axis(len(dims), 0)] = asking.new()
     return [tuple(dims)]
+
+
+def batch_compress(view: BatchView) -> Iterator[BatchAnswer]:
+    """Slices along one axis, the same for all samples."""
+    mark = only_first(view)
+    if view.attribute("axis") is None:
+        raise Refused("it chooses from the elements of all samples in one row", mixes=True)
+    axis = view.axis(view.rank(0), 0)
+    if mark.axis == axis:
+        raise Refused(f"it chooses along axis {axis}, which is {mark.size(view.batch)}", mixes=True)
+    yield BatchAnswer((mark,))
 
 
 def shape_unique(asking: Asking) -> Shapes:
@@ -58,7 +72,7 @@ def fold_non_zero(use: Use) -> list[Array]:
 
 
 RECORDS = {
-    "Compress": Record(shape=shape_compress, free=free_at_run_time),
+    "Compress": Record(shape=shape_compress, batch=batch_compress, free=free_at_run_time, moves=True, picks=True),
     "Unique": Record(shape=shape_unique, free=free_at_run_time),
     "NonZero": Record(shape=shape_non_zero, free=by_shape, folds=True, fold=fold_non_zero),
     "NonMaxSuppression": Record(shape=shape_suppressed, free=free_at_run_time),

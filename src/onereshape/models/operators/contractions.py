@@ -181,6 +181,8 @@ def batch_gemm(view: BatchView) -> Iterator[BatchAnswer]:
         axis = home.axis - 2 + view.rank(2)
         if axis >= 0 and view.dims(2)[axis] != 1:
             edits = (shared(view, 2, home.at(axis)),)
+        elif axis >= 0 and view.opset < 7 and home.bare and not view.attribute("broadcast", 0):
+            edits = (view.spread(2, home.at(axis)),)  # it gave way only where it was told to
     yield BatchAnswer((home,), edits)
 
 

@@ -12,6 +12,7 @@ from onereshape.models.batch.answers import common_mark, images, only_first, siz
 from onereshape.models.batch.marks import Mark
 from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.asking import Asking, Shapes
+from onereshape.models.facts.elements import is_number
 from onereshape.models.free.alignment import Axis, size_of
 from onereshape.sizes import Size, cut, exact
 from onereshape.models.free.grown import Grown, Growing, Inputs
@@ -20,7 +21,7 @@ from onereshape.models.free.meeting import ONE, Meeting
 from onereshape.models.free.state import FreeAnswer, Axes
 from onereshape.models.free.view import FreeView
 from onereshape.models.edit import Edit
-from onereshape.models.node_view import Refused, counted, paired
+from onereshape.models.node_view import NodeView, Refused, counted, paired
 from onereshape.models.record import Record
 
 _LARGEST_RATIO = 64
@@ -35,7 +36,7 @@ def shape_resize(asking: Asking) -> Shapes:
     opset = asking.opset
     axes = asking.attribute("axes")
     places = list(range(len(dims))) if axes is None else [counted(axis, len(dims)) for axis in axes]
-    scales = asking.attribute("scales") if opset < 9 else asking.floats(1 if opset in {9, 10} else 2)
+    scales = _old_scales(asking) if opset < 9 else _held_scales(asking, 1 if opset in {9, 10} else 2)
     sizes = asking.elements(3) if asking.has(3) else None
     policy = asking.attribute("keep_aspect_ratio_policy", "stretch")
     if scales and len(scales) == len(places) and asking.attribute("coordinate_transformation_mode") != _CROP:
@@ -51,9 +52,24 @@ def shape_resize(asking: Asking) -> Shapes:
     return [tuple(dims)]
 
 
+def _old_scales(view: NodeView) -> list[Any] | None:
+    """The scales of an Upsample as attributes, in the first version those of height and width."""
+    found = view.attribute("scales")
+    if found is None and view.opset < 7:
+        sides = [view.attribute(name) for name in ("height_scale", "width_scale")]
+        return None if None in sides else [1.0, 1.0, *sides]
+    return None if found is None else list(found)
+
+
+def _held_scales(asking: Asking, index: int) -> list[Any] | None:
+    """The scales that an input holds, None for each that is not known."""
+    found = asking.held(index)
+    return None if found is None else [each if is_number(each) else None for each in found.reshape(-1)]
+
+
 def _floored(size: Size, scale: Any) -> Size | None:
     """The floor of a dim times a scale, which engines calculate in 32-bit floats."""
-    if not np.isfinite(scale) or scale <= 0:
+    if scale is None or not np.isfinite(scale) or scale <= 0:
         return None
     ratio = Fraction(float(scale))
     if isinstance(size, int):
@@ -90,6 +106,10 @@ def batch_resize(view: BatchView) -> Iterator[BatchAnswer]:
     _check_crop(view, mark, place, len(axes))
     scales = _scales(view)
     if scales is not None:
+        if len(scales) != len(axes):
+            raise Refused(f"it has {len(scales)} scales for {len(axes)} axes")
+        if scales[place] is None:
+            raise Refused(f"how it scales axis {mark.axis}, which is {mark.size(view.batch)}, is computed at run time")
         if scales[place] != 1:
             raise Refused(f"it resizes axis {mark.axis}, which is {mark.size(view.batch)}", mixes=True)
         yield BatchAnswer((mark,))
@@ -126,14 +146,16 @@ def _one_factor(view: BatchView, axes: list[int]) -> Fraction | None:
     return (min if view.attribute("keep_aspect_ratio_policy") == "not_larger" else max)(factors)
 
 
-def _scales(view: BatchView) -> list[float] | None:
-    """The factors of a Resize or an Upsample that is not given sizes."""
-    found = view.attribute("scales")
+def _scales(view: BatchView) -> list[Any] | None:
+    """The factors of a Resize or an Upsample that is not given sizes, None for each that is not known."""
+    if view.opset < 9:
+        return _old_scales(view)
     index = 2 if view.node.op_type == "Resize" and view.opset >= 11 else 1
-    if found is None and view.has(index):
-        array = view.state.folding.array(view.value(index))
-        found = None if array is None or not array.size else array.tolist()
-    return None if found is None else list(found)
+    if not view.has(index):
+        return None
+    array = view.state.folding.array(view.value(index))
+    found = view.original(index) if array is None else array.tolist()
+    return found or None
 
 
 def free_resize(view: FreeView) -> Iterator[FreeAnswer]:
@@ -144,7 +166,7 @@ def free_resize(view: FreeView) -> Iterator[FreeAnswer]:
     if not old and view.has(3):
         yield _to_sizes(view, dims, axes)
         return
-    scales = view.constant(1 if old else 2) if view.opset > 7 else np.array(view.attribute("scales", ()), np.float32)
+    scales = view.constant(1 if old else 2) if view.opset >= 9 else np.array(_old_scales(view) or (), np.float32)
     if scales is None:
         raise Refused("its scales are computed at run time")
     found: list[Axis | None] = list(dims)

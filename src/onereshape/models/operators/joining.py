@@ -9,7 +9,7 @@ import onnx_ir as ir
 
 from onereshape.models.batch.answers import common_mark, only_first
 from onereshape.models.rewrite import Rewriter
-from onereshape.models.batch.marks import over, times
+from onereshape.models.batch.marks import Mark, marked, over, times
 from onereshape.models.batch.counting import from_zero
 from onereshape.models.batch.view import BatchAnswer, BatchState, BatchView
 from onereshape.models.facts.asking import Asking, Dims, Shapes
@@ -58,15 +58,54 @@ def held_concat(holding: Holding) -> Elements:
 def batch_concat(view: BatchView) -> Iterator[BatchAnswer]:
     """Side by side along an axis; what all samples share is repeated for each."""
     batched = view.batched()
-    mark = common_mark([mark for index in batched if (mark := view.mark(index))], view)
+    marks = [mark for index in batched if (mark := view.mark(index))]
     axis = view.axis(view.rank(0), 1)
-    if axis != mark.axis:
+    along = all(mark.axis == axis for mark in marks)
+    if not along:
+        mark = common_mark(marks, view)
         edits = [view.spread(index, mark) for index in range(len(view.node.inputs)) if index not in batched]
         yield BatchAnswer((mark,), tuple(edits))
         return
-    if len(batched) < len(view.node.inputs) or mark.outer != 1:
-        raise Refused(f"it joins along axis {axis}, which is {mark.size(view.batch)}", mixes=True)
-    yield BatchAnswer((mark._replace(outer=len(batched)),))
+    if len(batched) == len(view.node.inputs) and len(set(marks)) == 1 and marks[0].outer == 1:
+        yield BatchAnswer((marks[0]._replace(outer=len(batched)),))
+    yield _joined_apart(view, axis)
+
+
+def _joined_apart(view: BatchView, axis: int) -> BatchAnswer:
+    """The rows of each sample joined by themselves: N on an axis of its own, and all along the next one."""
+    node, output = view.node, view.output_dims()
+    rows = [view.dims(index) for index in range(len(node.inputs))]
+    marks = [view.mark(index) or Mark(axis, 1, dims[axis]) for index, dims in enumerate(rows)]
+    sizes = " and ".join(
+        str(mark.size(view.batch) if view.mark(index) else mark.inner) for index, mark in enumerate(marks)
+    )
+    why = f"it joins {sizes} along axis {axis}"
+    if view.state.named or view.size != 1:  # then the model itself says where each sample's rows are: apart
+        raise Refused(f"{why}, so that no sample stands together", mixes=True)
+    if any(mark.outer != 1 for mark in marks):
+        raise Refused(f"{why}, where samples stand between other entries", mixes=True)
+    shared = [index for index in range(len(rows)) if view.mark(index) is None]
+    spread = tuple(view.spread(index, marks[index]) for index in shared)
+    home = Mark(axis, 1, output[axis])
+
+    def split(dims: Sequence[Size], mark: Mark) -> tuple[Size, ...]:
+        return (*dims[:axis], view.batch, mark.inner, *dims[axis + 1 :])
+
+    pairs = list(zip(rows, marks, strict=True))
+    targets = [view.sayable(marked(dims, mark, view.batch), split(dims, mark)) for dims, mark in pairs]
+    last = view.sayable(split(output, home), marked(output, home, view.batch))
+
+    def apply(build: Rewriter) -> None:
+        for index, target in enumerate(targets):
+            value = node.inputs[index]
+            if value is not None:
+                node.replace_input_with(index, build.insert(node, "Reshape", [value, build.vector(target)]))
+        node.attributes["axis"] = ir.AttrInt64("axis", axis + 1)
+        build.reshape_output(node, last)
+
+    message = f"{view.label} joins rows along axis {axis}, those of all samples one after the other"
+    made = view.edit(None, message, f"axis {axis}", f"{view.batch} apart at axis {axis}", apply)
+    return BatchAnswer((home,), (*spread, made))
 
 
 def free_concat(view: FreeView) -> Iterator[FreeAnswer]:
@@ -110,6 +149,8 @@ def shape_split(asking: Asking) -> Shapes:
     """By sizes that are known; else evenly, where no input says otherwise."""
     dims, count = asking.dims(0), asking.count
     axis = asking.axis(len(dims), 0)
+    if asking.opset == 1 and asking.has(1):
+        return [(*dims[:axis], asking.new(), *dims[axis + 1 :]) for _ in range(count)]  # it was of the type of data
     sizes: Sequence[Size | None] | None = asking.elements(1) if asking.has(1) else asking.attribute("split")
     if sizes is None and not asking.has(1):
         sizes = _pieces(asking, dims[axis], count)
@@ -234,6 +275,7 @@ RECORDS = {
         shape=shape_concat,
         elements=held_concat,
         batch=batch_concat,
+        several=True,
         free=free_concat,
         grows=grow_concat,
         span=combined(larger),

@@ -10,6 +10,7 @@ from onereshape.models.batch.folded_operators import Array, Unfolded, Use, refer
 from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.asking import Asking, Shapes
 from onereshape.models.free.alignment import Axis, size_of
+from onereshape.models.free.by_shape import by_shape
 from onereshape.models.free.state import FreeAnswer
 from onereshape.models.free.view import FreeView
 from onereshape.models.node_view import NodeView, Refused, counted
@@ -52,16 +53,20 @@ def shape_pad(asking: Asking) -> Shapes:
 def batch_pad(view: BatchView) -> Iterator[BatchAnswer]:
     """More entries around some axes; around N, none."""
     mark, rank = only_first(view), view.rank(0)
-    pads = _pads(view, view.integers)
+    pads = _pads(view, view.original)
+    axes = (view.axes(3, rank) or []) if view.has(3) else list(range(rank))
     if pads is None:
         raise Refused("its pads are computed at run time")
-    axes = (view.axes(3, rank) or []) if view.has(3) else list(range(rank))
     if len(pads) != 2 * len(axes):
         raise Refused(f"it has {len(pads)} pads for {len(axes)} axes")
     if mark.axis in axes:
         place = axes.index(mark.axis)
-        if pads[place] or pads[place + len(axes)]:
-            raise Refused(f"it pads axis {mark.axis}, which is {mark.size(view.batch)}", mixes=True)
+        around = (pads[place], pads[place + len(axes)])
+        where = f"axis {mark.axis}, which is {mark.size(view.batch)}"
+        if None in around:
+            raise Refused(f"its pads are computed at run time, and may be others than 0 for {where}")
+        if around != (0, 0):
+            raise Refused(f"it pads {where}", mixes=True)
     yield BatchAnswer((mark,), () if view.opset < 11 else view.corrected(1, "pads", {}))
 
 
@@ -104,6 +109,32 @@ def shape_center_crop_pad(asking: Asking) -> Shapes:
     return [tuple(dims)]
 
 
+def batch_center_crop_pad(view: BatchView) -> Iterator[BatchAnswer]:
+    """Some axes at sizes that are given; N as it is."""
+    mark, rank = only_first(view), view.rank(0)
+    axes = [counted(axis, rank) for axis in view.attribute("axes", range(rank))]
+    if mark.axis not in axes:
+        yield BatchAnswer((mark,), view.corrected(1, "shape", {}))
+        return
+    place, asked = axes.index(mark.axis), view.original(1)
+    if asked is None or len(asked) != len(axes) or asked[place] is None:
+        raise Refused(f"which size it gives axis {mark.axis}, {mark.size(view.batch)}, is not known")
+    if asked[place] != mark.size(view.size):
+        raise Refused(f"it cuts or pads axis {mark.axis}, which is {mark.size(view.batch)}", mixes=True)
+    yield BatchAnswer((mark,), view.corrected(1, "shape", {place: mark.size(view.batch)}))
+
+
+def free_center_crop_pad(view: FreeView) -> Iterator[FreeAnswer]:
+    """Some axes at sizes that are given, whatever they were."""
+    dims, sizes = view.dims(0), view.live(1)
+    for place, axis in enumerate(view.attribute("axes", range(len(dims)))):
+        own = dims[counted(axis, len(dims))]
+        size = None if sizes is None or place >= len(sizes) else sizes[place]
+        if own is not None and view.move(size_of(own)) and view.state.then(size_of(own)) == size:
+            raise Refused(f"it gives axis {axis}, which is {size_of(own)}, a size of {size}")
+    yield from by_shape(view)
+
+
 def fold_pad(use: Use) -> list[Array]:
     """What is left where pads are negative, engines see differently."""
     by = use.list("pads", 1)
@@ -124,5 +155,12 @@ RECORDS = {
         fold=fold_pad,
         work=work_pad,
     ),
-    "CenterCropPad": Record(shape=shape_center_crop_pad),
+    "CenterCropPad": Record(
+        shape=shape_center_crop_pad,
+        batch=batch_center_crop_pad,
+        slots=frozenset({1}),
+        free=free_center_crop_pad,
+        carries=frozenset({0}),
+        takes={1: "new dims"},
+    ),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -30,31 +30,49 @@ def batch_elementwise(view: BatchView) -> Iterator[BatchAnswer]:
     """All operands meet at the same axis, counted from the right."""
     rank = len(view.output_dims())
     batched = view.batched()
-    marks = {index: mark.at(mark.axis + rank - view.rank(index)) for index in batched if (mark := view.mark(index))}
+    lead = {
+        index: view.lead(index, rank, view.rank(index)) for index, _ in enumerate(view.node.inputs) if view.has(index)
+    }
+    marks = {index: mark.at(mark.axis + lead[index]) for index in batched if (mark := view.mark(index))}
     home = common_mark(marks.values(), view)
-    others = [index for index in range(len(view.node.inputs)) if view.has(index) and index not in batched]
     edits: list[Edit] = []
-    for index in others:
-        axis = home.axis - rank + view.rank(index)
-        if axis >= 0 and (dim := view.dims(index)[axis]) != 1:
+    for index, before in lead.items():
+        axis = home.axis - before
+        if index in batched or not 0 <= axis < view.rank(index):
+            continue
+        dim = view.dims(index)[axis]
+        if dim != 1:
             if dim != home.size(view.size) and dim != times(home.outer, home.inner):
-                yield _apart(view, home, rank)
+                yield _apart(view, home, lead)
                 return
             edits += [shared(view, index, home.at(axis))]
+        elif home.bare and _needs_all(view, index):
+            edits += [view.spread(index, home.at(axis))]
     yield BatchAnswer((home,), tuple(edits))
 
 
-def _apart(view: BatchView, home: Mark, rank: int) -> BatchAnswer:
+def _needs_all(view: BatchView, index: int) -> bool:
+    """Whether an operand of size 1 does not give way: so it was of most before opset 7, and of some before 8."""
+    if view.opset >= 8 or len(view.node.inputs) < 2 or view.node.op_type == "PRelu":
+        return False
+    if view.opset == 7:
+        return view.node.op_type in _LATE
+    alone = index == 1 and bool(view.attribute("broadcast", 0))
+    return not alone or any(dim != 1 for dim in view.dims(index))
+
+
+_LATE = frozenset({"Max", "Mean", "Min", "Sum"})
+"""Operators whose operands had all to be of the same dims before opset 8."""
+
+
+def _apart(view: BatchView, home: Mark, lead: Mapping[int, int]) -> BatchAnswer:
     """Where a constant has several entries on the axis that N has for itself: N and those entries, side by side."""
-    if not home.bare or view.size != 1:
+    if not home.bare or view.size != 1 or view.opset < 7:
         raise Refused(f"an operand has another size at axis {home.axis}, where the batch is")
     entries = view.output_dims()[home.axis]
     splits: list[tuple[int, list[Size]]] = []
-    for index in range(len(view.node.inputs)):
-        if not view.has(index):
-            continue
-        axis = home.axis - rank + view.rank(index)
-        dims = view.dims(index)
+    for index, before in lead.items():
+        axis, dims = home.axis - before, view.dims(index)
         if axis >= 0:
             here: list[Size] = [1, dims[axis]] if view.mark(index) is None else [view.batch, 1]
             splits.append((index, [*dims[:axis], *here, *dims[axis + 1 :]]))
@@ -70,6 +88,9 @@ def _apart(view: BatchView, home: Mark, rank: int) -> BatchAnswer:
 def free_elementwise(view: FreeView) -> Iterator[FreeAnswer]:
     """All operands meet at the same axis, counted from the right."""
     indices = [index for index in range(len(view.node.inputs)) if view.has(index)]
+    rank = max(map(view.rank, indices), default=0)
+    if any(view.lead(index, rank, view.rank(index)) != rank - view.rank(index) for index in indices):
+        raise Refused("its second input meets the first at an axis that an attribute says, as before opset 7")
     yield Meeting(view).result(lambda meeting: meet_all(meeting, {index: view.rank(index) for index in indices}))
 
 
@@ -187,15 +208,14 @@ BROADCAST = UNARY._replace(work=broadcast_work)
 
 RECORDS = {
     **dict.fromkeys(
-        "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Celu Cos Cosh Elu Erf Exp Gelu HardSigmoid HardSwish "
-        "LeakyRelu Mish Reciprocal Relu Round Selu Shrink Sigmoid Sin Sinh Softplus Softsign Tan Tanh "
+        "Acos Acosh Asin Asinh Atan Atanh BitwiseNot Celu Cos Cosh Elu Erf Exp Gelu HardSigmoid HardSwish "
+        "LeakyRelu Mish Reciprocal Selu Shrink Sigmoid Sin Sinh Softplus Softsign Tan Tanh "
         "ThresholdedRelu".split(),
         UNARY,
     ),
     "Log": UNARY._replace(takes={0: "positive"}),
     "Sign": UNARY._replace(fold=fold_sign),
     "Swish": UNARY._replace(folds=False),
-    "Clip": UNARY._replace(shape=same, batch=batch_clip, carries=frozenset({0}), fold=fold_clip),
     **dict.fromkeys(("IsInf", "IsNaN"), UNARY._replace(span=span_truth)),
     **dict.fromkeys("BitShift BitwiseAnd BitwiseOr BitwiseXor PRelu Sum".split(), BROADCAST),
     "Mean": BROADCAST._replace(fold=fold_mean),

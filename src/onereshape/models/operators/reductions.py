@@ -259,5 +259,8 @@ RECORDS = {
         takes={0: "truth", 1: "axes"},
         folds=True,
     ),
+    "CumProd": Record(
+        shape=same_first, batch=along(_axis_input, "product"), free=same_dims, grows=same_axes, takes={1: "axes"}
+    ),
     **dict.fromkeys(("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"), Record(shape=shape_loss)),
 }

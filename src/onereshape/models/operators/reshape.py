@@ -118,7 +118,11 @@ def _live_target(view: BatchView) -> list[Size | None] | None:
 def _says(view: BatchView, home: Mark, wanted: Sequence[Size], *, literal_zero: bool) -> bool:
     """Whether nothing need be rewritten; refuses where nothing may be."""
     live = _live_target(view)
-    if live is not None and (_means(view, live, wanted, literal_zero=literal_zero) or _grows_there(view, live, home)):
+    if live is not None and (
+        _means(view, live, wanted, literal_zero=literal_zero)
+        or _grows_there(view, live, home)
+        or _infers_there(view, live, home)
+    ):
         return True
     if view.opset >= 5 and view.sized(1):
         view.not_told(view.value(1).name or "")
@@ -154,6 +158,15 @@ def _grows_there(view: BatchView, live: Sequence[Size | None], home: Mark) -> bo
     if mark is not None and mark.axis != home.axis and live[mark.axis : mark.axis + 1] == [None]:
         return False  # it may be a 0, which copies N
     return all(live[axis] == one[axis] for axis in range(len(one)) if axis != home.axis)
+
+
+def _infers_there(view: BatchView, live: Sequence[Size | None], home: Mark) -> bool:
+    """Whether a computed target is what one sample has, and a -1 where N goes: that grows, whatever the others are."""
+    one, mark = view.original(1) if view.opset >= 5 else None, view.mark(0)
+    if one is None or mark is None or list(one) != list(live) or live[home.axis : home.axis + 1] != [-1]:
+        return False
+    here = live[mark.axis] if mark.axis < len(live) else 1
+    return mark.axis == home.axis or (isinstance(here, int) and here != 0)  # else it may be a 0, which copies N
 
 
 RECORDS = {

@@ -53,7 +53,7 @@ MODEL_FLOORS = [
     {"operators"},
     {"shapes"},
     {"batch.search", "free.search"},
-    {"batch.apply", "free.freeing"},
+    {"batch.apply", "batch.per_sample", "free.freeing"},
     {"like"},
     {"certificates", "findings", "simpler"},
     {"exports", "pairing", "unrepaired"},

@@ -364,6 +364,13 @@ def contributed() -> Iterator[Case]:
     for a, b in ((0, 0), (1, 0), (0, 1), (1, 1)):
         left, right = ("N", 3, "S") if a else ("N", "S", 3), ("N", "T", 3) if b else ("N", 3, "T")
         yield from each("FusedMatMul", x(*left), x(*right), transA=a, transB=b, **own)
+    turned = [const([[[1] * 8] * size], "b") for size in (3, 2)]
+    scales = [const([0.5], "f"), const([0], "b")]
+    parts = [*turned, *[None] * 5, *scales, *scales]
+    some = {"T": (1, 3), "N": (1, 2)}  # without steps, onnxruntime ends its process
+    yield from each("DynamicQuantizeLSTM", x("T", "N", 3), *parts, hidden_size=2, outputs=3, sizes=some, **own)
+    for left in (("N", 3), ("N", "S", 3)):
+        yield from each("DynamicQuantizeMatMul", x(*left), const([[1] * 4] * 3, "B"), const(0.5, "f"), **own)
     for op in ("QLinearAdd", "QLinearMul"):
         for left, right in PAIRS[:8]:
             yield from each(op, x(*left, kind="B"), scale, zero, x(*right, kind="B"), scale, zero, scale, zero, **own)

@@ -29,12 +29,15 @@ examples:
   $ onereshape fix model.onnx -o dynamic.onnx --like longer.onnx --free input_ids:1=S --witness longest.onnx
   $ onereshape fix model.onnx -o dynamic.onnx --batch --like longer.onnx
   $ onereshape fix model.onnx -o dynamic.onnx --free input_ids:1=S attention_mask:1=S --witness longer.onnx
+  $ onereshape fix quantised.onnx -o dynamic.onnx --batch --per-sample
   $ onereshape fix model.onnx -o simpler.onnx --simplify
   $ onereshape fix model.onnx -o dynamic.onnx --batch --certificate proof.json
 
 With --batch the first axis of every input that shares the size of the first input becomes N, or just the axes that are
 named; with --free any other dims get the names that are given; with --like all dims in which the exports differ are
-free, and --free may name them.  A batch beside other dims is freed after them.  onnxruntime runs both models before
+free, and --free may name them.  A batch beside other dims is freed after them.  With --per-sample a model that mixes
+its samples (one scale that is taken from all of them, a maximum over all) runs once for each of them, in a Scan: that
+is right, and as slow as so many calls; a model that can be freed otherwise is.  onnxruntime runs both models before
 anything is written, and the term run follows every output element back to the inputs.  proven: it is the same
 expression of its own sample's inputs, whatever is fed.  certified: the answers on drawn inputs agree with a truth that
 the repair did not use: the original itself, sample by sample, for the batch; another export (--witness) for other dims.
@@ -56,6 +59,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="OUT", help="where the repaired model is written")
     parser.add_argument("--in-place", action="store_true", help="write over MODEL")
     add_dims(parser)
+    parser.add_argument(
+        "--per-sample", action="store_true", help="run a batch that cannot be freed one sample after another: slower"
+    )
     parser.add_argument("--simplify", action="store_true", help="fold computed targets, merge chains, drop identities")
     parser.add_argument("--diff", action="store_true", help="show each node before and after")
     add_exports(parser)
@@ -88,6 +94,7 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
                 batch=batch,
                 free=free,
                 like=args.like,
+                per_sample=args.per_sample,
                 simplify=args.simplify,
                 certify=not args.no_certify,
                 witness=args.witness,

@@ -1,13 +1,15 @@
-"""Operators that onnxruntime adds to ONNX's own, in the domain com.microsoft: of these only the shapes are known."""
+"""Operators that onnxruntime adds to ONNX's own, in the domain com.microsoft: of most only the shapes are known."""
 
 from __future__ import annotations
 
+from onereshape.models.batch.answers import mixing
 from onereshape.models.facts.answers import broadcast, same_first
 from onereshape.models.facts.asking import Asking, Dims, Shapes
 from onereshape.models.facts.kinds import Attribute, Kind, Kinds
 from onereshape.models.node_view import Refused
 from onereshape.models.operators.contractions import product_of
 from onereshape.models.operators.joining import joined
+from onereshape.models.operators.quantising import ONE_SCALE
 from onereshape.models.record import Record
 from onereshape.sizes import cut
 
@@ -70,6 +72,20 @@ def shape_heads(asking: Asking) -> Shapes:
     raise Refused("its value has neither three dims nor four")
 
 
+def shape_quantised_lstm(asking: Asking) -> Shapes:
+    """DynamicQuantizeLSTM: an LSTM whose weights are turned: directions, inputs, gates."""
+    data, weights = asking.dims(0), asking.dims(2)
+    if len(data) != 3 or len(weights) != 3:
+        raise Refused("its data or its weights have not three dims")
+    state = (weights[0], data[1], weights[1])
+    return [(data[0], *state), state, state]
+
+
+def shape_quantised_product(asking: Asking) -> Shapes:
+    """DynamicQuantizeMatMul: data times weights that are quantised already."""
+    return [product_of(asking, tuple(asking.dims(0)), tuple(asking.dims(1)))]
+
+
 _RULES = {
     **dict.fromkeys("FastGelu Gelu QuickGelu QLinearLeakyRelu QLinearSigmoid QLinearSoftmax".split(), same_first),
     "BiasGelu": broadcast,
@@ -82,5 +98,7 @@ _RULES = {
 
 RECORDS = {
     **{f"com.microsoft::{op}": Record(shape=rule) for op, rule in _RULES.items()},
+    "com.microsoft::DynamicQuantizeLSTM": Record(shape=shape_quantised_lstm, batch=mixing(ONE_SCALE)),
+    "com.microsoft::DynamicQuantizeMatMul": Record(shape=shape_quantised_product, batch=mixing(ONE_SCALE)),
     "com.microsoft::QLinearConcat": Record(shape=shape_quantised_concat, kinds=kinds_quantised_concat),
 }

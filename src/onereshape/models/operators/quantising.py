@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onereshape.models.batch.answers import only_first
+from onereshape.models.batch.answers import mixing, only_first
 from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.answers import same_first
 from onereshape.models.facts.asking import Asking, Shapes
@@ -52,10 +52,12 @@ def kinds_quantised(given: Kinds, attribute: Attribute) -> list[Kind | None]:
     return [given(2) or otherwise]
 
 
+ONE_SCALE = "it takes one scale from all samples together, so that what a sample gives depends on those beside it"
+
 _LINEAR = Record(shape=same_first, batch=batch_quantize, free=free_quantize)
 
 RECORDS = {
     "QuantizeLinear": _LINEAR._replace(kinds=kinds_quantised),
     "DequantizeLinear": _LINEAR._replace(kinds=by_attribute("output_dtype", 1), folds=True),
-    "DynamicQuantizeLinear": Record(shape=shape_dynamic),
+    "DynamicQuantizeLinear": Record(shape=shape_dynamic, batch=mixing(ONE_SCALE)),
 }

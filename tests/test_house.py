@@ -53,7 +53,7 @@ MODEL_FLOORS = [
     {"operators"},
     {"shapes"},
     {"batch.search", "free.search"},
-    {"batch.apply", "batch.stacking", "free.freeing"},
+    {"batch.apply", "batch.per_sample", "batch.stacking", "free.freeing"},
     {"like"},
     {"certificates", "findings", "simpler"},
     {"exports", "pairing", "placing", "unrepaired"},

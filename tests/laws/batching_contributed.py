@@ -232,16 +232,6 @@ def packed() -> Iterator[Sketch]:
     yield s.out(_op(s, "MatMulNBits", s.x((1, 16), 1, 1, 16), table, s.floats(3), K=16, N=3, bits=4, block_size=16))
 
 
-def mixing() -> Iterator[Sketch]:
-    for dims, axis, outer, inner, size in PLACES:
-        s = Sketch("DynamicQuantizeLinear", 13, size, free=False)
-        yield s.out(*s.op("DynamicQuantizeLinear", s.x(dims, axis, outer, inner), outputs=3))
-        s = _sketch("DynamicQuantizeMatMul", size, free=False)
-        x = s.x((*dims, 3), axis, outer, inner)
-        weights = s.const(np.arange(6).reshape(3, 2), BYTE)
-        yield s.out(_op(s, "DynamicQuantizeMatMul", x, weights, s.const(0.5, np.float32)))
-
-
 def contributed() -> Iterator[Sketch]:
     for family in (
         activations,
@@ -254,6 +244,5 @@ def contributed() -> Iterator[Sketch]:
         joined,
         averaged,
         packed,
-        mixing,
     ):
         yield from family()

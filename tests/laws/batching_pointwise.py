@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import cycle
+from itertools import cycle, product
 from typing import Any
 
 import numpy as np
@@ -301,6 +301,32 @@ def others() -> Iterator[Sketch]:
             yield s.out(s.op("OneHot", x, depth, values, axis=along))
 
 
+def mixing() -> Iterator[Sketch]:
+    """What takes one scale from all samples: never freed, wherever they are."""
+    own: dict[str, Any] = {"domain": "com.microsoft"}
+    for dims, axis, outer, inner, size in PLACES:
+        rank = len(dims)
+        s = Sketch("DynamicQuantizeLinear", (11, 13, 21)[rank % 3], size, free=False)
+        quantised, scale, zero = s.op("DynamicQuantizeLinear", s.x(dims, axis, outer, inner), outputs=3)
+        yield s.out(s.op("DequantizeLinear", quantised, scale, zero) if rank % 2 else quantised)
+        if rank > 1:
+            s = Sketch("com.microsoft::DynamicQuantizeMatMul", (11, 13, 21)[rank % 3], size, free=False)
+            weights = s.const(np.arange(dims[-1] * 2).reshape(-1, 2), np.uint8)
+            data = s.x(dims, axis, outer, inner)
+            yield s.out(s.op("DynamicQuantizeMatMul", data, weights, s.const(0.5, np.float32), **own))
+    for directions, steps, size in product((1, 2), (1, 3), (1, 2, 3)):
+        s = Sketch("com.microsoft::DynamicQuantizeLSTM", 13, size, free=False)
+        turned = [
+            s.const(np.arange(directions * wide * 8).reshape(directions, wide, 8) % 7, np.int8) for wide in (3, 2)
+        ]
+        parts = [s.const([0.5] * directions, np.float32), s.const([0] * directions, np.int8)] * 2
+        direction = ("forward", "bidirectional")[directions - 1]
+        data = s.x((steps, size, 3), 1)
+        yield s.out(
+            s.op("DynamicQuantizeLSTM", data, *turned, *[""] * 5, *parts, hidden_size=2, direction=direction, **own)
+        )
+
+
 def pointwise() -> Iterator[Sketch]:
-    for family in (unary, binary, more_operands, along_axes, normalizations, others):
+    for family in (unary, binary, more_operands, along_axes, normalizations, others, mixing):
         yield from family()

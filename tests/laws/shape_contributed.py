@@ -79,6 +79,13 @@ def contributed() -> Iterator[Case]:
     yield from each("QuantizeLinear", x("N", 3), scale, zero, **own)
     yield from each("DequantizeLinear", x("N", 3, kind="B"), scale, zero, **own)
     yield from each("DynamicQuantizeMatMul", x("N", 3), x(3, 2, kind="B"), scale, sizes=FULL, **own)
+    for left in (("N", 3), ("N", "S", 3)):
+        yield from each("DynamicQuantizeMatMul", x(*left), const([[1] * 4] * 3, "B"), const(0.5, "f"), **own)
+    turned = [const([[[1] * 8] * size], "b") for size in (3, 2)]
+    scales = [const([0.5], "f"), const([0], "b")]
+    parts = [*turned, *[None] * 5, *scales, *scales]
+    some = {"T": (1, 3), "N": (1, 2)}  # without steps, onnxruntime ends its process
+    yield from each("DynamicQuantizeLSTM", x("T", "N", 3), *parts, hidden_size=2, outputs=3, sizes=some, **own)
     yield from each(
         "MatMulIntegerToFloat",
         x("N", "S", 3, kind="B"),

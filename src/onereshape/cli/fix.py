@@ -29,6 +29,7 @@ examples:
   $ onereshape fix model.onnx -o dynamic.onnx --like longer.onnx --free input_ids:1=S --witness longest.onnx
   $ onereshape fix model.onnx -o dynamic.onnx --batch --like longer.onnx
   $ onereshape fix model.onnx -o dynamic.onnx --free input_ids:1=S attention_mask:1=S --witness longer.onnx
+  $ onereshape fix quantised.onnx -o dynamic.onnx --batch --per-sample
   $ onereshape fix model.onnx -o simpler.onnx --simplify
   $ onereshape fix model.onnx -o dynamic.onnx --batch --certificate proof.json
 
@@ -36,6 +37,8 @@ With --batch the first axis of every input that shares the size of the first inp
 name, or just the axes that are named; where the rules refuse that, and one other choice of axes (a state [1, 1, H] at
 axis 1) can be freed, it is taken and said; with --free any other dims get the names that are given; with --like all
 dims in which the exports differ are free, and --free may name them.  A batch beside other dims is freed after them.
+With --per-sample a model that mixes its samples (one scale that is taken from all of them, a maximum over all) runs
+once for each of them, in a Scan: that is right, and as slow as so many calls; a model that can be freed otherwise is.
 onnxruntime runs both models before anything is written, and the term run follows every output element back to the
 inputs.  proven: it is the same expression of its own sample's inputs, whatever is fed.  certified: the answers on drawn
 inputs agree with a truth that the repair did not use: the original itself, sample by sample, for the batch; another
@@ -59,6 +62,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_dims(parser)
     parser.add_argument(
         "--no-new-axis", action="store_true", help="an output that had no batch keeps its rank: [8*N], not [N, 8]"
+    )
+    parser.add_argument(
+        "--per-sample", action="store_true", help="run a batch that cannot be freed one sample after another: slower"
     )
     parser.add_argument("--simplify", action="store_true", help="fold computed targets, merge chains, drop identities")
     parser.add_argument("--diff", action="store_true", help="show each node before and after")
@@ -92,6 +98,7 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
                 batch=batch,
                 free=free,
                 like=args.like,
+                per_sample=args.per_sample,
                 simplify=args.simplify,
                 certify=not args.no_certify,
                 witness=args.witness,

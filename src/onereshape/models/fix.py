@@ -30,7 +30,15 @@ from onereshape.models.edit import Change
 from onereshape.models.exports import Exports, Freed, check_witnesses, given_exports, other_weights
 from onereshape.models.batch.marks import Mark
 from onereshape.models.facts.facts import Facts
-from onereshape.models.unrepaired import believed, declared_outputs, has_other_names, may_work, with_batch
+from onereshape.models.unrepaired import (
+    WAY_OUT,
+    believed,
+    declared_outputs,
+    has_other_names,
+    has_way_out,
+    may_work,
+    with_batch,
+)
 from onereshape.models.likely import unlikely
 from onereshape.models.pairing import called, carried
 from onereshape.models.request import (
@@ -104,6 +112,10 @@ class _Wish:
     """Other exports that the first step is fitted on,"""
     witnesses: tuple[Model, ...] = ()
     """and those that it does not use: where something differs, their weights may."""
+    per_sample: bool = False
+    """Whether a batch that cannot be freed is run sample by sample."""
+    likely: bool = False
+    """Whether nobody named the axes of the batch."""
 
 
 def plan(model: Model | str | os.PathLike[str], *, batch: Batch = None, free: Free = None) -> Plan:
@@ -137,6 +149,7 @@ def fix(  # noqa: PLR0913 - the options of the command
     batch: Batch = None,
     free: Free = None,
     like: Exports = None,
+    per_sample: bool = False,
     simplify: bool = False,
     certify: bool = True,
     witness: Exports = None,
@@ -151,6 +164,9 @@ def fix(  # noqa: PLR0913 - the options of the command
     """The model with the asked dims free: `batch={"x": 0}` (True: the dim that the inputs share, see `notes`),
     `free={"x": {1: "S"}}`, or all dims in which it and other exports of it differ (`like`, which `free` may name); and,
     on demand, with its Reshapes simplified.  A batch beside other dims is freed after them.
+
+    With `per_sample` a batch that cannot be freed otherwise, since the model mixes its samples or nobody knows whether
+    it does, is run sample by sample, in a Scan around the whole graph: that takes as long as so many calls.
 
     onnxruntime runs both models before anything is returned, and so does the term run, on expressions instead of
     numbers; a FixError says where they differ.  The original is itself the truth for a batch, sample by sample; at
@@ -172,8 +188,7 @@ def fix(  # noqa: PLR0913 - the options of the command
     named, batched = requested(given, None, free), requested(given, batch, None)
     if not named and not batched and like is None and not simplify:
         raise FixError("nothing-asked")
-    if witness is not None and not named and like is None:
-        raise ReshapeError("bad-usage", why="a witness is for freed dims other than the batch, and none are asked for")
+    _check_usage(witness, per_sample, freeing=bool(named) or like is not None, batched=bool(batched))
     if given.format != "onnx":
         raise FixError("unsupported-model", why=f"{given.path}: only ONNX models are rewritten")
     fitted, witnesses = given_exports(like, "like"), given_exports(witness, "witness")
@@ -181,7 +196,7 @@ def fix(  # noqa: PLR0913 - the options of the command
         raise ReshapeError("bad-usage", why="like names no other export")
     freeing = bool(named or fitted)
     _prepare(certify and (freeing or bool(batched)))
-    wish = _Wish(certify, unwitnessed, drawn_from, limit, progress, fitted, witnesses)
+    wish = _Wish(certify, unwitnessed, drawn_from, limit, progress, fitted, witnesses, per_sample, batch is True)
     owned = not copy or not isinstance(model, Model)
     found = Fixed(given, (), None)
     if freeing:
@@ -189,18 +204,22 @@ def fix(  # noqa: PLR0913 - the options of the command
         found = _step(given, work, wish, simplify=simplify and not batched, owned=owned)
     if batched:
         axes = {name: axis for name, dims in batched.items() for axis in dims}
-        owned = owned or found.model is not given
+        owned = (owned or found.model is not given) and not per_sample
         work = partial(_batch, axes=axes, likely=batch is True, new_axis=new_axis)
         try:
             step = _step(found.model, work, wish, simplify=simplify, owned=owned, before=found.conditions)
         except FixError as refusal:
-            works = _as_it_is(found.model, batched, wish, refusal)
-            if works is None:
-                shapes = shapes_of(inputs_of(found.model.ir))
-                raise (unlikely(shapes, axes) if batch is True and may_work(refusal) else None) or refusal from None
-            step = works
+            step = _otherwise(found, batched, wish, refusal, simplify=simplify)
         return _joined(found, step)
     return found if freeing else _step(given, None, wish, simplify=True, owned=owned)
+
+
+def _check_usage(witness: Exports, per_sample: bool, *, freeing: bool, batched: bool) -> None:
+    """Refuses options for what is not asked."""
+    if per_sample and not batched:
+        raise ReshapeError("bad-usage", why="per_sample is for a batch, and none is asked for")
+    if witness is not None and not freeing:
+        raise ReshapeError("bad-usage", why="a witness is for freed dims other than the batch, and none are asked for")
 
 
 def _step(  # noqa: PLR0913 - what a step depends on
@@ -251,6 +270,20 @@ def _step(  # noqa: PLR0913 - what a step depends on
     return Fixed(refreshed(fixed), tuple(changes), certificate, conditions, freed, notes)
 
 
+def _otherwise(found: Fixed, asked: Freed, wish: _Wish, refusal: FixError, *, simplify: bool, likely: bool) -> Fixed:
+    """The batch of a model that no rule frees: there already, or sample by sample where that is wished."""
+    works = _as_it_is(found.model, asked, wish, refusal)
+    if works is not None:
+        return works
+    axes = {name: axis for name, dims in asked.items() for axis in dims}
+    if wish.per_sample and not refusal.usage:
+        return _one_by_one(found, axes, wish, simplify=simplify)
+    if not wish.per_sample and has_way_out(found.model.ir, axes, refusal):
+        refusal.add_note(WAY_OUT)
+    other = unlikely(shapes_of(inputs_of(found.model.ir)), axes) if wish.likely and may_work(refusal) else None
+    raise other or refusal
+
+
 def _as_it_is(given: Model, asked: Freed, wish: _Wish, refusal: FixError) -> Fixed | None:
     """The model without any repair, where a rule refuses it, and runs and terms say that it works all the same."""
     if not wish.certify or not may_work(refusal):
@@ -272,6 +305,37 @@ def _as_it_is(given: Model, asked: Freed, wish: _Wish, refusal: FixError) -> Fix
     if not believed(refusal, certificate.status, declared=fixed):
         return None
     return Fixed(refreshed(replace(given, ir=copy)) if fixed else given, (), certificate, (), asked)
+
+
+def _one_by_one(found: Fixed, axes: Mapping[str, int], wish: _Wish, *, simplify: bool) -> Fixed:
+    """The model run sample by sample; one whose outputs may have other dims for each is believed by its terms alone."""
+    doubts: list[str] = []
+    work = partial(_per_sample, axes=axes, doubts=doubts)
+    step = _step(found.model, work, wish, simplify=simplify, owned=False, before=found.conditions)
+    if doubts and (step.certificate is None or step.certificate.status != "proven"):
+        why = "its dims may be others for each sample, so that those of several cannot be put side by side"
+        raise FixError("cannot-free", node=doubts[0], op="output", why=why)
+    return step
+
+
+def _per_sample(model: Model, axes: Mapping[str, int], doubts: list[str]) -> _Work:
+    from onereshape.models.batch.per_sample import apply_per_sample, per_sample_plan  # noqa: PLC0415 - only who asks for it
+
+    asked = requested(model, axes)
+    symbol = next(iter(next(iter(asked.values())).values()))
+    found = per_sample_plan(model.ir, axes, symbol, batch_size(model.ir, axes))
+    doubts += found.doubts
+    outputs: dict[str, Carried | None] = {value.name or "": None for value in model.ir.graph.outputs}
+    outputs |= {name: Carried(axis) for name, axis in axes.items() if name in outputs}
+    outputs |= {each.value.name or "": Carried(each.axis, 1, each.inner) for each in found.stacked}
+    return _Work(
+        found.changes,
+        lambda: apply_per_sample(model.ir, found),
+        Comparison("batch", 1, outputs),
+        needed=True,
+        freed=asked,
+        conditions=(at_least(symbol, 1),),
+    )
 
 
 def _refusal(given: Model, certificate: Certificate, wish: _Wish) -> FixError:

@@ -13,16 +13,23 @@ import onnx_ir as ir
 from onereshape.errors import FixError
 from onereshape.models.certificates.compare import Carried
 from onereshape.models.edit import declare
+from onereshape.models.request import batch_size
 
 Asked = Mapping[str, Mapping[int, str]]
 
 _NO_RULE = frozenset({"cannot-free", "no-batching-rule", "mixes-samples"})
 """The refusals of a rule, which may know too little."""
+WAY_OUT = "with --per-sample (per_sample=True) the model would run once for each sample instead, which is slower"
 
 
 def may_work(refusal: FixError) -> bool:
     """Whether a refusal leaves open that the model works all the same."""
     return refusal.code in _NO_RULE
+
+
+def has_way_out(model: ir.Model, axes: Mapping[str, int], refusal: FixError) -> bool:
+    """Whether a model that mixes its samples, or may, can be run sample by sample."""
+    return refusal.code in {"mixes-samples", "no-batching-rule"} and batch_size(model, axes) == 1
 
 
 def believed(refusal: FixError, status: str, *, declared: bool) -> bool:

@@ -110,6 +110,18 @@ def images(*places: int) -> Callable[[BatchView], Iterator[BatchAnswer]]:
     return answers
 
 
+def mixing(why: str) -> Callable[[BatchView], Iterator[BatchAnswer]]:
+    """A rule for operators that calculate something from all of input 0 at once: no sample stays apart in it."""
+
+    def answers(view: BatchView) -> Iterator[BatchAnswer]:
+        if view.mark(0) is None:
+            raise Refused(f"its input {view.value(view.batched()[0]).name} differs from sample to sample")
+        raise Refused(why, mixes=True)
+        yield  # never reached: without it this would be no generator
+
+    return answers
+
+
 def any_place(home: Mark) -> Iterator[Mark]:
     """All places that N can have on an axis along which nothing differs."""
     yield home

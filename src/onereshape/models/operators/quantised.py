@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from onereshape.models.batch.answers import along, common_mark, images, only_first, shared
+from onereshape.models.batch.answers import along, common_mark, images, mixing, only_first, shared
 from onereshape.models.batch.marks import times
 from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.edit import Edit
@@ -14,7 +14,7 @@ from onereshape.models.facts.kinds import Attribute, Kind, Kinds
 from onereshape.models.node_view import Refused
 from onereshape.models.operators.contractions import product_answer, product_mark, product_of, shape_matmul
 from onereshape.models.operators.joining import joined
-from onereshape.models.operators.quantising import batch_quantize
+from onereshape.models.operators.quantising import ONE_SCALE, batch_quantize
 from onereshape.models.record import Record
 
 
@@ -93,16 +93,6 @@ def shape_quantised_mean(asking: Asking) -> Shapes:
     return [(dims[0], *ones, dims[-1]) if last else (*dims[:2], *ones)]
 
 
-def batch_mixing(what: str) -> Callable[[BatchView], Iterator[BatchAnswer]]:
-    """An operator that looks at all samples to find its scale."""
-
-    def answers(_: BatchView) -> Iterator[BatchAnswer]:
-        raise Refused(f"it finds {what} in all samples together, so that each changes the others", mixes=True)
-        yield  # an iterator without answers
-
-    return answers
-
-
 def shape_by_bits(asking: Asking) -> Shapes:
     """MatMulNBits: rows times a matrix that is packed, of so many columns."""
     dims = asking.dims(0)
@@ -122,6 +112,15 @@ def batch_by_bits(view: BatchView) -> Iterator[BatchAnswer]:
 def shape_dynamic_product(asking: Asking) -> Shapes:
     """DynamicQuantizeMatMul: a product."""
     return [product_of(asking, asking.dims(0), asking.dims(1))]
+
+
+def shape_quantised_lstm(asking: Asking) -> Shapes:
+    """DynamicQuantizeLSTM: an LSTM whose weights are turned: directions, inputs, gates."""
+    data, weights = asking.dims(0), asking.dims(2)
+    if len(data) != 3 or len(weights) != 3:
+        raise Refused("its data or its weights have not three dims")
+    state = (weights[0], data[1], weights[1])
+    return [(data[0], *state), state, state]
 
 
 def batch_scaled_product(view: BatchView) -> Iterator[BatchAnswer]:
@@ -153,7 +152,6 @@ def kinds_floats(_: Kinds, __: Attribute) -> list[Kind | None]:
 
 _EACH = Record(shape=same_first, batch=batch_quantised_each)
 _PAIR = Record(shape=shape_quantised_pair, batch=batch_quantised_pair)
-_SCALE = "one scale"
 
 RECORDS = {
     f"com.microsoft::{op}": record
@@ -169,7 +167,8 @@ RECORDS = {
         "QLinearGlobalAveragePool": Record(shape=shape_quantised_mean, batch=images(0)),
         "QuantizeLinear": Record(shape=same_first, kinds=kinds_zero_point, batch=batch_quantize),
         "DequantizeLinear": Record(shape=same_first, kinds=kinds_second, batch=batch_quantize),
-        "DynamicQuantizeMatMul": Record(shape=shape_dynamic_product, batch=batch_mixing(_SCALE)),
+        "DynamicQuantizeMatMul": Record(shape=shape_dynamic_product, batch=mixing(ONE_SCALE)),
+        "DynamicQuantizeLSTM": Record(shape=shape_quantised_lstm, batch=mixing(ONE_SCALE)),
         "MatMulIntegerToFloat": Record(shape=shape_matmul(0, 1), kinds=kinds_floats, batch=batch_scaled_product),
         "MatMulNBits": Record(shape=shape_by_bits, batch=batch_by_bits),
     }.items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onereshape.models.batch.answers import only_first
+from onereshape.models.batch.answers import mixing, only_first
 from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.answers import same_first
 from onereshape.models.facts.asking import Asking, Shapes
@@ -46,23 +46,18 @@ def shape_dynamic(asking: Asking) -> Shapes:
     return [asking.dims(0), (), ()]
 
 
-def batch_dynamic(_: BatchView) -> Iterator[BatchAnswer]:
-    """DynamicQuantizeLinear: the smallest and the largest of all samples decide on one scale."""
-    why = "it finds one scale in all samples together, so that each changes the others; quantise without it"
-    raise Refused(why, mixes=True)
-    yield  # an iterator without answers
-
-
 def kinds_quantised(given: Kinds, attribute: Attribute) -> list[Kind | None]:
     """That of the zero point."""
     (otherwise,) = by_attribute("output_dtype", Kind.UINT8)(given, attribute)
     return [given(2) or otherwise]
 
 
+ONE_SCALE = "it takes one scale from all samples together, so that what a sample gives depends on those beside it"
+
 _LINEAR = Record(shape=same_first, batch=batch_quantize, free=free_quantize)
 
 RECORDS = {
     "QuantizeLinear": _LINEAR._replace(kinds=kinds_quantised),
     "DequantizeLinear": _LINEAR._replace(kinds=by_attribute("output_dtype", 1), folds=True),
-    "DynamicQuantizeLinear": Record(shape=shape_dynamic, batch=batch_dynamic),
+    "DynamicQuantizeLinear": Record(shape=shape_dynamic, batch=mixing(ONE_SCALE)),
 }

@@ -75,10 +75,10 @@ def is_bent(array: Array, axes: Sequence[int]) -> bool:
         for place in {1, 2, (end + 1) // 2, end - 1}
         if place < end
     ]
-    most = max([*off, abs(rise(last) - sum(ends.values()))])
-    if array.dtype.kind != "f":
+    most: float = max([*off, abs(rise(last) - sum(ends.values()))])
+    if array.dtype.kind != "f" or not most > 0:
         return most > 0
-    return most > 0 and most > 24 * float(np.finfo(array.dtype).eps) * float(np.abs(array).max())
+    return most > 24 * float(np.finfo(array.dtype).eps) * float(np.abs(array).max())
 
 
 def rounding_of(array: Array, axes: Sequence[int]) -> Array:

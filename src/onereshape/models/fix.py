@@ -270,7 +270,7 @@ def _step(  # noqa: PLR0913 - what a step depends on
     return Fixed(refreshed(fixed), tuple(changes), certificate, conditions, freed, notes)
 
 
-def _otherwise(found: Fixed, asked: Freed, wish: _Wish, refusal: FixError, *, simplify: bool, likely: bool) -> Fixed:
+def _otherwise(found: Fixed, asked: Freed, wish: _Wish, refusal: FixError, *, simplify: bool) -> Fixed:
     """The batch of a model that no rule frees: there already, or sample by sample where that is wished."""
     works = _as_it_is(found.model, asked, wish, refusal)
     if works is not None:

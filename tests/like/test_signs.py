@@ -81,7 +81,7 @@ ROWS = ({"S": 20}, {"S": 33})
         (
             from_the_end,
             ({"S": 12, "T": 7}, {"S": 23, "T": 14}),
-            ("T <= S - 1, since a start that is negative counts from the end",),
+            ("T <= S - 1, since only a start that is negative counts from the end",),
         ),
     ],
 )

@@ -103,6 +103,7 @@ ROUNDED: dict[str, tuple[tuple[int, ...], Callable[[int], float], tuple[str, str
     "three quarters": ((20, 18), lambda s: 3 * s // 4, ("S + -5", "floor((3*S)/4)")),
     "less than 0": ((8, 28), lambda s: -(s // 2), ("-(S/2)", "-(floor(S/2))")),
     "ten parts": ((12, 23), lambda s: 10 / -(-s // 2), ("18.3333*1/(S - 1)", "10*1/(floor((S + 1)/2))")),
+    "ten parts of a third": ((14, 7), lambda s: 10 / (s // 3), ("35*1/S", "5*1/(floor(S/7))")),
     "a whole quotient": ((8, 16), lambda s: 64 // s, ("64*1/S", "floor(64/S)")),
 }
 """Sizes at which a number is whole, and of which readings one must be among those that are given."""

@@ -20,3 +20,19 @@ def test_three_numbers_prove_one() -> None:
 
     assert [str(each.size) for each in known.readings((4, 8, 12)) if each.proves] == ["floor((S + 2)/3)"]
     assert [str(each.size) for each in known.readings((5, 8, 12)) if each.proves] == ["floor(S/3) + 1"]
+
+
+def test_small_numbers_prove_no_quotient_with_a_start() -> None:
+    """5, 6 and 8 of three random sizes are what some quotient gives, and some number more."""
+    known = Known([{"S": 12}, {"S": 23}, {"S": 34}])
+
+    assert not any(reading.proves for reading in known.readings((3, 4, 6)))
+
+
+@pytest.mark.parametrize(("most", "proves"), [(16, True), (17, False), (15, False)])
+def test_two_exports_prove_an_end_at_a_round_number_only(most: int, *, proves: bool) -> None:
+    known = Known([{"S": 12}, {"S": 23}])
+
+    assert [str(each.size) for each in known.readings((12, most)) if each.proves] == [f"Min({most}, S)"] * proves
+    known = Known([{"S": 12}, {"S": 23}, {"S": 9}])
+    assert [str(each.size) for each in known.readings((12, most, 9)) if each.proves] == [f"Min({most}, S)"]

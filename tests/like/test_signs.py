@@ -6,7 +6,9 @@ import onnx_ir as ir
 import pytest
 
 from onereshape.models.like import plan as planning
+from onereshape.models.like.exported import Limit
 from onereshape.models.like.plan import LikePlan, like_plan
+from onereshape.sizes import cut, symbol
 from tests.like.exporting import Build, Case, Export, Sizes
 from tests.like.law import verdict
 from tests.like.world_numbers import ints
@@ -42,6 +44,11 @@ def by_half(g: Export) -> str:
     return g.node("Pad", g.x(1, "S", 4), ints(g, 0, 0, 0, 0, g.sizes["S"] // 2, 0))
 
 
+def all_but_quarters(g: Export) -> str:
+    size = g.sizes["S"]
+    return g.node("Slice", g.x(1, "S", 4), ints(g, size // 4), ints(g, size - 12), ints(g, 1))
+
+
 def planned(case: Case) -> LikePlan:
     (first, names), *others = (case.at(sizes, "graph") for sizes in case.exports)
     return like_plan(ir.from_proto(first), [ir.from_proto(proto) for proto, _ in others], names)
@@ -69,13 +76,21 @@ ROWS = ({"S": 20}, {"S": 33})
     [
         (last, ROWS, ("S >= 12, since a start that is negative counts from the end",)),
         (but_one, ROWS, ()),
+        (all_but_quarters, ({"S": 20}, {"S": 35}), ("S >= 12, since an end that is negative counts from the end",)),
         (by_half, ({"S": 12}, {"S": 23}), ()),
         (
             from_the_end,
             ({"S": 12, "T": 7}, {"S": 23, "T": 14}),
-            ("T <= S - 1, since a start that is negative counts from the end",),
+            ("T <= S - 1, since only a start that is negative counts from the end",),
         ),
     ],
 )
 def test_a_bound_keeps_its_sign(build: Build, exports: tuple[Sizes, ...], conditions: tuple[str, ...]) -> None:
     assert planned(Case("bound", build, exports, ())).conditions == conditions
+
+
+def test_a_limit_of_one_symbol_that_rises_and_falls_is_said_by_its_end() -> None:
+    size = symbol("S")
+    limit = Limit(0 - (size - 2 * cut(size, 4) - 3), 0, "that is so")
+
+    assert planning._said(limit, [{"S": 20}, {"S": 33}]) == "S >= 5, since that is so"

@@ -28,6 +28,9 @@ from onereshape.models.rewrite import Rewriter
 from onereshape.models.unneeded import bury
 from onereshape.sizes import Formula, Size, reach, symbol
 
+_FAR = 1024
+"""Times the largest export."""
+
 
 @dataclass(frozen=True, slots=True)
 class LikePlan:
@@ -185,16 +188,20 @@ def _said(limit: Limit, bindings: Sequence[Binding]) -> str:
     size, most = limit.size, limit.most
     if not isinstance(size, Formula):
         raise TypeError(size)
-    sign = "<=" if any(coefficient > 0 for monomial, coefficient in size.terms if monomial) else ">="
+    rising = {coefficient > 0 for monomial, coefficient in size.terms if monomial}
+    sign = "<=" if True in rising else ">="
     if len(size.symbols) == 1:
         (name,) = size.symbols
         sizes = [binding[name] for binding in bindings]
+        if len(rising) == 2 and size.at({name: _FAR * max(sizes)}) <= most:
+            sign = ">="
         most = reach(size, most, max(sizes)) if sign == "<=" else _fewest(size, most, name, min(sizes))
         return f"{name} {sign} {most}, since {limit.why}"
     above: Size = 0
     below: Size = most
     for monomial, coefficient in size.terms:
-        term: Size = Formula(((monomial, abs(coefficient)),)) if monomial else int(abs(coefficient))
+        times = coefficient if coefficient > 0 else coefficient * -1
+        term: Size = Formula(((monomial, times),)) if monomial else int(times)
         above, below = (above + term, below) if coefficient > 0 else (above, below + term)
     if isinstance(above, Formula) and isinstance(below, Formula):
         return f"{above} <= {below}, since {limit.why}"

@@ -22,6 +22,8 @@ _NEAR = 2
 """What is often added to a size;"""
 _FAR = 8
 """more than that is believed of sizes that are so far apart: of sizes side by side, too much grows with them."""
+_APART = 6
+"""How far numbers must be apart that prove a quotient with a start."""
 _MOST_DIVISOR = 64
 _MOST_DENOMINATOR = 10
 
@@ -43,7 +45,7 @@ def derived(bases: Sequence[Base], values: Values) -> Iterator[Reading]:
         yield from _quotients(size, own, values, few=few)
         yield from _multiples(size, own, values)
         yield from _parts(size, own, values)
-        yield from _limited(size, own, values)
+        yield from _limited(size, own, values, few=few)
     for one, other in combinations(bases, 2):
         yield from _pairs(one, other, values)
     for size, own in bases:
@@ -72,7 +74,8 @@ def _quotients(size: Size, own: Values, values: Values, *, few: bool) -> Iterato
                 (start,) = starts
                 cost = 2 + _bits(divisor - 1) + _start(start)
                 nearest = top not in (0, divisor - 1)
-                enough = start == 0 or (not few and len({*values}) > 2)  # a start of its own takes one more number
+                # A start of its own takes one more number, and small ones are soon met by chance.
+                enough = start == 0 or (not few and len({*values}) > 2 and max(values) - min(values) >= _APART)
                 yield Reading(cut(size + top, divisor) + start, cost, not nearest and enough)
 
 
@@ -119,11 +122,15 @@ def _parts(size: Size, own: Values, values: Values) -> Iterator[Reading]:
                     yield Reading(cut(size * above + top, below), cost, proves=False)
 
 
-def _limited(size: Size, own: Values, values: Values) -> Iterator[Reading]:
-    """The size itself, but not more than a number."""
+def _limited(size: Size, own: Values, values: Values, *, few: bool) -> Iterator[Reading]:
+    """The size itself, but not more than a number: of two exports, one has the size, and the other that number.
+
+    Then it must be one at which windows commonly end.
+    """
     most = max(values)
     if all(value == min(number, most) for value, number in zip(values, own, strict=True)) and most < max(own):
-        yield Reading(smallest(size, most), 2 + _bits(most))
+        common = not most % 8 or not most % 10
+        yield Reading(smallest(size, most), 2 + _bits(most), common or not few)
 
 
 def _pairs(one: Base, other: Base, values: Values) -> Iterator[Reading]:

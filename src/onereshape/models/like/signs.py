@@ -37,7 +37,7 @@ def signs(node: ir.Node, slot: int | str, entries: Sequence[Size], known: Known)
         if min(values) >= 0 and not _never_below(size, 0, known):
             yield Limit(0 - size, 0, why)
         elif max(values) < 0 and not _never_below(0 - size, 1, known):
-            yield Limit(size, -1, why)
+            yield Limit(size, -1, f"only {why}")
 
 
 def _never_below(size: Size, least: int, known: Known) -> bool:

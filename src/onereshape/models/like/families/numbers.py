@@ -171,6 +171,7 @@ def _rounded(reading: Reading, numbers: Array, exported: Exported) -> list[Readi
     factor = reading.steps[-1].number if reading.steps and reading.steps[-1].op == "Mul" else None
     odd = 1 if factor is None else oddness(factor)
     plainer = [above for above in ROUND if oddness(above) < max(odd, 1)]
+    unexplained = False
     for above, (words, undo) in product(plainer, _UNDONE.items()):
         with np.errstate(divide="ignore"):
             undone = undo(numbers.astype(np.float64) / above)
@@ -180,9 +181,11 @@ def _rounded(reading: Reading, numbers: Array, exported: Exported) -> list[Readi
         steps = (*dict(_PLAIN)[words], *([Step("Mul", above)] if above != 1 else []))
         said = words if above == 1 else f"{above:g}*{words}"
         found = [Reading(size, 1, steps, said) for size in integers(exported, values)]
-        found += _quotients(reading, factor, steps, said) if words == "{}" else []
-        return found if found or odd < FREE else None
-    return []
+        found += _quotients(reading, factor, steps, said) if words == "{}" and above == 1 else []
+        if found:
+            return found
+        unexplained = odd == FREE
+    return None if unexplained else []
 
 
 def _many(reading: Reading, undo: Callable[[Array], Array], undone: Array, exported: Exported) -> bool:

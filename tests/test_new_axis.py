@@ -33,6 +33,13 @@ CASES: dict[str, tuple[list[Node], dict[str, Any], list[int | str], list[int | s
         ["N", 4, 3],
     ),
     "named": ([node("Squeeze", "x", "zero", "y")], {"zero": np.array([0])}, [1, "S", 3], ["S", 3], ["N", "S", 3]),
+    "named twice": (
+        [node("Reshape", "x", "t", "y")],
+        {"t": np.array([-1, 3, 2])},
+        [1, "S", 3, 2],
+        ["S", 3, 2],
+        ["N", "S", 3, 2],
+    ),
     "kept": ([node("Relu", "x", "y")], {}, [1, 8], [1, 8], ["N", 8]),
     "several samples": ([node("Reshape", "x", "t", "y")], {"t": np.array([16])}, [2, 8], [16], ["8*N"]),
 }

@@ -6,7 +6,7 @@ What people expect is one sample's output N times along an axis of its own, `[N,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -54,7 +54,7 @@ def stacked(model: ir.Model, plan: BatchPlan, opset: int) -> tuple[BatchPlan, di
         steps = _steps(dims, mark, plan.symbol)
         if steps is None:
             continue
-        edits.append(Edit((), _application(place, steps, plan.symbol, value.shape), maker, None))
+        edits.append(Edit((), _application(place, steps, plan.symbol, value.shape, len(dims)), maker, None))
         batch = symbol(plan.symbol)
         shapes = (marked(dims, mark, batch), (batch, *dims))
         found[value.name or ""] = Stacked(value.name or "", *map(_shown, shapes), len(dims))
@@ -62,7 +62,7 @@ def stacked(model: ir.Model, plan: BatchPlan, opset: int) -> tuple[BatchPlan, di
 
 
 Step = tuple[str, list[Any]]
-"""A Reshape to these sizes, or a Transpose."""
+"""A Reshape to these sizes, a Transpose, or axis 0 split into N and the rest, whatever the other dims are."""
 
 
 def _steps(dims: tuple[Size, ...], mark: Mark, called: str) -> list[Step] | None:
@@ -72,7 +72,9 @@ def _steps(dims: tuple[Size, ...], mark: Mark, called: str) -> list[Step] | None
     before = times(*dims[: mark.axis], mark.outer)
     if before == 1:  # N is outermost already
         target = _target(live, whole, called)
-        return None if target is None else [("Reshape", target)]
+        if target is None:
+            return [("split", [])] if mark.axis == 0 else None
+        return [("Reshape", target)]
     apart = (*dims[: mark.axis], mark.outer, batch, mark.inner, *dims[mark.axis + 1 :])
     home = mark.axis + 1
     order = [home, *(axis for axis in range(len(apart)) if axis != home)]
@@ -95,7 +97,9 @@ def _target(data: Sequence[Size], wanted: Sequence[Size], called: str) -> list[S
     return [-1 if axis in others else size for axis, size in enumerate(wanted)]
 
 
-def _application(place: int, steps: list[Step], called: str, shape: Any) -> Any:
+def _application(
+    place: int, steps: list[Step], called: str, shape: ir.Shape | None, rank: int
+) -> Callable[[Rewriter], None]:
     declared = None if shape is None else ir.Shape([ir.SymbolicDim(called), *shape])
 
     def apply(build: Rewriter) -> None:
@@ -103,6 +107,8 @@ def _application(place: int, steps: list[Step], called: str, shape: Any) -> Any:
         for op, how in steps:
             if op == "Reshape":
                 new = build.after(new, op, [new, build.vector(how)])
+            elif op == "split":
+                new = _split(build, new, called, rank)
             else:
                 new = build.after(new, op, [new], {"perm": how})
         new.shape, new.type = declared, value.type
@@ -110,6 +116,17 @@ def _application(place: int, steps: list[Step], called: str, shape: Any) -> Any:
         build.graph.outputs[place] = new
 
     return apply
+
+
+def _split(build: Rewriter, value: ir.Value, called: str, rank: int) -> ir.Value:
+    """The value with axis 0 as two, N and the rest; the other dims are read from itself."""
+    shape = build.after(value, "Shape", [value])
+    parts = [build.size(symbol(called)), build.integers([-1])]
+    last = shape
+    if rank > 1:
+        last = build.after(shape, "Gather", [shape, build.integers([*range(1, rank)])], {"axis": 0})
+        parts.append(last)
+    return build.after(target := build.after(last, "Concat", parts, {"axis": 0}), "Reshape", [value, target])
 
 
 def _shown(dims: Sequence[Size]) -> str:

@@ -7,7 +7,7 @@ output carries the batch.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 from typing import Final
@@ -91,7 +91,13 @@ def _with_states(model: ir.Model, shapes: Shapes, found: Placed, plan: Planner) 
             taken.append(Placed(axes, planned, (*found.notes, *notes)))
     if len(taken) > 1:
         raise _several([each.axes for each in taken])
-    return taken[0] if taken else found
+    if taken:
+        return taken[0]
+    notes = [
+        f"{name} is one for all samples, although {places[0][0].name}, which has its dims, comes out for each"
+        for name, places in states.items()
+    ]
+    return replace(found, notes=(*found.notes, *notes))
 
 
 def _states(model: ir.Model, dims: tuple[object, ...], plan: BatchPlan) -> list[tuple[ir.Value, int]]:

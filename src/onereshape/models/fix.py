@@ -125,10 +125,22 @@ def planned(
     with blamed(given):
         if batch:
             axes = {name: axis for name, dims in asked.items() for axis in dims}
-            work = _batch(given, axes, facts, likely=likely)
+            work = _planned_batch(given, axes, facts, likely=likely)
         else:
             work = _free(given, asked, (), given)
     return Plan(work.changes, work.conditions)
+
+
+def _planned_batch(given: Model, axes: dict[str, int], facts: Facts | None, *, likely: bool) -> _Work:
+    """The same for a batch, on a copy where nodes would be cut off."""
+    from onereshape.models.batch.dropping import may_cut  # noqa: PLC0415 - only who asks for it needs it
+
+    try:
+        return _batch(given, axes, facts, likely=likely)
+    except FixError as refusal:
+        if not may_cut(given.ir, str(refusal.fields.get("node"))):
+            raise
+        return _batch(_copy(given, inline=False), axes, None, likely=likely, new_axis=True)
 
 
 def fix(  # noqa: PLR0913 - the options of the command
@@ -336,23 +348,42 @@ def _batch(
     """The batch, at these axes; where they are only the likely ones, at others if it must."""
     from onereshape.models.batch.apply import apply_batch, static_declarations  # noqa: PLC0415 - only who asks for it needs it
     from onereshape.models.batch.search import BatchPlan, batch_plan  # noqa: PLC0415
+    from onereshape.models.batch.dropping import Cut, cut  # noqa: PLC0415
     from onereshape.models.batch.stacking import Stacked, stacked  # noqa: PLC0415
     from onereshape.models.placing import Placed, placed  # noqa: PLC0415
+    from onereshape.models.shapes import facts_of  # noqa: PLC0415
 
     def plan(axes: Mapping[str, int]) -> BatchPlan:
         symbol = next(name for dims in requested(model, axes).values() for name in dims.values())
         return batch_plan(model.ir, axes, symbol, batch_size(model.ir, axes), facts)
 
     shapes = shapes_of(inputs_of(model.ir))
-    place = placed(model.ir, shapes, axes, plan) if likely else Placed(axes, plan(axes))
+    new_axis = new_axis and batch_size(model.ir, axes) == 1
+    new_axis = new_axis and all(isinstance(shapes[name][axis], int) for name, axis in axes.items())
+    cuts: dict[str, Cut] = {}
+    refused: FixError | None = None
+    while True:
+        try:
+            place = placed(model.ir, shapes, axes, plan) if likely else Placed(axes, plan(axes))
+            break
+        except FixError as refusal:
+            refused = refused or refusal
+            gone = cut(model.ir, str(refusal.fields.get("node")), facts_of(model.ir)) if new_axis else None
+            if gone is None or gone[0] in cuts:
+                raise refused from None
+            facts = None
+            cuts[gone[0]] = gone[1]
     axes, found = place.axes, place.plan
     asked, symbol, size = requested(model, axes), found.symbol, found.size
     sizes = [shapes[name][axis] for name, axis in axes.items()]
     fixed = all(isinstance(dim, int) for dim in sizes)
     marks = {value.name or "": found.marks.get(value) for value in model.ir.graph.outputs}
     new: dict[str, Stacked] = {}
-    if new_axis and fixed:  # a batch that has a name says itself where it goes
-        found, new = stacked(model.ir, found, opset_of(model.ir.graph))
+    if new_axis:  # a batch that has a name says itself where it goes
+        both = stacked(model.ir, found, opset_of(model.ir.graph), cuts)
+        if both is None and refused is not None:
+            raise refused
+        found, new = both or (found, new)
     outputs = {name: _carried(name, mark) for name, mark in marks.items() if name not in new}
     outputs |= {name: Carried(0, new=each.rank) for name, each in new.items()}
     return _Work(

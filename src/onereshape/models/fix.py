@@ -20,16 +20,15 @@ from onereshape.condition import at_least, never_empty
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model import Model, cause
 from onereshape.formats.model_files import refreshed
-from onereshape.formats.onnx_graphs import MOST_UNFOLDED, copyable, opset_of, unfolded
+from onereshape.formats.onnx_graphs import MOST_UNFOLDED, copyable, unfolded
 from onereshape.formats.onnx_sound import blamed
 from onereshape.models.certificates.certificate import Certificate
-from onereshape.models.certificates.compare import Carried
 from onereshape.models.certificates.comparison import Comparison
 from onereshape.models.certificates.steps import joined
 from onereshape.models.edit import Change
 from onereshape.models.exports import Exports, Freed, check_witnesses, given_exports, other_weights
-from onereshape.models.batch.marks import Mark
 from onereshape.models.facts.facts import Facts
+from onereshape.models.work import Work
 from onereshape.models.unrepaired import believed, has_other_names, may_work, with_batch
 from onereshape.models.likely import unlikely
 from onereshape.models.pairing import called, carried
@@ -75,23 +74,6 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
-    """A repair that is decided."""
-
-    changes: tuple[Change, ...]
-    apply: Callable[[], None]
-    """Rewrites the model that it was decided for."""
-    comparison: Comparison
-    """What the certificate must know of it."""
-    needed: bool
-    """Whether anything changes, declared dims included."""
-    freed: Freed
-    """Input -> axis -> the name of a dim that is free then."""
-    conditions: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class _Wish:
     """How a step is done, whatever it frees."""
 
@@ -131,16 +113,17 @@ def planned(
     return Plan(work.changes, work.conditions)
 
 
-def _planned_batch(given: Model, axes: dict[str, int], facts: Facts | None, *, likely: bool) -> _Work:
+def _planned_batch(given: Model, axes: dict[str, int], facts: Facts | None, *, likely: bool) -> Work:
     """The same for a batch, on a copy where nodes would be cut off."""
     from onereshape.models.batch.dropping import may_cut  # noqa: PLC0415 - only who asks for it needs it
+    from onereshape.models.batch_work import batch_work  # noqa: PLC0415
 
     try:
-        return _batch(given, axes, facts, likely=likely)
+        return batch_work(given, axes, facts, likely=likely)
     except FixError as refusal:
         if not may_cut(given.ir, str(refusal.fields.get("node"))):
             raise
-        return _batch(_copy(given, inline=False), axes, None, likely=likely, new_axis=True)
+        return batch_work(_copy(given, inline=False), axes, None, likely=likely, new_axis=True)
 
 
 def fix(  # noqa: PLR0913 - the options of the command
@@ -202,7 +185,9 @@ def fix(  # noqa: PLR0913 - the options of the command
     if batched:
         axes = {name: axis for name, dims in batched.items() for axis in dims}
         owned = owned or found.model is not given
-        work = partial(_batch, axes=axes, likely=batch is True, new_axis=new_axis)
+        from onereshape.models.batch_work import batch_work  # noqa: PLC0415 - only who asks for it needs it
+
+        work = partial(batch_work, axes=axes, likely=batch is True, new_axis=new_axis)
         try:
             step = _step(found.model, work, wish, simplify=simplify, owned=owned, before=found.conditions)
         except FixError as refusal:
@@ -217,7 +202,7 @@ def fix(  # noqa: PLR0913 - the options of the command
 
 def _step(  # noqa: PLR0913 - what a step depends on
     given: Model,
-    decide: Callable[[Model], _Work] | None,
+    decide: Callable[[Model], Work] | None,
     wish: _Wish,
     *,
     simplify: bool,
@@ -342,77 +327,12 @@ def _copy(model: Model, *, inline: bool, needed: bool = True) -> Model:
     return replace(model, ir=copy)
 
 
-def _batch(
-    model: Model, axes: dict[str, int], facts: Facts | None = None, *, likely: bool, new_axis: bool = False
-) -> _Work:
-    """The batch, at these axes; where they are only the likely ones, at others if it must."""
-    from onereshape.models.batch.apply import apply_batch, static_declarations  # noqa: PLC0415 - only who asks for it needs it
-    from onereshape.models.batch.search import BatchPlan, batch_plan  # noqa: PLC0415
-    from onereshape.models.batch.dropping import Cut, cut  # noqa: PLC0415
-    from onereshape.models.batch.stacking import Stacked, stacked  # noqa: PLC0415
-    from onereshape.models.placing import Placed, placed  # noqa: PLC0415
-    from onereshape.models.shapes import facts_of  # noqa: PLC0415
-
-    def plan(axes: Mapping[str, int]) -> BatchPlan:
-        symbol = next(name for dims in requested(model, axes).values() for name in dims.values())
-        return batch_plan(model.ir, axes, symbol, batch_size(model.ir, axes), facts)
-
-    shapes = shapes_of(inputs_of(model.ir))
-    new_axis = new_axis and batch_size(model.ir, axes) == 1
-    new_axis = new_axis and all(isinstance(shapes[name][axis], int) for name, axis in axes.items())
-    cuts: dict[str, Cut] = {}
-    refused: FixError | None = None
-    while True:
-        try:
-            place = placed(model.ir, shapes, axes, plan) if likely else Placed(axes, plan(axes))
-            break
-        except FixError as refusal:
-            refused = refused or refusal
-            gone = cut(model.ir, str(refusal.fields.get("node")), facts_of(model.ir)) if new_axis else None
-            if gone is None or gone[0] in cuts:
-                raise refused from None
-            facts = None
-            cuts[gone[0]] = gone[1]
-    axes, found = place.axes, place.plan
-    asked, symbol, size = requested(model, axes), found.symbol, found.size
-    sizes = [shapes[name][axis] for name, axis in axes.items()]
-    fixed = all(isinstance(dim, int) for dim in sizes)
-    marks = {value.name or "": found.marks.get(value) for value in model.ir.graph.outputs}
-    new: dict[str, Stacked] = {}
-    if new_axis:  # a batch that has a name says itself where it goes
-        both = stacked(model.ir, found, opset_of(model.ir.graph), cuts)
-        if both is None and refused is not None:
-            raise refused
-        found, new = both or (found, new)
-    outputs = {name: _carried(name, mark) for name, mark in marks.items() if name not in new}
-    outputs |= {name: Carried(0, new=each.rank) for name, each in new.items()}
-    return _Work(
-        found.changes,
-        lambda: apply_batch(model.ir, found, axes),
-        Comparison("batch", size, outputs),
-        bool(found.edits) or any(static_declarations(found)),
-        asked,
-        # A model that named its batch may have taken no samples; what is rewritten need not.
-        (at_least(symbol, 1),) if found.edits and not fixed else (),
-        (*place.notes, *(each.note for each in new.values())),
-    )
-
-
-def _carried(output: str, mark: Mark | None) -> Carried | None:
-    """Where an output carries N, for the certificate."""
-    if mark is None:
-        return None
-    if not isinstance(mark.outer, int):
-        raise FixError("cannot-free", node=output, op="output", why=f"it would carry the batch inside {mark.outer}")
-    return Carried(mark.axis, mark.outer, mark.inner if isinstance(mark.inner, int) else None)
-
-
-def _free(given: Model, asked: Freed, witnesses: Sequence[Model], model: Model) -> _Work:
+def _free(given: Model, asked: Freed, witnesses: Sequence[Model], model: Model) -> Work:
     from onereshape.models.free.freeing import apply_free, free_plan  # noqa: PLC0415 - only who asks for it needs it
 
     check_witnesses(given, (), witnesses, asked)
     found = free_plan(model.ir, asked)
-    return _Work(
+    return Work(
         found.changes,
         lambda: apply_free(model.ir, found, asked),
         Comparison("other", promised=found.promised, witnesses=tuple(each.ir for each in witnesses)),
@@ -422,7 +342,7 @@ def _free(given: Model, asked: Freed, witnesses: Sequence[Model], model: Model) 
     )
 
 
-def _like(given: Model, names: Freed, others: Sequence[Model], witnesses: Sequence[Model], model: Model) -> _Work:
+def _like(given: Model, names: Freed, others: Sequence[Model], witnesses: Sequence[Model], model: Model) -> Work:
     from onereshape.models.like.plan import apply_like, like_plan  # noqa: PLC0415 - only who asks for it needs it
 
     try:
@@ -437,7 +357,7 @@ def _like(given: Model, names: Freed, others: Sequence[Model], witnesses: Sequen
         raise FixError("unlike", why=other_values) from error
     check_witnesses(given, others, witnesses, found.freed)
     exports, unused = (tuple(each.ir for each in models) for models in (others, witnesses))
-    return _Work(
+    return Work(
         found.changes,
         lambda: apply_like(model.ir, found),
         Comparison("other", promised=found.promised, fitted=exports, witnesses=unused),

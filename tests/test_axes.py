@@ -26,6 +26,7 @@ LIKELY: list[tuple[Shapes, dict[str, int]]] = [
     ({"x": ("unk__57", "unk__58", 32), "h": ("unk__59", 256)}, {"x": 0}),
     ({"x": (None, 3), "y": (None, 4)}, {"x": 0, "y": 0}),
     ({"x": ("d0", 3)}, {"x": 0}),
+    ({"x": ("seq", 3), "mask": ("S",)}, {"x": 0}),
     ({"x": ("num_nodes", 16), "edge": (2, "num_edges")}, {"x": 0}),
 ]
 

@@ -13,6 +13,9 @@ from onnx import TensorProto, helper
 
 import onereshape as orx
 from onereshape.errors import FixError
+from onereshape.terms.batches import NEW_AXIS
+from onereshape.terms.prove import prove_batch
+from tests.certifying import built
 from tests.test_released_habits import saved
 
 Node = onnx.NodeProto
@@ -164,3 +167,17 @@ def test_a_value_that_others_read_is_not_taken_out(tmp_path: Path) -> None:
     path = saved(tmp_path, nodes, {"x": [1, 1]}, {"y": [], "z": []}, {})
     with pytest.raises(FixError, match="and no other can take it"):
         orx.fix(path, batch=True)
+
+
+@pytest.mark.parametrize(("body", "verdict"), [("y = Identity(x)", "proven"), ("y = Reshape(t, s)", "differs")])
+def test_the_terms_see_a_new_axis(body: str, verdict: str) -> None:
+    """The right repair of a flatten, and one that mixes the samples."""
+    original = built("(float[1, 2, 3] x) => (float[2, 3] y) <int64[2] s = {2, 3}> { y = Reshape(x, s) }")
+    repaired = built(
+        "(float[N, 2, 3] x) => (float[N, 2, 3] y) <int64[3] s = {-1, 2, 3}>"
+        f" {{ t = Transpose <perm = [1, 0, 2]> (x) {body} }}"
+    )
+    found = prove_batch(original, repaired, {"x": 0}, places={"y": NEW_AXIS}, seed=7)
+
+    assert found.verdict == verdict
+    assert prove_batch(original, repaired, {"x": 0}, places={"y": (0, 1)}, seed=7).verdict == "differs"

@@ -22,7 +22,7 @@ _HEIGHT: Final = frozenset({"h", "height", "rows"})
 _WIDTH: Final = frozenset({"w", "width", "cols", "columns"})
 _OTHERS: Final = frozenset(
     "channel channels depth edge edges feature features frame frames freq hidden l layer layers len length lengths "
-    "node nodes past pixel pixels point points positions seq seqlen seqlength sequence sequences step steps t time "
+    "node nodes past pixel pixels point points positions s seq seqlen seqlength sequence sequences step steps t time "
     "times timestep timesteps token tokens vocab".split()
 )
 """Words for dims along which a model runs, or looks."""

@@ -22,11 +22,11 @@ from typing import Any
 PARTS = {
     "load": ["onereshape.formats.model_files.load"],
     "shapes": ["onereshape.models.shapes.facts_of"],
-    "search": ["onereshape.models.batch.search.batch_plan"],
+    "search": ["onereshape.models.batch_work.batch_plan"],
     "simpler": ["onereshape.models.simpler.simplify.simplifications"],
     "findings": ["onereshape.models.check.check"],
     "copy": ["onereshape.models.fix._copy"],
-    "apply": ["onereshape.models.batch.apply.apply_batch"],
+    "apply": ["onereshape.models.batch_work.apply_batch"],
     "certificate": ["onereshape.models.fix._certificate"],
     "save": ["onereshape.formats.model_files.save"],
 }

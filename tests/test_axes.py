@@ -26,6 +26,7 @@ LIKELY: list[tuple[Shapes, dict[str, int]]] = [
     ({"x": ("unk__57", "unk__58", 32), "h": ("unk__59", 256)}, {"x": 0}),
     ({"x": (None, 3), "y": (None, 4)}, {"x": 0, "y": 0}),
     ({"x": ("d0", 3)}, {"x": 0}),
+    ({"x": ("seq", 3), "mask": ("S",)}, {"x": 0}),
     ({"x": ("num_nodes", 16), "edge": (2, "num_edges")}, {"x": 0}),
 ]
 
@@ -139,3 +140,23 @@ def test_several_places_are_told_and_none_is_taken(tmp_path: Path) -> None:
     with pytest.raises(FixError, match="say it: --batch x:0 h:1 or --batch x:0 h:2"):
         orx.fix(path, batch=True)
     assert orx.fix(path, batch={"x": 0, "h": 2}).certificate.status == "proven"
+
+
+def test_a_stack_of_states_goes_in_as_it_comes_out(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Split", ["cache"], ["a", "b"], axis=0),
+        helper.make_node("Squeeze", ["a", "zero"], ["a1"]),
+        helper.make_node("Squeeze", ["b", "zero"], ["b1"]),
+        helper.make_node("Add", ["a1", "x"], ["a2"]),
+        helper.make_node("Mul", ["b1", "a2"], ["y"]),
+        helper.make_node("Unsqueeze", ["a2", "zero"], ["a3"]),
+        helper.make_node("Unsqueeze", ["y", "zero"], ["b3"]),
+        helper.make_node("Concat", ["a3", "b3"], ["out"], axis=0),
+    ]
+    inputs: dict[str, list[int | str]] = {"x": [1, 4, 3], "cache": [2, 1, 4, 3]}
+    path = saved(tmp_path, nodes, inputs, {"y": [1, 4, 3], "out": [2, 1, 4, 3]}, {"zero": np.array([0])})
+    fixed = orx.fix(path, batch=True)
+
+    assert {name: [*dims] for name, dims in fixed.freed.items()} == {"x": [0], "cache": [1]}
+    assert [str(value.shape) for value in fixed.model.ir.graph.outputs] == ["[N,4,3]", "[2,N,4,3]"]
+    assert fixed.certificate.status == "proven"

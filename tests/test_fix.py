@@ -400,7 +400,7 @@ class TestWithoutACopy:
             model.graph.node(0).op_type = "NoSuchOperator"  # a sound model made unsound by us is not its file's mistake
             raise ZeroDivisionError
 
-        monkeypatch.setattr("onereshape.models.batch.apply.apply_batch", broken)
+        monkeypatch.setattr("onereshape.models.batch_work.apply_batch", broken)
         path = written(self.BAKED, tmp_path)
         with pytest.raises(ZeroDivisionError):
             orx.fix(path, batch=True, certify=False)

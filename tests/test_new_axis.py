@@ -12,6 +12,10 @@ import pytest
 from onnx import TensorProto, helper
 
 import onereshape as orx
+from onereshape.errors import FixError
+from onereshape.terms.batches import NEW_AXIS
+from onereshape.terms.prove import prove_batch
+from tests.certifying import built
 from tests.test_released_habits import saved
 
 Node = onnx.NodeProto
@@ -33,6 +37,13 @@ CASES: dict[str, tuple[list[Node], dict[str, Any], list[int | str], list[int | s
         ["N", 4, 3],
     ),
     "named": ([node("Squeeze", "x", "zero", "y")], {"zero": np.array([0])}, [1, "S", 3], ["S", 3], ["N", "S", 3]),
+    "named twice": (
+        [node("Reshape", "x", "t", "y")],
+        {"t": np.array([-1, 3, 2])},
+        [1, "S", 3, 2],
+        ["S", 3, 2],
+        ["N", "S", 3, 2],
+    ),
     "kept": ([node("Relu", "x", "y")], {}, [1, 8], [1, 8], ["N", 8]),
     "several samples": ([node("Reshape", "x", "t", "y")], {"t": np.array([16])}, [2, 8], [16], ["8*N"]),
 }
@@ -105,3 +116,68 @@ def test_a_wrong_new_axis_is_found(tmp_path: Path) -> None:
     onnx.save(bad, tmp_path / "bad.onnx")
 
     assert orx.certify(path, tmp_path / "bad.onnx", batch=True).status == "differs"
+
+
+SCALARS: dict[str, tuple[list[Node], dict[str, Any], list[int | str], list[int | str], list[str]]] = {
+    "squeeze": ([node("Squeeze", "x", "y")], {}, [1, 1], [], ["N"]),
+    "reshape": ([node("Reshape", "x", "t", "y")], {"t": np.array([], np.int64)}, [1, 1], [], ["N"]),
+    "reduce": ([node("ReduceMean", "x", "y", keepdims=0)], {}, [1, 4], [], ["N"]),
+    "reduce, then more": (
+        [node("ReduceMean", "x", "m", keepdims=0), node("Exp", "m", "e"), node("Mul", "e", "two", "y")],
+        {"two": np.array(2, np.float32)},
+        [1, 4],
+        [],
+        ["N"],
+    ),
+    "between": (
+        [node("Squeeze", "x", "s"), node("Sigmoid", "s", "z"), node("Unsqueeze", "z", "zero", "y")],
+        {"zero": np.array([0])},
+        [1, 1],
+        [1],
+        ["N"],
+    ),
+    "unbind of names": (
+        [node("Gather", "x", "i", "y")],
+        {"i": np.array(0)},
+        [1, "S", "T"],
+        ["S", "T"],
+        ["N", "S", "T"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SCALARS)
+def test_last_nodes_that_leave_no_place(name: str, tmp_path: Path) -> None:
+    nodes, constants, given, before, after = SCALARS[name]
+    path = saved(tmp_path, nodes, {"x": given}, {"y": before}, constants)
+    fixed = orx.fix(path, batch=True)
+    orx.save(fixed.model, tmp_path / "out.onnx")
+    dims = [dim if isinstance(dim, int) else 5 for dim in given[1:]]
+    x = np.random.default_rng(0).standard_normal((3, *dims)).astype(np.float32)
+    alone = [run(onnx.load(path), x[place : place + 1]) for place in range(3)]
+
+    assert fixed.certificate.status == "proven"
+    assert [str(dim) for dim in fixed.model.ir.graph.outputs[0].shape or ()][: len(after)] == after
+    assert np.allclose(run(onnx.load(tmp_path / "out.onnx"), x).reshape(3, -1), np.stack(alone).reshape(3, -1))
+    assert "cannot-free" not in [finding.code for finding in orx.check(path, batch=True)]
+
+
+def test_a_value_that_others_read_is_not_taken_out(tmp_path: Path) -> None:
+    nodes = [node("Squeeze", "x", "y"), node("Add", "y", "y", "z")]
+    path = saved(tmp_path, nodes, {"x": [1, 1]}, {"y": [], "z": []}, {})
+    with pytest.raises(FixError, match="and no other can take it"):
+        orx.fix(path, batch=True)
+
+
+@pytest.mark.parametrize(("body", "verdict"), [("y = Identity(x)", "proven"), ("y = Reshape(t, s)", "differs")])
+def test_the_terms_see_a_new_axis(body: str, verdict: str) -> None:
+    """The right repair of a flatten, and one that mixes the samples."""
+    original = built("(float[1, 2, 3] x) => (float[2, 3] y) <int64[2] s = {2, 3}> { y = Reshape(x, s) }")
+    repaired = built(
+        "(float[N, 2, 3] x) => (float[N, 2, 3] y) <int64[3] s = {-1, 2, 3}>"
+        f" {{ t = Transpose <perm = [1, 0, 2]> (x) {body} }}"
+    )
+    found = prove_batch(original, repaired, {"x": 0}, places={"y": NEW_AXIS}, seed=7)
+
+    assert found.verdict == verdict
+    assert prove_batch(original, repaired, {"x": 0}, places={"y": (0, 1)}, seed=7).verdict == "differs"

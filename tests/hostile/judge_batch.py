@@ -16,6 +16,8 @@ from tests.hostile.verdict import Verdict, difference, perturbed, steady
 from tests.hostile.worlds import fragile, opened
 
 ROOM = "batch"
+NEW = -1
+"""In place of an axis: the samples lie along a new one, before all others."""
 
 
 class Home(NamedTuple):
@@ -36,6 +38,8 @@ class Home(NamedTuple):
         """The answers of samples, as one."""
         if self.axis is None:
             return answers[0]
+        if self.axis == NEW:
+            return np.stack(answers)
         whole = np.concatenate([self.row(each, unit) for each in answers], self.axis + 1)
         dims, axis = whole.shape, self.axis
         return whole.reshape(*dims[:axis], dims[axis] * dims[axis + 1] * dims[axis + 2], *dims[axis + 3 :])
@@ -43,7 +47,7 @@ class Home(NamedTuple):
 
 def homes(answer: Array, unit: int) -> list[Home]:
     """All places where an output could carry its samples."""
-    found = [Home(None)]
+    found = [Home(None), *([Home(NEW)] if unit == 1 else [])]
     for axis, size in enumerate(answer.shape):
         if size % unit == 0:
             each = size // unit

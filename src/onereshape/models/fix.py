@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +21,15 @@ from onereshape.condition import at_least, never_empty
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model import Model, cause
 from onereshape.formats.model_files import refreshed
-from onereshape.formats.onnx_graphs import MOST_UNFOLDED, copyable, opset_of, unfolded
+from onereshape.formats.onnx_graphs import MOST_UNFOLDED, copyable, unfolded
 from onereshape.formats.onnx_sound import blamed
 from onereshape.models.certificates.certificate import Certificate
-from onereshape.models.certificates.compare import Carried
 from onereshape.models.certificates.comparison import Comparison
 from onereshape.models.certificates.steps import joined
 from onereshape.models.edit import Change
 from onereshape.models.exports import Exports, Freed, check_witnesses, given_exports, other_weights
-from onereshape.models.batch.marks import Mark
 from onereshape.models.facts.facts import Facts
+from onereshape.models.work import Work
 from onereshape.models.unrepaired import (
     WAY_OUT,
     believed,
@@ -39,7 +39,7 @@ from onereshape.models.unrepaired import (
     may_work,
     with_batch,
 )
-from onereshape.models.likely import unlikely
+from onereshape.models.likely import other_axes, said, unlikely
 from onereshape.models.pairing import called, carried
 from onereshape.models.request import (
     Batch,
@@ -53,6 +53,10 @@ from onereshape.models.request import (
     requested,
     shapes_of,
 )
+
+
+_MOST_PLACES = 4
+"""Of the batch that are tried by running a model that no rule frees."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,23 +84,6 @@ class Plan:
 
     changes: tuple[Change, ...]
     conditions: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """A repair that is decided."""
-
-    changes: tuple[Change, ...]
-    apply: Callable[[], None]
-    """Rewrites the model that it was decided for."""
-    comparison: Comparison
-    """What the certificate must know of it."""
-    needed: bool
-    """Whether anything changes, declared dims included."""
-    freed: Freed
-    """Input -> axis -> the name of a dim that is free then."""
-    conditions: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +124,23 @@ def planned(
     with blamed(given):
         if batch:
             axes = {name: axis for name, dims in asked.items() for axis in dims}
-            work = _batch(given, axes, facts, likely=likely)
+            work = _planned_batch(given, axes, facts, likely=likely)
         else:
             work = _free(given, asked, (), given)
     return Plan(work.changes, work.conditions)
+
+
+def _planned_batch(given: Model, axes: dict[str, int], facts: Facts | None, *, likely: bool) -> Work:
+    """The same for a batch, on a copy where nodes would be cut off."""
+    from onereshape.models.batch.dropping import may_cut  # noqa: PLC0415 - only who asks for it needs it
+    from onereshape.models.batch_work import batch_work  # noqa: PLC0415
+
+    try:
+        return batch_work(given, axes, facts, likely=likely)
+    except FixError as refusal:
+        if not may_cut(given.ir, str(refusal.fields.get("node"))):
+            raise
+        return batch_work(_copy(given, inline=False), axes, None, likely=likely, new_axis=True)
 
 
 def fix(  # noqa: PLR0913 - the options of the command
@@ -205,7 +205,9 @@ def fix(  # noqa: PLR0913 - the options of the command
     if batched:
         axes = {name: axis for name, dims in batched.items() for axis in dims}
         owned = (owned or found.model is not given) and not per_sample
-        work = partial(_batch, axes=axes, likely=batch is True, new_axis=new_axis)
+        from onereshape.models.batch_work import batch_work  # noqa: PLC0415 - only who asks for it needs it
+
+        work = partial(batch_work, axes=axes, likely=batch is True, new_axis=new_axis)
         try:
             step = _step(found.model, work, wish, simplify=simplify, owned=owned, before=found.conditions)
         except FixError as refusal:
@@ -224,7 +226,7 @@ def _check_usage(witness: Exports, per_sample: bool, *, freeing: bool, batched: 
 
 def _step(  # noqa: PLR0913 - what a step depends on
     given: Model,
-    decide: Callable[[Model], _Work] | None,
+    decide: Callable[[Model], Work] | None,
     wish: _Wish,
     *,
     simplify: bool,
@@ -272,10 +274,10 @@ def _step(  # noqa: PLR0913 - what a step depends on
 
 def _otherwise(found: Fixed, asked: Freed, wish: _Wish, refusal: FixError, *, simplify: bool) -> Fixed:
     """The batch of a model that no rule frees: there already, or sample by sample where that is wished."""
-    works = _as_it_is(found.model, asked, wish, refusal)
+    axes = {name: axis for name, dims in asked.items() for axis in dims}
+    works = _as_it_is(found.model, asked, wish, refusal) or _elsewhere(found.model, axes, wish, refusal)
     if works is not None:
         return works
-    axes = {name: axis for name, dims in asked.items() for axis in dims}
     if wish.per_sample and not refusal.usage:
         return _one_by_one(found, axes, wish, simplify=simplify)
     if not wish.per_sample and has_way_out(found.model.ir, axes, refusal):
@@ -307,35 +309,30 @@ def _as_it_is(given: Model, asked: Freed, wish: _Wish, refusal: FixError) -> Fix
     return Fixed(refreshed(replace(given, ir=copy)) if fixed else given, (), certificate, (), asked)
 
 
+def _elsewhere(given: Model, axes: Mapping[str, int], wish: _Wish, refusal: FixError) -> Fixed | None:
+    """The same with the batch at other axes than the likely ones, where nobody named them: a state at its second."""
+    shapes = shapes_of(inputs_of(given.ir))
+    if not wish.likely or any(isinstance(shapes[name][axis], int) for name, axis in axes.items()):
+        return None
+    for other in islice((each for level in other_axes(shapes, axes) for each in level), _MOST_PLACES):
+        works = _as_it_is(given, requested(given, other), wish, refusal)
+        if works is not None:
+            moved = {name: axis for name, axis in other.items() if axes.get(name) != axis}
+            return replace(works, notes=(f"took {said(moved)}: runs show that the batch is there too",))
+    return None
+
+
 def _one_by_one(found: Fixed, axes: Mapping[str, int], wish: _Wish, *, simplify: bool) -> Fixed:
     """The model run sample by sample; one whose outputs may have other dims for each is believed by its terms alone."""
     doubts: list[str] = []
-    work = partial(_per_sample, axes=axes, doubts=doubts)
+    from onereshape.models.batch_work import per_sample_work  # noqa: PLC0415 - only who asks for it needs it
+
+    work = partial(per_sample_work, axes=axes, doubts=doubts)
     step = _step(found.model, work, wish, simplify=simplify, owned=False, before=found.conditions)
     if doubts and (step.certificate is None or step.certificate.status != "proven"):
         why = "its dims may be others for each sample, so that those of several cannot be put side by side"
         raise FixError("cannot-free", node=doubts[0], op="output", why=why)
     return step
-
-
-def _per_sample(model: Model, axes: Mapping[str, int], doubts: list[str]) -> _Work:
-    from onereshape.models.batch.per_sample import apply_per_sample, per_sample_plan  # noqa: PLC0415 - only who asks for it
-
-    asked = requested(model, axes)
-    symbol = next(iter(next(iter(asked.values())).values()))
-    found = per_sample_plan(model.ir, axes, symbol, batch_size(model.ir, axes))
-    doubts += found.doubts
-    outputs: dict[str, Carried | None] = {value.name or "": None for value in model.ir.graph.outputs}
-    outputs |= {name: Carried(axis) for name, axis in axes.items() if name in outputs}
-    outputs |= {each.value.name or "": Carried(each.axis, 1, each.inner) for each in found.stacked}
-    return _Work(
-        found.changes,
-        lambda: apply_per_sample(model.ir, found),
-        Comparison("batch", 1, outputs),
-        needed=True,
-        freed=asked,
-        conditions=(at_least(symbol, 1),),
-    )
 
 
 def _refusal(given: Model, certificate: Certificate, wish: _Wish) -> FixError:
@@ -397,58 +394,12 @@ def _copy(model: Model, *, inline: bool, needed: bool = True) -> Model:
     return replace(model, ir=copy)
 
 
-def _batch(
-    model: Model, axes: dict[str, int], facts: Facts | None = None, *, likely: bool, new_axis: bool = False
-) -> _Work:
-    """The batch, at these axes; where they are only the likely ones, at others if it must."""
-    from onereshape.models.batch.apply import apply_batch, static_declarations  # noqa: PLC0415 - only who asks for it needs it
-    from onereshape.models.batch.search import BatchPlan, batch_plan  # noqa: PLC0415
-    from onereshape.models.batch.stacking import Stacked, stacked  # noqa: PLC0415
-    from onereshape.models.placing import Placed, placed  # noqa: PLC0415
-
-    def plan(axes: Mapping[str, int]) -> BatchPlan:
-        symbol = next(name for dims in requested(model, axes).values() for name in dims.values())
-        return batch_plan(model.ir, axes, symbol, batch_size(model.ir, axes), facts)
-
-    shapes = shapes_of(inputs_of(model.ir))
-    place = placed(model.ir, shapes, axes, plan) if likely else Placed(axes, plan(axes))
-    axes, found = place.axes, place.plan
-    asked, symbol, size = requested(model, axes), found.symbol, found.size
-    sizes = [shapes[name][axis] for name, axis in axes.items()]
-    fixed = all(isinstance(dim, int) for dim in sizes)
-    marks = {value.name or "": found.marks.get(value) for value in model.ir.graph.outputs}
-    new: dict[str, Stacked] = {}
-    if new_axis and fixed:  # a batch that has a name says itself where it goes
-        found, new = stacked(model.ir, found, opset_of(model.ir.graph))
-    outputs = {name: _carried(name, mark) for name, mark in marks.items() if name not in new}
-    outputs |= {name: Carried(0, new=each.rank) for name, each in new.items()}
-    return _Work(
-        found.changes,
-        lambda: apply_batch(model.ir, found, axes),
-        Comparison("batch", size, outputs),
-        bool(found.edits) or bool(found.dead) or any(static_declarations(found)),
-        asked,
-        # A model that named its batch may have taken no samples; what is rewritten need not.
-        (at_least(symbol, 1),) if found.edits and not fixed else (),
-        (*place.notes, *(each.note for each in new.values())),
-    )
-
-
-def _carried(output: str, mark: Mark | None) -> Carried | None:
-    """Where an output carries N, for the certificate."""
-    if mark is None:
-        return None
-    if not isinstance(mark.outer, int):
-        raise FixError("cannot-free", node=output, op="output", why=f"it would carry the batch inside {mark.outer}")
-    return Carried(mark.axis, mark.outer, mark.inner if isinstance(mark.inner, int) else None)
-
-
-def _free(given: Model, asked: Freed, witnesses: Sequence[Model], model: Model) -> _Work:
+def _free(given: Model, asked: Freed, witnesses: Sequence[Model], model: Model) -> Work:
     from onereshape.models.free.freeing import apply_free, free_plan  # noqa: PLC0415 - only who asks for it needs it
 
     check_witnesses(given, (), witnesses, asked)
     found = free_plan(model.ir, asked)
-    return _Work(
+    return Work(
         found.changes,
         lambda: apply_free(model.ir, found, asked),
         Comparison("other", promised=found.promised, witnesses=tuple(each.ir for each in witnesses)),
@@ -458,7 +409,7 @@ def _free(given: Model, asked: Freed, witnesses: Sequence[Model], model: Model) 
     )
 
 
-def _like(given: Model, names: Freed, others: Sequence[Model], witnesses: Sequence[Model], model: Model) -> _Work:
+def _like(given: Model, names: Freed, others: Sequence[Model], witnesses: Sequence[Model], model: Model) -> Work:
     from onereshape.models.like.plan import apply_like, like_plan  # noqa: PLC0415 - only who asks for it needs it
 
     try:
@@ -473,7 +424,7 @@ def _like(given: Model, names: Freed, others: Sequence[Model], witnesses: Sequen
         raise FixError("unlike", why=other_values) from error
     check_witnesses(given, others, witnesses, found.freed)
     exports, unused = (tuple(each.ir for each in models) for models in (others, witnesses))
-    return _Work(
+    return Work(
         found.changes,
         lambda: apply_like(model.ir, found),
         Comparison("other", promised=found.promised, fitted=exports, witnesses=unused),

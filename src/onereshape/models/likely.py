@@ -22,7 +22,7 @@ _HEIGHT: Final = frozenset({"h", "height", "rows"})
 _WIDTH: Final = frozenset({"w", "width", "cols", "columns"})
 _OTHERS: Final = frozenset(
     "channel channels depth edge edges feature features frame frames freq hidden l layer layers len length lengths "
-    "node nodes past pixel pixels point points positions seq seqlen seqlength sequence sequences step steps t time "
+    "node nodes past pixel pixels point points positions s seq seqlen seqlength sequence sequences step steps t time "
     "times timestep timesteps token tokens vocab".split()
 )
 """Words for dims along which a model runs, or looks."""
@@ -104,7 +104,8 @@ def _words(name: str) -> set[str]:
 def _options(dims: tuple[Declared, ...], here: int | None, batch: Declared, size: int) -> Iterator[int]:
     """The other axes that an input may carry the batch at."""
     for axis, dim in enumerate(dims):
-        named = axis == 0 and not isinstance(batch, int) and not isinstance(dim, int) and not is_length(dim)
+        free = (axis == 0 or dim is None) and not isinstance(dim, int) and not is_length(dim)
+        named = free and not isinstance(batch, int)
         if axis != here and (dim == size or (here is None and named)) and not (named and dim == batch):
             yield axis
 

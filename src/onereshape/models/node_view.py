@@ -70,7 +70,7 @@ class NodeView(ABC):
     @property
     def label(self) -> str:
         """The node in a message."""
-        return self.node.name or f"{self.node.op_type} of {self.node.outputs[0].name}"
+        return label_of(self.node)
 
     def has(self, index: int) -> bool:
         """Whether the node has this input."""
@@ -126,6 +126,11 @@ class NodeView(ABC):
         if found is None and self.has(index):
             raise Refused("its axes are computed at run time")
         return None if found is None else [counted(axis, rank) for axis in found]
+
+
+def label_of(node: ir.Node) -> str:
+    """A node in a message."""
+    return node.name or f"{node.op_type} of {node.outputs[0].name}"
 
 
 def paired(*lists: Sequence[Any]) -> Iterator[tuple[Any, ...]]:

@@ -6,14 +6,22 @@ output carries the batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from math import prod
+from typing import Final
 
 import onnx_ir as ir
 
 from onereshape.errors import FixError
 from onereshape.models.batch.search import BatchPlan
 from onereshape.models.likely import Axes, Shapes, other_axes, said
+
+_STATE: Final = 2
+"""The fewest dims of a state."""
+_MOST: Final = 16
+"""Places of states that are tried."""
 
 Planner = Callable[[Mapping[str, int]], BatchPlan]
 
@@ -45,12 +53,17 @@ def _elsewhere(shapes: Shapes, axes: Axes, plan: Planner, refusal: FixError) -> 
     for level in other_axes(shapes, axes):
         found = [Placed(each, planned) for each in level if (planned := _planned(each, plan)) is not None]
         if len(found) > 1:
-            raise FixError("several-batches", options=" or ".join(f"--batch {said(each.axes)}" for each in found))
+            raise _several([each.axes for each in found])
         if found:
             moved = {name: axis for name, axis in found[0].axes.items() if axes.get(name) != axis}
             note = f"took {said(moved)}, as the batch at {said(axes)} cannot be freed: {refusal.sentence}"
             return Placed(found[0].axes, found[0].plan, (note,))
     return None
+
+
+def _several(places: Sequence[Mapping[str, int]]) -> FixError:
+    """The refusal to choose."""
+    return FixError("several-batches", options=" or ".join(f"--batch {said(axes)}" for axes in places))
 
 
 def _planned(axes: Mapping[str, int], plan: Planner) -> BatchPlan | None:
@@ -62,31 +75,44 @@ def _planned(axes: Mapping[str, int], plan: Planner) -> BatchPlan | None:
 
 def _with_states(model: ir.Model, shapes: Shapes, found: Placed, plan: Planner) -> Placed:
     """The same with inputs that are states: those that an output of the same dims brings for each sample."""
-    states = {name: _state(model, shapes[name], found) for name in shapes if name not in found.axes}
-    more = {name: place for name, place in states.items() if place is not None}
-    if not more:
+    states = {name: _states(model, dims, found.plan) for name, dims in shapes.items() if name not in found.axes}
+    states = {name: places for name, places in states.items() if places}
+    if not states or prod(map(len, states.values())) > _MOST:
         return found
-    axes = {**found.axes, **{name: axis for name, (axis, _) in more.items()}}
-    planned = _planned(axes, plan)
-    if planned is None:
-        return found
+    taken: list[Placed] = []
+    for places in product(*states.values()):
+        axes = {**found.axes, **{name: axis for name, (_, axis) in zip(states, places, strict=True)}}
+        planned = _planned(axes, plan)
+        if planned is not None and all(_carries(planned, output, axis) for output, axis in places):
+            notes = [
+                f"took {name}:{axis} too, as {output.name}, which has its dims, carries the batch there"
+                for name, (output, axis) in zip(states, places, strict=True)
+            ]
+            taken.append(Placed(axes, planned, (*found.notes, *notes)))
+    if len(taken) > 1:
+        raise _several([each.axes for each in taken])
+    if taken:
+        return taken[0]
     notes = [
-        f"took {name}:{axis} too, as {output}, which has its dims, carries the batch there"
-        for name, (axis, output) in more.items()
+        f"{name} is one for all samples, although {places[0][0].name}, which has its dims, comes out for each"
+        for name, places in states.items()
     ]
-    return Placed(axes, planned, (*found.notes, *notes))
+    return replace(found, notes=(*found.notes, *notes))
 
 
-def _state(model: ir.Model, dims: tuple[object, ...], found: Placed) -> tuple[int, str] | None:
-    """The axis at which an output of the same dims carries the batch, and its name."""
+def _states(model: ir.Model, dims: tuple[object, ...], plan: BatchPlan) -> list[tuple[ir.Value, int]]:
+    """The first output of the same dims that carries the batch, at each axis where the input may carry it too."""
     for output in model.graph.outputs:
-        mark = found.plan.marks.get(output)
-        shape = found.plan.dims.get(output)
-        if mark is None or not mark.bare or shape is None or len(shape) != len(dims) or len(dims) < 2:
+        mark, shape = plan.marks.get(output), plan.dims.get(output)
+        if mark is None or shape is None or len(shape) != len(dims) or len(dims) < _STATE:
             continue
-        pairs = enumerate(zip(dims, shape, strict=True))
-        if dims[mark.axis] == found.plan.size and all(
-            one == two or not isinstance(one, int) for axis, (one, two) in pairs if axis != mark.axis
-        ):
-            return mark.axis, output.name or ""
-    return None
+        axes = [mark.axis] if mark.bare else range(len(dims))
+        places = [(output, axis) for axis in axes if dims[axis] == plan.size]
+        if places and all(one == two for one, two in zip(dims, shape, strict=True) if isinstance(one, int)):
+            return places
+    return []
+
+
+def _carries(plan: BatchPlan, output: ir.Value, axis: int) -> bool:
+    mark = plan.marks.get(output)
+    return mark is not None and mark.bare and mark.axis == axis

@@ -172,7 +172,7 @@ def _differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[st
 
 
 def _places(certificate: Mapping[str, Any]) -> list[Any]:
-    return [[each[key] for key in ("name", "axis", "outer")] for each in certificate["outputs"]]
+    return [[each.get(key) for key in ("name", "axis", "outer", "new")] for each in certificate["outputs"]]
 
 
 def _short(value: Any) -> str:

@@ -6,12 +6,13 @@ What people expect is one sample's output N times along an axis of its own, `[N,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import onnx_ir as ir
 
+from onereshape.models.batch.dropping import Cut
 from onereshape.models.batch.marks import Mark, marked, times
 from onereshape.models.batch.search import BatchPlan
 from onereshape.models.edit import Edit
@@ -28,7 +29,7 @@ class Stacked(NamedTuple):
 
     name: str
     before: str
-    """Its dims as they would have been,"""
+    """Its dims as they would have been, where there are such,"""
     after: str
     """and as they are."""
     rank: int
@@ -37,42 +38,53 @@ class Stacked(NamedTuple):
     @property
     def note(self) -> str:
         """What is said of it."""
-        why = f"with a new axis for the batch that one sample had not (--no-new-axis: {self.before})"
-        return f"output {self.name} is {self.after}, {why}"
+        other = f" (--no-new-axis: {self.before})" if self.before else ""
+        return f"output {self.name} is {self.after}, with a new axis for the batch that one sample had not{other}"
 
 
-def stacked(model: ir.Model, plan: BatchPlan, opset: int) -> tuple[BatchPlan, dict[str, Stacked]]:
-    """The plan with a new axis for every output that has none, of a model of one sample; and those outputs."""
+def stacked(
+    model: ir.Model, plan: BatchPlan, opset: int, cuts: Mapping[str, Cut]
+) -> tuple[BatchPlan, dict[str, Stacked]] | None:
+    """The plan with a new axis for every output that has none, of a model of one sample; and those outputs.
+
+    None where an output that was cut off gets none.
+    """
     found: dict[str, Stacked] = {}
     edits: list[Edit] = []
     for place, value in enumerate(model.graph.outputs if plan.size == 1 and opset >= _RESHAPE else ()):
         mark, dims, maker = plan.marks.get(value), plan.dims.get(value), value.producer()
-        if mark is None or mark.bare or dims is None or maker is None:
+        name, batch = value.name or "", symbol(plan.symbol)
+        gone = cuts.get(name)
+        if mark is None or (mark.bare and gone is None) or dims is None or maker is None:
             continue
         if sum(each is value for each in model.graph.outputs) > 1:
             continue
-        steps = _steps(dims, mark, plan.symbol)
+        sample, shape = (dims, value.shape) if gone is None else gone
+        steps = _steps(dims, mark, (batch, *sample), plan.symbol)
         if steps is None:
             continue
-        edits.append(Edit((), _application(place, steps, plan.symbol, value.shape), maker, None))
-        batch = symbol(plan.symbol)
-        before, after = _shown(marked(dims, mark, batch)), _shown((batch, *dims))
-        found[value.name or ""] = Stacked(value.name or "", before, after, len(dims))
+        edits.append(Edit((), _application(place, steps, plan.symbol, shape, len(sample)), maker, None))
+        before = "" if gone is not None else _shown(marked(dims, mark, batch))
+        found[name] = Stacked(name, before, _shown((batch, *sample)), len(sample))
+    if not cuts.keys() <= found.keys():
+        return None
     return (replace(plan, edits=(*plan.edits, *edits)) if edits else plan), found
 
 
 Step = tuple[str, list[Any]]
-"""A Reshape to these sizes, or a Transpose."""
+"""A Reshape to these sizes, a Transpose, or axis 0 split into N and the rest, whatever the other dims are."""
 
 
-def _steps(dims: tuple[Size, ...], mark: Mark, called: str) -> list[Step] | None:
+def _steps(dims: tuple[Size, ...], mark: Mark, whole: tuple[Size, ...], called: str) -> list[Step] | None:
     """What brings N to the front; None where no target says it."""
     batch = symbol(called)
-    live, whole = marked(dims, mark, batch), (batch, *dims)
+    live = marked(dims, mark, batch)
     before = times(*dims[: mark.axis], mark.outer)
     if before == 1:  # N is outermost already
         target = _target(live, whole, called)
-        return None if target is None else [("Reshape", target)]
+        if target is None:
+            return [("split", [])] if mark.axis == 0 and whole[1:] == dims else None
+        return [("Reshape", target)]
     apart = (*dims[: mark.axis], mark.outer, batch, mark.inner, *dims[mark.axis + 1 :])
     home = mark.axis + 1
     order = [home, *(axis for axis in range(len(apart)) if axis != home)]
@@ -95,7 +107,9 @@ def _target(data: Sequence[Size], wanted: Sequence[Size], called: str) -> list[S
     return [-1 if axis in others else size for axis, size in enumerate(wanted)]
 
 
-def _application(place: int, steps: list[Step], called: str, shape: Any) -> Any:
+def _application(
+    place: int, steps: list[Step], called: str, shape: ir.Shape | None, rank: int
+) -> Callable[[Rewriter], None]:
     declared = None if shape is None else ir.Shape([ir.SymbolicDim(called), *shape])
 
     def apply(build: Rewriter) -> None:
@@ -103,6 +117,8 @@ def _application(place: int, steps: list[Step], called: str, shape: Any) -> Any:
         for op, how in steps:
             if op == "Reshape":
                 new = build.after(new, op, [new, build.vector(how)])
+            elif op == "split":
+                new = _split(build, new, called, rank)
             else:
                 new = build.after(new, op, [new], {"perm": how})
         new.shape, new.type = declared, value.type
@@ -110,6 +126,17 @@ def _application(place: int, steps: list[Step], called: str, shape: Any) -> Any:
         build.graph.outputs[place] = new
 
     return apply
+
+
+def _split(build: Rewriter, value: ir.Value, called: str, rank: int) -> ir.Value:
+    """The value with axis 0 as two, N and the rest; the other dims are read from itself."""
+    shape = build.after(value, "Shape", [value])
+    parts = [build.size(symbol(called)), build.integers([-1])]
+    last = shape
+    if rank > 1:
+        last = build.after(shape, "Gather", [shape, build.integers([*range(1, rank)])], {"axis": 0})
+        parts.append(last)
+    return build.after(target := build.after(last, "Concat", parts, {"axis": 0}), "Reshape", [value, target])
 
 
 def _shown(dims: Sequence[Size]) -> str:

@@ -1,0 +1,112 @@
+"""The batch of a model freed: where it is, how it goes through the graph, and where the outputs carry it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from onereshape.condition import at_least
+from onereshape.errors import FixError
+from onereshape.formats.model import Model
+from onereshape.formats.onnx_graphs import opset_of
+from onereshape.models.batch.apply import apply_batch, static_declarations
+from onereshape.models.batch.dropping import Cut, cut
+from onereshape.models.batch.marks import Mark
+from onereshape.models.batch.per_sample import apply_per_sample, per_sample_plan
+from onereshape.models.batch.search import BatchPlan, batch_plan
+from onereshape.models.batch.stacking import Stacked, stacked
+from onereshape.models.certificates.compare import Carried
+from onereshape.models.certificates.comparison import Comparison
+from onereshape.models.facts.facts import Facts
+from onereshape.models.placing import Placed, placed
+from onereshape.models.request import batch_size, inputs_of, requested, shapes_of
+from onereshape.models.shapes import facts_of
+from onereshape.models.work import Work
+
+
+def batch_work(
+    model: Model, axes: dict[str, int], facts: Facts | None = None, *, likely: bool, new_axis: bool = False
+) -> Work:
+    """The batch, at these axes; where they are only the likely ones, at others if it must.
+
+    `new_axis`: an output of one sample that has no axis for it gets one, and nodes may be taken out for it.
+    """
+    shapes = shapes_of(inputs_of(model.ir))
+    # A batch above 1, or one that has a name, says itself where it goes.
+    alone = batch_size(model.ir, axes) == 1 and all(isinstance(shapes[name][axis], int) for name, axis in axes.items())
+    place, cuts, refused = _placed(model, axes, facts, likely=likely, cutting=new_axis and alone)
+    axes, found = place.axes, place.plan
+    marks = {value.name or "": found.marks.get(value) for value in model.ir.graph.outputs}
+    new: dict[str, Stacked] = {}
+    if new_axis and alone:
+        both = stacked(model.ir, found, opset_of(model.ir.graph), cuts)
+        if both is None:
+            raise refused or FixError("cannot-free", node=next(iter(cuts)), op="output", why="no axis can be added")
+        found, new = both
+    outputs = {name: _carried(name, mark) for name, mark in marks.items() if name not in new}
+    outputs |= {name: Carried(0, new=each.rank) for name, each in new.items()}
+    fixed = all(isinstance(shapes[name][axis], int) for name, axis in axes.items())
+    return Work(
+        found.changes,
+        lambda: apply_batch(model.ir, found, axes),
+        Comparison("batch", found.size, outputs),
+        bool(found.edits) or bool(found.dead) or any(static_declarations(found)),
+        requested(model, axes),
+        # A model that named its batch may have taken no samples; what is rewritten need not.
+        (at_least(found.symbol, 1),) if found.edits and not fixed else (),
+        (*place.notes, *(each.note for each in new.values())),
+    )
+
+
+def per_sample_work(model: Model, axes: Mapping[str, int], doubts: list[str]) -> Work:
+    """The whole model run once for each sample; outputs whose dims may be others for each are `doubts`."""
+    asked = requested(model, axes)
+    symbol = next(iter(next(iter(asked.values())).values()))
+    found = per_sample_plan(model.ir, axes, symbol, batch_size(model.ir, axes))
+    doubts += found.doubts
+    outputs: dict[str, Carried | None] = {value.name or "": None for value in model.ir.graph.outputs}
+    outputs |= {name: Carried(axis) for name, axis in axes.items() if name in outputs}
+    outputs |= {each.value.name or "": Carried(each.axis, 1, each.inner) for each in found.stacked}
+    return Work(
+        found.changes,
+        lambda: apply_per_sample(model.ir, found),
+        Comparison("batch", 1, outputs),
+        needed=True,
+        freed=asked,
+        conditions=(at_least(symbol, 1),),
+    )
+
+
+def _placed(
+    model: Model, axes: dict[str, int], facts: Facts | None, *, likely: bool, cutting: bool
+) -> tuple[Placed, dict[str, Cut], FixError | None]:
+    """Where the batch is, and its plan; the outputs before which nodes were taken out, and what was refused first."""
+    known = facts
+    shapes = shapes_of(inputs_of(model.ir))
+
+    def plan(axes: Mapping[str, int]) -> BatchPlan:
+        symbol = next(name for dims in requested(model, axes).values() for name in dims.values())
+        return batch_plan(model.ir, axes, symbol, batch_size(model.ir, axes), known)
+
+    cuts: dict[str, Cut] = {}
+    refused: FixError | None = None
+    while True:
+        try:
+            place = placed(model.ir, shapes, axes, plan) if likely else Placed(axes, plan(axes))
+        except FixError as refusal:
+            refused = refused or refusal
+            gone = cut(model.ir, str(refusal.fields.get("node")), facts_of(model.ir)) if cutting else None
+            if gone is None or gone[0] in cuts:
+                raise refused from None
+            cuts[gone[0]] = gone[1]
+            known = None
+        else:
+            return place, cuts, refused
+
+
+def _carried(output: str, mark: Mark | None) -> Carried | None:
+    """Where an output carries N, for the certificate."""
+    if mark is None:
+        return None
+    if not isinstance(mark.outer, int):
+        raise FixError("cannot-free", node=output, op="output", why=f"it would carry the batch inside {mark.outer}")
+    return Carried(mark.axis, mark.outer, mark.inner if isinstance(mark.inner, int) else None)

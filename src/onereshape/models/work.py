@@ -1,0 +1,27 @@
+"""Work: a repair that is decided, and what its certificate must know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from onereshape.models.certificates.comparison import Comparison
+from onereshape.models.edit import Change
+from onereshape.models.exports import Freed
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A repair that is decided."""
+
+    changes: tuple[Change, ...]
+    apply: Callable[[], None]
+    """Rewrites the model that it was decided for."""
+    comparison: Comparison
+    """What the certificate must know of it."""
+    needed: bool
+    """Whether anything changes, declared dims included."""
+    freed: Freed
+    """Input -> axis -> the name of a dim that is free then."""
+    conditions: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()

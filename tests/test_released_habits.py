@@ -42,7 +42,7 @@ def saved(  # noqa: PLR0913, PLR0917 - all that a model is
         [value(name, dims) for name, dims in outputs.items()],
         [numpy_helper.from_array(array, name) for name, array in constants.items()],
     )
-    imports = [helper.make_opsetid("", opset), helper.make_opsetid("ai.onnx.ml", 3)]
+    imports = [helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)]
     model = helper.make_model(graph, opset_imports=imports, ir_version=8)
     path = folder / "model.onnx"
     onnx.save(model, path)
@@ -129,11 +129,13 @@ def test_samples_that_are_reduced_together_are_not_taken_apart(tmp_path: Path) -
             orx.fix(path, batch=True)
 
 
-SCALED = helper.make_node("Scaler", ["x"], ["y"], domain="ai.onnx.ml", offset=[1.0, 2.0], scale=[3.0, 4.0])
+FAR = helper.make_node("CDist", ["x", "near"], ["y"], domain="com.microsoft", metric="euclidean")
+"""An operator of onnxruntime's own that no rule knows, and no term."""
+NEAR = {"near": np.array([[1, 2], [3, 5]], np.float32)}
 
 
 def test_a_model_that_works_already_is_left_as_it_is(tmp_path: Path) -> None:
-    path = saved(tmp_path, [SCALED], {"x": ["N", 2]}, {"y": ["N", 2]}, {})
+    path = saved(tmp_path, [FAR], {"x": ["N", 2]}, {"y": ["N", 2]}, NEAR)
     model = orx.load(path)
     fixed = orx.fix(model, batch=True)
 
@@ -142,9 +144,9 @@ def test_a_model_that_works_already_is_left_as_it_is(tmp_path: Path) -> None:
 
 
 def test_an_operator_without_a_rule_is_not_believed_of_a_fixed_batch(tmp_path: Path) -> None:
-    path = saved(tmp_path, [SCALED], {"x": [1, 2]}, {"y": [1, 2]}, {})
+    path = saved(tmp_path, [FAR], {"x": [1, 2]}, {"y": [1, 2]}, NEAR)
 
-    with pytest.raises(orx.ReshapeError, match="Scaler has no batching rule"):
+    with pytest.raises(orx.ReshapeError, match="CDist has no batching rule"):
         orx.fix(path, batch=True)
 
 
@@ -211,3 +213,14 @@ def test_where_outputs_have_their_samples_is_seen_by_running(tmp_path: Path) -> 
 
     assert grown(copy, {"x": {0: "A"}}, 1, "") == {"y": Carried(0, 1, None)}
     assert grown(copy, {"x": {1: "B"}}, 1, "") == {"y": Carried(1, 1, None)}
+
+
+def test_a_state_of_a_model_that_no_rule_frees_is_found_by_running(tmp_path: Path) -> None:
+    nodes = [FAR, helper.make_node("Add", ["y", "state"], ["z"])]
+    inputs: dict[str, Dims] = {"x": [-1, 2], "state": [3, -1, 2]}
+    path = saved(tmp_path, nodes, inputs, {"z": [3, -1, 2]}, NEAR)
+    fixed = orx.fix(path, batch=True)
+
+    assert fixed.notes == ("took state:1: runs show that the batch is there too",)
+    assert fixed.certificate is not None
+    assert (fixed.changes, fixed.certificate.status) == ((), "certified")

@@ -106,7 +106,8 @@ def _options(dims: tuple[Declared, ...], here: int | None, batch: Declared, size
     for axis, dim in enumerate(dims):
         free = (axis == 0 or dim is None) and not isinstance(dim, int) and not is_length(dim)
         named = free and not isinstance(batch, int)
-        if axis != here and (dim == size or (here is None and named)) and not (named and dim == batch):
+        taken = named and dim is not None and dim == batch
+        if axis != here and not taken and (dim == size or (here is None and named)):
             yield axis
 
 

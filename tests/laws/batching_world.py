@@ -16,6 +16,7 @@ from tests.laws.batching_pointwise import pointwise
 from tests.laws.batching_sketch import Sketch
 from tests.laws.batching_spatial import spatial
 from tests.laws.batching_growth import traps
+from tests.laws.batching_meetings import meetings
 
 MANY = {
     **dict.fromkeys(
@@ -29,7 +30,7 @@ FEW = 13
 
 def whole_world() -> Iterator[Sketch]:
     """All cases."""
-    for family in (traps, pointwise, layout, contractions, indexing, spatial):
+    for family in (traps, meetings, pointwise, layout, contractions, indexing, spatial):
         yield from family()
 
 

@@ -59,16 +59,34 @@ def batch_plan(
     if facts is None or named:
         facts = facts_of(model, {name: {axis: size} for name, axis in freed.items()})
     state = BatchState(facts, symbol, size, opset, named)
-    for name, axis in freed.items():
-        state.marks[inputs[name]] = Mark(axis)
+    marks = {inputs[name]: Mark(axis) for name, axis in freed.items()}
     with telling(facts):
-        decided = Search(list(model.graph), _Walk(state)).run()
+        decided = _decided(list(model.graph), state, marks)
     for value in model.graph.outputs:
         if (value in state.sized or value in state.counts) and (maker := value.producer()) is not None:
             why = f"the output {value.name} would give the size of the whole batch"
             raise FixError("cannot-free", node=BatchView(maker, state).label, op=maker.op_type, why=why)
     edits = [edit for _, answer in decided for edit in answer.edits]
     return BatchPlan(dict(state.marks), tuple(edits), symbol)
+
+
+def _decided(
+    nodes: Sequence[ir.Node], state: BatchState, marks: Mapping[ir.Value, Mark]
+) -> list[tuple[ir.Node, BatchAnswer]]:
+    """What the walk decided; where N met itself at different places, a second walk brings it to one."""
+    state.restart(marks)
+    try:
+        return Search(nodes, _Walk(state)).run()
+    except FixError as refusal:
+        if not state.apart:
+            raise
+        first = refusal
+    state.restart(marks)
+    state.aligns = True
+    try:
+        return Search(nodes, _Walk(state)).run()
+    except FixError:
+        raise first from None
 
 
 def _check_names(graph: ir.Graph, freed: Mapping[str, int], symbol: str) -> None:

@@ -56,6 +56,29 @@ def sums() -> Iterator[Sketch]:
     yield s.out(s.op("Mul", s.op("Add", s.x((1, 3, 1), 0), s.x((1, 3, 1), 2)), s.const([[[2.0]]], FLOAT)))
 
 
+def rows() -> Iterator[Sketch]:
+    """Slices of several rows of samples that follow one another: `chunk` of `cat([x, x])`, times folded ahead of N."""
+    for opset, size, outer, inner in product((10, 13, 18), (1, 2), (2, 3), (1, 2)):
+        unit = size * inner
+        for first, last in ((0, 1), (1, 2), (1, outer), (0, outer)):
+            s = Sketch("Slice", opset, size)
+            data = s.x((outer * unit, 2), 0, outer, inner)
+            yield s.out(s.op("Slice", data, s.ints(first * unit), s.ints(last * unit), s.ints(0)))
+    for size in (1, 2):
+        s = Sketch("Slice", 18, size)  # a guided model: two halves, and what is between them
+        joined = s.op("Concat", data := s.x((size, 3), 0), s.op("Relu", data), axis=0)
+        one = s.op("Slice", joined, s.ints(0), s.ints(size), s.ints(0))
+        two = s.op("Slice", joined, s.ints(size), s.ints(2 * size), s.ints(0))
+        yield s.out(s.op("Sub", two, one))
+        s = Sketch("Slice", 18, size)  # counted from the end
+        joined = s.op("Concat", data := s.x((size, 3), 0), s.op("Relu", data), axis=0)
+        yield s.out(s.op("Slice", joined, s.ints(-size), s.ints(2**31), s.ints(0)))
+    s = Sketch("Slice", 18, 2, free=False)  # half a row, and so other samples
+    yield s.out(s.op("Slice", s.x((4, 3), 0, 2), s.ints(1), s.ints(3), s.ints(0)))
+    s = Sketch("Slice", 18, 1, free=False)  # every other row: N must be elsewhere
+    yield s.out(s.op("Slice", s.x((4, 3), 0, 4), s.ints(0), s.ints(4), s.ints(0), s.ints(2)))
+
+
 def meetings() -> Iterator[Sketch]:
-    for family in (products, sums):
+    for family in (products, sums, rows):
         yield from family()

@@ -48,7 +48,7 @@ def carried(original: ir.Model, repaired: ir.Model, asked: Freed, size: int) -> 
     after = {value.name: value.shape for value in repaired.graph.outputs}
     options: dict[str, Sequence[Place]] = {}
     for value in original.graph.outputs:
-        options[value.name or ""] = [*_declared(value.shape, after.get(value.name), size)]
+        options[value.name or ""] = [*_declared(value.shape, after.get(value.name), size, batch_of(asked)[1])]
     if all(len(each) == 1 for each in options.values()):
         return {name: each[0] for name, each in options.items()}
     told = _by_terms(original, repaired, asked, size)
@@ -65,7 +65,7 @@ def carried(original: ir.Model, repaired: ir.Model, asked: Freed, size: int) -> 
     return found
 
 
-def _declared(before: Any, after: Any, size: int) -> Iterator[Place]:
+def _declared(before: Any, after: Any, size: int, symbol: str) -> Iterator[Place]:
     """The places at which an output may carry the batch, by the dims that both models declare; the likeliest first."""
     if before is None or after is None or len(before) != len(after):
         yield Carried(0, 1, None)
@@ -80,7 +80,8 @@ def _declared(before: Any, after: Any, size: int) -> Iterator[Place]:
         if not isinstance(two, int) and isinstance(one, int)
     ]
     named = [axis for axis, dim in enumerate(after) if not isinstance(dim, int)]
-    for axis in grown or named:
+    ours = [axis for axis in named if after[axis].value == symbol]
+    for axis in ours if len(ours) == 1 else grown or named:
         dim = before[axis]
         yield Carried(axis, 1, None)
         if isinstance(dim, int) and dim != size:

@@ -20,6 +20,11 @@ from tests.models import external, model
 
 Array = np.ndarray[Any, Any]
 SAMPLES = 4
+SORTED = (
+    "g (float[N, S] x, int64[N] lengths) => (float[N, S] y) <int64[1] zero = {0}>"
+    " { n = Shape(lengths) k = Gather(n, zero) f = Cast <to = 1> (lengths) v, i = TopK(f, k)"
+    " z = Gather(x, i) r = Relu(z) c = Cast <to = 1> (i) d, j = TopK <largest = 0> (c, k) y = Gather(r, j) }"
+)
 
 
 class Case(NamedTuple):
@@ -156,6 +161,19 @@ def test_a_batch_that_no_output_needs_is_refused() -> None:
 
     with pytest.raises(FixError, match="no output of the model depends on it"):
         per_sample_plan(ir.from_proto(model(text)), {"x": 0}, "N", 1)
+
+
+@pytest.mark.parametrize("end", ["y = Gather(r, j)", "y = Identity(r)"], ids=["put back", "left so"])
+def test_samples_that_are_sorted_are_not_followed(end: str, tmp_path: Path) -> None:
+    path = written(tmp_path, Case(SORTED.replace("y = Gather(r, j)", end)))
+
+    with pytest.raises(FixError) as refusal:
+        orx.fix(path, batch=True)
+
+    assert str(refusal.value) == (
+        "TopK of v (TopK): it sorts all of axis 0, which is N, and whether each sample gets its own is not known  "
+        "[cannot-free]"
+    )
 
 
 def test_a_batch_that_can_be_freed_is_freed(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import onnx_ir as ir
 import pytest
 
-from onereshape.models.batch import answers, counting, indices, view as batch_view, writing
+from onereshape.models.batch import aligning, answers, counting, indices, view as batch_view, writing
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.marks import Mark, homes, times
 from onereshape.models.batch.view import BatchAnswer, BatchView
@@ -16,7 +16,7 @@ from onereshape.models import edit
 from onereshape.models.edit import Edit
 from onereshape.models.facts.elements import Array, Holding, array_of
 from onereshape.models.operators import FAMILIES, RECORDS, contractions, images, indexing, layout, repeating, reshape
-from onereshape.models.operators import contributed, features, scattering
+from onereshape.models.operators import contributed, features, scattering, slicing
 from onereshape.models.search import Search
 
 Patch = Callable[[pytest.MonkeyPatch], None]
@@ -74,6 +74,23 @@ def _without_edits(patch: pytest.MonkeyPatch, op: str) -> None:
 def _nothing(edit: Edit) -> Edit:
     """The same edit on paper, which does nothing."""
     return edit._replace(apply=lambda _: None)
+
+
+@mutant("MatMul Add Concat Where")
+def axes_that_are_not_swapped(patch: pytest.MonkeyPatch) -> None:
+    swap = aligning._swap
+    patch.setattr(aligning, "_swap", lambda *given: _nothing(swap(*given)))
+
+
+@mutant("Slice")
+def rows_of_one_sample(patch: pytest.MonkeyPatch) -> None:
+    rows = slicing._rows
+
+    def wrong(*given: Any) -> tuple[int, int] | None:
+        found = rows(*given)
+        return None if found is None else (0, found[1] - found[0])
+
+    patch.setattr(slicing, "_rows", wrong)
 
 
 @mutant("Reshape")

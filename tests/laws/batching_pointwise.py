@@ -309,9 +309,9 @@ def mixing() -> Iterator[Sketch]:
         s = Sketch("DynamicQuantizeLinear", (11, 13, 21)[rank % 3], size, free=False)
         quantised, scale, zero = s.op("DynamicQuantizeLinear", s.x(dims, axis, outer, inner), outputs=3)
         yield s.out(s.op("DequantizeLinear", quantised, scale, zero) if rank % 2 else quantised)
-        if rank > 1:
+        for kind in (np.uint8, np.int8) if rank > 1 else ():
             s = Sketch("com.microsoft::DynamicQuantizeMatMul", (11, 13, 21)[rank % 3], size, free=False)
-            weights = s.const(np.arange(dims[-1] * 2).reshape(-1, 2), np.uint8)
+            weights = s.const(np.arange(dims[-1] * 2).reshape(-1, 2), kind)
             data = s.x(dims, axis, outer, inner)
             yield s.out(s.op("DynamicQuantizeMatMul", data, weights, s.const(0.5, np.float32), **own))
     for directions, steps, size in product((1, 2), (1, 3), (1, 2, 3)):

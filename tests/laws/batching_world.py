@@ -21,6 +21,7 @@ from tests.laws.batching_signals import signals
 from tests.laws.batching_sketch import Sketch
 from tests.laws.batching_spatial import spatial
 from tests.laws.batching_growth import traps
+from tests.laws.batching_meetings import meetings
 
 MANY = {
     **dict.fromkeys(
@@ -36,7 +37,7 @@ FEW = 13
 
 def whole_world() -> Iterator[Sketch]:
     """All cases."""
-    families = (traps, pointwise, layout, contractions, indexing, spatial, control, learned, contributed)
+    families = (traps, meetings, pointwise, layout, contractions, indexing, spatial, control, learned, contributed)
     for family in (*families, signals, experimental):
         yield from family()
 

@@ -30,6 +30,13 @@ def each_home(
         raise refusal or Refused(none())
 
 
+class Apart(Refused):
+    """Inputs that carry N at different places."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why, mixes=True)
+
+
 def common_mark(marks: Iterable[Mark], view: BatchView) -> Mark:
     """The one mark of all operands."""
     found = set(marks)
@@ -39,9 +46,7 @@ def common_mark(marks: Iterable[Mark], view: BatchView) -> Mark:
         sorted(f"axis {mark.axis}" + ("" if mark.bare else f" ({mark.size(view.batch)})") for mark in found)
     )
     symbol = view.state.symbol
-    raise Refused(
-        f"its inputs carry {symbol} at different places, {places}, so each sample would meet all others", mixes=True
-    )
+    raise Apart(f"its inputs carry {symbol} at different places, {places}, so each sample would meet all others")
 
 
 def only_first(view: BatchView) -> Mark:

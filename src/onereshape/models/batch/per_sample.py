@@ -32,7 +32,9 @@ class Stacked:
 
     value: ir.Value
     axis: int
-    inner: int
+    dims: tuple[int | None, ...]
+    """What is known of its dims for one sample."""
+    inner: int = 1
     """What a sample has on that axis: 1, or all that its axis 0 had where no axis was of size 1."""
     rest: tuple[int, ...] = ()
     """The dims after axis 0, where that is so."""
@@ -151,16 +153,17 @@ def _stacking(
 def _place(value: ir.Value, dims: Sequence[Size], grown: Sequence[int], states: Sequence[int]) -> Stacked:
     """The axis of one output: that which is N in the model, that of a state, the first of size 1, or axis 0."""
     ones = [axis for axis, size in enumerate(dims) if size == 1]
+    known = tuple(size if isinstance(size, int) else None for size in dims)
     open_ = {axis for axis, size in enumerate(dims) if not isinstance(size, int)}
     likely = [axis for axis in grown if axis in open_ or axis in ones]
     likely += [axis for axis in (*states, *ones) if axis in ones]
     if likely:
-        return Stacked(value, likely[0], 1)
+        return Stacked(value, likely[0], known)
     numbers = [size for size in dims if isinstance(size, int) and size > 0]
     if len(numbers) < len(dims):
         why = "it has no axis of size 1 on which samples could be put side by side, and its dims are not all known"
         raise FixError("cannot-free", node=value.name, op="output", why=why)
-    return Stacked(value, 0, numbers[0], tuple(numbers[1:]))
+    return Stacked(value, 0, known, numbers[0], tuple(numbers[1:]))
 
 
 def _named(value: ir.Value, symbol: str) -> Iterator[int]:
@@ -198,11 +201,13 @@ def apply_per_sample(model: ir.Model, plan: PerSample) -> None:
     for inner in (each for node in plan.nodes for each in _values(node)):
         declare(inner, dict.fromkeys(_named(inner, plan.symbol), 1))
     outer = [_outside(build, each.value) for each in plan.stacked]
-    ends, after = list[ir.Value](), list[ir.Node]()
+    ends, after, shapes = list[ir.Value](), list[ir.Node](), list[ir.Shape]()
     for each in plan.stacked:
         left = _left(build, each)
         after += left
         ends.append(left[0].outputs[0] if left else each.value)
+        dims = each.dims if not left else (*each.dims[: each.axis], *each.dims[each.axis + 1 :])
+        shapes.append(ir.Shape(dims))
     body = ir.Graph(slices, ends, nodes=[*before, *plan.nodes, *after], name=build.unused("onereshape/sample"))
     attributes = [
         ir.AttrGraph("body", body),
@@ -217,6 +222,8 @@ def apply_per_sample(model: ir.Model, plan: PerSample) -> None:
         _declared(each, value, plan.symbol)
         if each.inner != 1:
             _joined(build, scan, each, value)
+    for end, shape in zip(ends, shapes, strict=True):
+        end.shape = shape  # onnxruntime asks for those of a body's outputs
     for value in graph.inputs:
         declare(value, {axis: plan.symbol for name, axis in plan.axes.items() if name == value.name})
 
@@ -292,9 +299,9 @@ def _with_axis(build: Rewriter, op: str, value: ir.Value, axis: int) -> ir.Node:
 
 
 def _declared(each: Stacked, value: ir.Value, name: str) -> None:
-    """Declares an output as the original did, with N at its place."""
-    shape = each.value.shape
-    if shape is None or each.axis >= len(shape):
+    """Declares an output as the original did, with N at its place; what was declared with another rank was wrong."""
+    shape, each.value.shape = each.value.shape, None
+    if shape is None or len(shape) != len(each.dims):
         return
     value.shape = ir.Shape(list(shape))
     inner = "" if each.inner == 1 else f"{each.inner}*"

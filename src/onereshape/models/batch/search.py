@@ -73,11 +73,10 @@ def batch_plan(
         facts = facts_of(model, {name: {axis: size} for name, axis in freed.items()})
     state = BatchState(facts, symbol, size, opset, named)
     state.sources = _sources(model.graph, freed)
-    for name, axis in freed.items():
-        state.marks[inputs[name]] = Mark(axis)
+    marks = {inputs[name]: Mark(axis) for name, axis in freed.items()}
     walk, live = _Walk(state, Patience(_MOST_STEPS_BACK)), live_nodes(model.graph)
     with telling(facts):
-        decided = Search([node for node in model.graph if node in live], walk).run()
+        decided = _decided([node for node in model.graph if node in live], walk, marks)
     for value in model.graph.outputs:
         if (value in state.sized or value in state.counts) and (maker := value.producer()) is not None:
             why = f"the output {value.name} would give the size of the whole batch"
@@ -96,6 +95,26 @@ def _sources(graph: ir.Graph, freed: Mapping[str, int]) -> dict[str, tuple[str, 
             if isinstance(dim, ir.SymbolicDim) and dim.value and freed.get(value.name or "") != axis:
                 found.setdefault(dim.value, (value.name or "", axis))
     return found
+
+
+def _decided(
+    nodes: Sequence[ir.Node], walk: _Walk, marks: Mapping[ir.Value, Mark]
+) -> list[tuple[ir.Node, BatchAnswer]]:
+    """What the walk decided; where N met itself at different places, a second walk brings it to one."""
+    state = walk.state
+    state.restart(marks)
+    try:
+        return Search(nodes, walk).run()
+    except FixError as refusal:
+        if not state.apart:
+            raise
+        first = refusal
+    state.restart(marks)
+    state.aligns = True
+    try:
+        return Search(nodes, walk).run()
+    except FixError:
+        raise first from None
 
 
 def _check_names(graph: ir.Graph, freed: Mapping[str, int], symbol: str) -> None:

@@ -65,6 +65,10 @@ class BatchState:
     """N."""
     follow: Callable[[ir.Graph, BatchState], tuple[Edit, ...]] | None = None
     """Decides a graph inside a node, with what is known there: the search itself, which stands above the rules."""
+    aligns: bool = False
+    """Whether inputs that carry N at different places are brought to one,"""
+    apart: bool = False
+    """and whether there were such while they were not."""
 
     def __post_init__(self) -> None:
         self.folding = Folding(self.dims, self.opset)
@@ -97,6 +101,12 @@ class BatchState:
     def dims(self, value: ir.Value) -> tuple[Size, ...] | None:
         """The dims in the original."""
         return self.facts.dims_of(value)
+
+    def restart(self, marks: Mapping[ir.Value, Mark]) -> None:
+        """Forgets all that was decided but for these marks."""
+        for decided in (self.marks, self.sized, self.counts):
+            decided.clear()
+        self.marks.update(marks)
 
     def live_dims(self, value: ir.Value) -> tuple[Size, ...] | None:
         """The dims in the repaired model."""
@@ -133,6 +143,12 @@ class BatchView(NodeView):
         self.node, self.state = node, state
         marks = state.marks
         self._marks = [None if value is None else marks.get(value) for value in node.inputs]
+
+    def elsewhere(self, marks: Mapping[int, Mark]) -> BatchView:
+        """The same node, with some inputs that carry N elsewhere."""
+        found = BatchView(self.node, self.state)
+        found._marks = [marks.get(index, mark) for index, mark in enumerate(self._marks)]
+        return found
 
     @property
     def opset(self) -> int:

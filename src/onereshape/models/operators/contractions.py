@@ -7,7 +7,8 @@ from math import prod
 
 import numpy as np
 
-from onereshape.models.batch.answers import common_mark, only_first, shared
+from onereshape.models.batch.aligning import aligning
+from onereshape.models.batch.answers import Apart, common_mark, only_first, shared
 from onereshape.models.batch.folded_operators import Use
 from onereshape.models.batch.folded_work import STEPS_PER_ELEMENT
 from onereshape.models.batch.marks import Mark
@@ -26,7 +27,7 @@ from onereshape.sizes import Size
 
 
 def _summed(view: BatchView, mark: Mark, axis: int | str) -> Refused:
-    return Refused(f"it sums over axis {axis}, which is {mark.size(view.batch)}", mixes=True)
+    return Apart(f"it sums over axis {axis}, which is {mark.size(view.batch)}")
 
 
 def shape_matmul(left: int, right: int) -> Callable[[Asking], Shapes]:
@@ -47,6 +48,7 @@ def product_of(asking: Asking, left: Dims, right: Dims) -> Dims:
     return (*asking.broadcast(tuple(left[:-2]), tuple(right[:-2])), *rows, *columns)
 
 
+@aligning
 def batch_matmul(view: BatchView) -> Iterator[BatchAnswer]:
     """Products of the last two axes; those before them broadcast."""
     if [index for index in view.batched() if index > 1]:
@@ -75,7 +77,7 @@ def product_mark(view: BatchView, places: tuple[int, int], marks: tuple[Mark | N
     ]
     home = common_mark([mark for mark in found if mark is not None], view)
     if first is not None and second is not None and home.axis >= rank - 2:
-        raise Refused("both inputs carry the batch in their matrices", mixes=True)
+        raise Apart("both inputs carry the batch in their matrices")
     return home
 
 

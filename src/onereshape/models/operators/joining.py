@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import onnx_ir as ir
 
+from onereshape.models.batch.aligning import aligning
 from onereshape.models.batch.answers import common_mark, only_first
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.marks import Mark, marked, over, times
@@ -55,6 +56,7 @@ def held_concat(holding: Holding) -> Elements:
     return [np.concatenate(parts, axis=holding.attribute("axis", 1))]
 
 
+@aligning
 def batch_concat(view: BatchView) -> Iterator[BatchAnswer]:
     """Side by side along an axis; what all samples share is repeated for each."""
     batched = view.batched()

@@ -9,6 +9,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.sizes import Size
+from onereshape.models.batch.aligning import aligning
 from onereshape.models.batch.answers import along, common_mark, only_first, reshaped_around, shared
 from onereshape.models.batch.folded_operators import TYPES, Array, Unfolded, Use, reference
 from onereshape.models.batch.folded_work import broadcast as broadcast_work
@@ -26,6 +27,7 @@ from onereshape.models.node_view import Refused
 from onereshape.models.record import Record
 
 
+@aligning
 def batch_elementwise(view: BatchView) -> Iterator[BatchAnswer]:
     """All operands meet at the same axis, counted from the right."""
     rank = len(view.output_dims())

@@ -180,11 +180,21 @@ def shape_top_k(asking: Asking) -> Shapes:
 
 def batch_top_k(view: BatchView) -> Iterator[BatchAnswer]:
     """The largest along one axis; how many is the same for all samples."""
+    sized = view.sized(1)
+    if not view.batched():
+        yield BatchAnswer((), (view.pin(1),) if sized else ())
+        return
     mark = only_first(view)
     axis = view.axis(view.rank(0), -1)
     if mark.axis == axis:
-        raise Refused(f"it sorts along axis {axis}, which is {mark.size(view.batch)}", mixes=True)
-    yield BatchAnswer((mark, mark))
+        size = mark.size(view.batch)
+        live = view.live(1) if sized else None
+        if view.state.named and live is not None and live[0] == size:  # by length, say, and back again later
+            raise Refused(
+                f"it sorts all of axis {axis}, which is {size}, and whether each sample gets its own is not known"
+            )
+        raise Refused(f"it sorts along axis {axis}, which is {size}", mixes=True)
+    yield BatchAnswer((mark, mark), (view.pin(1),) if sized else ())
 
 
 def free_top_k(view: FreeView) -> Iterator[FreeAnswer]:
@@ -249,7 +259,9 @@ RECORDS = {
         ("ArgMax", "ArgMin"),
         Record(shape=shape_place, batch=batch_place, free=free_place, from_zero=always_from_zero, folds=True),
     ),
-    "TopK": Record(shape=shape_top_k, batch=batch_top_k, free=free_top_k, takes={1: "how many"}, folds=True),
+    "TopK": Record(
+        shape=shape_top_k, batch=batch_top_k, slots=frozenset({1}), free=free_top_k, takes={1: "how many"}, folds=True
+    ),
     "CumSum": Record(
         shape=same_first,
         batch=along(_axis_input, "sum"),

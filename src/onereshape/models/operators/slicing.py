@@ -12,7 +12,7 @@ from onereshape.sizes import Formula, Size, cut, is_size, largest, smallest
 from onereshape.models.batch.answers import only_first
 from onereshape.models.batch.folded_operators import Array, Unfolded, Use
 from onereshape.models.rewrite import LAST, Rewriter
-from onereshape.models.batch.marks import Mark
+from onereshape.models.batch.marks import Mark, times
 from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.asking import Asking, Shapes
 from onereshape.models.facts.elements import Elements, Holding, Unknown
@@ -31,6 +31,8 @@ Read = Callable[[int], Sequence[Size | None] | None]
 
 _BEYOND = 10**8
 """An end that no batch reaches: whoever writes one means all there are."""
+_BOUNDS_ARE_INPUTS = 10
+_NAMED = ((1, "starts"), (2, "ends"))
 _ALL = 2**31 - 1
 """An end of a slice that no size reaches; exporters write it, or the largest int64, for "to the end"."""
 
@@ -110,7 +112,7 @@ def held_slice(holding: Holding) -> Elements:
 
 
 def batch_slice(view: BatchView) -> Iterator[BatchAnswer]:
-    """A part of some axes; of N's own axis, only the whole."""
+    """A part of some axes; of N's own axis the whole, or some of the rows of samples that follow one another there."""
     mark, dims = only_first(view), view.dims(0)
     rank = len(dims)
     starts, ends = (_bounds(view, view.original, name, index) for index, name in enumerate(_BOUNDS[:2], 1))
@@ -124,13 +126,45 @@ def batch_slice(view: BatchView) -> Iterator[BatchAnswer]:
         if starts is None or ends is None or steps is None:
             raise Refused("what it takes is computed at run time")
         from_end = view.state.named and isinstance(starts[place], int) and starts[place] < 0  # type: ignore[operator]
-        if from_end or not _takes_all(starts[place], ends[place], steps[place], dims[mark.axis]):
+        bounds = starts[place], ends[place], steps[place]
+        if not from_end and _takes_all(*bounds, dims[mark.axis]):
+            own = {"starts": {place: 0}, "ends": {place: _whole_end(view, mark, place, ends[place])}}
+        elif not from_end and (rows := _rows(view, mark, *bounds)) is not None:
+            one = times(mark.inner, view.batch)
+            end = times(rows[1], one) if rows[1] != mark.outer else _whole_end(view, mark, place, ends[place])
+            own = {"starts": {place: times(rows[0], one)}, "ends": {place: end}}
+            if view.state.named and any(_live(view, index, place) != own[name][place] for index, name in _NAMED):
+                raise Refused(f"it takes a part of axis {mark.axis}, which is {mark.size(view.batch)}")
+            mark = mark._replace(outer=rows[1] - rows[0])
+        else:
             raise Refused(f"it takes a part of axis {mark.axis}, which is {mark.size(view.batch)}", mixes=view.size > 1)
-        own = {"starts": {place: 0}, "ends": {place: _whole_end(view, mark, place, ends[place])}, "steps": {place: 1}}
+        own["steps"] = {place: 1}
     edits = [
         edit for name, index in (("starts", 1), ("ends", 2), ("steps", 4)) for edit in _part(view, name, index, own)
     ]
     yield BatchAnswer((mark,), tuple(edits))
+
+
+def _live(view: BatchView, index: int, place: int) -> Size | None:
+    """An entry of a vector when N is free."""
+    live = view.live(index)
+    return None if live is None else live[place]
+
+
+def _rows(
+    view: BatchView, mark: Mark, start: Size | None, end: Size | None, step: Size | None
+) -> tuple[int, int] | None:
+    """Which of the rows of all samples a Slice takes, where several follow one another: `chunk` of `cat([x, x])`."""
+    outer, inner = mark.outer, mark.inner
+    if not isinstance(outer, int) or not isinstance(inner, int) or not isinstance(start, int):
+        return None
+    if not isinstance(end, int) or outer == 1 or step != 1 or view.opset < _BOUNDS_ARE_INPUTS:
+        return None
+    row, size = view.size * inner, outer * view.size * inner
+    first, last = (min(max(place + size if place < 0 else place, 0), size) for place in (start, end))
+    if first % row or last % row or first >= last:
+        return None
+    return first // row, last // row
 
 
 def _whole_end(view: BatchView, mark: Mark, place: int, end: Size | None) -> Size:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from tests.laws.batching_attention import attending
 from tests.laws.batching_contractions import contractions
 from tests.laws.batching_contributed import contributed
 from tests.laws.batching_indexing import indexing
@@ -32,7 +33,7 @@ FEW = 13
 
 def whole_world() -> Iterator[Sketch]:
     """All cases."""
-    for family in (traps, pointwise, layout, contractions, indexing, spatial, learned, contributed):
+    for family in (traps, pointwise, layout, contractions, indexing, spatial, learned, contributed, attending):
         yield from family()
 
 

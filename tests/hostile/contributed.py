@@ -111,7 +111,7 @@ def met(g: Sketch, op: str) -> None:
     value = _bytes(g, 1)
     fit = [each for each in g.values if each.array.dtype == np.uint8 and each.dims == value.dims]
     other = g.dice.pick(fit) if g.dice.chance(0.5) else weight(g, value.dims[-1], dtype=np.uint8)
-    given = [value, *_scales(g), other, *_scales(g), *_scales(g)]
+    given: list[str | Value] = [value, *_scales(g), other, *_scales(g), *_scales(g)]
     g.keep(g.op(_own(op), *given, batch=together(value, other), **_OWN))
 
 
@@ -126,7 +126,7 @@ def each(g: Sketch, op: str) -> None:
 def joined(g: Sketch, op: str) -> None:
     value = _bytes(g, 1)
     other = weight(g, *value.dims, dtype=np.uint8)
-    given = [*_scales(g), value, *_scales(g), other, *_scales(g)]
+    given: list[str | Value] = [*_scales(g), value, *_scales(g), other, *_scales(g)]
     g.keep(g.op(_own(op), *given, axis=g.axis(value), batch=value.batch, **_OWN))
 
 

@@ -41,9 +41,9 @@ def attentions() -> Iterator[Sketch]:
                 given = [s.x((rows, length, 8), 0, outer, inner) for length in (3, 4, 4)]
                 bias = s.floats(*dims) if constant else s.x(dims, 0, outer, inner)
                 yield s.out(_op(s, op, *given, "", "", bias, num_heads=2))
-    for axis, dims in ((1, (1, 3, 8)), (2, (1, 3, 8))):
+    for axis, length in ((1, 3), (2, 8)):
         s = _sketch(op, free=False)
-        given = [s.x(dims, axis, 1, dims[axis]) for _ in range(3)]
+        given = [s.x((1, 3, 8), axis, 1, length) for _ in range(3)]
         yield s.out(_op(s, op, *given, num_heads=2))
 
 

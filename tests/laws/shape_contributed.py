@@ -14,6 +14,8 @@ from tests.laws.shape_law import Case, const, run, x
 def contributed() -> Iterator[Case]:
     """Of onnxruntime's own operators those that its optimised and quantised models are full of."""
     own: dict[str, Any] = {"domain": "com.microsoft"}
+    left: tuple[int | str, ...]
+    right: tuple[int | str, ...]
     scale, zero = const(0.5, "f"), const(1, "B")
     for op in ("Gelu", "QuickGelu", "FastGelu"):
         yield from each(op, x("N", "S", 4), **own)

@@ -75,7 +75,7 @@ def _batch(original: onnx.ModelProto, repaired: onnx.ModelProto) -> Any:
         proto.graph.output[1].ClearField("type")
         models.append(ir.from_proto(proto))
     asked = Comparison("batch", 1, {"label": Carried(0), "maps": Carried(0)})
-    return certify(*models, {"x": {0: "N"}}, asked, base_dir=".")
+    return certify(models[0], models[1], {"x": {0: "N"}}, asked, base_dir=".")
 
 
 def test_other_labels_and_maps_in_another_order_are_found() -> None:

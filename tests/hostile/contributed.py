@@ -111,7 +111,7 @@ def met(g: Sketch, op: str) -> None:
     value = _bytes(g, 1)
     fit = [each for each in g.values if each.array.dtype == np.uint8 and each.dims == value.dims]
     other = g.dice.pick(fit) if g.dice.chance(0.5) else weight(g, value.dims[-1], dtype=np.uint8)
-    given = [value, *_scales(g), other, *_scales(g), *_scales(g)]
+    given: list[str | Value] = [value, *_scales(g), other, *_scales(g), *_scales(g)]
     g.keep(g.op(_own(op), *given, batch=together(value, other), **_OWN))
 
 
@@ -126,7 +126,7 @@ def each(g: Sketch, op: str) -> None:
 def joined(g: Sketch, op: str) -> None:
     value = _bytes(g, 1)
     other = weight(g, *value.dims, dtype=np.uint8)
-    given = [*_scales(g), value, *_scales(g), other, *_scales(g)]
+    given: list[str | Value] = [*_scales(g), value, *_scales(g), other, *_scales(g)]
     g.keep(g.op(_own(op), *given, axis=g.axis(value), batch=value.batch, **_OWN))
 
 
@@ -159,8 +159,46 @@ def scaled(g: Sketch, op: str) -> None:
     g.keep(g.op(_own(op), value, other, *(g.const(0.5, np.float32) for _ in range(2)), batch=batch, **_OWN))
 
 
-@makes(_names("DynamicQuantizeMatMul"), since=11, weight=0.3)
+@makes(_names("DynamicQuantizeMatMul"), since=11, weight=0.9)
 def found(g: Sketch, op: str) -> None:
     value = _floats(g, 2)
     other = Value(g.const(np.arange(value.dims[-1] * 2).reshape(-1, 2) % 9, np.uint8), np.zeros(()))
     g.keep(g.op(_own(op), value, other.name, g.const(0.5, np.float32), **_OWN))
+
+
+@makes("Attention:23 RotaryEmbedding:23", weight=1.0)
+def newest(g: Sketch, op: str) -> None:
+    value = _floats(g, 4, 4)
+    if not value.array.size or value.dims[3] % 2:
+        raise Misfit
+    batch = 0 if value.batch == 0 else None
+    if op == "Attention":
+        other = value if g.dice.chance(0.6) else weight(g, value.dims[0], *value.dims[1:])
+        g.keep(g.op(op, value, other, other, batch=batch))
+        return
+    places = g.const(np.tile(np.arange(value.dims[2]), (value.dims[0], 1)))
+    tables = [weight(g, value.dims[2] + 1, value.dims[3] // 2) for _ in range(2)]
+    g.keep(g.op(op, value, *tables, places, batch=batch))
+
+
+@makes(_names("Attention RotaryEmbedding"), since=11, weight=1.2)
+def older(g: Sketch, op: str) -> None:
+    value = _floats(g, 3, 3)
+    if not value.array.size or value.dims[2] % 4:
+        raise Misfit
+    batch, width = 0 if value.batch == 0 else None, value.dims[2]
+    if _own(op) == "Attention":
+        weights = [weight(g, width, 3 * width), weight(g, 3 * width)]
+        g.keep(g.op("Attention", value, *weights, num_heads=2, batch=batch, **_OWN))
+        return
+    tables = [weight(g, value.dims[1] + 1, width // 4) for _ in range(2)]
+    g.keep(g.op("RotaryEmbedding", value, g.const([1], np.int64), *tables, num_heads=2, batch=batch, **_OWN))
+
+
+@makes(_names("EmbedLayerNormalization"), since=11, weight=0.6)
+def embedded(g: Sketch, op: str) -> None:
+    ids = g.given(g.dice.rng.integers(0, 5, (g.size, 3)).astype(np.int32), 0, low=0, high=4)
+    tables = [weight(g, *dims) for dims in ((5, 4), (3, 4))]
+    scales = [weight(g, 4), weight(g, 4)]
+    made = g.ops(_own(op), 2, ids, "", *tables, "", *scales, **_OWN)[0]
+    g.keep(made._replace(batch=0))

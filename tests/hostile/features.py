@@ -34,7 +34,8 @@ def _checked(g: Sketch, op: str) -> str:
     return name
 
 
-@makes(_names(TRAINED), since=9, weight=0.5)
+@makes(_names(TRAINED), since=9, weight=0.6)
+@makes(_names(["TreeEnsemble"]), since=9, weight=0.8)
 def trained(g: Sketch, op: str) -> None:
     name = _checked(g, op)
     value, attributes = _rows(g), dict(TRAINED[name])

@@ -137,31 +137,6 @@ def skipped() -> Iterator[Sketch]:
                 yield s.out(_op(s, op, *pair, s.floats(8)))
 
 
-def attentions() -> Iterator[Sketch]:
-    op = "MultiHeadAttention"
-    for outer, inner, size in ((1, 1, 1), (2, 3, 1), (1, 1, 2), (1, 2, 2)):
-        rows = outer * inner * size
-        for shared in ((), (1, 2)):
-            s = _sketch(op, size, free=not shared or size == 1)
-            given = [
-                s.floats(rows, 4, 8) if place in shared else s.x((rows, 3 if not place else 4, 8), 0, outer, inner)
-                for place in range(3)
-            ]
-            yield s.out(_op(s, op, *given, num_heads=2))
-        for dims in ((1, 1, 3, 4), (1, 2, 3, 4), (rows, 2, 3, 4), (rows, 1, 3, 4)):
-            for constant in (True, False):
-                if dims[0] == 1 and rows > 1 and not constant:
-                    continue
-                s = _sketch(op, size, free=not constant or dims[0] == 1 or size == 1)
-                given = [s.x((rows, length, 8), 0, outer, inner) for length in (3, 4, 4)]
-                bias = s.floats(*dims) if constant else s.x(dims, 0, outer, inner)
-                yield s.out(_op(s, op, *given, "", "", bias, num_heads=2))
-    for axis, dims in ((1, (1, 3, 8)), (2, (1, 3, 8))):
-        s = _sketch(op, free=False)
-        given = [s.x(dims, axis, 1, dims[axis]) for _ in range(3)]
-        yield s.out(_op(s, op, *given, num_heads=2))
-
-
 def quantised() -> Iterator[Sketch]:
     for op in ("QLinearAdd", "QLinearMul"):
         for first, second in PAIRS:
@@ -238,7 +213,6 @@ def contributed() -> Iterator[Sketch]:
         products,
         fused,
         skipped,
-        attentions,
         quantised,
         softened,
         joined,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from tests.laws.batching_attention import attending
 from tests.laws.batching_contractions import contractions
 from tests.laws.batching_contributed import contributed
 from tests.laws.batching_control import control
@@ -38,7 +39,7 @@ FEW = 13
 def whole_world() -> Iterator[Sketch]:
     """All cases."""
     families = (traps, meetings, pointwise, layout, contractions, indexing, spatial, control, learned, contributed)
-    for family in (*families, signals, experimental):
+    for family in (*families, attending, signals, experimental):
         yield from family()
 
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from tests.laws.shape_cases import FULL, PAIRS, each
-from tests.laws.shape_law import Case, const, x
+from tests.laws.shape_law import Case, const, run, x
 
 
 def contributed() -> Iterator[Case]:
     """Of onnxruntime's own operators those that its optimised and quantised models are full of."""
     own: dict[str, Any] = {"domain": "com.microsoft"}
+    left: tuple[int | str, ...]
+    right: tuple[int | str, ...]
     scale, zero = const(0.5, "f"), const(1, "B")
     for op in ("Gelu", "QuickGelu", "FastGelu"):
         yield from each(op, x("N", "S", 4), **own)
@@ -99,3 +103,22 @@ def contributed() -> Iterator[Case]:
     packed = const([[[place * 7 + row for place in range(8)]] for row in range(3)], "B")
     for dims in (("M", 16), ("M", "S", 16)):
         yield from each("MatMulNBits", x(*dims), packed, x(3), sizes={"M": (1, 2, 3), "S": (1, 2)}, **bits, **own)
+
+
+def attending() -> Iterator[Case]:
+    """Attentions, and what goes before them."""
+    own: dict[str, Any] = {"domain": "com.microsoft"}
+    room = {"N": (1, 2), "S": (1, 3), "T": (1, 2)}
+    four = [x("N", 2, "S", 4), x("N", 2, "T", 4), x("N", 2, "T", 6)]
+    yield from each("Attention", *four, sizes=room)
+    three = [x("N", "S", 8), x("N", "T", 8), x("N", "T", 12)]
+    yield from each("Attention", *three, q_num_heads=2, kv_num_heads=2, sizes=room)
+    few = [x("N", "S", 8), x("N", "T", 4), x("N", "T", 6)]
+    yield from each("Attention", *few, q_num_heads=4, kv_num_heads=2, sizes=room)
+    tables = [x(4, 2), x(4, 2)]
+    for dims, more in (("N", 2, 3, 4), {}), (("N", 3, 8), {"num_heads": 2}):
+        yield from each("RotaryEmbedding", x(*dims), const([1]), *tables, sizes=room, **more, **own)
+    tables = [x(4, 6), x(3, 6), x(4, 6), x(6), x(6)]
+    for rows in ([[0, 1, 2]], [[0, 1, 2], [2, 3, 0]]):
+        ids, mask = run(rows, kind="i"), const(np.ones((len(rows), 3)), "i")
+        yield from each("EmbedLayerNormalization", ids, ids, *tables, mask, outputs=2, **own)

@@ -14,6 +14,7 @@ _SIZES = {"N": (1, 2, 3, 0), "S": (1, 2)}
 
 
 def learned() -> Iterator[Case]:
+    dims: tuple[int | str, ...]
     for op, attributes in TRAINED.items():
         for dims in (("N", FEATURES), (FEATURES,)):
             yield from each(op, x(*dims), outputs=OUTPUTS.get(op, 1), sizes=_SIZES, **attributes, **_OWN)

@@ -9,7 +9,7 @@ FAMILIES = [
     *(shape_pointwise.unary, shape_pointwise.binary, shape_pointwise.contractions, shape_pointwise.reductions),
     *(shape_moves.layout, shape_moves.indexing),
     *(shape_layers.spatial, shape_layers.layers, shape_layers.flow),
-    *(shape_contributed.contributed, shape_learned.learned),
+    *(shape_contributed.contributed, shape_contributed.attending, shape_learned.learned),
     *(shape_signals.signals, shape_signals.experimental),
 ]
 

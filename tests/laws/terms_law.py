@@ -66,13 +66,20 @@ def runs(case: Case, most: int = 2) -> Iterator[Run | Refused | str]:
     found = 0
     for _, feeds in _largest(case):
         try:
-            answers = [np.asarray(each) for each in session.run(None, dict(feeds))]
+            answers = [_array(each) for each in session.run(None, dict(feeds))]
         except Exception:  # noqa: BLE001, S112 - sizes that the operator does not take
             continue
         yield _run(case, session, program, feeds, answers)
         found += 1
         if found == most:
             return
+
+
+def _array(answer: Any) -> Array:
+    """An answer; a sequence of maps is a row for each."""
+    if isinstance(answer, list) and answer and isinstance(answer[0], dict):
+        return np.array([[*row.values()] for row in answer], np.float32)
+    return np.asarray(answer)
 
 
 def _session(proto: onnx.ModelProto) -> Any:
@@ -151,7 +158,7 @@ def unseen(run: Run, rng: np.random.Generator, tries: int) -> Iterator[str]:
             changed = np.array(run.feeds[name])
             changed.ravel()[flat] = value
             try:
-                answers = [np.asarray(each) for each in run.session.run(None, {**run.feeds, name: changed})]
+                answers = [_array(each) for each in run.session.run(None, {**run.feeds, name: changed})]
             except Exception:  # noqa: BLE001, S112 - an index that is not there
                 continue
             for place, (old, new) in enumerate(zip(run.answers, answers, strict=True)):

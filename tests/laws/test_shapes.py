@@ -231,6 +231,7 @@ NEEDED = {
         "TopK": "k",
         "Unsqueeze": "axes",
         "Upsample": "scales",
+        "Attention": "q_num_heads kv_num_heads",
         "com.microsoft::MatMulNBits": "N",
         "ai.onnx.ml::FeatureVectorizer": "inputdimensions",
         "ai.onnx.ml::OneHotEncoder": "cats_int64s",

@@ -98,7 +98,7 @@ def _maps(labels: dict[str, Any], hashing: Hashing) -> Any:
 
 def test_a_map_is_its_labels_and_what_they_have() -> None:
     hashing = Hashing(7)
-    labels = [
+    labels: list[dict[str, Any]] = [
         {"classlabels_int64s": [1, 2, 3]},
         {"classlabels_int64s": [1, 3, 2]},
         {"classlabels_strings": ["1", "2", "3"]},

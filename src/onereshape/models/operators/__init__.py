@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from onereshape.models.operators import (
     arithmetic,
+    attention,
     choosing,
     contractions,
     contributed,
@@ -40,7 +41,7 @@ FAMILIES = (
     *(pointwise, arithmetic, normalising, quantising, contractions, reductions, recurrent),
     *(layout, reshape, repeating, filling, joining, slicing, padding, indexing, scattering, choosing),
     *(windows, images, signals, sizes, drawing, control, contributed, experimental),
-    *(features, predictors, quantised),
+    *(attention, features, predictors, quantised),
 )
 
 for family in FAMILIES:

@@ -1,4 +1,4 @@
-"""Operators that onnxruntime adds to ONNX's own, in the domain com.microsoft: fused ones, and attentions."""
+"""Operators that onnxruntime adds to ONNX's own, in the domain com.microsoft: activations and fused ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from onereshape.models.node_view import Refused
 from onereshape.models.operators.contractions import batch_gemm, product_answer, product_mark, product_of, shape_gemm
 from onereshape.models.operators.windows import shape_convolution
 from onereshape.models.record import Record
-from onereshape.sizes import cut
 
 
 def shape_fused_product(asking: Asking) -> Shapes:
@@ -34,30 +33,6 @@ def shape_skipped(asking: Asking) -> Shapes:
     """SkipLayerNormalization: data, and at the end the sum that was normalised."""
     dims = asking.dims(0)
     return [dims, None, None, dims]
-
-
-def shape_attention(asking: Asking) -> Shapes:
-    """Attention of onnxruntime: data times weights for query, key and value at once."""
-    dims, weights = asking.dims(0), asking.dims(1)
-    if len(dims) != 3 or len(weights) != 2:
-        raise Refused("its data have not three dims")
-    sizes = asking.attribute("qkv_hidden_sizes")
-    if sizes:
-        return [(dims[0], dims[1], sizes[2])]
-    return [(dims[0], dims[1], cut(weights[1], 3))]
-
-
-def shape_heads(asking: Asking) -> Shapes:
-    """MultiHeadAttention of onnxruntime: as long as the query, as wide as the value."""
-    query = asking.dims(0)
-    if len(query) != 3 or not asking.has(2):
-        raise Refused("its query is packed")
-    value = asking.dims(2)
-    if len(value) == 3:
-        return [(*query[:2], value[2])]
-    if len(value) == 4:
-        return [(*query[:2], value[1] * value[3])]
-    raise Refused("its value has neither three dims nor four")
 
 
 def batch_activation(view: BatchView) -> Iterator[BatchAnswer]:
@@ -116,31 +91,6 @@ def batch_skipped(view: BatchView) -> Iterator[BatchAnswer]:
     yield BatchAnswer(outputs[: len(view.node.outputs)], edits)
 
 
-_HEADS = {0: 0, 1: 0, 2: 0, 4: 0, 5: 0, 6: 0, 7: 0}
-"""MultiHeadAttention: query, key, value, masks and what was there before, with the axis of their samples."""
-
-
-def batch_heads(view: BatchView) -> Iterator[BatchAnswer]:
-    """MultiHeadAttention: each sample attends to itself."""
-    marks = {index: mark for index in view.batched() if (mark := view.mark(index))}
-    if strange := [view.value(index).name for index in marks if index not in _HEADS]:
-        raise Refused(f"its input {strange[0]} differs from sample to sample")
-    for mark in marks.values():
-        if mark.axis != 0:
-            raise Refused(f"it attends along axis {mark.axis}, which is {mark.size(view.batch)}", mixes=True)
-    if view.has(8) or view.has(9):
-        raise Refused("it keeps keys and values from run to run")
-    if view.has(4) and view.rank(4) < 2:
-        raise Refused("its mask is a list of lengths, in which the samples need not stand one by one")
-    home = common_mark(marks.values(), view)
-    edits = [
-        view.spread(index, home)
-        for index in _HEADS
-        if view.has(index) and index not in marks and not (index == 5 and view.dims(5)[0] == 1)
-    ]
-    yield BatchAnswer((home,) * len(view.node.outputs), tuple(edits))
-
-
 _RECORDS = {
     **dict.fromkeys(("FastGelu", "Gelu", "QuickGelu"), Record(shape=same_first, batch=batch_activation)),
     "BiasGelu": Record(shape=broadcast, batch=batch_activation),
@@ -151,8 +101,6 @@ _RECORDS = {
         ("SkipLayerNormalization", "SkipSimplifiedLayerNormalization"),
         Record(shape=shape_skipped, batch=batch_skipped),
     ),
-    "Attention": Record(shape=shape_attention),
-    "MultiHeadAttention": Record(shape=shape_heads, batch=batch_heads),
 }
 
 RECORDS = {f"com.microsoft::{op}": record for op, record in _RECORDS.items()}

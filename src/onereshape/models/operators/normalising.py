@@ -196,5 +196,4 @@ RECORDS = {
     "BatchNormalization": Record(shape=shape_channelwise, batch=batch_channelwise, free=free_channelwise),
     "InstanceNormalization": Record(shape=same_first, batch=batch_instance, free=free_channelwise),
     "GroupNormalization": Record(shape=same_first, batch=batch_grouped, free=free_channelwise),
-    "RotaryEmbedding": Record(shape=same_first),
 }

@@ -199,3 +199,24 @@ def scales_of_space_that_the_caller_gives() -> Sketch:
 def scales_that_the_caller_gives_for_the_batch_too() -> Sketch:
     s = Sketch("Resize", 13, free=False)
     return s.out(s.op("Resize", s.x((1, 2)), "", s.x((2,), None, low=1, high=3), mode="nearest"))
+
+
+def _before_it_broadcast(op: str, *, first: bool) -> Sketch:
+    s = Sketch(op, 7)
+    pair = [s.floats(1, 3), s.x((1, 3))]
+    return s.out(s.op(op, *(pair if first else pair[::-1]), s.floats(1, 3)))
+
+
+@trap
+def a_sum_whose_operands_are_all_alike() -> Sketch:
+    return _before_it_broadcast("Sum", first=True)
+
+
+@trap
+def a_maximum_whose_operands_are_all_alike() -> Sketch:
+    return _before_it_broadcast("Max", first=False)
+
+
+@trap
+def a_mean_whose_operands_are_all_alike() -> Sketch:
+    return _before_it_broadcast("Mean", first=True)

@@ -118,8 +118,9 @@ def named_dims(
     def look(values: Iterable[ir.Value]) -> bool:
         for value in values:
             for axis, size in enumerate(dims(value) or ()):
-                if isinstance(size, Formula) and size.name in names:
-                    found.setdefault(size.name, Place(value, axis))
+                name = size.name if isinstance(size, Formula) else None
+                if name is not None and name in names:
+                    found.setdefault(name, Place(value, axis))
         return len(found) == len(names)
 
     if look(graph.inputs):

@@ -1,4 +1,4 @@
-"""Where a rank is not known: a refusal names the first node that could not be read, and says why."""
+"""What is not known: a refusal names the first node that could not be read, or the input to ask for, and says why."""
 
 from __future__ import annotations
 
@@ -52,3 +52,15 @@ def test_an_input_that_declares_none_is_named() -> None:
 
     with pytest.raises(FixError, match="the rank of y is not known, as w declares none"):
         batch_plan(ir.from_proto(proto), {"x": 0}, "N", 1)
+
+
+def test_a_batch_of_another_name_is_asked_for() -> None:
+    """Two inputs whose samples have two names, as tf2onnx writes them."""
+    given = ir.from_proto(model("g (float[A, 3] x, float[B, 2] w) => (float[] y) { y = Concat<axis = 1>(x, w) }"))
+
+    with pytest.raises(FixError) as refused:
+        batch_plan(given, {"x": 0}, "A", 1)
+
+    why = "its input w has size B where the batch of 1 is; if w[0] is the batch too, it must be asked for as well"
+    assert refused.value.sentence == f"Concat of y (Concat): {why}"
+    assert batch_plan(given, {"x": 0, "w": 0}, "A", 1).edits == ()

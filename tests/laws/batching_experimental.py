@@ -43,6 +43,6 @@ def experimental() -> Iterator[Sketch]:
             yield s.out(s.op("Crop", x, border=border, scale=scale))
     for axis, bias in ((0, 3), (2, 3), (3, 3)):
         s = Sketch("ImageScaler", next(turn))
-        dims = [2, bias, 4, 4]
-        dims[axis] = 1
-        yield s.out(s.op("ImageScaler", s.x(tuple(dims), axis), scale=0.5, bias=[1.0, 2.0, 3.0]))
+        wide = [2, bias, 4, 4]
+        wide[axis] = 1
+        yield s.out(s.op("ImageScaler", s.x(wide, axis), scale=0.5, bias=[1.0, 2.0, 3.0]))

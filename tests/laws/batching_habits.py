@@ -199,3 +199,50 @@ def scales_of_space_that_the_caller_gives() -> Sketch:
 def scales_that_the_caller_gives_for_the_batch_too() -> Sketch:
     s = Sketch("Resize", 13, free=False)
     return s.out(s.op("Resize", s.x((1, 2)), "", s.x((2,), None, low=1, high=3), mode="nearest"))
+
+
+def _before_it_broadcast(op: str, *, first: bool) -> Sketch:
+    s = Sketch(op, 7)
+    pair = [s.floats(1, 3), s.x((1, 3))]
+    return s.out(s.op(op, *(pair if first else pair[::-1]), s.floats(1, 3)))
+
+
+@trap
+def a_sum_whose_operands_are_all_alike() -> Sketch:
+    return _before_it_broadcast("Sum", first=True)
+
+
+@trap
+def a_maximum_whose_operands_are_all_alike() -> Sketch:
+    return _before_it_broadcast("Max", first=False)
+
+
+@trap
+def a_mean_whose_operands_are_all_alike() -> Sketch:
+    return _before_it_broadcast("Mean", first=True)
+
+
+def _mask_by_numbers(s: Sketch, mask: str, *, by: int) -> str:
+    """A mask looked up in all its rows at once, at the number of the sample times the length, as transformers do it."""
+    wide = [s.op("Squeeze", s.dim(mask, axis)) for axis in (0, 1)]
+    rows, columns = (s.op("Range", s.const(0, INT), each, s.const(1, INT)) for each in wide)
+    first = s.op("Mul", s.op("Unsqueeze", rows, s.ints(1)), s.dim(mask, by))
+    places = s.op("Add", s.op("Unsqueeze", columns, s.ints(0)), first)
+    return str(s.op("Gather", s.op("Reshape", mask, s.ints(-1)), places, axis=0))
+
+
+@trap
+def a_mask_looked_up_by_numbers_times_its_length() -> Sketch:
+    s = Sketch("Gather", named={"S": 4})
+    return s.out(_mask_by_numbers(s, s.x((1, "S")), by=1))
+
+
+@trap
+def a_mask_looked_up_by_numbers_times_another_length() -> Sketch:
+    s = Sketch("Gather", named={"S": 4, "T": 3}, free=False)
+    mask, other = s.x((1, "S")), s.x((2, "T"), None)
+    columns = s.op("Range", s.const(0, INT), s.op("Squeeze", s.dim(mask, 1)), s.const(1, INT))
+    rows = s.op("Range", s.const(0, INT), s.op("Squeeze", s.dim(mask, 0)), s.const(1, INT))
+    first = s.op("Mul", s.op("Unsqueeze", rows, s.ints(1)), s.dim(other, 1))
+    places = s.op("Add", s.op("Unsqueeze", columns, s.ints(0)), first)
+    return s.out(s.op("Gather", s.op("Reshape", mask, s.ints(-1)), places, axis=0), s.op("Relu", other))

@@ -15,8 +15,8 @@ from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models import edit
 from onereshape.models.edit import Edit
 from onereshape.models.facts.elements import Array, Holding, array_of
-from onereshape.models.operators import FAMILIES, RECORDS, contractions, images, indexing, layout, repeating, reshape
-from onereshape.models.operators import contributed, features, scattering, slicing
+from onereshape.models.operators import FAMILIES, RECORDS, contractions, contributed, features, images, indexing
+from onereshape.models.operators import joining, layout, pointwise, repeating, reshape, scattering, slicing
 from onereshape.models.search import Search
 
 Patch = Callable[[pytest.MonkeyPatch], None]
@@ -456,3 +456,19 @@ def a_batch_that_stays_whatever_is_done_along_it(patch: pytest.MonkeyPatch) -> N
 @mutant("Reshape")
 def what_nobody_needs_stays(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(edit, "remove_unused", lambda *_: None)
+
+
+@mutant("Concat")
+def rows_of_all_samples_joined_as_those_of_one(patch: pytest.MonkeyPatch) -> None:
+    apart = joining._joined_apart
+
+    def wrong(view: BatchView, axis: int) -> BatchAnswer:
+        found = apart(view, axis)
+        return found._replace(edits=(*found.edits[:-1], _nothing(found.edits[-1])))
+
+    patch.setattr(joining, "_joined_apart", wrong)
+
+
+@mutant("Sum Max Mean")
+def operands_that_give_way_too_early(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(pointwise, "_needs_all", lambda *_: False)

@@ -68,8 +68,8 @@ def cropped() -> Iterator[Sketch]:
             s = Sketch("CenterCropPad", 18, size, free=axis not in asked or not more)
             x = s.x(dims, axis, outer, inner)
             shape = s.ints(*(dims[place] + (more if place == axis else more + place % 2) for place in places))
-            axes = {} if len(places) == rank else {"axes": [place - rank * (size % 2) for place in places]}
-            yield s.out(s.op("CenterCropPad", x, shape, **axes))
+            axes = None if len(places) == rank else [place - rank * (size % 2) for place in places]
+            yield s.out(s.op("CenterCropPad", x, shape, axes=axes))
     s = Sketch("CenterCropPad", 18, free=False)
     yield s.out(s.op("CenterCropPad", s.x((1, 2)), s.x((2,), None, dtype=INT, low=1, high=3)))
     s = Sketch("CenterCropPad", 18)

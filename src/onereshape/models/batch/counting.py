@@ -13,15 +13,17 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.models.batch.view import Array, BatchState, BatchView
+from onereshape.models.facts.elements import evaluated
 from onereshape.models.node_view import Refused
 from onereshape.models.record import Record, record_of
+from onereshape.sizes import Formula, is_size
 
 
 def counted(view: BatchView) -> Array | None:
     """What each sample adds to the output of a node that reads numbers of samples; None where none does."""
     mine = {index: counts for index in view.batched() if (counts := view.counts(index)) is not None}
     record = record_of(view.node)
-    if not mine or (record.indexes and set(mine) == {1}):
+    if not mine or record.from_dims is not None or (record.indexes and set(mine) == {1}):
         return None
     linear = record.sums or record.multiplies or (record.moves and not record.picks)
     if not linear or view.size != 1 or not _integers(view, record):
@@ -35,15 +37,33 @@ def counted(view: BatchView) -> Array | None:
         elif record.sums:
             feeds.append(np.zeros([dim if isinstance(dim, int) else 1 for dim in view.dims(index)], object))
         else:
-            feeds.append(view.state.folding.array(view.value(index)))
+            feeds.append(_known(view, index))
     if record.by_place and not all(isinstance(dim, int) for index in mine for dim in view.dims(index)):
         raise Refused("it moves the numbers of the samples by sizes that are not known")
     if record.multiplies and (len(mine) > 1 or any(feed is None for feed in feeds)):
         raise Refused("it multiplies the numbers of the samples by what differs from sample to sample")
-    found = view.state.folding.applied(view.node, feeds)
+    found = _applied(view, feeds)
     if found is None:
         raise Refused("what it does to the numbers of the samples is not known")
     return found if found.any() else None
+
+
+def _applied(view: BatchView, feeds: Sequence[Array | None]) -> Array | None:
+    """What a node gives on these numbers, or sizes; None where that is not known."""
+    if not any(isinstance(each, Formula) for feed in feeds if feed is not None for each in feed.flat):
+        return view.state.folding.applied(view.node, feeds)
+    found, *_ = evaluated(view.node, feeds, view.state.dims, view.opset, view.state.dtype)
+    return None if found is None or any(each is None for each in found.flat) else found
+
+
+def _known(view: BatchView, index: int) -> Array | None:
+    """What an input holds that is the same for all samples: numbers, or sizes."""
+    value = view.value(index)
+    found = view.state.folding.array(value)
+    if found is not None or view.mark(index) is not None or view.sized(index):
+        return found
+    held = view.state.integers(value)
+    return None if held is None or any(each is None for each in held.flat) else held
 
 
 def from_zero(value: ir.Value, state: BatchState) -> bool:
@@ -51,6 +71,13 @@ def from_zero(value: ir.Value, state: BatchState) -> bool:
     array = state.folding.array(value)  # of one sample: the others have the same, or count on from it
     if array is not None:
         return bool((array >= 0).all())
+    held = state.integers(value)  # of sizes none is below 0
+    if (
+        held is not None
+        and value not in state.marks
+        and all(isinstance(e, int | Formula) and is_size(e) for e in held.flat)
+    ):
+        return True
     maker = value.producer()
     if maker is None:
         return False

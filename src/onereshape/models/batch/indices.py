@@ -38,6 +38,11 @@ def step_of(view: BatchView, mark: Mark) -> int:
     return mark.inner
 
 
+def counted_step(view: BatchView, mark: Mark) -> Size:
+    """The same of what may count the samples already, by a size that is no number."""
+    return step_of(view, mark) if view.counts(1) is None else entries_of(view, mark)
+
+
 def _scattered(view: BatchView, mark: Mark) -> Refused:
     size = mark.size(view.batch)
     return Refused(f"it picks from axis {mark.axis}, which is {size}, and no sample stands together there")
@@ -53,6 +58,8 @@ def offset(view: BatchView, index: int, shift: Shift) -> tuple[Edit, ...]:
     """Indices that count along N: each sample's own, moved to where its entries stand."""
     if view.counts(index) is not None and _count_already(view, index, shift):
         return ()
+    if not isinstance(shift.step, int):
+        raise Refused(f"the numbers of the samples would have to be counted by {shift.step}")
     if view.opset < 11:
         raise Refused("the numbers of the samples are a Range, which needs opset 11")
     if shift.home.outer != 1:

@@ -295,13 +295,18 @@ class BatchView(NodeView):
         value, here = self.value(index), self.dims(index)[mark.axis]
         whole = times(mark.outer, self.size, mark.inner)
         if here != whole or mark.outer != 1 or not isinstance(mark.inner, int):
-            raise Refused(f"its input {value.name} has size {here} where the batch of {whole} is")
+            raise Refused(f"its input {value.name} has size {here} where the batch of {whole} is{self._if_batch(here)}")
         array = self.state.folding.array(value)
         if array is None:
             raise Refused(f"its input {value.name} has {self.size} rows for the samples, and is not a constant")
         rows = np.moveaxis(array, mark.axis, 0).reshape(self.size, -1)
         if not all(rows[0].tobytes() == row.tobytes() for row in rows):
             raise Refused(f"its input {value.name} is another constant for each of the {self.size} samples")
+
+    def _if_batch(self, size: Size) -> str:
+        """What to do where a size has the name of another dim of an input, which may be the batch as well."""
+        place = None if isinstance(size, int) or size.name is None else self.state.sources.get(size.name)
+        return "" if place is None else f"; if {place[0]}[{place[1]}] is the batch too, it must be asked for as well"
 
     def size_words(self) -> str:
         """How many samples the original has, in words."""

@@ -24,8 +24,8 @@ class Place(NamedTuple):
 class Shift(NamedTuple):
     """How far indices that count along the batch move from sample to sample."""
 
-    step: int
-    """The entries that one sample has there."""
+    step: Size
+    """The entries that one sample has there; a number, where anything is written."""
     home: Mark
     """Where the indices carry N."""
     rank: int
@@ -36,13 +36,13 @@ class Shift(NamedTuple):
     """Whether the indices are int32."""
 
 
-def offsets(writer: Rewriter, step: int, home: Mark, rank: int) -> ir.Value:
+def offsets(writer: Rewriter, step: Size, home: Mark, rank: int) -> ir.Value:
     """`step` times the number of the sample, laid along an axis."""
 
     def make() -> ir.Value:
         numbers = writer.count(_batch(writer))
         if step != 1:
-            numbers = writer.front("Mul", [numbers, writer.integers([step])])
+            numbers = writer.front("Mul", [numbers, writer.size(step)])
         if home.inner != 1:  # each number as often as a sample has entries there
             column = writer.front("Reshape", [numbers, writer.integers([-1, 1])])
             numbers = writer.front("Expand", [column, writer.vector([1, home.inner])])
@@ -88,17 +88,18 @@ def first(writer: Rewriter, value: ir.Value, axis: int, count: int) -> ir.Value:
 def shifted(writer: Rewriter, node: ir.Node, indices: ir.Value, shift: Shift) -> ir.Value:
     """Indices within one sample, as indices within all: `step` entries further for each sample."""
     kind: Any = np.int32 if shift.short else np.int64
+    step = shift.step if isinstance(shift.step, int) else 0
     moved = offsets(writer, shift.step, shift.home, shift.rank)
     if kind is np.int32:
         whole, to = moved, {"to": int(ir.DataType.INT32)}
         moved = writer.once(("short", whole), lambda: writer.front("Cast", [whole], to))
     if shift.column is None:
-        within = writer.insert(node, "Mod", [indices, writer.constant(np.array([shift.step], kind))])
+        within = writer.insert(node, "Mod", [indices, writer.constant(np.array([step], kind))])
         return writer.insert(node, "Add", [within, moved])
     # The other columns stay: of those, nothing is taken modulo 1 and moved, and all is kept.
     chosen = np.zeros(shift.width, kind)
     chosen[shift.column] = 1
-    cycle = writer.constant(np.where(chosen == 1, shift.step, 1).astype(kind))
+    cycle = writer.constant(np.where(chosen == 1, step, 1).astype(kind))
     within = writer.insert(node, "Mod", [indices, cycle])
     kept = writer.insert(node, "Mul", [indices, writer.constant((1 - chosen).astype(kind))])
     column = writer.once(

@@ -131,14 +131,12 @@ _ELEMENTWISE = UNARY._replace(kinds=kinds_first, folds=False)
 RECORDS = {
     **dict.fromkeys(("Affine", "ParametricSoftplus", "Scale", "ScaledTanh"), _ELEMENTWISE),
     "ImageScaler": Record(shape=same_first, kinds=kinds_first, batch=batch_scaler, free=free_scaler),
-    "Crop": Record(shape=shape_crop, kinds=kinds_first, batch=images(0, 1), free=free_crop, carries=frozenset({0})),
+    "Crop": Record(shape=shape_crop, kinds=kinds_first, batch=images(0, 1), free=free_crop),
     "DynamicSlice": Record(
         shape=shape_dynamic_slice,
         kinds=kinds_first,
         batch=batch_dynamic_slice,
         free=free_dynamic_slice,
-        carries=frozenset({0}),
-        takes={3: "axes"},
     ),
     **dict.fromkeys(("ConstantFill", "GivenTensorFill"), Record(shape=shape_fill)),
 }

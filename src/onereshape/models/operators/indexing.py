@@ -12,7 +12,7 @@ from onereshape.sizes import Size
 from onereshape.models.batch.answers import common_mark, each_home, only_first, reshaped_around
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.folded_operators import Array, Use, reference
-from onereshape.models.batch.indices import check_counts, entries_of, free_homes, offset, step_of
+from onereshape.models.batch.indices import check_counts, counted_step, entries_of, free_homes, offset, step_of
 from onereshape.models.batch.marks import Mark, homes, marked
 from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.batch.writing import Shift
@@ -60,7 +60,7 @@ def batch_gather(view: BatchView) -> Iterator[BatchAnswer]:
     elif indices is None and data is not None:
         yield from _gather_sample(view, data, axis)
     elif data is not None and indices is not None and data.axis == axis:
-        step = step_of(view, data)
+        step = counted_step(view, data)
         yield BatchAnswer((indices.at(indices.axis + axis),), offset(view, 1, Shift(step, indices, view.rank(1))))
     elif data is not None and indices is not None:
         yield _gather_each(view, data, indices, axis)

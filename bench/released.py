@@ -11,7 +11,7 @@ naive edit gives, seconds and reason; then the counts.  The verdicts:
     rewritten  the file did so already, and was changed; it still does
     wrong      something was written, or called right, that does not
     refused    nothing was written, for the reason that is shown; `refused!` where the file works already or the naive
-               edit is right
+               edit is right; those that are not are tried once more with --per-sample
     crash      a traceback, or an exit code that is none of ours
     timeout    more than a minute of the processor
     unjudged   the original does not run here, is random, or has no batch that runs can tell
@@ -112,10 +112,10 @@ def original(cache: Path, digest: str) -> Answer:
     return answer
 
 
-def answered(path: Path, out: Path) -> tuple[Child, Answer | None]:
+def answered(path: Path, out: Path, *more: str) -> tuple[Child, Answer | None]:
     """The repair of one file, and the verdict where it ended as no repair may."""
     words = ["-m", "onereshape", "fix", str(path), "--batch", "--copy-weights", "-o", str(out), "--json"]
-    child = run(words, SECONDS)
+    child = run([*words, *more], SECONDS)
     answer: Answer = {"seconds": round(child.seconds, 1), "reason": ""}
     if child.code is None:
         return child, {**answer, "verdict": "timeout"}
@@ -136,7 +136,8 @@ def verdict(cache: Path, digest: str) -> Answer:
         answer: Answer = {"seconds": round(child.seconds, 1), "reason": "", "verdict": "unjudged"}
         said = json.loads(child.said)
         if "error" in said:
-            return answer | _refusal(before, said["error"])
+            answer |= _refusal(before, said["error"])
+            return answer | (_one_by_one(before, path, out) if answer["verdict"] == "refused" else {})
         answer["status"] = (said.get("certificate") or {}).get("status", "")
         if "not judged" in before:
             return {**answer, "reason": before["not judged"]}
@@ -147,6 +148,19 @@ def _refusal(before: Answer, error: Answer) -> Answer:
     easy = before.get("works") or before.get("naive") == "right"
     kind = "unjudged" if "not judged" in before else "refused!" if easy else "refused"
     return {"verdict": kind, "code": error["code"], "reason": error["message"]}
+
+
+def _one_by_one(before: Answer, path: Path, out: Path) -> Answer:
+    """What becomes of a model whose samples meet, where it may run once for each of them."""
+    child, ended = answered(path, out, "--per-sample")
+    if ended is not None:
+        return ended | {"reason": f"--per-sample: {ended['reason']}"}
+    if not out.exists():
+        return {"one by one": json.loads(child.said)["error"]["message"]}
+    judged = judgement(path, out, before["way"])
+    if judged.get("right", True):
+        return {"one by one": "right" if "right" in judged else judged["why"]}
+    return {"verdict": "wrong", "reason": f"--per-sample: {judged['why']}"}
 
 
 def _written(before: Answer, said: Answer, path: Path, out: Path) -> Answer:
@@ -226,6 +240,9 @@ def summary(answers: list[Answer]) -> str:
     good = sum(each["verdict"] in GOOD for each in judged)
     edit = sum(each.get("naive") == "right" for each in judged)
     lines.append(f"good: {good} of {len(judged)} that can be judged; the naive edit (or nothing): {edit}")
+    refused = [each for each in answers if each["verdict"] == "refused"]
+    apart = sum(each.get("one by one") == "right" for each in refused)
+    lines.append(f"of {len(refused)} refused, which no declaration makes right, {apart} are right with --per-sample")
     return "\n".join(lines)
 
 

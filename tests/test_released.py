@@ -109,6 +109,7 @@ def test_the_counts() -> None:
         "batch dynamic (1): 1 left",
         "unknown (1): 1 unjudged",
         "good: 1 of 2 that can be judged; the naive edit (or nothing): 1",
+        "of 1 refused, which no declaration makes right, 0 are right with --per-sample",
     ]
 
 

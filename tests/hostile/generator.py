@@ -39,7 +39,7 @@ OPSETS = {
 }
 _TRIES = 70
 WILD = frozenset(
-    "Scan Loop If NonZero Unique Compress DynamicQuantizeLinear SequenceAt ConcatFromSequence "
+    "NonZero Unique Compress DynamicQuantizeLinear SequenceAt ConcatFromSequence "
     "QLinearMatMul EyeLike CenterCropPad".split()
 )
 """Operators that few samples survive: not in a graph that is to be freed."""

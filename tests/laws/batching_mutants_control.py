@@ -95,7 +95,7 @@ def what_a_turn_gives_at_the_same_axis(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("Scan")
 def steps_not_taken_off_the_axis(patch: pytest.MonkeyPatch) -> None:
-    followed = control_batch.followed
+    followed = bodies.followed
 
     def wrong(view: BatchView, graph: ir.Graph, marks: dict[ir.Value, Mark]) -> bodies.Body:
         last = graph.inputs[-1]

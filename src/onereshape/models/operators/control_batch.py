@@ -265,6 +265,12 @@ def batch_scan(view: BatchView) -> Iterator[BatchAnswer]:
         given[graph.inputs[slot]] = mark.at(mark.axis - (along < mark.axis))
     carried = _Carried(range(states), graph.inputs[:states], range(states))
     body = _stable(view, graph, carried, given)
+    for value, end in zip(carried.inside, carried.ends, strict=True):
+        before, after = body.state.dims(value), body.state.dims(graph.outputs[end])
+        if before is not None and after is not None and before != after:  # no Scan, though engines may let it pass
+            raise Refused(
+                f"its state {value.name} has dims {_shown(before)} before a step and {_shown(after)} after it"
+            )
     marks, edits = _carried_marks(view, body, carried)
     for place, axis in enumerate(_listed(view, "scan_output_axes", len(graph.outputs) - states)):
         mark = body.mark(states + place)

@@ -28,6 +28,11 @@ FREED = {
         "g (float[1, 6] x) => (float[1, 6] y) <int64[1] six = {6}> { s = Shape<start = 1>(x) c = Equal(s, six) y = If(c) <"
         f"then_branch = a () => (float[1, 6] p) {{ {FLAT} }}, else_branch = b () => (float q) {{ q = ReduceMax(x) }}> }}"
     ),
+    "constants of a branch": (
+        "g (float[1, 6] x, bool[1] own) => (float[1, 8] y) { y = If(own) <then_branch = a () => (float[1, 8] p)"
+        " <float[1, 2] k = {1.5, 2.5}> { p = Concat<axis = 1>(x, k) }, else_branch = b () => (float[1, 8] q)"
+        " <float[1, 2] k = {3.5, 4.5}> { q = Concat<axis = 1>(k, x) }> }"
+    ),
     "turns": (
         "g (float[1, 6] x) => (float[1, 6] y, float[3, 1, 6] z) <int64 n = {3}, float[1, 6] zero = {0, 0, 0, 0, 0, 0}> {"
         " y, z = Loop(n, , zero) <body = b (int64 i, bool c, float[1, 6] v) => (bool d, float[1, 6] w, float[1, 6] e) {"
@@ -87,7 +92,7 @@ REFUSED = {
     "steps along the batch": (
         "g (float[1, 3] x) => (float[3] y) <float[3] zero = {0, 0, 0}> { y = Scan<num_scan_inputs = 1,"
         " body = b (float[3] v, float[3] e) => (float[3] w) { w = Add(v, e) }>(zero, x) }",
-        "Scan of y (Scan) mixes the samples: it steps along axis 0 of x, which is N",
+        "Scan of y (Scan) mixes the samples: it steps along axis 0 of x, which is N, with a state",
     ),
     "a branch that may fail": (
         "g (float[1, 3] x, int64[1] at, bool[1] c) => (float[1, 1] y) { y = If(c) <"
@@ -102,6 +107,11 @@ REFUSED = {
         " else_branch = b () => (float[1, 3] q) { q = Neg(x) }> }",
         "If of y (If): its condition differs from sample to sample, and its branches give [1, 6] and [1, 3], which cannot "
         "stand side by side",
+    ),
+    "turns for each sample": (
+        "g (float[N, 3] x) => (float[k, 3] y) { s = Shape<end = 1>(x) y = Loop(s, ) <body = b (int64 i, bool c)"
+        " => (bool d, float[3] w) { d = Identity(c) w = Gather<axis = 0>(x, i) }> }",
+        "Loop of y (Loop): what it does depends on how many samples there are: s grows with N",
     ),
     "branches that mix the samples": (
         "g (float[1, 3] x) => (float[1, 3] y) <bool c = {1}> { y = If(c) <"

@@ -158,3 +158,18 @@ def dims_inside_declared_as_before(patch: pytest.MonkeyPatch) -> None:
         declared(graph, type(plan)(kept, plan.edits, plan.symbol))
 
     patch.setattr(apply, "_declare", outside)
+
+
+@mutant("Scan")
+def samples_in_any_order(patch: pytest.MonkeyPatch) -> None:
+    listed = control_batch._listed
+
+    def forwards(view: BatchView, name: str, count: int) -> list[int]:
+        return [0] * count if name.endswith("directions") else listed(view, name, count)
+
+    patch.setattr(control_batch, "_listed", forwards)
+
+
+@mutant("Scan")
+def steps_that_read_all_samples(patch: pytest.MonkeyPatch) -> None:
+    _without(patch, "inside", [])

@@ -21,7 +21,7 @@ def counted(view: BatchView) -> Array | None:
     """What each sample adds to the output of a node that reads numbers of samples; None where none does."""
     mine = {index: counts for index in view.batched() if (counts := view.counts(index)) is not None}
     record = record_of(view.node)
-    if not mine or (record.indexes and set(mine) == {1}):
+    if not mine or record.from_dims is not None or (record.indexes and set(mine) == {1}):
         return None
     linear = record.sums or record.multiplies or (record.moves and not record.picks)
     if not linear or view.size != 1 or not _integers(view, record):

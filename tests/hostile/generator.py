@@ -49,7 +49,7 @@ OPSETS = {
     25: 2,
 }
 _TRIES = 70
-WILD = frozenset("Scan Loop If NonZero Unique SequenceAt ConcatFromSequence EyeLike".split())
+WILD = frozenset("NonZero Unique SequenceAt ConcatFromSequence EyeLike".split())
 """Operators that few samples survive: not in a graph that is to be freed."""
 
 

@@ -344,9 +344,35 @@ def scans() -> Iterator[Sketch]:
     yield s.out(s.op("Scan", x, shared, body=body, num_scan_inputs=2, scan_input_axes=[1, 0]))
 
 
+def _scans_through_samples() -> Iterator[Sketch]:
+    """A step for each sample: the order in which they come and go, and what each step reads beside its own."""
+    alone = "b (float[] e) => (float[] o) { f = Reshape(e, t) r = Softmax<axis = 0>(f) o = Reshape(r, u) }"
+    for size in (1, 3):
+        for axis, given in ((0, 0), (1, 0), (0, 1), (2, -1)):
+            for forth, back in ((0, 0), (1, 1), (0, 1)):
+                s = Sketch("Scan", 17, size, free=forth == back)
+                x = s.x(_whole([1 if place == axis else 2 + place for place in range(3)], axis, size), axis)
+                rest = [2 + place for place in range(3) if place != axis]
+                s.constants["t"], s.constants["u"] = np.array([prod(rest)]), np.array(rest)
+                way: dict[str, Any] = {"scan_input_directions": [forth], "scan_output_directions": [back]}
+                way |= {"scan_input_axes": [axis], "scan_output_axes": [given]}
+                yield s.out(s.op("Scan", x, body=graph(alone), num_scan_inputs=1, **way))
+    for text, free in (("Mul(e, k)", True), ("Add(e, x)", False), ("Sub(rows, e)", False)):
+        s = Sketch("Scan", 17, free=free)
+        x = s.x((1, 3))
+        s.constants["k"] = np.array([[2, 3, 4]], np.float32)
+        s.nodes.append(onnx.helper.make_node("Neg", ["x"], ["rows"], name="neg"))
+        body = graph(f"b (float[] e) => (float[] o) {{ o = {text} }}")
+        yield s.out(s.op("Scan", x, body=body, num_scan_inputs=1))
+    s = Sketch("Scan", 17, free=False)  # one that has its samples elsewhere
+    x, other = s.x((1, 3)), s.x((1, 1), 1)
+    body = graph("b (float[] e, float[] k) => (float[] o) { o = Add(e, k) }")
+    yield s.out(s.op("Scan", x, other, body=body, num_scan_inputs=2))
+
+
 def control() -> Iterator[Sketch]:
     """All of them; those that stand for themselves are first."""
-    for number, case in enumerate((*_branches_of_their_own(), *_loops_of_their_own())):
+    for number, case in enumerate((*_branches_of_their_own(), *_loops_of_their_own(), *_scans_through_samples())):
         case.trap = f"{case.about} {number}"
         yield case
     yield from branches()

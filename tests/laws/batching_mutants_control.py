@@ -95,7 +95,7 @@ def what_a_turn_gives_at_the_same_axis(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("Scan")
 def steps_not_taken_off_the_axis(patch: pytest.MonkeyPatch) -> None:
-    followed = control_batch.followed
+    followed = bodies.followed
 
     def wrong(view: BatchView, graph: ir.Graph, marks: dict[ir.Value, Mark]) -> bodies.Body:
         last = graph.inputs[-1]
@@ -158,3 +158,18 @@ def dims_inside_declared_as_before(patch: pytest.MonkeyPatch) -> None:
         declared(graph, type(plan)(kept, plan.edits, plan.symbol))
 
     patch.setattr(apply, "_declare", outside)
+
+
+@mutant("Scan")
+def samples_in_any_order(patch: pytest.MonkeyPatch) -> None:
+    listed = control_batch._listed
+
+    def forwards(view: BatchView, name: str, count: int) -> list[int]:
+        return [0] * count if name.endswith("directions") else listed(view, name, count)
+
+    patch.setattr(control_batch, "_listed", forwards)
+
+
+@mutant("Scan")
+def steps_that_read_all_samples(patch: pytest.MonkeyPatch) -> None:
+    _without(patch, "inside", [])

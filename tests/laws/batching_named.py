@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+import onnx.parser
 
 from tests.laws.batching_sketch import FLOAT, INT, Sketch
 from tests.laws.batching_traps import TRAPS, trap
@@ -61,7 +62,38 @@ def _merged_beside_one_more(s: Sketch, x: str) -> str:
     return str(s.op("Reshape", _longer(s, x), _joined(s, s.dim(x, 0), more, s.ints(-1))))
 
 
+def _either(s: Sketch, condition: str, one: str = "Relu", other: str = "Neg") -> str:
+    inner = [onnx.parser.parse_graph(f"b () => (float[] y) {{ y = {op}(x) }}") for op in (one, other)]
+    return str(s.op("If", condition, then_branch=inner[0], else_branch=inner[1]))
+
+
+def _turned(s: Sketch, x: str, count: str, step: str = "w = Add(v, x)") -> str:
+    head = "b (int64 i, bool c, float[] v) => (bool d, float[] w)"
+    return str(s.op("Loop", count, "", x, body=onnx.parser.parse_graph(f"{head} {{ d = Identity(c) {step} }}")))
+
+
+def _stepped(s: Sketch, x: str, start: str, along: int) -> str:
+    body = onnx.parser.parse_graph("b (float[] v, float[] e) => (float[] w, float[] o) { w = Add(v, e) o = Neg(w) }")
+    axes = {"num_scan_inputs": 1, "scan_input_axes": [along], "scan_output_axes": [along]}
+    return str(s.op("Scan", start, x, body=body, outputs=2, **axes)[1])
+
+
 _OPEN = {
+    "a_branch_for_one_sample": Open("If", lambda s, x: _either(s, s.op("Equal", s.dim(x, 0), s.ints(1)))),
+    "a_branch_for_many_samples": Open("If", lambda s, x: _either(s, s.op("Greater", s.op("Size", x), s.const(9, INT)))),
+    "a_branch_for_any_samples": Open(
+        "If", lambda s, x: _either(s, s.op("Cast", s.op("Greater", s.dim(x, 1), s.ints(3)), to=9)), free=True
+    ),
+    "a_branch_by_a_flag": Open("If", lambda s, _: _either(s, s.x((1,), None, dtype=np.bool_)), free=True),
+    "a_turn_for_each_sample": Open("Loop", lambda s, x: _turned(s, x, _scalar(s, x))),
+    "turns_for_all": Open("Loop", lambda s, x: _turned(s, x, s.const(3, INT)), free=True),
+    "turns_until_the_samples_are_done": Open(
+        "Loop",
+        lambda s, x: _turned(
+            s, x, s.const(4, INT), "n = Shape<end = 1>(x) f = Cast<to = 1>(n) p = Mul(x, f) w = Add(v, p)"
+        ),
+    ),
+    "steps_along_it": Open("Scan", lambda s, x: _stepped(s, x, s.floats(4), 0)),
     "times_the_number_of_samples": Open("Cast", lambda s, x: s.op("Mul", x, _number(s, x))),
     "divided_by_their_elements": Open("Cast", lambda s, x: s.op("Div", x, s.op("Cast", s.op("Size", x), to=1))),
     "plus_the_numbers_of_samples": Open(

@@ -305,9 +305,9 @@ def flow() -> Iterator[Case]:
     }
     for one in branches.values():
         for other in branches.values():
-            condition = run(True, False, kind="?")
             inner = {"then_branch": _body(one), "else_branch": _body(other)}
-            yield Case("If", 16, (condition, x("N", 3)._replace(captured=True)), inner)
+            for condition in (run(True, False, kind="?"), const(True, "?"), const(False, "?")):
+                yield Case("If", 16, (condition, x("N", 3)._replace(captured=True)), inner)
     bodies = [
         "b (int64 i, bool c, float[a, b] v) => (bool d, float[a, b] w) { d = Identity(c) w = Relu(v) }",
         "b (int64 i, bool c, float[a, b] v) => (bool d, float[a, b] w) { d = Identity(c) w = Concat <axis = 0> (v, v) }",

@@ -23,6 +23,7 @@ from onereshape.models.batch.marks import Mark, marked, mentions, times
 from onereshape.models.batch.writing import Place, computed, first, named_dims, spread
 from onereshape.models.facts.facts import Facts
 from onereshape.models.node_view import NodeView, Ranked, Refused
+from onereshape.models.search import has_graphs
 from onereshape.models.words import constant_words
 
 
@@ -251,6 +252,9 @@ class BatchView(NodeView):
 
     def not_told(self, what: str) -> None:
         """Refuses to replace what grows with N by what one sample has, where the original says what several give."""
+        if self.state.named and has_graphs(self.node):  # it may well do the same, whichever way it goes
+            why = f"what it does depends on how many samples there are: {what} grows with {self.state.symbol}"
+            raise Refused(why)
         if self.state.named:
             why = f"it takes {what}, which grows with {self.state.symbol}: what each sample gives depends on how many"
             raise Refused(f"{why} there are", mixes=True)

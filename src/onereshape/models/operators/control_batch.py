@@ -20,6 +20,7 @@ from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused, counted
 from onereshape.models.rewrite import Rewriter
+from onereshape.models.search import inside
 
 _BRANCHES = ("then_branch", "else_branch")
 _TOTAL = frozenset(
@@ -244,7 +245,7 @@ def batch_loop(view: BatchView) -> Iterator[BatchAnswer]:
 
 
 def batch_scan(view: BatchView) -> Iterator[BatchAnswer]:
-    """Scan: along an axis that is not the batch; each turn sees all samples."""
+    """Scan: along an axis that is not the batch, so that each step sees all samples; or through the samples alone."""
     if view.opset < 9:
         raise Refused("before opset 9 it takes its inputs otherwise")
     node, steps = view.node, int(view.attribute("num_scan_inputs", 0))
@@ -252,19 +253,25 @@ def batch_scan(view: BatchView) -> Iterator[BatchAnswer]:
     if not 1 <= steps <= len(node.inputs):
         raise Refused(f"it steps through {steps} of its {len(node.inputs)} inputs")
     graph = _graph(view, "body", len(node.inputs), max(states, len(node.outputs)))
+    axes = [
+        counted(axis, view.rank(states + place)) for place, axis in enumerate(_listed(view, "scan_input_axes", steps))
+    ]
     given: dict[ir.Value, Mark | None] = {}
-    for place, axis in enumerate(_listed(view, "scan_input_axes", steps)):
-        slot = states + place
+    for slot, along in enumerate(axes, states):
         mark = view.mark(slot)
-        if mark is None:
-            continue
-        along = counted(axis, view.rank(slot))
-        if along == mark.axis:
-            size = mark.size(view.batch)
-            raise Refused(f"it steps along axis {along} of {view.value(slot).name}, which is {size}", mixes=True)
-        given[graph.inputs[slot]] = mark.at(mark.axis - (along < mark.axis))
+        if mark is not None and mark.axis == along:
+            yield _one_by_one(view, graph, axes)
+            return
+        if mark is not None:
+            given[graph.inputs[slot]] = mark.at(mark.axis - (along < mark.axis))
     carried = _Carried(range(states), graph.inputs[:states], range(states))
     body = _stable(view, graph, carried, given)
+    for value, end in zip(carried.inside, carried.ends, strict=True):
+        before, after = body.state.dims(value), body.state.dims(graph.outputs[end])
+        if before is not None and after is not None and before != after:  # no Scan, though engines may let it pass
+            raise Refused(
+                f"its state {value.name} has dims {_shown(before)} before a step and {_shown(after)} after it"
+            )
     marks, edits = _carried_marks(view, body, carried)
     for place, axis in enumerate(_listed(view, "scan_output_axes", len(graph.outputs) - states)):
         mark = body.mark(states + place)
@@ -272,6 +279,29 @@ def batch_scan(view: BatchView) -> Iterator[BatchAnswer]:
             mark = mark.at(mark.axis + (counted(axis, len(body.dims(states + place)) + 1) <= mark.axis))
         marks.append(mark)
     yield _answer(view, body, marks, edits)
+
+
+def _one_by_one(view: BatchView, graph: ir.Graph, axes: Sequence[int]) -> BatchAnswer:
+    """A step for each sample: nothing goes from one to the next, and what each gives has its place."""
+    states = len(view.node.inputs) - len(axes)
+    for slot, along in enumerate(axes, states):
+        if view.mark(slot) != Mark(along):
+            raise Refused(
+                f"it steps through the samples, and {view.value(slot).name} has them elsewhere, or not at all"
+            )
+    name = view.value(states).name
+    if states:
+        raise Refused(f"it steps along axis {axes[0]} of {name}, which is {view.batch}, with a state", mixes=True)
+    state = view.state
+    if any(value in state.marks or value in state.sized for value in inside(view.node)):
+        raise Refused(f"it steps through the samples of {name}, and each step reads all of them", mixes=True)
+    given = _listed(view, "scan_output_axes", len(graph.outputs))
+    turned = {*_listed(view, "scan_input_directions", len(axes))}
+    if len(turned.union(_listed(view, "scan_output_directions", len(graph.outputs)))) > 1:
+        raise Refused(f"it steps through the samples of {name}, and gives them in another order", mixes=True)
+    body = followed(view, graph)
+    marks = [Mark(counted(axis, len(body.dims(place)) + 1)) for place, axis in enumerate(given)]
+    return _answer(view, body, marks, ())
 
 
 def _answer(view: BatchView, body: Body, marks: Sequence[Mark | None], edits: Sequence[Edit]) -> BatchAnswer:

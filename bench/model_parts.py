@@ -25,9 +25,9 @@ PARTS = {
     "search": ["onereshape.models.batch_work.batch_plan"],
     "simpler": ["onereshape.models.simpler.simplify.simplifications"],
     "findings": ["onereshape.models.check.check"],
-    "copy": ["onereshape.models.fix._copy"],
+    "copy": ["onereshape.models.step.copied"],
     "apply": ["onereshape.models.batch_work.apply_batch"],
-    "certificate": ["onereshape.models.fix._certificate"],
+    "certificate": ["onereshape.models.step.certificate_of"],
     "save": ["onereshape.formats.model_files.save"],
 }
 """Each part, and the functions that are it.  What is not there (any more) is no part."""

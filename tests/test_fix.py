@@ -13,7 +13,8 @@ import onereshape as orx
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model_files import refreshed
 from onereshape.models.edit import Change
-from onereshape.models.fix import Fixed, plan
+from onereshape.models.fix import plan
+from onereshape.models.step import Fixed
 from tests.checking import proto, written
 
 # What is in the model, and what becomes of it: (operator, before, after) of each change.

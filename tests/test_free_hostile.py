@@ -14,7 +14,8 @@ import pytest
 import onereshape as orx
 from onereshape.errors import FixError
 from onereshape.models.certificates.certificate import Certificate
-from onereshape.models.fix import Fixed, fix
+from onereshape.models.fix import fix
+from onereshape.models.step import Fixed
 from tests.certifying import other
 from tests.models import write
 from tests.sized_modules import MODULES, Array, Module

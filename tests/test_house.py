@@ -56,9 +56,11 @@ MODEL_FLOORS = [
     {"batch.apply", "batch.per_sample", "batch.stacking", "free.freeing"},
     {"like"},
     {"certificates", "findings", "simpler"},
-    {"exports", "pairing", "placing", "unrepaired"},
+    {"exports", "pairing", "placing"},
     {"work"},
-    {"batch_work"},
+    {"step"},
+    {"batch_work", "dims_work"},
+    {"unrepaired"},
     {"certify", "fix"},
     {"check", "proof_fields"},
     {"proof_file"},
@@ -151,7 +153,8 @@ def test_every_floor_of_models_has_a_room() -> None:
 def test_the_floors_of_models_are_seen() -> None:
     """A search reads the records, and so stands above them: the floors are no empty list."""
     assert imported_in_models(MODELS / "batch" / "search.py") >= {"batch", "facts", "node_view", "operators", "shapes"}
-    assert imported_in_models(MODELS / "fix.py") >= {"batch_work", "free.freeing", "request"}
+    assert imported_in_models(MODELS / "fix.py") >= {"batch_work", "dims_work", "request", "step"}
+    assert imported_in_models(MODELS / "dims_work.py") >= {"free.freeing", "like", "step"}
     assert imported_in_models(MODELS / "batch_work.py") >= {"batch.search", "batch.apply", "request"}
     assert imported_in_models(MODELS / "record.py") == {"takes"}
 

@@ -1,0 +1,65 @@
+"""Dims other than the batch freed: by the rules, or by what other exports of the model say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+
+from onereshape.condition import at_least
+from onereshape.errors import FixError
+from onereshape.formats.model import Model
+from onereshape.formats.onnx_sound import blamed
+from onereshape.models.certificates.comparison import Comparison
+from onereshape.models.edit import Change
+from onereshape.models.exports import Freed, check_witnesses, other_weights
+from onereshape.models.step import copied
+from onereshape.models.work import Work
+
+
+def free_work(given: Model, asked: Freed, witnesses: Sequence[Model], model: Model) -> Work:
+    from onereshape.models.free.freeing import apply_free, free_plan  # noqa: PLC0415 - only who asks for it needs it
+
+    check_witnesses(given, (), witnesses, asked)
+    found = free_plan(model.ir, asked)
+    return Work(
+        found.changes,
+        lambda: apply_free(model.ir, found, asked),
+        Comparison("other", promised=found.promised, witnesses=tuple(each.ir for each in witnesses)),
+        bool(found.edits) or bool(found.dims),
+        asked,
+        tuple(dict.fromkeys([*found.conditions, *_not_empty(model, found.changes)])),
+    )
+
+
+def like_work(given: Model, names: Freed, others: Sequence[Model], witnesses: Sequence[Model], model: Model) -> Work:
+    from onereshape.models.like.plan import apply_like, like_plan  # noqa: PLC0415 - only who asks for it needs it
+
+    try:
+        with ExitStack() as stack:
+            for other in others:
+                stack.enter_context(blamed(other))
+            found = like_plan(model.ir, [copied(other, inline=True, needed=False).ir for other in others], names)
+    except FixError as error:
+        other_values = other_weights(given, others)
+        if other_values is None or error.usage or error.code == "ambiguous":
+            raise
+        raise FixError("unlike", why=other_values) from error
+    check_witnesses(given, others, witnesses, found.freed)
+    exports, unused = (tuple(each.ir for each in models) for models in (others, witnesses))
+    return Work(
+        found.changes,
+        lambda: apply_like(model.ir, found),
+        Comparison("other", promised=found.promised, fitted=exports, witnesses=unused),
+        needed=True,
+        freed=found.freed,
+        conditions=tuple(dict.fromkeys([*found.conditions, *_not_empty(model, found.changes)])),
+    )
+
+
+def _not_empty(model: Model, changes: Iterable[Change]) -> list[str]:
+    """The names that a model had, if a Reshape is rewritten: it may have taken 0 of them, and now may not."""
+    if not any(change.op == "Reshape" for change in changes):
+        return []
+    shapes = [value.shape for value in model.ir.graph.inputs if value.shape is not None and not value.is_initializer()]
+    names = [dim.value for shape in shapes for dim in shape if not isinstance(dim, int) and dim.value]
+    return [at_least(name, 1) for name in dict.fromkeys(names)]

@@ -1,0 +1,167 @@
+"""One repair of a model and its certificate: what `fix` does once or twice, whatever is freed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from onereshape.apart.limits import Limits, limited
+from onereshape.condition import never_empty
+from onereshape.errors import FixError
+from onereshape.formats.model import Model, cause
+from onereshape.formats.model_files import refreshed
+from onereshape.formats.onnx_graphs import MOST_UNFOLDED, copyable, unfolded
+from onereshape.formats.onnx_sound import blamed
+from onereshape.models.certificates.certificate import Certificate
+from onereshape.models.certificates.comparison import Comparison
+from onereshape.models.certificates.steps import joined
+from onereshape.models.edit import Change
+from onereshape.models.exports import Freed, other_weights
+from onereshape.models.pairing import called
+from onereshape.models.request import Progress
+from onereshape.models.work import Work
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """A repaired model."""
+
+    model: Model
+    """The repaired model; the one that was given, where nothing had to be changed."""
+    changes: tuple[Change, ...]
+    """What was rewritten, in the order of the graph; declared dims are not among them."""
+    certificate: Any
+    """What onnxruntime and the term run said of both models; None where they were not asked.  Its status is `proven`,
+    `certified`, `fitted` (on the exports that were given) or, where that was asked for, `unwitnessed`."""
+    conditions: tuple[str, ...] = ()
+    """What the freed sizes must satisfy."""
+    freed: Freed = field(default_factory=dict)
+    """Input -> axis -> the name of a dim that is free now."""
+    notes: tuple[str, ...] = ()
+    """What was decided without being asked: axes that carry the batch, and were not the likely ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """How a step is done, whatever it frees."""
+
+    certify: bool
+    unwitnessed: bool
+    seed: int
+    limit: Limits
+    progress: Progress | None
+    fitted: tuple[Model, ...] = ()
+    """Other exports that the first step is fitted on,"""
+    witnesses: tuple[Model, ...] = ()
+    """and those that it does not use: where something differs, their weights may."""
+    per_sample: bool = False
+    """Whether a batch that cannot be freed is run sample by sample."""
+    likely: bool = False
+    """Whether nobody named the axes of the batch."""
+
+
+def step(  # noqa: PLR0913 - what a step depends on
+    given: Model,
+    decide: Callable[[Model], Work] | None,
+    wish: Wish,
+    *,
+    simplify: bool,
+    owned: bool,
+    before: tuple[str, ...] = (),
+) -> Fixed:
+    """One repair, and its certificate; `before` are the conditions of the step before it."""
+    inline = decide is not None
+    fixed = copied(given, inline=inline, needed=wish.certify or simplify or not owned)
+    changes: list[Change] = []
+    comparison = Comparison()
+    freed: Freed = {}
+    conditions: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    needed = False
+    if decide is not None:
+        with blamed(fixed):
+            work = decide(fixed)
+        needed, comparison, conditions, freed = work.needed, work.comparison, work.conditions, work.freed
+        notes = work.notes
+        changes += work.changes
+        if needed:
+            with blamed(given, rewritten=fixed is given):
+                work.apply()
+    if simplify:
+        from onereshape.models.simpler.simplify import simplify as simplified  # noqa: PLC0415 - only who asks for it needs it
+
+        with blamed(given):
+            found = simplified(fixed.ir)
+        needed = needed or bool(found)
+        changes += found
+        conditions = tuple(dict.fromkeys([*conditions, *(each for change in found for each in change.conditions)]))
+    if not needed:
+        return Fixed(given, (), None, conditions, notes=notes)
+    certificate = None
+    if wish.certify:
+        empty = never_empty([*before, *conditions])
+        asking = replace(comparison, never_empty=empty, seed=wish.seed, progress=wish.progress)
+        with limited(wish.limit):
+            certificate = certificate_of(given, fixed, freed, asking)
+        if not certificate.suffices and not (wish.unwitnessed and certificate.status == "unwitnessed"):
+            raise _refusal(given, certificate, wish)
+    return Fixed(refreshed(fixed), tuple(changes), certificate, conditions, freed, notes)
+
+
+def _refusal(given: Model, certificate: Certificate, wish: Wish) -> FixError:
+    """What is raised instead of a model that is not good enough."""
+    code, why = "unwitnessed" if certificate.status == "unwitnessed" else "not-certified", certificate.reason
+    if certificate.status == "differs" and certificate.kind == "other":
+        if (other := other_weights(given, wish.fitted)) is not None:
+            code, why = "unlike", other
+        elif (other := other_weights(given, wish.witnesses)) is not None:
+            why += f" ({other})"
+    error = FixError(code, why=why)
+    error.certificate = certificate
+    return error
+
+
+def both(first: Fixed, second: Fixed) -> Fixed:
+    """Two steps as one."""
+    conditions = tuple(dict.fromkeys([*first.conditions, *second.conditions]))
+    certificate = joined(first.certificate, second.certificate)
+    freed = {
+        name: {**first.freed.get(name, {}), **second.freed.get(name, {})} for name in {**first.freed, **second.freed}
+    }
+    changes, notes = (*first.changes, *second.changes), (*first.notes, *second.notes)
+    return Fixed(second.model, changes, certificate, conditions, freed, notes)
+
+
+def copied(model: Model, *, inline: bool, needed: bool = True) -> Model:
+    """The model to be rewritten; to free a dim, functions are put where they are called, as each call may differ.
+
+    It is the given one where no copy is needed and one could be made: what cannot be copied is refused in any case.
+    """
+    if inline:
+        _check_unfolded(model)
+    if not needed and not model.ir.functions and copyable(model.ir.graph):
+        return model
+    try:
+        copy = model.ir.clone()
+        if inline and copy.functions:
+            from onnx_ir.passes.common import InlinePass  # noqa: PLC0415 - takes long
+
+            InlinePass()(copy)
+    except Exception as error:  # noqa: BLE001 - whatever onnx-ir raises for a graph that is none: it has no class for it
+        raise FixError("unsupported-model", why=f"{model.path}: is not a sound ONNX model: {cause(error)}") from None
+    return replace(model, ir=copy)
+
+
+def _check_unfolded(model: Model) -> None:
+    if unfolded(model.ir) > MOST_UNFOLDED:
+        why = f"{model.path}: its functions unfold to more than {MOST_UNFOLDED} nodes"
+        raise FixError("unsupported-model", why=why)
+
+
+def certificate_of(given: Model, fixed: Model, asked: Freed, comparison: Comparison) -> Certificate:
+    from onereshape.models.certificates.certify import certify  # noqa: PLC0415 - onnxruntime takes long
+
+    with blamed(given):
+        return certify(called(given.ir, asked), fixed.ir, asked, comparison, base_dir=str(Path(given.path).parent))

@@ -133,8 +133,8 @@ REFUSED = {
     "first (onereshape convert --to onnx-13)": Case(
         "g (float[1, 6] x) => (float[1, 6] y) { y = ReduceMax <axes = [0]> (x) }", opset=8
     ),
-    "y (output): it has no axis on which samples could be put side by side": Case(
-        "g (float[1, 6] x) => (float y) { y = ReduceMax <keepdims = 0> (x) }"
+    "o (output): it has no axis on which samples could be put side by side": Case(
+        f"g (float[1, 6] x) => (float o) {{ {QUANTISED} o = ReduceMax <keepdims = 0> (y) }}"
     ),
     "o (output): it has no axis of size 1 on which samples could be put side by side, and its dims are not all "
     "known": Case("g (float[1, 6] x) => (int64[a, b] o) { o = NonZero(x) }"),

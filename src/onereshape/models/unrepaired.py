@@ -79,7 +79,7 @@ def declared_outputs(original: ir.Model, copy: ir.Model, outputs: Mapping[str, C
     for value in original.graph.outputs:
         place, shape = outputs.get(value.name or ""), value.shape
         if place is not None:
-            alone = place.inner == 1 if shape is None else shape[place.axis] == 1
+            alone = place.inner == 1 if shape is None else place.axis < len(shape) and shape[place.axis] == 1
             if place.outer != 1 or not alone:
                 return False
         after[value.name].shape = shape

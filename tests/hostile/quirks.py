@@ -9,15 +9,16 @@ import numpy as np
 
 FRAGILE = frozenset(
     "GRU LSTM RNN Trilu GatherElements Unique ReverseSequence GatherND Scan Loop Einsum Conv ConvTranspose "
-    "ConvInteger QLinearConv DeformConv LRN InstanceNormalization FeatureVectorizer".split()
+    "ConvInteger QLinearConv DeformConv LRN InstanceNormalization FeatureVectorizer "
+    "MultiHeadAttention Attention".split()
 )
 """Operators that an empty tensor makes abort the whole process."""
 
 EMPTY = frozenset(
     # A reduction of nothing keeps the dims of its input; a Concat skips what is empty, and its dims with it; of no
-    # channels a GroupNormalization makes as many as it has scales.
+    # channels a GroupNormalization makes as many as it has scales; a QLinearSoftmax of nothing has no dims at all.
     "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum "
-    "ReduceSumSquare ArgMax ArgMin Concat GroupNormalization".split()
+    "ReduceSumSquare ArgMax ArgMin Concat GroupNormalization QLinearConcat QLinearSoftmax".split()
 )
 
 

@@ -104,7 +104,7 @@ def freed_runs(case: Case, rng: np.random.Generator) -> list[Run]:
 
 def fragile(case: Case) -> bool:
     """Whether an empty tensor could end the process."""
-    return not FRAGILE.isdisjoint(case.ops)
+    return not FRAGILE.isdisjoint(op.rpartition("::")[2] for op in case.ops)
 
 
 def _made(case: Case, whole: Opened, rng: np.random.Generator, asked: Any) -> tuple[list[Run], bool]:

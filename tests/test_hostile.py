@@ -84,17 +84,17 @@ def test_graphs_are_neither_trivial_nor_all_refused() -> None:
 
 
 def test_every_operator_that_has_a_rule_is_in_some_graph() -> None:
-    """But for a ZipMap, of whose maps no other operator makes anything."""
-    missing = {op for op, record in RECORDS.items() if record.batch is not None} - {"ai.onnx.ml::ZipMap"}
+    """But for a ZipMap, of whose maps no other operator makes anything, and for what onnxruntime dies of."""
+    apart = {"ai.onnx.ml::ZipMap", "com.microsoft::DynamicQuantizeLSTM"}
+    newer = {op for op in RECORDS if onnx.defs.has(op) and not onnx.defs.has(op, max(OPSETS))}
+    missing = {op for op, record in RECORDS.items() if record.batch is not None} - apart - newer
     for seed in range(2500):
         missing -= set(case(seed).ops)
         if not missing:
             break
 
-    newer = {op for op in RECORDS if onnx.defs.has(op) and not onnx.defs.has(op, max(OPSETS))}
-
     assert newer == {"CumProd"}
-    assert missing <= newer
+    assert not missing
 
 
 def test_the_document_counts_the_operators() -> None:

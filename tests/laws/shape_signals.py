@@ -20,6 +20,7 @@ def signals() -> Iterator[Case]:
         yield from each(op, const(5), output_datatype=TensorProto.DOUBLE)
     edges = (const(8000), const(0.0, "f"), const(4000.0, "f"))
     yield from each("MelWeightMatrix", const(4), const(16), *edges)
+    yield from each("MelWeightMatrix", const(4), const(16), *edges, output_datatype=TensorProto.DOUBLE)
     yield from each("MelWeightMatrix", const(4), run(16, 17), *edges)
     yield from each("MelWeightMatrix", run(4, 3), const(17), *edges, output_datatype=TensorProto.DOUBLE)
     for onesided in (0, 1):

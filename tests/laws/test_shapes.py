@@ -219,6 +219,7 @@ NEEDED = {
     for ops, names in {
         "AveragePool LpPool MaxPool": "kernel_shape",
         "Cast": "to",
+        "Crop": "border",
         "DepthToSpace SpaceToDepth": "blocksize",
         "Einsum": "equation",
         "If": "then_branch else_branch",

@@ -38,7 +38,6 @@ ELSEWHERE: Final[dict[str, str]] = {
     ),
     "test_rest.py": "BitCast RegexFullMatch StringConcat SwiGLU TfIdfVectorizer",
     "test_scattering.py": "TensorScatter",
-    "test_signals_and_losses.py": "MelWeightMatrix",
 }
 """Files of tests/terms that hold operators which the world of shapes does not have."""
 

@@ -203,6 +203,11 @@ def freed(case: Sketch) -> Freed | None:
     return None if case.random else made
 
 
+def places(made: Proof) -> list[tuple[str, int | None]]:
+    """Where the outputs carry the samples."""
+    return [(each.name, each.axis) for each in made.outputs]
+
+
 def _few(cases: list[Sketch]) -> list[Freed]:
     found = [each for each in map(freed, cases[: 12 * EACH]) if each is not None]
     return found[:: max(1, len(found) // (2 * EACH))][: 2 * EACH]
@@ -222,7 +227,9 @@ def test_no_edit_of_a_small_model_that_changes_an_answer_is_proven(block: int) -
                 if kind == "a gate" or not each.changes(proto):
                     continue
                 planted[kind] += 1
-                if each.prove(proto).verdict == "proven":
+                made = each.prove(proto)
+                # What all samples share may be given once: then the proof says that it carries no samples.
+                if made.verdict == "proven" and places(made) == places(each.prove(each.proto)):
                     believed.append(f"{op}: {kind}: {onnx.printer.to_text(proto)}")
 
     assert believed == []

@@ -69,7 +69,11 @@ def _planned_batch(given: Model, axes: dict[str, int], facts: Facts | None, *, l
     except FixError as refusal:
         if not may_cut(given.ir, str(refusal.fields.get("node"))):
             raise
-        return batch_work(copied(given, inline=False), axes, None, likely=likely, new_axis=True)
+        try:
+            copy = copied(given, inline=False)
+        except FixError:
+            raise refusal from None
+        return batch_work(copy, axes, None, likely=likely, new_axis=True)
 
 
 def fix(  # noqa: PLR0913 - the options of the command

@@ -93,7 +93,13 @@ def held_clip(holding: Holding) -> Elements:
     for limit, choose in ((low, largest), (high, smallest)):
         if limit is not None:
             data = elementwise(_two(choose), [data, limit.reshape(())])
+    if low is None or high is None:  # an engine has the largest float for a limit, and cuts what is infinite
+        data = elementwise(lambda each: None if _is_endless(each) else each, [data])
     return [data]
+
+
+def _is_endless(number: Any) -> bool:
+    return isinstance(number, np.floating) and not np.isfinite(number)
 
 
 def held_relu(holding: Holding) -> Elements:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from onereshape.models.batch.answers import images, only_first
 from onereshape.models.batch.view import BatchAnswer, BatchView
@@ -113,19 +113,6 @@ def free_dynamic_slice(view: FreeView) -> Iterator[FreeAnswer]:
     yield from by_shape(view)
 
 
-def shape_fill(asking: Asking) -> Shapes:
-    """GivenTensorFill, ConstantFill: the dims that an attribute has, or that an input has or holds."""
-    more: Sequence[int] = asking.attribute("extra_shape", ())
-    if not asking.has(0):
-        return [(*asking.attribute("shape", ()), *more)]
-    if not asking.attribute("input_as_shape", 0):
-        return [(*asking.dims(0), *more)]
-    target, count = asking.elements(0), asking.length(0)
-    if target is None:
-        return [None if count is None else (*asking.unknown(count), *more)]
-    return [(*map(asking.told, target), *more)]
-
-
 _ELEMENTWISE = UNARY._replace(kinds=kinds_first, folds=False)
 
 RECORDS = {
@@ -138,5 +125,4 @@ RECORDS = {
         batch=batch_dynamic_slice,
         free=free_dynamic_slice,
     ),
-    **dict.fromkeys(("ConstantFill", "GivenTensorFill"), Record(shape=shape_fill)),
 }

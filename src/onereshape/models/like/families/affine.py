@@ -3,7 +3,8 @@
 The slopes and the base may differ along the axes that do not grow.  A position starts at 0, or runs backwards, or is
 centred, or starts at a size; a slope may be that of a ramp, one part of a size, or a multiple of a size.  In each
 export alone the entries must lie on such a plane; what it has to do with the sizes is then read from all of them.
-What else a slope may be a part of (`scales`) is another reading.
+What else a slope may be a part of (`scales`), or what the rests of all sizes do not tell from it (`rests`), is another
+reading.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ import numpy as np
 
 from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, agrees, at_least
 from onereshape.models.like.families.planes import is_bent, plane_of
-from onereshape.models.like.families.positions import Position, Scale
+from onereshape.models.like.families.positions import Position, Scale, Term
 from onereshape.models.like.families.reading import Reading, error_of, likely, reading_of
+from onereshape.models.like.families.rests import rests
 from onereshape.models.like.families.scales import scales_of
 from onereshape.models.like.families.writing import probes, sizes_of
 from onereshape.sizes import Size, cut, exact
@@ -92,12 +94,15 @@ def _read(exported: Exported, readings: Sequence[Reading]) -> Fit | None:
     best, *others = sorted(readings, key=lambda each: (error_of(each, exported), bool(np.any(each.base))))
     if not _enough(exported, best):
         return None
-    tried = list(islice(_probed(exported, readings), _PROBES)) if others else []
+    others += rests(exported, best)
+    tried = list(islice(_probed(exported, [best, *others]), _PROBES)) if others else []
     kept = [best]
     for other in others:
         if not any(tried and all(_same(each.at(probe), other.at(probe)) for probe in tried) for each in kept):
             kept.append(other)
-    fits = [fit for each in kept if agrees(fit := Fit(_words(each), each.at, each.make, _limits(each)), exported)]
+    several = len({_words(each) for each in kept}) < len(kept)
+    fits = [Fit(_words(each, steps=several), each.at, each.make, _limits(each)) for each in kept]
+    fits = [fit for fit in fits if agrees(fit, exported)]
     return fits[0]._replace(others=tuple(fits[1:])) if fits else None
 
 
@@ -140,13 +145,25 @@ def _limits(reading: Reading) -> tuple[Limit, ...]:
     )
 
 
-def _words(reading: Reading) -> str:
+def _words(reading: Reading, *, steps: bool = False) -> str:
+    """What a reading says; with the steps that it goes in, where others differ by nothing else."""
     parts = []
     for term in reading.terms:
         kind = "is a ramp" if term.scale.over else "counts"
         start = f" from {term.position.start}" if term.position.sized else ""
-        parts.append(f"{kind} along axis {term.position.axis}{start}")
+        step = f" in steps of {_step(term)}" if steps else ""
+        parts.append(f"{kind} along axis {term.position.axis}{start}{step}")
     return " and ".join(parts)
+
+
+def _step(term: Term) -> str:
+    """How much more there is with each entry, where that is least."""
+    sizes = np.abs(term.slope.astype(np.float64)) * term.position.step
+    number = f"{float(np.min(sizes, where=sizes > 0, initial=np.inf)):g}"
+    if term.scale.size == 1:
+        return number
+    size = str(term.scale.size)
+    return f"{number}{'/' if term.scale.over else '*'}{size if size.isidentifier() else f'({size})'}"
 
 
 def _positions(exported: Exported, axis: int, scale: Scale) -> Iterator[Position]:

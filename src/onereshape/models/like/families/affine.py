@@ -17,7 +17,7 @@ from itertools import islice, product
 import numpy as np
 
 from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, agrees, at_least
-from onereshape.models.like.families.planes import is_bent, plane_of
+from onereshape.models.like.families.planes import Plane, is_bent, plane_of
 from onereshape.models.like.families.positions import Position, Scale, Term
 from onereshape.models.like.families.reading import Reading, error_of, likely, reading_of
 from onereshape.models.like.families.rests import rests
@@ -41,7 +41,7 @@ def affine(exported: Exported) -> Fit | None:
         return None
     planes = [plane_of(array, exported.growing) for array in exported.arrays]
     known = [plane for plane in planes if plane is not None]
-    if len(known) < len(planes) or not known:
+    if len(known) < len(planes) or not known or not _still(known):
         return None
     axes = tuple(axis for axis in exported.growing if any(np.any(plane.slopes[axis]) for plane in known))
     if not axes or any(max(array.shape[axis] for array in exported.arrays) < _FEWEST for axis in axes):
@@ -63,6 +63,16 @@ def affine(exported: Exported) -> Fit | None:
             if 0 in levels:  # it counts from 0, and there is nothing more to say
                 return _read(exported, levels[0])
     return _read(exported, levels[min(levels)]) if levels else None
+
+
+def _still(planes: Sequence[Plane]) -> bool:
+    """Whether the entries that grow along no axis are the same in all exports: no position tells how they differ."""
+    first, *others = planes
+    still = np.all([slope == 0 for plane in planes for slope in plane.slopes.values()], axis=0)
+    if not np.any(still):
+        return True
+    allowed = 2 * np.max([plane.rounding for plane in planes], axis=0)
+    return not any(np.any((np.abs(each.base - first.base) > allowed) & still) for each in others)
 
 
 def _has(reading: Reading, scales: AbstractSet[Scale]) -> bool:

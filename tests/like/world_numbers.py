@@ -263,6 +263,11 @@ def even_sizes_do_not_tell_whether_halves_are_rounded(g: Export) -> str:
     return times(g, g.sizes["S"] // 2)
 
 
+@case((({"S": 8}, {"S": 20}), ({"S": 15},)), refused="ambiguous")
+def divisors_do_not_tell_whether_a_quotient_is_rounded(g: Export) -> str:
+    return times(g, 1000 // g.sizes["S"])
+
+
 @case(EVEN, refused="ambiguous")
 def pi_over_a_half_that_rests_do_not_tell(g: Export) -> str:
     return times(g, math.pi / (g.sizes["S"] // 2))

@@ -11,7 +11,7 @@ import pytest
 
 from onereshape.models.like import differing, equations, fitting, formulas, likeness, matching, plan, pools, readings
 from onereshape.models.like.exported import Exported, Fit
-from onereshape.models.like.families import cuts, positions, readings_of, scales
+from onereshape.models.like.families import cuts, positions, readings_of, rests, scales
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import ceiling, symbol
 
@@ -142,6 +142,22 @@ def any_number_is_near(patch: pytest.MonkeyPatch) -> None:
 @mutant("rounded")
 def what_is_whole_is_not_rounded(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(import_module("onereshape.models.like.families.numbers"), "_rounded", lambda _, __, ___: [])
+
+
+@mutant("pi one")
+def rests_tell_all_of_a_number(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(import_module("onereshape.models.like.families.numbers"), "_alike", lambda _, __: [])
+
+
+@mutant("over")
+def rests_tell_all_of_a_slope(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(rests, "_scaled", lambda _, __: [])
+
+
+@mutant("middle")
+def rests_tell_all_of_a_start(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(rests, "_started", lambda _, __, ___, ____: [])
+    patch.setattr(rests, "as_plain", lambda _, __: False)
 
 
 @mutant("multiple")

@@ -270,6 +270,41 @@ def test_a_ramp_between_two_ends_says_nothing_of_one_entry() -> None:
     assert not found.limits
 
 
+RESTS: dict[str, tuple[tuple[int, ...], Callable[[int], Array]]] = {
+    "pi over half": ((8, 40), lambda s: np.pi * np.arange(s) / (s // 2)),
+    "centred over half": ((38, 20), lambda s: np.pi * (np.arange(s) - (s - 1) / 2) / -(-s // 2)),
+    "from the middle": ((46, 30), lambda s: (np.arange(s) - s // 2) / (s // 2)),
+    "from the middle of odd sizes": ((45, 27), lambda s: 8 * (np.arange(s) - s // 2) / s),
+    "from the middle, times": ((33, 35), lambda s: (np.arange(s) - s // 2) * s / 2),
+    "over one more": ((14, 46, 20), lambda s: 2 * (np.arange(s) - s // 2) / (s + 1)),
+}
+"""Ramps that are others, too, where the sizes leave the same rest."""
+
+
+@pytest.mark.parametrize("name", RESTS)
+def test_equal_rests_do_not_tell_what_is_rounded(name: str) -> None:
+    sizes, make = RESTS[name]
+    found = affine(exported(lambda s: make(s).astype(np.float32), (S,), *({"S": size} for size in sizes)))
+
+    assert found is not None
+    assert len({each.words for each in (found, *found.others)}) > 1
+
+
+TOLD: dict[str, Callable[[int], Array]] = {
+    "from -1 to 1": lambda s: np.linspace(-1, 1, s).astype(np.float32),
+    "round": lambda s: along(2 * np.pi * np.arange(s) / s),
+    "centres from -1 to 1": lambda s: along((2 * np.arange(s) + 1) / s - 1),
+    "parts from -1": lambda s: along(2 * np.arange(s) / s - 1),
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_other_rests_tell_that_nothing_is_rounded(name: str) -> None:
+    assert not doubted(affine(exported(TOLD[name], (S,), {"S": 12}, {"S": 23})))
+    even = exported(TOLD[name], (S,), {"S": 12}, {"S": 20})
+    assert not doubted(affine(even._replace(steps={"S": 2})))
+
+
 RIVALLED: dict[str, tuple[tuple[int, ...], Callable[[int], Array]]] = {
     "half, rounded up": ((12, 23), lambda s: np.arange(s) / -(-s // 2)),
     "half of even sizes": ((12, 24), lambda s: np.arange(s) / (s // 2)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import log, sqrt
+from math import log, pi, sqrt
 
 import numpy as np
 import pytest
@@ -138,6 +138,34 @@ def test_what_no_rounding_gives_is_told(sizes: tuple[int, ...], make: Callable[[
 
     assert found is not None
     assert (found.words, found.others) == (f"is {words}", ())
+
+
+RESTS: dict[str, Callable[[int], float]] = {
+    "pi/floor(S/2)": lambda s: pi / (s // 2),
+    "0.3*floor(S/2)": lambda s: 0.3 * (s // 2),
+    "10/ceil(S/2)": lambda s: 10 / -(-s // 2),
+    "100/floor(S/4)": lambda s: 100 / (s // 4),
+    "2/(S + 1)": lambda s: 1 / (s // 2 + 1),
+}
+"""Numbers that are as plain of a rounded part of a size, by sizes of which all leave the same rest, or not."""
+
+
+@pytest.mark.parametrize("name", RESTS)
+def test_equal_rests_do_not_tell_parts_of_a_size(name: str) -> None:
+    bindings = tuple({"S": size} for size in ((13, 25) if "+" in name else (12, 20)))
+    found = numbers(Exported(tuple(np.array(RESTS[name](each["S"])) for each in bindings), bindings, (), (S,)))
+
+    assert found is None or found.others
+
+
+@pytest.mark.parametrize("factor", [2 * pi, 2.0, 0.6, 20.0, 400.0])
+def test_other_rests_tell_parts_of_a_size(factor: float) -> None:
+    for sizes in ((12, 23), (13, 20)):
+        bindings = tuple({"S": size} for size in sizes)
+        found = numbers(Exported(tuple(np.array(factor / each["S"]) for each in bindings), bindings, (), (S,)))
+
+        assert found is not None
+        assert not found.others
 
 
 def test_sizes_that_the_model_runs_at_tell_that_a_half_is_whole() -> None:

@@ -57,6 +57,25 @@ def the_logarithm_of_a_length(g: Export) -> str:
     return times(g, math.log(g.sizes["S"]))
 
 
+@case()
+def two_pi_over_a_length(g: Export) -> str:
+    return times(g, 2 * math.pi / g.sizes["S"])
+
+
+@case(EVEN)
+def pi_over_a_length(g: Export) -> str:
+    """No plainer multiple of half the length is that, though all sizes are even."""
+    return times(g, math.pi / g.sizes["S"])
+
+
+@case(EVEN)
+def one_part_of_what_a_pool_leaves(g: Export) -> list[str]:
+    """A tensor of half the size, rounded down, tells how the half is rounded."""
+    x = g.x(1, 2, "S")
+    half = g.constant(np.float32(1 / (g.sizes["S"] // 2)))
+    return [g.node("Mul", x, half), g.node("MaxPool", x, kernel_shape=[2], strides=[2])]
+
+
 @case(ODD)
 def an_area(g: Export) -> str:
     x = g.x(1, 2, "H", "W")
@@ -242,6 +261,24 @@ def even_sizes_do_not_tell_where_halves_are_rounded(g: Export) -> str:
 @case(EVEN, refused="ambiguous")
 def even_sizes_do_not_tell_whether_halves_are_rounded(g: Export) -> str:
     return times(g, g.sizes["S"] // 2)
+
+
+@case((({"S": 8}, {"S": 20}), ({"S": 15},)), refused="ambiguous")
+def divisors_do_not_tell_whether_a_quotient_is_rounded(g: Export) -> str:
+    return times(g, 1000 // g.sizes["S"])
+
+
+@case(EVEN, refused="ambiguous")
+def pi_over_a_half_that_rests_do_not_tell(g: Export) -> str:
+    return times(g, math.pi / (g.sizes["S"] // 2))
+
+
+@case(EVEN, refused="ambiguous")
+def a_half_and_one_more_that_rests_do_not_tell(g: Export) -> list[str]:
+    """Another tensor has half the size, rounded up; that says nothing of what is added to it."""
+    x = g.x(1, 2, "S")
+    one = g.node("Mul", x, g.constant(np.float32(1 / (g.sizes["S"] // 2 + 1))))
+    return [one, g.node("MaxPool", x, kernel_shape=[1], strides=[2])]
 
 
 @case(refused="ambiguous")

@@ -8,6 +8,7 @@ from tests.like.exporting import TABLES, TWO, Array, Case, Export, collected
 
 ROWS: list[Case] = []
 case = collected(ROWS)
+EVEN = ({"S": 12}, {"S": 22}), ({"S": 15},)
 
 
 def added(g: Export, row: Array) -> str:
@@ -289,7 +290,30 @@ def a_learned_number_for_each_distance(g: Export) -> str:
     return scores(g, learned[pairs(g) + 63])
 
 
+@case()
+def a_ramp_that_starts_at_its_middle(g: Export) -> str:
+    size = g.sizes["S"]
+    return added(g, ((2 * positions(g) + 1 - size) / size)[:, None])
+
+
 # Near misses
+
+
+@case(EVEN, refused="ambiguous")
+def a_ramp_over_a_half_that_rests_do_not_tell(g: Export) -> str:
+    return added(g, (np.pi * positions(g) / (g.sizes["S"] // 2))[:, None])
+
+
+@case(EVEN, refused="ambiguous")
+def a_middle_that_rests_do_not_tell(g: Export) -> str:
+    half = g.sizes["S"] // 2
+    return added(g, ((positions(g) - half) / half)[:, None])
+
+
+@case((({"S": 13}, {"S": 23}), ({"S": 16},)), refused="ambiguous")
+def an_odd_middle_that_rests_do_not_tell(g: Export) -> str:
+    size = g.sizes["S"]
+    return added(g, (2 * (positions(g) - size // 2) / (size - 1))[:, None])
 
 
 @case(refused="cannot-free")

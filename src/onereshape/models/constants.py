@@ -30,3 +30,10 @@ def constant_tensor(value: ir.Value) -> Any | None:
     if name == "value":
         return attribute.value
     return ir.tensor(np.array(attribute.value, _TYPES[name])) if name in _TYPES else None
+
+
+def dims_of_tensor(tensor: Any) -> tuple[int, ...]:
+    """The dims of a tensor, without the shape that onnx-ir would make of them each time."""
+    if type(tensor) is ir.TensorProtoTensor:
+        return tuple(tensor.raw.dims)
+    return tuple(tensor.shape.numpy())

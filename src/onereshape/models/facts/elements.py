@@ -15,6 +15,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.condition import Condition, Written
+from onereshape.models.constants import dims_of_tensor
 from onereshape.models.facts.limits import LARGEST, MOST_ELEMENTS, MOST_FLOATS, TooLargeError
 from onereshape.models.node_view import NodeView, Refused
 from onereshape.models.record import record_of
@@ -154,7 +155,7 @@ def array_of(elements: Iterable[Any], dims: Sequence[int] | None = None) -> Arra
 
 def constant_array(tensor: Any) -> Array | None:
     """The elements of a constant that is not large; floating-point numbers keep their precision."""
-    name, count = tensor.dtype.name, prod(tensor.shape.numpy())
+    name, count = tensor.dtype.name, prod(dims_of_tensor(tensor))
     if name not in FOLLOWED or count > (MOST_FLOATS if name in FLOATS else MOST_ELEMENTS):
         return None
     try:

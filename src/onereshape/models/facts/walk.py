@@ -15,7 +15,7 @@ import onnx_ir as ir
 
 from onereshape.condition import Condition
 from onereshape.errors import ReshapeError
-from onereshape.models.constants import constant_tensor
+from onereshape.models.constants import constant_tensor, dims_of_tensor
 from onereshape.models.facts.asking import Asking, Dims
 from onereshape.models.facts.elements import (
     FOLLOWED,
@@ -82,7 +82,7 @@ class Scope:
         """The dims of a value, None for an unknown rank."""
         found = self.dims.get(value)
         if found is None and value.const_value is not None and self.walk.is_fixed(value):
-            found = self.dims[value] = tuple(value.const_value.shape.numpy())
+            found = self.dims[value] = dims_of_tensor(value.const_value)
         return found
 
     def kind_of(self, value: ir.Value) -> ir.DataType | None:
@@ -334,9 +334,9 @@ class Walk:
         tensor = constant_tensor(output)
         if tensor is None:
             tensor = _given_constant(node, scope)
-        if tensor is None or (shape := getattr(tensor, "shape", None)) is None:
+        if tensor is None or not hasattr(type(tensor), "shape"):
             return
-        scope.dims[output] = tuple(shape.numpy())
+        scope.dims[output] = dims_of_tensor(tensor)
         scope.kinds[output] = tensor.dtype
         if (held := self.constant(tensor)) is not None:
             scope.elements[output] = held

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import lcm
 
+from onereshape.models.like.columns import Column, Seen, column_of
 from onereshape.models.like.exported import Binding, size_at
 from onereshape.models.like.readings import Reading, derived
 from onereshape.sizes import OPERATIONS, Formula, Size, depends, over, symbol
@@ -51,7 +52,7 @@ class Known:
         self._equated: set[tuple[Size, Size]] = set()
         self._by_values: dict[tuple[int, ...], list[Formula]] = {}
         self._readings: dict[tuple[int, ...], list[Reading]] = {}
-        self._traces: dict[Size, tuple[int | Fraction | None, ...]] = {}
+        self._traces: Seen = {}
         self._below: dict[tuple[Size, Size], bool] = {}
         for name in bindings[0]:
             self.add(symbol(name))
@@ -110,12 +111,9 @@ class Known:
                 self.ends.update(dict.fromkeys(ends))
         return self._below[one, other]
 
-    def _trace(self, size: Size) -> tuple[int | Fraction | None, ...]:
+    def _trace(self, size: Size) -> Column:
         """A size at many sizes of the symbols."""
-        found = self._traces.get(size)
-        if found is None:
-            found = self._traces[size] = tuple(_at(size, binding) for binding in self._samples())
-        return found
+        return column_of(size, self._samples(), self._traces)
 
     def _samples(self) -> list[Binding]:
         """Sizes of symbols, none below the least, of all residues of small numbers, none the same as another's."""

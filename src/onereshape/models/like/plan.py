@@ -156,7 +156,7 @@ def _known_dims(sized: Sized, names: frozenset[str]) -> dict[ir.Value, tuple[Siz
         return size if isinstance(size, int) or size.symbols <= names else None
 
     return {
-        value: dims if all(type(size) is int for size in dims) else tuple(map(plain, dims))
+        value: dims if {*map(type, dims)} <= {int} else tuple(map(plain, dims))
         for value, dims in sized.scope.dims.items()
     }
 

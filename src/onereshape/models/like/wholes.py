@@ -6,15 +6,15 @@ was rounded.  So such numbers are read as integers are, by the same rules, and w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from math import pi
+from math import gcd, pi
 
 import numpy as np
 
-from onereshape.models.like.exported import Array, Binding, Exported
+from onereshape.models.like.exported import Array, Binding, Exported, sizes_at
 from onereshape.models.like.formulas import Known
-from onereshape.sizes import Formula, Size
+from onereshape.sizes import Formula, Size, ceiling, cut, symbol
 
 Values = tuple[int, ...]
 _Items = tuple[tuple[str, int], ...]
@@ -27,6 +27,8 @@ _SMALL, _FRACTION = 16, 64
 """Whole numbers that are small, and parts of 1 that are large."""
 ROUND = (1.0, 2.0, pi, 2 * pi, 0.5, *map(float, range(3, 11)), 16.0, 100.0, 1e3, 1e4, 0.1, 0.01, 64.0, 128.0, 255.0)
 """Numbers that sizes are commonly multiplied by, or divided, the plainest first."""
+_MOST_PARTS = 64
+"""Into which a size is divided."""
 FREE = 4
 """How odd a number is that may be any: two exports, less this number, have one left to prove a reading."""
 
@@ -56,6 +58,44 @@ def oddness(number: float) -> int:
     ):
         return 2
     return 3 if any(_near(each, float(f"{each:.2g}")) for each in (size, size / pi)) else FREE
+
+
+def as_plain(one: float, other: float) -> bool:
+    """Whether it is as common to multiply by one number as by another, or more so: not by 2 where that is a half."""
+    return _plainness(one) <= _plainness(other) and (one - 1) * (other - 1) >= 0
+
+
+def _plainness(number: float) -> tuple[int, int]:
+    odd = oddness(number)
+    return odd, min(_digits(number), _digits(number / pi)) if odd == FREE - 1 else 0
+
+
+def _digits(number: float) -> int:
+    """How many digits a number has that is no whole one, at most 3."""
+    return next((digits for digits in (1, 2) if _near(number, float(f"{number:.{digits}g}"))), 3)
+
+
+def parts_of(exported: Exported, size: Size) -> Iterator[tuple[int, tuple[Size, Size]]]:
+    """Into how many parts a size is divided in all exports and need not be elsewhere; one part, rounded down and up."""
+    values = sizes_at(size, exported.bindings)
+    if values is None or not isinstance(size, Formula) or min(values) < 1:
+        return
+    known, most = _of(exported), gcd(*values)
+    for many in range(2, min(most, _MOST_PARTS) + 1):
+        if most % many == 0 and not known.equal(cut(size, many) * many, size):
+            yield many, (cut(size, many), ceiling(size, many))
+
+
+def rounded_alike(exported: Exported, values: Values) -> Iterator[Size]:
+    """The sizes, rounded down and up, of which numbers are one part and a bit more or less, if no rest tells which."""
+    for name in exported.bindings[0]:
+        sizes = [binding[name] for binding in exported.bindings]
+        apart, wanted = max(sizes) - min(sizes), max(values) - min(values)
+        many = apart // wanted if wanted else 1
+        more = {many * value - size for value, size in zip(values, sizes, strict=True)}
+        if many > 1 and len(more) == 1:
+            size = symbol(name) + more.pop()
+            yield from (cut(size, many), ceiling(size, many))
 
 
 def _parts(size: float) -> tuple[tuple[float, int, int], ...]:

@@ -3,7 +3,8 @@
 The slopes and the base may differ along the axes that do not grow.  A position starts at 0, or runs backwards, or is
 centred, or starts at a size; a slope may be that of a ramp, one part of a size, or a multiple of a size.  In each
 export alone the entries must lie on such a plane; what it has to do with the sizes is then read from all of them.
-What else a slope may be a part of (`scales`) is another reading.
+What else a slope may be a part of (`scales`), or what the rests of all sizes do not tell from it (`rests`), is another
+reading.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from itertools import islice, product
 import numpy as np
 
 from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, agrees, at_least
-from onereshape.models.like.families.planes import is_bent, plane_of
-from onereshape.models.like.families.positions import Position, Scale
+from onereshape.models.like.families.planes import Plane, is_bent, plane_of
+from onereshape.models.like.families.positions import Position, Scale, Term
 from onereshape.models.like.families.reading import Reading, error_of, likely, reading_of
+from onereshape.models.like.families.rests import rests
 from onereshape.models.like.families.scales import scales_of
 from onereshape.models.like.families.writing import probes, sizes_of
 from onereshape.sizes import Size, cut, exact
@@ -39,7 +41,7 @@ def affine(exported: Exported) -> Fit | None:
         return None
     planes = [plane_of(array, exported.growing) for array in exported.arrays]
     known = [plane for plane in planes if plane is not None]
-    if len(known) < len(planes) or not known:
+    if len(known) < len(planes) or not known or not _still(known):
         return None
     axes = tuple(axis for axis in exported.growing if any(np.any(plane.slopes[axis]) for plane in known))
     if not axes or any(max(array.shape[axis] for array in exported.arrays) < _FEWEST for axis in axes):
@@ -61,6 +63,16 @@ def affine(exported: Exported) -> Fit | None:
             if 0 in levels:  # it counts from 0, and there is nothing more to say
                 return _read(exported, levels[0])
     return _read(exported, levels[min(levels)]) if levels else None
+
+
+def _still(planes: Sequence[Plane]) -> bool:
+    """Whether the entries that grow along no axis are the same in all exports: no position tells how they differ."""
+    first, *others = planes
+    still = np.all([slope == 0 for plane in planes for slope in plane.slopes.values()], axis=0)
+    if not np.any(still):
+        return True
+    allowed = 2 * np.max([plane.rounding for plane in planes], axis=0)
+    return not any(np.any((np.abs(each.base - first.base) > allowed) & still) for each in others)
 
 
 def _has(reading: Reading, scales: AbstractSet[Scale]) -> bool:
@@ -92,12 +104,15 @@ def _read(exported: Exported, readings: Sequence[Reading]) -> Fit | None:
     best, *others = sorted(readings, key=lambda each: (error_of(each, exported), bool(np.any(each.base))))
     if not _enough(exported, best):
         return None
-    tried = list(islice(_probed(exported, readings), _PROBES)) if others else []
+    others += rests(exported, best)
+    tried = list(islice(_probed(exported, [best, *others]), _PROBES)) if others else []
     kept = [best]
     for other in others:
         if not any(tried and all(_same(each.at(probe), other.at(probe)) for probe in tried) for each in kept):
             kept.append(other)
-    fits = [fit for each in kept if agrees(fit := Fit(_words(each), each.at, each.make, _limits(each)), exported)]
+    several = len({_words(each) for each in kept}) < len(kept)
+    fits = [Fit(_words(each, steps=several), each.at, each.make, _limits(each)) for each in kept]
+    fits = [fit for fit in fits if agrees(fit, exported)]
     return fits[0]._replace(others=tuple(fits[1:])) if fits else None
 
 
@@ -140,13 +155,25 @@ def _limits(reading: Reading) -> tuple[Limit, ...]:
     )
 
 
-def _words(reading: Reading) -> str:
+def _words(reading: Reading, *, steps: bool = False) -> str:
+    """What a reading says; with the steps that it goes in, where others differ by nothing else."""
     parts = []
     for term in reading.terms:
         kind = "is a ramp" if term.scale.over else "counts"
         start = f" from {term.position.start}" if term.position.sized else ""
-        parts.append(f"{kind} along axis {term.position.axis}{start}")
+        step = f" in steps of {_step(term)}" if steps else ""
+        parts.append(f"{kind} along axis {term.position.axis}{start}{step}")
     return " and ".join(parts)
+
+
+def _step(term: Term) -> str:
+    """How much more there is with each entry, where that is least."""
+    sizes = np.abs(term.slope.astype(np.float64)) * term.position.step
+    number = f"{float(np.min(sizes, where=sizes > 0, initial=np.inf)):g}"
+    if term.scale.size == 1:
+        return number
+    size = str(term.scale.size)
+    return f"{number}{'/' if term.scale.over else '*'}{size if size.isidentifier() else f'({size})'}"
 
 
 def _positions(exported: Exported, axis: int, scale: Scale) -> Iterator[Position]:

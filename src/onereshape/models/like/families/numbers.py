@@ -16,7 +16,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.models.like.exported import Array, Binding, Exported, Fit, elsewhere, nearby, size_at, sizes_at
-from onereshape.models.like.wholes import FREE, ROUND, integers, oddness, whole
+from onereshape.models.like.wholes import FREE, ROUND, as_plain, integers, oddness, parts_of, rounded_alike, whole
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Formula, Size, cut
 
@@ -81,6 +81,10 @@ _UNDONE: Mapping[str, Callable[[Array], Array]] = {
     "1/sqrt({})": lambda numbers: 1 / numbers**2,
 }
 """What a number is made of by each of these, the plainest first."""
+_POWERS: Mapping[float, str] = {1.0: "{}", -1.0: "1/{}", 0.5: "sqrt({})", -0.5: "1/sqrt({})"}
+"""How the powers of a size are said."""
+_LENGTHS = frozenset({(0, exponent) for exponent in _POWERS} | {(-1, -1.0)})
+"""What is added to the size of a tensor, and which power is taken: more than that is not the length of anything."""
 
 
 def numbers(exported: Exported) -> Fit | None:
@@ -148,6 +152,7 @@ def _readings(
             (reading,) = found.values()
             rivals = _rounded(reading, numbers, exported)
             keep(rivals or ())
+            keep(_alike(reading, exported) if len(found) == 1 else ())
             if rivals is None or (len(found) == 1 and _far(reading, exported)):
                 return []
         if found:
@@ -186,6 +191,47 @@ def _rounded(reading: Reading, numbers: Array, exported: Exported) -> list[Readi
             return found
         unexplained = odd == FREE
     return None if unexplained else []
+
+
+def _alike(reading: Reading, exported: Exported) -> Iterator[Reading]:
+    """What the rests that sizes leave do not tell from what was read, and is as plain: pi/floor(S/2) from 2*pi/S."""
+    power = _power(reading)
+    if power is None:
+        return
+    size, factor, exponent = power
+    for many, parts in parts_of(exported, size):
+        if as_plain(factor * many**exponent, factor):
+            yield from (_as_power(part, factor * many**exponent, exponent) for part in parts)
+    near = (size - reading.top, exponent) in _LENGTHS or (factor, size - reading.top) == (0.5, -1)
+    values = sizes_at(size, exported.bindings)
+    if isinstance(reading.top, Formula) and reading.top.name is None and values is not None and not near:
+        yield from (_as_power(other, factor, exponent) for other in rounded_alike(exported, values))
+
+
+def _power(reading: Reading) -> tuple[Size, float, float] | None:
+    """A reading as a size, a number and an exponent: the number times a power of the size; None if it is none."""
+    size, factor, exponent = reading.top, 1.0, 1.0
+    for step in reading.steps:
+        number = step.number
+        if step.op == "Sqrt":
+            factor, exponent = factor**0.5, exponent / 2
+        elif number is None or number == 0:
+            return None
+        elif step.op == "Mul":
+            factor *= number
+        elif step.op == "Div":
+            factor, exponent = (number / factor, -exponent) if step.first else (factor / number, exponent)
+        elif (factor, exponent) == (1, 1):
+            size = size + (round(number) if step.op == "Add" else -round(number))
+        else:
+            return None
+    return (size, factor, exponent) if reading.bottom == 1 and factor > 0 else None
+
+
+def _as_power(size: Size, factor: float, exponent: float) -> Reading:
+    words = _POWERS[exponent]
+    steps = (*dict(_PLAIN)[words], *([Step("Mul", factor)] if factor != 1 else []))
+    return Reading(size, 1, steps, words if factor == 1 else f"{factor:g}*{words}")
 
 
 def _many(reading: Reading, undo: Callable[[Array], Array], undone: Array, exported: Exported) -> bool:

@@ -84,7 +84,9 @@ def probes(exported: Exported) -> Iterator[Binding]:
     names = sorted(set().union(*exported.bindings))
     for more in (1, 2, 5):
         for binding in exported.bindings:
-            yield {name: binding[name] + more + place for place, name in enumerate(names)}
+            yield {
+                name: binding[name] + (more + place) * exported.steps.get(name, 1) for place, name in enumerate(names)
+            }
     for factors in ((2, 3, 5, 7), (5, 7, 2, 3)):
         for binding in exported.bindings:
             yield {name: binding[name] * factors[place % len(factors)] for place, name in enumerate(names)}

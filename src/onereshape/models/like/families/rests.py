@@ -1,0 +1,87 @@
+"""Rests: what ramps and counts may be just as well, where the sizes of all exports leave the same rest.
+
+Even sizes do not tell `2*i/S` from `i/floor(S/2)`, nor odd ones a ramp from -1 to 1 from what counts from the middle,
+`(i - floor(S/2))/floor(S/2)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from onereshape.models.like.exported import Array, Exported, sizes_at
+from onereshape.models.like.families.positions import Position, Scale, Term
+from onereshape.models.like.families.reading import Reading
+from onereshape.models.like.families.writing import sizes_of
+from onereshape.models.like.wholes import as_plain, parts_of, whole
+from onereshape.sizes import Size
+
+_BESIDE = (0, -1, 1, -2, 2)
+"""What is added to a size of which a start may be a part."""
+
+
+def rests(exported: Exported, reading: Reading) -> list[Reading]:
+    """The readings that the rests do not tell from this one, and that are as plain."""
+    if exported.arrays[0].dtype.kind != "f":
+        return []
+    found = []
+    for place, term in enumerate(reading.terms):
+        if term.scale.size == 1:
+            continue
+        scaled = [term, *_scaled(exported, term)]
+        started = [each for one in scaled for each in _started(exported, reading, place, one)]
+        found += [_with(reading, place, each) for each in scaled[1:]] + started
+    return found
+
+
+def _with(reading: Reading, place: int, term: Term) -> Reading:
+    return reading._replace(terms=(*reading.terms[:place], term, *reading.terms[place + 1 :]))
+
+
+def _scaled(exported: Exported, term: Term) -> Iterator[Term]:
+    """A term with parts of its scale, rounded."""
+    sizes = np.abs(term.slope.astype(np.float64)) * term.position.step
+    least = float(np.min(sizes, where=sizes > 0, initial=np.inf))
+    for many, parts in parts_of(exported, term.scale.size):
+        times = 1 / many if term.scale.over else many
+        if as_plain(least * times, least):
+            slope = (term.slope * times).astype(term.slope.dtype)
+            yield from (term._replace(slope=slope, scale=Scale(part, term.scale.over)) for part in parts)
+
+
+def _started(exported: Exported, reading: Reading, place: int, term: Term) -> Iterator[Reading]:
+    """A reading with a term that starts at a part of a size, rounded, and has nothing else added."""
+    own = np.broadcast_to(term.slope != 0, reading.base.shape)
+    others = [np.broadcast_to(each.slope != 0, own.shape) for at, each in enumerate(reading.terms) if at != place]
+    if any(np.any(own & other) for other in others):
+        return
+    starts = _starts(exported, reading.base, term)
+    values = None if starts is None else whole(-starts, 16 * float(np.finfo(exported.arrays[0].dtype).eps))
+    base = np.where(own, 0, reading.base).astype(reading.base.dtype)
+    for start in _halved(exported, values) if values is not None and len({*values}) > 1 else ():
+        position = Position(term.position.axis, term.position.size, 1, 0 - start)
+        slope = (term.slope * term.position.step).astype(term.slope.dtype)
+        yield _with(reading._replace(base=base), place, term._replace(position=position, slope=slope))
+
+
+def _starts(exported: Exported, base: Array, term: Term) -> Array | None:
+    """How many entries from the first a term with its base is 0, in each export; None where that differs by column."""
+    own = np.broadcast_to(term.slope != 0, base.shape)
+    slope = np.broadcast_to(term.slope, base.shape)[own].astype(np.float64) * term.position.step
+    found = []
+    for binding in exported.bindings:
+        start = term.position.first(binding) / term.position.step
+        starts = start + base[own].astype(np.float64) / (slope * term.scale.at(binding))
+        if not np.allclose(starts, starts[0], rtol=1e-5, atol=0):
+            return None
+        found.append(float(starts[0]))
+    return np.array(found)
+
+
+def _halved(exported: Exported, values: tuple[int, ...]) -> Iterator[Size]:
+    """The parts of sizes, and of one or two more or less, that have these values in the exports."""
+    for size in sizes_of(exported):
+        for more in _BESIDE:
+            for _, parts in parts_of(exported, size + more):
+                yield from (part for part in parts if sizes_at(part, exported.bindings) == values)

@@ -30,10 +30,10 @@ from onereshape.models.batch import folded_operators, marks
 from onereshape.models.facts import kinds, reshaping, wellformed
 from onereshape.models.facts.reshape_claims import sure_axes
 from onereshape.models.like import exported
-from onereshape.models.like.families import lengths
+from onereshape.models.like.families import lengths, writing
 from onereshape.models.simpler.agreement import agreement
 from onereshape.shape import Shape
-from onereshape.sizes import symbol
+from onereshape.sizes import algebra, cut, symbol
 from onereshape.target import read_numbers
 from onereshape.terms import conform
 from onereshape.terms.records import coordinates
@@ -170,7 +170,14 @@ def _axis() -> coordinates.Axis:
     return coordinates.Axis(2, 4, Fraction(2))
 
 
+def _operation() -> Any:
+    half: Any = cut(symbol("S"), 2)
+    ((monomial, _),) = half.terms
+    return monomial[0]
+
+
 _AFFINE: Any = import_module("onereshape.models.like.families.affine")  # whose name a family has
+_PRODUCTS: Any = import_module("onereshape.models.like.families.products")
 SHARED: dict[str, Callable[[], Any]] = {
     "arrays.gpu_plan.launch_of": lambda: launch_of(_plan(), 16),
     "arrays.layout.copy_plan": _plan,
@@ -194,6 +201,14 @@ SHARED: dict[str, Callable[[], Any]] = {
     "models.facts.wellformed._schema": lambda: wellformed._schema("Relu", "", 18),
     "models.like.exported._number": lambda: exported._number(symbol("S") + 1, (("S", 3),)),
     "models.like.families.affine._halves": lambda: _AFFINE._halves(symbol("S")),
+    "models.like.families.affine._sized_starts": lambda: _AFFINE._sized_starts(
+        symbol("S"), (symbol("T"),), numbers=True, alone=True
+    ),
+    "models.like.families.lengths._same": lambda: lengths._same(symbol("S"), symbol("S") + 0, ((("S", 12),),)),
+    "models.like.families.products._splits": lambda: _PRODUCTS._splits(
+        symbol("H") * symbol("W"), (), ((("H", 4), ("W", 6)),)
+    ),
+    "models.like.families.writing._sizes_of": lambda: writing._sizes_of((symbol("S"),), ((("S", 3),), (("S", 5),))),
     "models.like.families.lengths._has_rivals": lambda: lengths._has_rivals(symbol("S"), 3, ((("S", 12),),)),
     "models.words._constant_words": lambda: words._constant_words((2, 3), (6,), None, zero_copies=True),
     "models.simpler.agreement.agreement": lambda: agreement((2, 3), (), ()),
@@ -202,6 +217,7 @@ SHARED: dict[str, Callable[[], Any]] = {
     "terms.records.coordinates.coordinates": lambda: coordinates.coordinates(_axis(), "half_pixel"),
     "terms.records.coordinates.reads": lambda: coordinates.reads(_axis(), ("half_pixel",)),
     "terms.records.coordinates.nearest": lambda: coordinates.nearest(_axis(), "half_pixel", "floor"),
+    "sizes.algebra._text": lambda: algebra._text(_operation()),
     "target.read_numbers": lambda: read_numbers((0, -1), _spec(), True),
 }
 """Every function that remembers its answers, and one that it gives."""
@@ -216,6 +232,12 @@ ENGINES = {
     "terms.conform.schema",
 }
 """Those whose answers are objects of other libraries that never leave our own calls."""
+INSIDE = {
+    "models.like.families.frequencies._tried",
+    "models.like.families.lengths._sizes",
+    "models.like.wholes._known",
+}
+"""Those whose answers stay in their file, which only reads them."""
 
 
 def test_every_cache_is_known() -> None:
@@ -226,7 +248,7 @@ def test_every_cache_is_known() -> None:
             decorators = [ast.unparse(each) for each in getattr(node, "decorator_list", ())]
             if any(re.match(r"(functools\.)?(lru_)?cache\b", each) for each in decorators):
                 found.add(".".join([*path.relative_to(source).with_suffix("").parts, node.name]))  # type: ignore[attr-defined]
-    assert found == set(SHARED) | ENGINES
+    assert found == set(SHARED) | ENGINES | INSIDE
 
 
 @pytest.mark.parametrize("name", SHARED)

@@ -13,6 +13,9 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from tests.learned import DOMAIN
+from tests.running import session
+
 Array = np.ndarray[Any, Any]
 Sizes = Mapping[str, int]
 EXPORTERS = ("script", "graph")
@@ -26,6 +29,7 @@ class Export:
         self.sizes = sizes
         self.freed: dict[str, dict[int, str]] = {}
         self.opset = 18
+        self.learned = 3
         self._exporter = exporter
         self._inputs: list[onnx.ValueInfoProto] = []
         self._nodes: list[onnx.NodeProto] = []
@@ -74,20 +78,31 @@ class Export:
             infos.append(onnx.ValueInfoProto(name=f"y{place}"))
         graph = helper.make_graph(nodes, "g", self._inputs, infos)
         graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in self._constants.items())
-        proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=10)
+        imports = [helper.make_opsetid("", self.opset), helper.make_opsetid(DOMAIN, self.learned)]
+        proto = helper.make_model(graph, opset_imports=imports, ir_version=10)
         inferred = onnx.shape_inference.infer_shapes(proto, data_prop=True)
         del proto.graph.output[:]
         proto.graph.output.extend(inferred.graph.output)
         return proto
 
     def flat(self, value: str) -> str:
-        """A tensor in a row, by a target that says how long it is; as its input is where no shape is inferred."""
-        known = self.model(value).graph.output[0].type.tensor_type
-        dims = (known if known.HasField("shape") else self._inputs[0].type.tensor_type).shape.dim
-        counts = [dim.dim_value for dim in dims if dim.HasField("dim_value")]
-        return self.node(
-            "Reshape", value, self.constant(np.array([math.prod(counts) if len(counts) == len(dims) else -1]))
-        )
+        """A tensor in a row, by a target that says how long it is; as it is in a run where no shape is inferred."""
+        model = self.model(value)
+        known = model.graph.output[0].type.tensor_type
+        if known.HasField("shape"):
+            counts = [dim.dim_value if dim.HasField("dim_value") else -1 for dim in known.shape.dim]
+        else:
+            counts = [*self._run(model).shape]
+        return self.node("Reshape", value, self.constant(np.array([-1 if -1 in counts else math.prod(counts)])))
+
+    def _run(self, model: onnx.ModelProto) -> Array:
+        feeds = {}
+        for each in model.graph.input:
+            tensor = each.type.tensor_type
+            dims = [dim.dim_value for dim in tensor.shape.dim]
+            feeds[each.name] = np.zeros(dims, helper.tensor_dtype_to_np_dtype(tensor.elem_type))
+        found: Array = session(model).run(None, feeds)[0]
+        return found
 
 
 Build = Callable[[Export], str | Sequence[str]]

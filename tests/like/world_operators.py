@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.learned import CATEGORIES, DOMAIN, FEATURES, OUTPUTS, PREPARING, TRAINED, version
 from tests.like.exporting import FLOAT, INT, ODD, SEQUENCE, Case, Export
 
 BOOL, UINT8 = np.dtype(np.bool_), np.dtype(np.uint8)
@@ -21,6 +22,13 @@ LOGICAL = "And Or Xor"
 WHOLE = "Mod BitwiseAnd BitwiseOr BitwiseXor"
 REDUCED = """ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMin ReduceMean ReduceSumSquare ReduceSum
 ReduceProd"""
+TRIED: dict[str, dict[str, Any]] = {
+    "Affine": {"alpha": 2.0, "beta": 1.0},
+    "ParametricSoftplus": {"alpha": 0.5, "beta": 1.0},
+    "Scale": {"scale": 2.0},
+    "ScaledTanh": {"alpha": 0.5, "beta": 2.0},
+}
+"""Operators of elements that ONNX tried and never took."""
 RANDOM = "RandomNormalLike RandomUniformLike Bernoulli"
 
 
@@ -46,8 +54,8 @@ def newer(opset: int, make: Maker) -> Maker:
     return build
 
 
-def unary(op: str) -> Maker:
-    return lambda g: g.node(op, row(g))
+def unary(op: str, **attributes: Any) -> Maker:
+    return lambda g: g.node(op, row(g), **attributes)
 
 
 def beside(op: str) -> Maker:
@@ -74,7 +82,45 @@ def _positions(g: Export) -> str:
     return g.constant(np.arange(g.sizes["S"]))
 
 
+def features(g: Export, dtype: np.dtype[Any] = FLOAT) -> str:
+    return g.x("S", FEATURES, dtype=dtype)
+
+
+def learned(op: str, attributes: dict[str, Any], dtype: np.dtype[Any] = FLOAT) -> Maker:
+    """An operator of ai.onnx.ml on rows; of several outputs the last."""
+
+    def build(g: Export) -> str:
+        g.learned = version(op)
+        count = OUTPUTS.get(op, 1)
+        first = g.node(op, features(g, dtype), outputs=count, domain=DOMAIN, **attributes)
+        return first if count == 1 else f"{first}.{count - 1}"
+
+    return build
+
+
+def mapped(g: Export) -> str:
+    """Categories to texts and back."""
+    (attributes,) = CATEGORIES["CategoryMapper"]
+    there = g.node("CategoryMapper", features(g, INT), domain=DOMAIN, **attributes)
+    return g.node("CategoryMapper", there, domain=DOMAIN, **attributes)
+
+
+LEARNED: dict[str, Maker] = {
+    **{op: learned(op, attributes) for op, attributes in TRAINED.items()},
+    **{op: learned(op, attributes[0]) for op, attributes in PREPARING.items()},
+    **{op: learned(op, CATEGORIES[op][0], INT) for op in ("LabelEncoder", "OneHotEncoder")},
+    "FeatureVectorizer": learned("FeatureVectorizer", {"inputdimensions": [FEATURES]}),
+    "CategoryMapper": mapped,
+}
+
 SEQUENCES: dict[str, Maker] = {
+    **{f"{DOMAIN}::{op}": make for op, make in LEARNED.items()},
+    **{op: newer(8, unary(op, **attributes)) for op, attributes in TRIED.items()},
+    "DynamicSlice": newer(8, lambda g: g.node("DynamicSlice", row(g), ints(g, 1), ints(g, 3), ints(g, 2))),
+    "CumProd": newer(26, lambda g: g.node("CumProd", row(g), g.constant(np.int64(1)))),
+    "CenterCropPad": lambda g: g.node("CenterCropPad", row(g), ints(g, g.sizes["S"], 3), axes=[1, 2]),
+    "DFT": lambda g: g.node("DFT", g.x(1, "S", 1), axis=1),
+    "STFT": lambda g: g.node("STFT", g.x(1, "S", 1), g.constant(np.int64(2)), "", g.constant(np.int64(4))),
     **{op: unary(op) for op in UNARY.split()},
     **{op: beside(op) for op in f"{BINARY} {COMPARED}".split()},
     **{op: logical(op) for op in LOGICAL.split()},
@@ -165,6 +211,8 @@ SEQUENCES: dict[str, Maker] = {
 }
 
 PICTURES: dict[str, Maker] = {
+    "ImageScaler": newer(8, pooled("ImageScaler", scale=2.0, bias=[0.5, 1.0])),
+    "Crop": newer(8, pooled("Crop", border=[1, 0, 2, 1])),
     "LRN": pooled("LRN", size=3),
     "BatchNormalization": lambda g: g.node(
         "BatchNormalization", picture(g), *(g.constant(np.array([1.0, 2])) for _ in range(4))

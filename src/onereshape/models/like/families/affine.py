@@ -190,7 +190,7 @@ def _positions(exported: Exported, axis: int, scale: Scale) -> Iterator[Position
 
 
 @lru_cache(maxsize=256)
-def _sized_starts(size: Size, others: tuple[Size, ...], *, numbers: bool, alone: bool) -> list[tuple[int, Size]]:
+def _sized_starts(size: Size, others: tuple[Size, ...], *, numbers: bool, alone: bool) -> tuple[tuple[int, Size], ...]:
     """The steps and the starts of positions that start at a size."""
     found = [(1, start) for start in (1 - size, 0 - size, size, size - 1)]
     half = exact(1 - size, 2)
@@ -203,4 +203,4 @@ def _sized_starts(size: Size, others: tuple[Size, ...], *, numbers: bool, alone:
     for other in others:
         if other != size:
             found += [(1, start) for start in (other, other - 1, 1 - other, 0 - other)]
-    return found
+    return tuple(found)

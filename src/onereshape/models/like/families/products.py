@@ -69,13 +69,13 @@ def splits(exported: Exported, axis: int) -> list[tuple[Size, Size]]:
     size = exported.dims[axis]
     if not isinstance(size, Formula):
         return []
-    return _splits(size, exported.known, tuple(tuple(binding.items()) for binding in exported.bindings))
+    return [*_splits(size, exported.known, tuple(tuple(binding.items()) for binding in exported.bindings))]
 
 
 @lru_cache(maxsize=256)
 def _splits(
     size: Formula, known: tuple[Size, ...], items: tuple[tuple[tuple[str, int], ...], ...]
-) -> list[tuple[Size, Size]]:
+) -> tuple[tuple[Size, Size], ...]:
     """The same of one size, which many a part of a constant has."""
     bindings = [dict(each) for each in items]
     kept: list[tuple[Size, Size]] = []
@@ -86,7 +86,7 @@ def _splits(
         kept.append(pair)
         if len(kept) == _MOST:
             break
-    return kept
+    return tuple(kept)
 
 
 def _own(size: Formula) -> Iterator[tuple[Size, Size]]:

@@ -30,11 +30,11 @@ def sizes_of(exported: Exported) -> list[Formula]:
 
 
 @lru_cache(maxsize=256)
-def _sizes_of(dims: tuple[Size, ...], items: tuple[tuple[tuple[str, int], ...], ...]) -> list[Formula]:
+def _sizes_of(dims: tuple[Size, ...], items: tuple[tuple[tuple[str, int], ...], ...]) -> tuple[Formula, ...]:
     bindings = [dict(each) for each in items]
     names = [symbol(name) for name in sorted(set().union(*bindings))]
     found = dict.fromkeys([*(size for size in dims if isinstance(size, Formula)), *names])
-    return [size for size in found if len({size_at(size, binding) for binding in bindings}) > 1]
+    return tuple(size for size in found if len({size_at(size, binding) for binding in bindings}) > 1)
 
 
 def dims_of(writer: Rewriter, dims: Sequence[Size]) -> ir.Value:

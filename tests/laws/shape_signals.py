@@ -40,6 +40,7 @@ def signals() -> Iterator[Case]:
         yield from each("STFT", x("N", 8, 1), const(2), None, run(4, 5), onesided=onesided)
         yield from each("STFT", x("N", "T", 1), const(3), x(4), onesided=onesided, sizes={"T": (4, 5, 6, 7, 10, 13)})
     yield from each("DFT", x("N", 6, 2), inverse=1)
+    yield from each("DFT", x("N", 4, 2), inverse=1, onesided=1)
 
 
 def experimental() -> Iterator[Case]:

@@ -15,8 +15,9 @@ from onereshape.models.like.families.positions import Position, Scale, Term
 from onereshape.models.like.families.reading import Reading
 from onereshape.models.like.families.writing import sizes_of
 from onereshape.models.like.wholes import as_plain, parts_of, whole
-from onereshape.sizes import Size
+from onereshape.sizes import Formula, Size
 
+Form = tuple[int, bool, int, int, bool, float] | None
 _BESIDE = (0, -1, 1, -2, 2)
 """What is added to a size of which a start may be a part."""
 
@@ -25,24 +26,37 @@ def rests(exported: Exported, reading: Reading) -> list[Reading]:
     """The readings that the rests do not tell from this one, and that are as plain."""
     if exported.arrays[0].dtype.kind != "f":
         return []
-    found = []
+    found: list[tuple[Form, list[Reading]]] = []
     for place, term in enumerate(reading.terms):
-        if term.scale.size == 1:
-            continue
-        scaled = [term, *_scaled(exported, term)]
+        scaled = [] if term.scale.size == 1 else [term, *_scaled(exported, term)]
         started = [each for one in scaled for each in _started(exported, reading, place, one)]
-        found += [_with(reading, place, each) for each in scaled[1:]] + started
-    return found
+        found.append((_form(term), [*(_with(reading, place, each) for each in scaled[1:]), *started]))
+    told = {form for form, others in found if form is not None and not others}
+    return [each for form, others in found if form not in told for each in others]
+
+
+def _form(term: Term) -> Form:
+    """How a term depends on the size of its axis; None if it depends on another size: one axis tells of its like."""
+    size, start = term.position.size, term.position.start
+    scale, first = term.scale.size - size, start + size if isinstance(start, Formula) else start
+    if isinstance(scale, Formula) or isinstance(first, Formula):
+        return None
+    return term.position.step, isinstance(start, Formula), first, scale, term.scale.over, _least(term)
 
 
 def _with(reading: Reading, place: int, term: Term) -> Reading:
     return reading._replace(terms=(*reading.terms[:place], term, *reading.terms[place + 1 :]))
 
 
+def _least(term: Term) -> float:
+    """The least slope of a term, but for those that are none."""
+    sizes = np.abs(term.slope.astype(np.float64)) * term.position.step
+    return float(np.min(sizes, where=sizes > 0, initial=np.inf))
+
+
 def _scaled(exported: Exported, term: Term) -> Iterator[Term]:
     """A term with parts of its scale, rounded."""
-    sizes = np.abs(term.slope.astype(np.float64)) * term.position.step
-    least = float(np.min(sizes, where=sizes > 0, initial=np.inf))
+    least = _least(term)
     for many, parts in parts_of(exported, term.scale.size):
         times = 1 / many if term.scale.over else many
         if as_plain(least * times, least):

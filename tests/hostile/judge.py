@@ -132,7 +132,7 @@ class Court:
         """What is written, on terms."""
         if not self.case.batch or self.case.random:
             return Verdict("terms", "no truth")
-        fixed = orx.fix(self.load(), batch=self.case.batch, certify=False, new_axis=False)  # terms are not told of it
+        fixed = orx.fix(self.load(), batch=self.case.batch, certify=False)
         return judge_terms(self.case, fixed.model.ir, empty=">= 1" not in " ".join(fixed.conditions))
 
     def simplify(self) -> Verdict:

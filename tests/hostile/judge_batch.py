@@ -23,8 +23,6 @@ class Home(NamedTuple):
 
     axis: int | None
     outer: int = 1
-    new: bool = False
-    """Whether one sample has not that axis, which is the first."""
 
     def row(self, answer: Array, unit: int) -> Array:
         """The first sample of an answer for several equal ones, with its axis cut into three."""
@@ -38,8 +36,6 @@ class Home(NamedTuple):
         """The answers of samples, as one."""
         if self.axis is None:
             return answers[0]
-        if self.new:
-            return np.stack(answers)
         whole = np.concatenate([self.row(each, unit) for each in answers], self.axis + 1)
         dims, axis = whole.shape, self.axis
         return whole.reshape(*dims[:axis], dims[axis] * dims[axis + 1] * dims[axis + 2], *dims[axis + 3 :])
@@ -47,7 +43,7 @@ class Home(NamedTuple):
 
 def homes(answer: Array, unit: int) -> list[Home]:
     """All places where an output could carry its samples."""
-    found = [Home(None), *([Home(0, new=True)] if unit == 1 else [])]
+    found = [Home(None)]
     for axis, size in enumerate(answer.shape):
         if size % unit == 0:
             each = size // unit

@@ -182,6 +182,12 @@ def test_a_batch_of_several(tmp_path: Path) -> None:
             "n (Softmax) mixes the samples: its sum runs along axis 0, which is N",
         ),
         (
+            "g (float[1, 3] x) => (float[3] y) <int64[1] f = {-1}>"
+            "{ t = Transpose(x) a = Reshape(x, f) b = Reshape(t, f) y = Add(a, b) }",
+            "n (Add) mixes the samples: its inputs carry N at different places, axis 0 (3*N, N inside 3) and "
+            "axis 0 (3*N, N outermost), so each sample would meet all others",
+        ),
+        (
             "g (float[1, 3] x) => (int64[2, k] y) { y = NonZero(x) }",
             "n: NonZero has no batching rule, and its input x carries the batch",
         ),

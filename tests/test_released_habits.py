@@ -199,6 +199,28 @@ def test_samples_that_meet_are_refused_though_the_batch_is_free(tmp_path: Path) 
         orx.fix(path, batch=True)
 
 
+def test_samples_that_meet_beside_an_operator_without_a_rule_are_refused(tmp_path: Path) -> None:
+    """Nobody knows SampleOp; but what chooses by the largest of all samples mixes them, whatever SampleOp does."""
+    nodes = [
+        helper.make_node("SampleOp", ["x"], ["a"], domain="com.microsoft"),
+        helper.make_node("Neg", ["a"], ["b"]),
+        helper.make_node("ReduceMax", ["x"], ["top"], keepdims=0),
+        helper.make_node("Greater", ["top", "low"], ["above"]),
+        helper.make_node("Less", ["top", "high"], ["below"]),
+        helper.make_node("And", ["above", "below"], ["gate"]),
+        helper.make_node("Where", ["gate", "x", "b"], ["y"]),
+    ]
+    bounds = {"low": np.array(2.5e4, np.float32), "high": np.array(2.6e4, np.float32)}  # no drawn input is there
+    path = saved(tmp_path, nodes, {"x": ["N", 4]}, {"y": ["N", 4]}, bounds)
+    model = onnx.load(path)
+    if all(each.domain != "com.microsoft" for each in model.opset_import):
+        model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    onnx.save(model, path)
+
+    with pytest.raises(orx.ReshapeError, match=r"ReduceMax\) mixes the samples: it reduces axis 0"):
+        orx.fix(path, batch=True)
+
+
 def test_where_outputs_have_their_samples_is_seen_by_running(tmp_path: Path) -> None:
     nodes = [
         helper.make_node("NonMaxSuppression", ["boxes", "scores", "most"], ["picked"]),

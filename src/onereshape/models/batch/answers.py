@@ -42,11 +42,19 @@ def common_mark(marks: Iterable[Mark], view: BatchView) -> Mark:
     found = set(marks)
     if len(found) == 1:
         return found.pop()
-    places = " and ".join(
-        sorted(f"axis {mark.axis}" + ("" if mark.bare else f" ({mark.size(view.batch)})") for mark in found)
-    )
+    places = " and ".join(sorted(f"axis {mark.axis}{_around(mark, found, view)}" for mark in found))
     symbol = view.state.symbol
     raise Apart(f"its inputs carry {symbol} at different places, {places}, so each sample would meet all others")
+
+
+def _around(mark: Mark, marks: Iterable[Mark], view: BatchView) -> str:
+    """What N stands beside on its axis, and on which side of it where another mark has the same there."""
+    if mark.bare:
+        return ""
+    symbol, size = view.state.symbol, mark.size(view.batch)
+    alike = [each for each in marks if (each.axis, each.size(view.batch)) == (mark.axis, size)]
+    side = f", {symbol} outermost" if mark.outer == 1 else f", {symbol} inside {mark.outer}"
+    return f" ({size}{side if len(alike) > 1 else ''})"
 
 
 def only_first(view: BatchView) -> Mark:

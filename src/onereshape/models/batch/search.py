@@ -135,9 +135,11 @@ def _check_names(graph: ir.Graph, freed: Mapping[str, int], symbol: str) -> None
 class _Walk:
     """The marks and the sizes, as they go through a graph."""
 
-    def __init__(self, state: BatchState, patience: Patience) -> None:
+    def __init__(self, state: BatchState, patience: Patience, *, inside: bool = False) -> None:
         self.state = state
         self.patience = patience
+        self.inside = inside
+        """Whether the graph is inside a node."""
         state.follow = self.follow
 
     def follow(self, graph: ir.Graph, state: BatchState) -> tuple[Edit, ...]:
@@ -145,7 +147,7 @@ class _Walk:
         self.patience.inside -= len(graph)
         if self.patience.inside < 0:
             raise Refused("the graphs inside it would take too long to follow", final=True)
-        search = Search(list(ordered(graph)), _Walk(state, self.patience))
+        search = Search(list(ordered(graph)), _Walk(state, self.patience, inside=True))
         try:
             decided = search.run()
         except FixError as error:
@@ -186,6 +188,13 @@ class _Walk:
         return record_of(node).several
 
     def error(self, node: ir.Node, refused: Refused | None) -> FixError:
+        """The refusal of a node; where runs may outweigh it, that of another one that mixes samples for sure."""
+        found = self._refusal(node, refused)
+        if not self.state.named or self.inside or found.code == "mixes-samples":
+            return found
+        return self._mixing(node) or found
+
+    def _refusal(self, node: ir.Node, refused: Refused | None) -> FixError:
         """The refusal of a node, in the words of its operator."""
         if isinstance(refused, RefusedInside):
             return refused.error
@@ -195,6 +204,27 @@ class _Walk:
         why = "no rule has an answer" if refused is None else refused.why
         code = "mixes-samples" if refused is not None and refused.mixes else "cannot-free"
         return FixError(code, node=label, op=node.op_type, why=why)
+
+    def _mixing(self, failed: ir.Node) -> FixError | None:
+        """The refusal of a node that mixes samples, whatever the one that failed does: nothing of that reaches it."""
+        walk, lost = _Walk(self.state.within({}), self.patience), set[ir.Value | None](failed.outputs)
+        live = live_nodes(failed.graph) if isinstance(failed.graph, ir.Graph) else set[ir.Node]()
+        for node in [each for each in failed.graph or () if each in live and each is not failed]:
+            read = used(node)
+            if lost.isdisjoint(read) and not any(value is not None and walk.matters(value) for value in read):
+                continue
+            try:
+                answer = next(walk.answers(node), None) if lost.isdisjoint(read) else None
+            except Refused as refused:
+                found = walk._refusal(node, refused)
+                if found.code == "mixes-samples":
+                    return found
+                answer = None
+            if answer is None:
+                lost.update(node.outputs)
+            else:
+                walk.settle(node, answer)
+        return None
 
     def answers(self, node: ir.Node) -> Iterator[BatchAnswer]:
         """The answers of the rule; inputs that hold sizes are pinned where the rule does not expect them."""

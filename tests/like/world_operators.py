@@ -120,7 +120,7 @@ SEQUENCES: dict[str, Maker] = {
     "CumProd": newer(26, lambda g: g.node("CumProd", row(g), g.constant(np.int64(1)))),
     "CenterCropPad": lambda g: g.node("CenterCropPad", row(g), ints(g, g.sizes["S"], 3), axes=[1, 2]),
     "DFT": lambda g: g.node("DFT", g.x(1, "S", 1), axis=1),
-    "STFT": lambda g: g.node("STFT", g.x(1, "S", 1), g.constant(np.int64(2)), "", g.constant(np.int64(4))),
+    "STFT": lambda g: g.node("STFT", g.x(1, "S", 1), g.constant(np.int64(2)), "", g.constant(np.int64(4)), onesided=1),
     **{op: unary(op) for op in UNARY.split()},
     **{op: beside(op) for op in f"{BINARY} {COMPARED}".split()},
     **{op: logical(op) for op in LOGICAL.split()},

@@ -80,8 +80,9 @@ def _placed(
     model: Model, axes: dict[str, int], facts: Facts | None, *, likely: bool, cutting: bool
 ) -> tuple[Placed, dict[str, Cut], FixError | None]:
     """Where the batch is, and its plan; the outputs before which nodes were taken out, and what was refused first."""
-    known = facts
     shapes = shapes_of(inputs_of(model.ir))
+    fixed = all(isinstance(shapes[name][axis], int) for name, axis in axes.items())
+    known = facts or (facts_of(model.ir) if fixed else None)  # once for all places
 
     def plan(axes: Mapping[str, int]) -> BatchPlan:
         symbol = next(name for dims in requested(model, axes).values() for name in dims.values())
@@ -98,7 +99,7 @@ def _placed(
             if gone is None or gone[0] in cuts:
                 raise refused from None
             cuts[gone[0]] = gone[1]
-            known = None
+            known = facts_of(model.ir) if fixed else None
         else:
             return place, cuts, refused
 

@@ -234,3 +234,10 @@ def test_weights_in_another_file_stay_there(tmp_path: Path) -> None:
     alone = [answers(path, {"x": x[place : place + 1]})[0] for place in range(3)]
     assert len(out.read_bytes()) < 2000
     np.testing.assert_allclose(answers(out, {"x": x})[0], np.concatenate(alone), rtol=1e-6)
+
+
+def test_a_length_is_no_batch_of_which_each_step_could_run_alone(tmp_path: Path) -> None:
+    text = "g (float[seq_len, 6] x) => (float[seq_len, 6] o) { m = ReduceMax <axes = [0]> (x) o = Add(x, m) }"
+
+    with pytest.raises(FixError, match="no input carries a batch"):
+        orx.fix(written(tmp_path, Case(text)), batch=True, per_sample=True)

@@ -102,12 +102,14 @@ def otherwise(found: Fixed, asked: Freed, wish: Wish, refusal: FixError, *, simp
     works = _as_it_is(found.model, asked, wish, refusal) or _elsewhere(found.model, axes, wish, refusal)
     if works is not None:
         return works
+    other = unlikely(shapes_of(inputs_of(found.model.ir)), axes) if wish.likely and may_work(refusal) else None
+    if other is not None:
+        raise other
     if wish.per_sample and not refusal.usage:
         return _one_by_one(found, axes, wish, simplify=simplify)
     if not wish.per_sample and has_way_out(found.model.ir, axes, refusal):
         refusal.add_note(WAY_OUT)
-    other = unlikely(shapes_of(inputs_of(found.model.ir)), axes) if wish.likely and may_work(refusal) else None
-    raise other or refusal
+    raise refusal
 
 
 def _as_it_is(given: Model, asked: Freed, wish: Wish, refusal: FixError) -> Fixed | None:

@@ -153,6 +153,8 @@ def _refusal(before: Answer, error: Answer) -> Answer:
 def _one_by_one(before: Answer, path: Path, out: Path) -> Answer:
     """What becomes of a model whose samples meet, where it may run once for each of them."""
     child, ended = answered(path, out, "--per-sample")
+    if ended is not None and ended["verdict"] == "timeout":
+        return {"one by one": "takes too long"}
     if ended is not None:
         return ended | {"reason": f"--per-sample: {ended['reason']}"}
     if not out.exists():

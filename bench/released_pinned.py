@@ -6,7 +6,7 @@ CACHE is that of `released.py`, which has judged the files before.  Each one tha
 given fixed sizes (one sample; its other free dims as large as the judge runs them), simplified by onnxsim, which bakes
 what it can, and repaired.  The truth is the released file itself: the repaired one must give its answers at 1, 2, 3
 and 5.  Printed are package, file, verdict, seconds and reason, then the counts.  A file that onnxsim cannot pin, or
-whose pinned form does not run, is not counted.
+whose pinned form does not run or answers otherwise itself, is not counted.
 """
 
 from __future__ import annotations
@@ -64,6 +64,9 @@ def verdict(cache: Path, digest: str) -> Answer:
         seconds = round(child.seconds, 1)
         if "error" in said:
             return {"verdict": "refused", "seconds": seconds, "reason": said["error"]["message"]}
+        if not judged["right"] and judgement(pinned, out, before["way"]).get("right"):
+            why = f"what onnxsim made differs from the released file by itself: {judged['why']}"
+            return {"verdict": "unjudged", "seconds": seconds, "reason": why}
         return {"verdict": "right" if judged["right"] else "wrong", "seconds": seconds, "reason": judged["why"]}
 
 

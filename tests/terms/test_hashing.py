@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from itertools import product
+from importlib import import_module
 from typing import Any
 
 import ml_dtypes
@@ -15,7 +16,7 @@ from onereshape.terms import hashing as module
 from onereshape.terms.hashing import Hashing, Words
 from tests.terms.strided import drawn, narrowed, shapes, strided
 
-_terms: Any = pytest.importorskip("onereshape.terms._terms") if module.available() else None
+_terms: Any = import_module("onereshape.terms._terms") if module.available() else None
 
 SEED = 0x1234_5678_9ABC_DEF0
 FAST, PLAIN = Hashing(SEED), Hashing(SEED, kernels=False)

@@ -1,9 +1,10 @@
 """Copies on a GPU, each against a device copy of the same bytes and against torch, in one run.
 
-    python bench/gpu.py [--json PATH] [--sweep]
+    python bench/gpu.py [--json PATH] [--count 200] [--seed 0]
 
-Every result is first compared, byte for byte, with torch's on fresh random data.  Times are medians over device events;
-the figures are ratios to the device copy, so that 1 is memory speed.  `--sweep` tries other tiles than the rule's.
+Fourteen cases with names, then random layouts of 64 KB to 256 MB: two to six dims, permuted, some in steps, elements
+of 1 to 16 bytes.  Every result is first compared, byte for byte, with torch's on fresh random data.  Times are
+medians over device events; the figures are ratios to the device copy, so that 1 is memory speed.
 """
 
 from __future__ import annotations
@@ -11,16 +12,17 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
 from math import exp, log, prod
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import torch
 
 import onereshape as orx
 from onereshape.arrays import torch_cuda
+from onereshape.arrays.layout import c_strides, view_strides
 
 Dims = tuple[int, ...]
 
@@ -42,37 +44,64 @@ ODD: dict[str, tuple[Dims, Dims]] = {
     "7 x 7 windows, C=1": ((512, 73, 7, 73, 7, 1), (0, 1, 3, 2, 4, 5)),
     "odd head merge, 127": ((32, 32, 2048, 127), (0, 2, 1, 3)),
 }
-TYPES = ("float32", "float16", "bfloat16", "int8", "float8_e4m3fn")
-WANTED = {"regular": {4: 0.90, 2: 0.90, 1: 0.90}, "odd": {4: 0.85, 2: 0.60, 1: 0.35}}
+TYPES = ("float32", "float16", "int8")
+DRAWN = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64, 16: torch.complex128}
+SHORT = (
+    2,
+    2,
+    3,
+    3,
+    4,
+    5,
+    6,
+    7,
+    8,
+    9,
+    12,
+    13,
+    16,
+    17,
+    24,
+    31,
+    32,
+    33,
+    48,
+    63,
+    64,
+    65,
+    100,
+    127,
+    128,
+    129,
+    255,
+    256,
+    257,
+)
 
-SWEEP: dict[str, list[dict[str, int]]] = {
-    "tile": [
-        {"along_source": a, "along_destination": b, "warps": w}
-        for a, b, w in (
-            (64, 64, 4),
-            (64, 64, 8),
-            (64, 128, 8),
-            (64, 128, 16),
-            (32, 256, 8),
-            (16, 512, 8),
-            (16, 256, 8),
-            (32, 256, 16),
-            (32, 512, 16),
-            (64, 256, 16),
-            (8, 512, 4),
-        )
-    ],
-    "pack": [
-        {"along_source": a, "along_destination": b, "warps": w}
-        for a, b, w in ((32, 32, 4), (32, 64, 8), (64, 32, 8), (64, 64, 16), (32, 128, 8), (128, 32, 8))
-    ],
-    "blocks": [
-        {"room": room, "warps": w} for room, w in ((256, 2), (512, 4), (512, 2), (1024, 8), (1024, 2), (2048, 8))
-    ],
-    "interleave": [{"along_source": n, "warps": w} for n, w in ((128, 1), (256, 2), (512, 4), (1024, 4), (1024, 8))],
-}
-SWEEP["small"] = [{"room": n, "warps": w} for n, w in ((512, 2), (512, 4), (1024, 2), (1024, 8), (2048, 4), (2048, 8))]
-SWEEP["deinterleave"] = SWEEP["interleave"]
+
+def drawn(seed: int) -> torch.Tensor:
+    """A random view, whose one long dim is anywhere."""
+    random = Random(seed)  # noqa: S311 - a seed that fails must fail again
+    while True:
+        item = random.choice((1, 1, 2, 2, 4, 4, 8, 16))
+        count = max(4, int(2 ** random.uniform(16, 28)) // item)
+        dims: list[int] = []
+        for _ in range(random.randint(1, 5)):
+            fitting = [size for size in SHORT if prod(dims) * size * 2 <= count]
+            dims += [random.choice(fitting)] if fitting else []
+        dims.insert(random.randint(0, len(dims)), max(2, count // prod(dims)))
+        axes = random.sample(range(len(dims)), len(dims))
+        steps = [1] * len(dims)
+        if random.random() < 0.3:
+            steps[random.randrange(len(dims))] = random.choice((2, 3))
+        first = int(random.random() < 0.1)
+        base = tuple(dim * step for dim, step in zip(dims, steps, strict=True))
+        strides = [stride * step for stride, step in zip(c_strides(base, 1), steps, strict=True)]
+        view = tuple(dims[axis] for axis in axes), tuple(strides[axis] for axis in axes)
+        if view_strides(*view, 1, (prod(dims),)) is None:
+            break
+    whole = fresh((prod(base) + first,), DRAWN[item])[first:].view(base)
+    return whole[tuple(slice(None, None, step) for step in steps)].permute(axes)
 
 
 def fresh(dims: Dims, dtype: torch.dtype) -> torch.Tensor:
@@ -97,8 +126,13 @@ def median(call: Callable[[], Any], repeats: int = 15) -> float:
     return float(sorted(start.elapsed_time(end) for start, end in events)[repeats // 2]) / 1e3
 
 
+def bits(x: torch.Tensor) -> torch.Tensor:
+    """The bytes of a tensor in C order."""
+    return x.reshape(-1).view(torch.uint8)
+
+
 def same(x: torch.Tensor, y: torch.Tensor) -> bool:
-    return x.shape == y.shape and bool((x.view(torch.uint8) == y.view(torch.uint8)).all())
+    return x.shape == y.shape and torch.equal(bits(x), bits(y))
 
 
 def scaled(dims: Dims, itemsize: int, nbytes: int) -> Dims:
@@ -109,56 +143,42 @@ def scaled(dims: Dims, itemsize: int, nbytes: int) -> Dims:
     return (max(1, round(dims[0] * share)), *dims[1:])
 
 
-def measured(dims: Dims, axes: Dims, dtype: torch.dtype, sweep: bool) -> dict[str, Any]:
-    """One case: the ratios of torch and ours to the device copy, and of other tiles where asked."""
-    base = fresh(dims, dtype)
-    x = base.permute(axes)
+def measured(x: torch.Tensor) -> dict[str, Any]:
+    """One case: the ratios of torch and ours to the device copy, and the host's time."""
     expected = x.clone(memory_format=torch.contiguous_format)
-    launch = torch_cuda.launch_for(x)
-    assert launch is not None
-    assert same(torch_cuda.launched(x, launch)[0], expected), (dims, axes, dtype)
-    assert same(torch_cuda.by_kernel(x), expected), (dims, axes, dtype)
-    bits = base.view(torch.uint8).flatten()
-    plain = median(bits.clone)
-    theirs = median(lambda: x.clone(memory_format=torch.contiguous_format))
-    ours = median(lambda: torch_cuda.by_kernel(x))
-    row: dict[str, Any] = {"bytes": bits.numel(), "copy_tb_s": 2 * bits.numel() / plain / 1e12, "kernel": launch.kernel}
-    row |= {"torch": plain / theirs, "ours": plain / ours, "constants": dict(launch.constants), "warps": launch.warps}
-    if sweep:
-        row["sweep"] = {}
-        for tuned in SWEEP[launch.kernel]:
-            other = torch_cuda.launch_for(x, **tuned)
-            assert other is not None
-            try:
-                right = same(torch_cuda.launched(x, other)[0], expected)
-                took = median(partial(torch_cuda.launched, x, other), 7)
-            except Exception as error:  # noqa: BLE001 - a tile that the device cannot hold
-                row["sweep"][str(tuned)] = type(error).__name__
-                continue
-            row["sweep"][" ".join(map(str, tuned.values()))] = plain / took if right else "WRONG"
-    return row
-
-
-def host_cost() -> dict[str, float]:
-    """Microseconds of the host for one call on 1 MB, the device kept busy by nothing else."""
-    x = fresh((512, 512), torch.float32).t()
-    op = orx.Reshape("onnx").bind([-1])
-    calls: dict[str, Callable[[], Any]] = {
-        "torch": lambda: x.reshape(-1),
-        "ours, by a kernel": lambda: torch_cuda.by_kernel(x),
-        "onereshape op(x)": lambda: op(x),
+    plain = bits(expected).clone()
+    for _ in range(2):  # the second repeats a launch that is remembered
+        other = torch.bitwise_not(plain)
+        del other  # its memory is what the next tensor of that size gets
+        copied = orx.reshape(x, [-1], "onnx")
+        assert same(copied, expected.view(-1)), (x.shape, x.stride(), x.dtype)
+    copy = median(plain.clone)
+    theirs = median(lambda: x.reshape(-1))
+    ours = median(lambda: orx.reshape(x, [-1], "onnx"))
+    row: dict[str, Any] = {"bytes": plain.numel(), "copy_tb_s": 2 * plain.numel() / copy / 1e12}
+    row |= {"torch": copy / theirs, "ours": copy / ours, "shape": tuple(x.shape), "strides": x.stride()}
+    return row | {
+        "item": x.element_size(),
+        "host_us": host(lambda: orx.reshape(x, [-1], "onnx")),
+        "torch_us": host(lambda: x.reshape(-1)),
     }
-    best = dict.fromkeys(calls, float("inf"))
-    for _ in range(30):  # in turn, since the host's own speed changes from one second to the next
-        for name, call in calls.items():
-            call()
-            torch.cuda.synchronize()
-            start = time.perf_counter()
-            for _ in range(50):
-                call()
-            best[name] = min(best[name], (time.perf_counter() - start) / 50)
-            torch.cuda.synchronize()
-    return {name: seconds * 1e6 for name, seconds in best.items()}
+
+
+def host(call: Callable[[], Any]) -> float:
+    """Microseconds of the host for one call, the least of ten."""
+    best = float("inf")
+    for _ in range(10):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        call()
+        best = min(best, time.perf_counter() - start)
+    return best * 1e6
+
+
+def mean(numbers: Iterable[float]) -> float:
+    """The geometric mean."""
+    logs = [log(number) for number in numbers]
+    return exp(sum(logs) / max(1, len(logs)))
 
 
 def beyond_int32() -> bool:
@@ -166,8 +186,6 @@ def beyond_int32() -> bool:
     right = True
     for dims, dtype in (((65536, 33000), torch.int8), ((65536, 33000), torch.float32), ((3, 40000, 20000), torch.int8)):
         x = fresh(dims, dtype).transpose(-1, -2)
-        launch = torch_cuda.launch_for(x)
-        assert launch is not None
         output = torch_cuda.by_kernel(x)
         right = right and all(
             same(part.contiguous(), whole) for part, whole in zip(x.split(4096), output.split(4096), strict=True)
@@ -189,65 +207,79 @@ def cupy_agrees() -> str:
     return "right" if right and cupy.shares_memory(view, x) else "WRONG"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--sweep", action="store_true")
-    args = parser.parse_args()
-    began = time.perf_counter()
-    results: dict[str, Any] = {"device": torch.cuda.get_device_name(), "torch": torch.__version__, "cases": []}
-    print(f"{results['device']}, torch {torch.__version__}: ratios to a device copy of the same bytes")
+def said(name: str, rows: list[dict[str, Any]]) -> None:
+    """One group in one line."""
+    if not rows:
+        return
+    shares = sorted(row["ours"] for row in rows)
+    slower = [row["ours"] / row["torch"] for row in rows if row["ours"] < 0.98 * row["torch"]]
+    times = mean(row["ours"] / row["torch"] for row in rows)
+    hosts = [median_of(row[key] for row in rows) for key in ("host_us", "torch_us")]
+    print(
+        f"{name:24} {len(rows):4} layouts: {mean(shares):.2f} of a device copy (one in ten below",
+        f"{shares[len(shares) // 10]:.2f}, least {shares[0]:.2f}), {times:.2f} times torch,",
+        f"slower in {len(slower)} (least {min(slower, default=1):.2f}); host {hosts[0]:.0f} us, torch {hosts[1]:.0f}",
+    )
+
+
+def median_of(numbers: Iterable[float]) -> float:
+    found = sorted(numbers)
+    return found[len(found) // 2]
+
+
+def named() -> Iterator[dict[str, Any]]:
+    """The cases with names, each at its own size and at 24 MB."""
     for group, cases in (("regular", REGULAR), ("odd", ODD)):
         for name, (dims, axes) in cases.items():
             for kind in TYPES:
                 dtype = getattr(torch, kind)
-                for size in (None, 24 << 20):
-                    if size is not None and kind in {"bfloat16", "float8_e4m3fn"}:
-                        continue
-                    shape = dims if size is None else scaled(dims, dtype.itemsize, size)
-                    sweep = args.sweep and size is None and kind not in {"bfloat16", "float8_e4m3fn"}
-                    row = measured(shape, axes, dtype, sweep)
-                    row |= {"case": name, "group": group, "type": kind, "dims": shape}
-                    results["cases"].append(row)
-                    missed = (
-                        row["ours"] < WANTED[group][dtype.itemsize] if size is None else row["ours"] <= row["torch"]
-                    )
-                    print(
-                        f"{name:28} {kind:14} {row['bytes'] >> 20:6} MB  copy {row['copy_tb_s']:.2f} TB/s",
-                        f" torch {row['torch']:.2f}  ours {row['ours']:.2f} {'MISSED' if missed else ''}",
-                        flush=True,
-                    )
-                    if sweep:
-                        shown = sorted(
-                            row["sweep"].items(), key=lambda pair: -pair[1] if isinstance(pair[1], float) else 9
-                        )
-                        print(
-                            "    ",
-                            row["kernel"],
-                            row["constants"],
-                            row["warps"],
-                            "| "
-                            + ", ".join(
-                                f"{key}: {value:.2f}" if isinstance(value, float) else f"{key}: {value}"
-                                for key, value in shown
-                            ),
-                            flush=True,
-                        )
-    results["cupy"] = cupy_agrees()
-    print(f"CuPy: {results['cupy']}")
-    large = [row for row in results["cases"] if row["bytes"] >= 16 << 20]
-    results["times_torch"] = exp(sum(log(row["ours"] / row["torch"]) for row in large) / len(large))
-    results["slower_than_torch"] = [
-        (row["case"], row["type"], row["bytes"]) for row in large if row["ours"] <= row["torch"]
-    ]
-    results["host_us"] = host_cost()
-    results["beyond_int32"] = beyond_int32()
-    results["seconds"] = time.perf_counter() - began
-    print(
-        f"geometric mean, times torch: {results['times_torch']:.2f}; slower than torch: {results['slower_than_torch']}"
-    )
-    print(f"host, microseconds a call on 1 MB: {results['host_us']}")
-    print(f"past 2^31: {results['beyond_int32']}; {results['seconds']:.0f} s")
+                row = measured(fresh(dims, dtype).permute(axes)) | {"case": name, "group": group, "type": kind}
+                small = measured(fresh(scaled(dims, dtype.itemsize, 24 << 20), dtype).permute(axes))
+                print(
+                    f"{name:28} {kind:8} {row['bytes'] >> 20:5} MB  copy {row['copy_tb_s']:.2f} TB/s ",
+                    f"torch {row['torch']:.2f}  ours {row['ours']:.2f}",
+                    f" at 24 MB {small['torch']:.2f} {small['ours']:.2f}",
+                    flush=True,
+                )
+                yield row
+                yield small | {"case": name, "group": "24 MB", "type": kind}
+                torch.cuda.empty_cache()
+
+
+def listed(title: str, rows: list[dict[str, Any]]) -> None:
+    print(title)
+    for row in rows:
+        print(
+            f"  {row['case']:9} {row['item']:2} {row['bytes'] >> 10} KB {row['shape']} {row['strides']}:",
+            f"{row['ours']:.2f}, torch {row['torch']:.2f}",
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    args = parser.parse_args()
+    began = time.perf_counter()
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}: ratios to a device copy of the same bytes")
+    rows = list(named())
+    for seed in range(args.seed, args.seed + args.count):
+        rows.append(measured(drawn(seed)) | {"case": f"seed {seed}", "group": "random"})
+        torch.cuda.empty_cache()
+    random = [row for row in rows if row["group"] == "random"]
+    large = [row for row in random if row["bytes"] >= 63 << 20]
+    listed("the slowest random layouts of 64 MB and more:", sorted(large, key=lambda row: float(row["ours"]))[:10])
+    listed("torch is ahead by most:", sorted(rows, key=lambda row: float(row["ours"] / row["torch"]))[:10])
+    for group in ("regular", "odd", "24 MB"):
+        said(group, [row for row in rows if row["group"] == group])
+    said("random, 64 MB and more", large)
+    for item in DRAWN:
+        said(f"  elements of {item}", [row for row in large if row["item"] == item])
+    for low, high in ((0, 1), (1, 4), (4, 16), (16, 64)):
+        said(f"random, {low} to {high} MB", [row for row in random if low << 20 <= row["bytes"] < high << 20])
+    results = {"cases": rows, "cupy": cupy_agrees(), "beyond_int32": beyond_int32()}
+    print(f"CuPy: {results['cupy']}; past 2^31: {results['beyond_int32']}; {time.perf_counter() - began:.0f} s")
     if args.json is not None:
         args.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
 

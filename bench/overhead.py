@@ -1,11 +1,13 @@
-"""The cost of one call on a small contiguous array, against NumPy, einops and the engines: `make bench`.
+"""What a call costs besides the reshape itself: `make bench`, or `python bench/overhead.py [--short]`.
 
-All are timed in one run, interleaved, and the best of several rounds counts.  The last column is what a call costs
-relative to bare `ndarray.reshape` with the output dims already known.
+Small contiguous arrays, whose reshape is a view; the bare one is told the output dims.  All calls are timed in one run,
+in turn, in short loops; the best of many counts, and ratios are printed: to bare `ndarray.reshape`, and on tensors to
+torch's own `reshape`.  Below, what engines take for the same Reshape.
 """
 
 from __future__ import annotations
 
+import argparse
 import timeit
 from collections.abc import Callable
 from importlib.metadata import version
@@ -17,12 +19,67 @@ import onnx
 import onnx.reference
 import onnxruntime
 import openvino
+import torch
 
 import onereshape as orx
+from onereshape.arrays import calls
 
-ROUNDS = 7
+ROUNDS = 200
+LOOP = 100
 X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+T = torch.from_numpy(X.copy())
 SHAPE = np.array([0, -1])
+SHAPE_32 = np.array([0, -1], np.int32)
+
+Call = Callable[[], Any]
+
+
+def reshaping(x: Any, rearrange: str) -> dict[str, Call]:
+    """The calls of onereshape, and einops beside them; each gives the dims (2, 12)."""
+    op, dynamic = orx.Reshape("onnx").bind([0, -1]), orx.Reshape("onnx")
+    static = orx.Reshape("onednn-static", shape=(0, -1), special_zero=True)
+    return {
+        "op(x)": lambda: op(x),
+        "op(x), onednn-static": lambda: static(x),
+        "op(x, [0, -1])": lambda: dynamic(x, [0, -1]),
+        "op(x, array)": lambda: dynamic(x, SHAPE),
+        'reshape(x, [0, -1], "onnx")': lambda: orx.reshape(x, [0, -1], "onnx"),
+        'reshape(x, (0, -1), "onnx")': lambda: orx.reshape(x, (0, -1), "onnx"),
+        'reshape(x, array, "onnx")': lambda: orx.reshape(x, SHAPE, "onnx"),
+        'reshape(x, [0, -1], "onnx-1")': lambda: orx.reshape(x, [0, -1], "onnx-1"),
+        'reshape(x, [0, -1], "onnx-13")': lambda: orx.reshape(x, [0, -1], "onnx-13"),
+        'reshape(x, [0, -1], "openvino", special_zero=True)': lambda: orx.reshape(
+            x, [0, -1], "openvino", special_zero=True
+        ),
+        'reshape(x, [0, -1], "onednn-static", special_zero=True)': lambda: orx.reshape(
+            x, [0, -1], "onednn-static", special_zero=True
+        ),
+        'reshape(x, array, "onednn-dynamic", special_zero=True)': lambda: orx.reshape(
+            x, SHAPE_32, "onednn-dynamic", special_zero=True
+        ),
+        f"einops {version('einops')} rearrange": lambda: einops.rearrange(x, rearrange),
+    }
+
+
+def best(timed: dict[str, Call], rounds: int, loop: int) -> dict[str, float]:
+    """Seconds for each call: the least of many short loops, in turn."""
+    for call in timed.values():
+        assert tuple(call().shape) == (2, 12)
+    found = dict.fromkeys(timed, float("inf"))
+    for _ in range(rounds):
+        for name, call in timed.items():
+            found[name] = min(found[name], timeit.timeit(call, number=loop) / loop)
+    return found
+
+
+def table(title: str, bare: str, call: Call, others: dict[str, Call], rounds: int) -> None:
+    times = best({bare: call} | others, rounds, LOOP)
+    print(f"\n{title:60}{'ns':>8}{'times':>8}")
+    for name, seconds in times.items():
+        print(f"{name:60}{seconds * 1e9:8.0f}{seconds / times[bare]:8.2f}")
+
+
+# The engines
 
 
 def model() -> onnx.ModelProto:
@@ -37,7 +94,7 @@ def model() -> onnx.ModelProto:
     return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 21)], ir_version=10)
 
 
-def openvino_request() -> Callable[[], Any]:
+def openvino_request() -> Call:
     """The same, compiled by OpenVINO for the CPU."""
     x = openvino.opset13.parameter([-1, -1, -1], np.float32)
     shape = openvino.opset13.parameter([2], np.int64)
@@ -45,42 +102,31 @@ def openvino_request() -> Callable[[], Any]:
         openvino.Model([openvino.opset13.reshape(x, shape, special_zero=True)], [x, shape]), "CPU"
     )
     request = compiled.create_infer_request()
-    return lambda: request.infer([X, SHAPE])
+    return lambda: request.infer([X, SHAPE])[0]
 
 
-def contenders() -> dict[str, Callable[[], Any]]:
-    """Each a call without arguments that gives the dims (2, 12)."""
-    static = orx.Reshape("onednn-static", shape=(0, -1), special_zero=True)
-    dynamic = orx.Reshape("onnx")
+def engines() -> dict[str, Call]:
     reference = onnx.reference.ReferenceEvaluator(model())
     session = onnxruntime.InferenceSession(model().SerializeToString(), providers=["CPUExecutionProvider"])
     feeds = {"x": X, "shape": SHAPE}
     return {
-        "ndarray.reshape, output known": lambda: X.reshape((2, 12)),
-        "onereshape op(x)": lambda: static(X),
-        "onereshape op(x, shape)": lambda: dynamic(X, SHAPE),
-        "onereshape.reshape(x, [0, -1])": lambda: orx.reshape(X, [0, -1], "onnx"),
-        f"einops {version('einops')} rearrange": lambda: einops.rearrange(X, "a b c -> a (b c)"),
-        f"onnx.reference {onnx.__version__}": lambda: reference.run(None, feeds),
+        f"onnx.reference {onnx.__version__}": lambda: reference.run(None, feeds)[0],  # type: ignore[index]
         f"onnxruntime {onnxruntime.__version__}": lambda: session.run(None, feeds)[0],
         f"openvino {version('openvino')}": openvino_request(),
     }
 
 
 def main() -> None:
-    """Times all of them and prints the table."""
-    calls = contenders()
-    best = dict.fromkeys(calls, float("inf"))
-    for call in calls.values():
-        call()
-    for _ in range(ROUNDS):
-        for name, call in calls.items():
-            number = max(200, int(0.02 / (timeit.timeit(call, number=50) / 50)))
-            best[name] = min(best[name], timeit.timeit(call, number=number) / number)
-    bare = best["ndarray.reshape, output known"]
-    print(f"{'one call on float32 [2, 3, 4] by [0, -1]':42} {'ns':>9} {'x NumPy':>9}")
-    for name, seconds in best.items():
-        print(f"{name:42} {seconds * 1e9:9.0f} {seconds / bare:9.1f}")
+    """Times all of them and prints the tables."""
+    parser = argparse.ArgumentParser(description="What a call costs besides the reshape itself.")
+    parser.add_argument("--short", action="store_true", help="a quarter of the rounds")
+    rounds = ROUNDS // 4 if parser.parse_args().short else ROUNDS
+    print(f"float32 [2, 3, 4] by [0, -1], calls looked up by {'C++' if calls.ASKED else 'Python'}")
+    bare = "bare x.reshape((2, 12))"
+    table(f"NumPy {np.__version__}", bare, lambda: X.reshape((2, 12)), reshaping(X, "a b c -> a (b c)"), rounds)
+    bare = "bare x.reshape(2, 12)"
+    table(f"torch {torch.__version__}", bare, lambda: T.reshape(2, 12), reshaping(T, "a b c -> a (b c)"), rounds)
+    table("engines", "bare ndarray.reshape", lambda: X.reshape((2, 12)), engines(), max(rounds // 10, 5))
 
 
 if __name__ == "__main__":

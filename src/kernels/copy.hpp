@@ -1,14 +1,52 @@
 // A plan from the integers of onereshape.arrays.layout, and the copy that follows it.
 #pragma once
 
+#include <vector>
+
 #include "plan.hpp"
 
 namespace onereshape {
 
-// Throws std::invalid_argument for integers that are no plan.
-Plan make_plan(Kind kind, Index item, const std::vector<Axis>& axes, Index source_axis, Index run, Index high);
+struct Axis {
+    Index size;
+    Index source;
+    Index destination;
+};
 
-// One part of the work: the walk's positions first to last, and of each rectangle the items begin to end along one axis.
+// Which dim may be cut between threads: a kernel for few planes needs all of them.
+enum class Cut { longer, source, destination };
+
+struct Plan {
+    std::vector<Axis> outer;  // outermost first
+    const Kernels* kernels;
+    Cut cut;
+    Index nbytes;
+    Index low;         // the first byte of the source that is read, from its item 0; never above 0
+    Index high;        // one past the last
+    bool whole_lines;  // every vector that is written is a whole line, if the output begins on one
+
+    Index source_shift, destination_shift;  // to the first item in the order of the walk
+    Index spread;                           // the bytes of the destination over which one rectangle is strewn
+
+    // Either a rectangle, or `move` is null and it is a weave, moved along a dim that has rectangle.nb positions.
+    Move move;
+    Rectangle rectangle;
+    std::vector<Index> reads, rows, columns;  // its tables, empty where there is none
+    std::vector<Shuffle> gather;
+    Weave weave;
+    std::vector<Shuffle> shuffles;
+    std::vector<Woven> lines;
+
+    double cost;  // about how many cycles a byte takes, in a cache near by
+};
+
+// One for each kind of processor; how many of them this one has.
+int levels();
+
+// By the kernels of a level, from 0.  Throws std::invalid_argument for integers that are no plan.
+Plan make_plan(const std::vector<Axis>& axes, Index item, Index source_axis, int level);
+
+// One part of the work: the walk's positions first to last, and of each rectangle the items begin to end along one dim.
 struct Part {
     Index first, last;
     Index begin, end;
@@ -19,7 +57,8 @@ struct Part {
 // every item of the rectangle at every position of the walk is in exactly one.
 std::vector<Part> parts_of(const Plan& plan, int threads, Index bytes_per_thread);
 
-// Copies with at most so many threads, and no more than there are so many bytes for each.
-void copy(const Plan& plan, char* destination, const char* source, int threads, Index bytes_per_thread);
+// Copies with at most so many threads, and no more than there are so many bytes for each; an output of `stream_from` bytes
+// or more is written past the cache.
+void copy(const Plan& plan, char* destination, const char* source, int threads, Index bytes_per_thread, Index stream_from);
 
 }  // namespace onereshape

@@ -2,9 +2,10 @@
 // Plain loops, which compilers turn into the machine's own interleaving loads and stores where it has them.
 #pragma once
 
-#include "plan.hpp"
+#include "lanes.hpp"
 
 namespace onereshape {
+namespace ONERESHAPE_LEVEL {
 
 // An item that may lie anywhere.
 template <class T>
@@ -13,9 +14,10 @@ using Loose __attribute__((aligned(1), may_alias)) = T;
 // nb planes, sb apart on the source's side, na items long: (i, j) goes to i * nb + j.
 template <class T, int few>
 void interleave(char* destination, const char* source, const Rectangle& r) {
-    Loose<T>* __restrict to = reinterpret_cast<Loose<T>*>(destination);
+    source += at(r.reads, r.a);
+    Loose<T>* __restrict to = reinterpret_cast<Loose<T>*>(destination + at(r.columns, r.a));
     const Loose<T>* __restrict plane[few];
-    for (int j = 0; j < few; ++j) plane[j] = reinterpret_cast<const Loose<T>*>(source + j * r.sb);
+    for (int j = 0; j < few; ++j) plane[j] = reinterpret_cast<const Loose<T>*>(source + at(r.rows, j));
     const Index na = r.na;
     for (Index i = 0; i < na; ++i) {
         for (int j = 0; j < few; ++j) to[i * few + j] = plane[j][i];
@@ -26,9 +28,9 @@ void interleave(char* destination, const char* source, const Rectangle& r) {
 // time, two lines each, so that lines are written whole; smaller ones all planes at once, as the machine can load them.
 template <class T, int few>
 void deinterleave(char* destination, const char* source, const Rectangle& r) {
-    const Loose<T>* __restrict from = reinterpret_cast<const Loose<T>*>(source);
+    const Loose<T>* __restrict from = reinterpret_cast<const Loose<T>*>(source + at(r.rows, r.b));
     Loose<T>* __restrict plane[few];
-    for (int i = 0; i < few; ++i) plane[i] = reinterpret_cast<Loose<T>*>(destination + i * r.da);
+    for (int i = 0; i < few; ++i) plane[i] = reinterpret_cast<Loose<T>*>(destination + at(r.columns, i));
     constexpr Index step = 2 * line / static_cast<Index>(sizeof(T));
     const Index nb = r.nb;
     Index j = 0;
@@ -47,13 +49,14 @@ void deinterleave(char* destination, const char* source, const Rectangle& r) {
 }
 
 template <class T>
-Move interleave_of(Index few) {
-    return few == 2 ? interleave<T, 2> : few == 3 ? interleave<T, 3> : interleave<T, 4>;
+constexpr void planes(Kernels& kernels, int place) {
+    kernels.interleave[place][0] = interleave<T, 2>;
+    kernels.interleave[place][1] = interleave<T, 3>;
+    kernels.interleave[place][2] = interleave<T, 4>;
+    kernels.deinterleave[place][0] = deinterleave<T, 2>;
+    kernels.deinterleave[place][1] = deinterleave<T, 3>;
+    kernels.deinterleave[place][2] = deinterleave<T, 4>;
 }
 
-template <class T>
-Move deinterleave_of(Index few) {
-    return few == 2 ? deinterleave<T, 2> : few == 3 ? deinterleave<T, 3> : deinterleave<T, 4>;
-}
-
+}  // namespace ONERESHAPE_LEVEL
 }  // namespace onereshape

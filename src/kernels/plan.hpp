@@ -1,92 +1,90 @@
-// The plan of a copy, as onereshape.arrays.layout makes it, and what the kernels share.
+// What the kernels are told: the rectangles and patterns that copy.cpp makes of a plan of onereshape.arrays.layout.
 //
-// Bounds, for all kernels: a kernel gets the addresses of item (0, 0) of both sides and moves the items (i, j) with
-// 0 <= i < na and 0 <= j < nb, each of `item` bytes, from  source + i * sa + j * sb  to  destination + i * da + j * item;
-// na and nb are at least 1.  A kernel that goes on (MoveOn) does so for each of its rectangles.
-// Every wider access is made of whole items that are all inside that rectangle: a vector of n items along an axis is read
-// or written only where n items remain on it.  So no byte is touched that the plan does not name, and Plan::low and
-// Plan::high bound what it names on the source's side, [0, nbytes) on the destination's.
+// Bounds, for all kernels.  A rectangle's kernel gets the addresses of item (0, 0) of both sides and moves the items
+// (i, j) with 0 <= i < na and 0 <= j < nb, na and nb at least 1.  What it writes are whole items that are all inside, each
+// vector of n items only where n remain, or under a mask.  What it reads are the bytes of such items, and none between
+// them.  A pattern's kernel writes the bytes of its tiles; it reads vectors that begin and end inside the span of a tile,
+// so also bytes between its items, but none before the first or after the last.  So no byte is written that the plan does
+// not name, and none read outside Plan::low to Plan::high.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <vector>
 
 namespace onereshape {
 
 using Index = std::ptrdiff_t;
 
-enum class Kind { rows, transpose, interleave, deinterleave, blocks };
+constexpr Index line = 64;  // bytes of a line of the cache
 
-struct Axis {
-    Index size;
-    Index source;
-    Index destination;
+// Where the positions of one or more dims lie that are walked as one: position i at
+// table[i % period] + i / period * step,  or without a table at  i * step.
+struct Run {
+    const Index* table;
+    Index period;
+    Index step;
 };
 
-// One rectangle of items: na along the source's axis, nb along the destination's.
+struct Shuffle;
+
+// Items of `item` bytes, na along the source's dims from position a, nb along the destination's from position b.
+// Item (i, j) goes from  reads(i) + rows(j)  to  columns(i) + (j - b) * item.
 struct Rectangle {
-    Index na;
-    Index nb;
-    Index sa;
-    Index sb;
-    Index da;
+    Index na, nb;
+    Index a, b;
     Index item;
-    Index run;   // the items along the source that are gathered before any is written
-    Index high;  // the items that make a line of the destination
+    Run reads, rows, columns;
+    const Shuffle* gather;  // where reads are in steps: what makes a vector of items that lie together
+    Index gathers;
+    bool stream;  // lines of the destination are whole, on lines, and need not stay in the cache
 };
 
-// Moves one rectangle.
 using Move = void (*)(char* destination, const char* source, const Rectangle& rectangle);
 
-// How often a rectangle is moved: na * sa apart in the source, which goes on there without a gap, `apart` bytes in the
-// destination.
-struct Repeats {
-    Index count;
-    Index apart;
+constexpr Index widest = 64;  // bytes of the widest vector
+
+// One load and what it gives to a vector of the output: byte k is byte place[k] of the load where bit k of `mask` is set;
+// elsewhere place[k] has its highest bit set.
+struct Shuffle {
+    Index source;
+    std::uint64_t mask;
+    std::uint8_t place[widest];
 };
 
-// Moves all repeats of a rectangle.
-using MoveOn = void (*)(char* destination, const char* source, const Rectangle& rectangle, const Repeats& repeats);
-
-// Which axis of the rectangle may be cut between threads: a kernel for few planes needs all of them.
-enum class Cut { longer, source, destination };
-
-// What moves a rectangle: one of the two.  A kernel that cannot go on has no way to be told to.
-struct Kernel {
-    Move move;
-    MoveOn move_on;
-    Cut cut;
+// One vector of a tile's output, by the shuffles first to last.
+struct Woven {
+    Index destination;
+    Index first, last;
 };
 
-struct Plan {
-    std::vector<Axis> outer;  // outermost first
-    Rectangle rectangle;
-    Kernel kernel;
-    Index nbytes;
-    Index low;   // the first byte of the source that is read, from its item 0; never above 0
-    Index high;  // one past the last
+// A tile is `positions` along one dim, and some short dims whole.  It is moved again and again along that dim.
+struct Weave {
+    const Shuffle* shuffles;
+    const Woven* lines;
+    Index count;                // of lines
+    Index positions;            // in a tile
+    Index source, destination;  // from one position to the next
+    bool stream;
 };
 
-constexpr Index line = 64;
-constexpr Repeats once = {1, 0};
+// Moves so many positions, no fewer than a tile has: the last tile overlaps the one before.
+using MoveWeave = void (*)(char* destination, const char* source, const Weave& weave, Index positions);
 
-// Items may lie anywhere, so all accesses go through memcpy, which compilers turn into plain loads and stores.
-template <class T>
-inline T load(const char* from) {
-    T value;
-    std::memcpy(&value, from, sizeof value);
-    return value;
-}
-
-template <class T>
-inline void store(char* to, const T& value) {
-    std::memcpy(to, &value, sizeof value);
-}
-
-struct Pair {  // 16 bytes that need no alignment
-    std::uint64_t first, second;
+// The kernels of one level: what a kind of processor can run.
+struct Kernels {
+    Move tiles[6];            // for items of 1, 2, 4, 8, 16, 32 bytes whose reads are a step; or null
+    Move items[17];           // for items of 1 to 16 bytes; 0: any other
+    Move interleave[4][3];    // for items of 1, 2, 4, 8 bytes, of 2, 3, 4 planes; or null
+    Move deinterleave[4][3];  // the same
+    MoveWeave weave;          // or null
+    Index vector;             // bytes of a vector of `weave`
+    Index wide;               // bytes of a vector of the others
+    bool steps;               // whether tiles have `gather`
+    void (*fence)();          // after what was streamed
 };
+
+const Kernels& kernels_plain();
+const Kernels& kernels_avx2();
+const Kernels& kernels_avx512();
 
 }  // namespace onereshape

@@ -24,7 +24,7 @@ def quickest(data: Any, output: tuple[int, ...]) -> Any:  # noqa: ARG001 - as in
     return reshaped
 
 
-def reshaped(data: Any, output: tuple[int, ...], copy: bool | None) -> Any:
+def reshaped(data: Any, output: tuple[int, ...], copy: bool | None = None) -> Any:
     strides = view_strides(data.shape, data.strides, data.itemsize, output)
     if copy is False and strides is None:
         raise ReshapeError("needs-copy", strides=list(data.strides), output=list(output))

@@ -1,4 +1,4 @@
-"""JAX arrays, also while they are traced: their dims are known then, and the target must be too.
+"""JAX arrays, also while they are traced: the target must be known then, and of the dims some may be symbols.
 
 A JAX array is never changed, so that it has no views to promise: `copy=False` is refused.
 """
@@ -11,10 +11,48 @@ import numpy as np
 
 from onereshape.arrays import namespace_arrays
 from onereshape.errors import ReshapeError
+from onereshape.semantics import output_dims
+from onereshape.specs import Spec
+from onereshape.target import Copied, Fixed, Target, read_target
 
 dims = namespace_arrays.dims
 layout = namespace_arrays.layout
-tracing = namespace_arrays.tracing
+
+
+def tracing(data: Any) -> bool:
+    """Whether dims are symbols, as they may be in `jax.export`."""
+    return not all(isinstance(dim, int) for dim in data.shape)
+
+
+def traced(data: Any, target: Any, spec: Spec, zero_copies: bool, copy: bool | None) -> Any:
+    """A Reshape of such data: JAX's own, with the dims that the rule gives.
+
+    What is on both sides is left out of the question, so that symbols are divided only where they must be.
+    """
+    dims = tuple(data.shape)
+    shown: tuple[Any, ...] = tuple(dim if isinstance(dim, int) else str(dim) for dim in dims)
+    read = read_target(target, spec, zero_copies=zero_copies, data=shown)
+    output: list[Any] = [entry.size if isinstance(entry, Fixed) else -1 for entry in read.entries]
+    copied = [axis for axis, entry in enumerate(read.entries) if isinstance(entry, Copied)]
+    for axis in copied:
+        if axis >= len(dims):
+            raise ReshapeError("copy-beyond-rank", data=shown, target=read.words, spec=spec, axis=axis, rank=len(dims))
+        output[axis] = dims[axis]
+    rest = [dim for axis, dim in enumerate(dims) if axis not in copied]
+    if all(isinstance(dim, int) for dim in rest):
+        others = Target(tuple(each for each in read.entries if not isinstance(each, Copied)), read.words, spec)
+        sizes = iter(_rest(tuple(rest), others, shown))
+        output = [size if axis in copied else next(sizes) for axis, size in enumerate(output)]
+    return reshaped(data, tuple(output), copy)
+
+
+def _rest(dims: tuple[int, ...], target: Target, shown: tuple[Any, ...]) -> tuple[int, ...]:
+    """The output dims that are not copied."""
+    try:
+        return output_dims(dims, target)
+    except ReshapeError as error:
+        error.data = shown
+        raise
 
 
 def type_name(data: Any) -> str:
@@ -34,7 +72,7 @@ def quickest(data: Any, output: tuple[int, ...]) -> Any:  # noqa: ARG001 - as in
     return reshaped
 
 
-def reshaped(data: Any, output: tuple[int, ...], copy: bool | None) -> Any:
+def reshaped(data: Any, output: tuple[int, ...], copy: bool | None = None) -> Any:
     if copy is False:
         raise ReshapeError("no-view", library="JAX", output=list(output))
     try:

@@ -38,12 +38,12 @@ def quickest(data: Any, output: tuple[int, ...]) -> Any:  # noqa: ARG001 - as in
     return reshaped
 
 
-def tracing() -> bool:
-    """Whether the library is tracing with dims that are symbols; of those named here, only torch does."""
+def tracing(data: Any) -> bool:  # noqa: ARG001 - as in every library
+    """Whether the dims of data may be symbols; of the libraries named here, only torch and JAX have such."""
     return False
 
 
-def reshaped(data: Any, output: tuple[int, ...], copy: bool | None) -> Any:
+def reshaped(data: Any, output: tuple[int, ...], copy: bool | None = None) -> Any:
     try:
         return data.__array_namespace__().reshape(data, output, copy=copy)
     except MemoryError:

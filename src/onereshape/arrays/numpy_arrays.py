@@ -40,6 +40,11 @@ def needs_copy(array: Array, output: tuple[int, ...]) -> bool:
     return view_strides(array.shape, array.strides, array.itemsize, output) is None
 
 
+def quickest(array: Array, output: tuple[int, ...]) -> Any:
+    """What reshapes other arrays of the same layout: a kernel that copies, or None where NumPy does it."""
+    return cpu_copy.copied if cpu_copy.takes(array) and needs_copy(array, output) else None
+
+
 def _refusal(array: Array, output: tuple[int, ...], copy: bool | None, error: Exception) -> ReshapeError:
     if len(output) > MAX_RANK:
         return _limit(output, f"{len(output)} dims are more than its {MAX_RANK}")

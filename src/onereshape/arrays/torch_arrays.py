@@ -1,6 +1,6 @@
 """PyTorch tensors: views wherever the strides allow them, copies by our kernels, gradients through both.
 
-While torch compiles or exports, a Reshape is one custom operator, whose dims may be symbols; see `torch_operator`.
+While torch compiles, exports or records, dims may be symbols, and a Reshape is torch's own; see `torch_tracing`.
 """
 
 from __future__ import annotations
@@ -8,11 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch import _C
+from torch.autograd import forward_ad
 
-from onereshape.arrays import cpu_copy
+from onereshape.arrays import calls, cpu_copy
 from onereshape.arrays.layout import view_strides
 from onereshape.errors import ReshapeError
 
+calls.know_torch(torch.Tensor, _C._is_tracing)  # noqa: SLF001 - what torch.jit.is_tracing asks
 
 SMALLEST = {"cpu": cpu_copy.SMALLEST, "cuda": 4 << 20}
 """The bytes of a copy, on each kind of device, below which torch's own is as fast; on other devices it always is."""
@@ -39,33 +42,38 @@ def layout(data: Any) -> tuple[Any, ...]:
 
 
 def quickest(data: Any, output: tuple[int, ...]) -> Any:
-    """What reshapes other tensors of the same layout: torch alone, where it would not copy or the copy is small."""
-    small = data.numel() * data.element_size() < SMALLEST.get(data.device.type, _NEVER)
-    if not small and view_strides(tuple(data.shape), data.stride(), 1, output) is None:
-        return reshaped
-    return _by_torch
-
-
-def _by_torch(data: Any, output: tuple[int, ...], copy: bool | None) -> Any:
+    """What reshapes other tensors of the same layout: torch alone, where it gives a view or the copy is small."""
+    if view_strides(tuple(data.shape), data.stride(), 1, output) is None:
+        if data.numel() * data.element_size() < SMALLEST.get(data.device.type, _NEVER):
+            return torch.Tensor.reshape
+        return _cuda().quickest(data, still_plain, reshaped) if data.is_cuda and _plain(data) else reshaped
     try:
-        return data.reshape(output)
-    except RuntimeError:  # said in our words
-        return reshaped(data, output, copy)
+        data.view(output)
+    except RuntimeError:  # torch overlooks a view
+        return reshaped
+    return torch.Tensor.view
 
 
-def tracing() -> bool:
-    """Whether torch compiles or exports: then dims may be symbols, and all that is done must be torch's operators."""
-    return torch.compiler.is_compiling()
+def tracing(data: Any) -> bool:
+    """Whether torch records what is done: then dims may be symbols, and all that is done must be torch's operators."""
+    return torch.compiler.is_compiling() or _recording() or any(type(dim) is not int for dim in data.shape)
+
+
+def _recording() -> bool:
+    found: bool = torch.jit.is_tracing()  # type: ignore[attr-defined, no-untyped-call]
+    return found
 
 
 def traced(data: Any, target: Any, spec: Any, zero_copies: bool, copy: bool | None) -> Any:
     """The operator in a graph that is being traced."""
-    from onereshape.arrays import torch_operator  # noqa: PLC0415 - registers an operator, which takes long
+    from onereshape.arrays import torch_tracing  # noqa: PLC0415 - imports torch's compiler, which takes long
 
-    return torch_operator.traced(data, target, spec, zero_copies, copy)
+    if _recording():
+        return torch_tracing.recorded(data, target, spec.name, zero_copies, copy)
+    return torch_tracing.reshape(data, target, spec.name, zero_copies, copy)
 
 
-def reshaped(data: Any, output: tuple[int, ...], copy: bool | None) -> Any:
+def reshaped(data: Any, output: tuple[int, ...], copy: bool | None = None) -> Any:
     if data.layout is not torch.strided:
         raise _limit(output, f"data is {str(data.layout).removeprefix('torch.')}, not strided")
     strides = view_strides(tuple(data.shape), data.stride(), 1, output)
@@ -102,10 +110,17 @@ def _plain(data: Any) -> bool:
     kind = type(data)
     if kind is not torch.Tensor and kind is not torch.nn.Parameter:
         return False
-    if data.is_conj() or data.is_neg() or data.numel() == 0 or data.is_quantized:
+    return data.numel() != 0 and not data.is_quantized and still_plain(data)
+
+
+def still_plain(data: Any) -> bool:
+    """Whether a tensor is plain, where another of its class, type and dims is."""
+    if data.is_neg() or data.is_conj():
         return False
-    wrapped = torch._C._functorch.is_functorch_wrapped_tensor(data)  # noqa: SLF001 - vmap and grad have no other sign
-    return not wrapped and torch.autograd.forward_ad._current_level < 0  # noqa: SLF001 - nor has forward mode
+    if _C._len_torch_dispatch_stack():  # noqa: SLF001 - someone watches torch's operators
+        return False
+    # vmap and grad have no other sign, nor has forward mode.
+    return not _C._functorch.is_functorch_wrapped_tensor(data) and forward_ad._current_level < 0  # noqa: SLF001
 
 
 class _Contiguous(torch.autograd.Function):
@@ -122,9 +137,7 @@ class _Contiguous(torch.autograd.Function):
 
 def _copied(data: Any) -> Any:
     if data.device.type == "cuda":
-        from onereshape.arrays import torch_cuda  # noqa: PLC0415 - Triton is not always there
-
-        return torch_cuda.contiguous(data)
+        return _cuda().contiguous(data)
     itemsize = data.element_size()
     if data.device.type != "cpu" or not cpu_copy.available() or data.numel() * itemsize < SMALLEST["cpu"]:
         return data.clone(memory_format=torch.contiguous_format)
@@ -132,6 +145,12 @@ def _copied(data: Any) -> Any:
     strides = tuple(stride * itemsize for stride in data.stride())
     cpu_copy.copied_between(tuple(data.shape), strides, itemsize, data.data_ptr(), result.data_ptr())
     return result
+
+
+def _cuda() -> Any:
+    from onereshape.arrays import torch_cuda  # noqa: PLC0415 - only where there is a GPU
+
+    return torch_cuda
 
 
 def _limit(output: tuple[int, ...], why: str) -> ReshapeError:

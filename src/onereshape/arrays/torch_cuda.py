@@ -1,19 +1,20 @@
-"""Copies of CUDA tensors: the Triton kernels where they pay, torch's own copy elsewhere."""
+"""Copies of CUDA tensors: by our kernel where it pays, by torch's own elsewhere."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import _C
 
-from onereshape.arrays.gpu_plan import Launch, launch_of
-from onereshape.arrays.layout import copy_plan
+from onereshape.arrays import cuda_copy, cuda_driver
+from onereshape.arrays.cuda_copy import SMALLEST
 
-SMALLEST = 4 << 20
-"""The bytes below which torch's own copy is as fast: the host takes longer than the device."""
+Dims = tuple[int, ...]
 
-_READY = 4096
-_ready: dict[Any, Any] = {}
+_MOST = 4096
+_ready: dict[Any, cuda_driver.Ready | None] = {}
 
 
 def contiguous(data: Any) -> Any:
@@ -24,41 +25,64 @@ def contiguous(data: Any) -> Any:
 
 
 def by_kernel(data: Any) -> Any:
-    """The same by a kernel, whatever its size; torch's own copy where no kernel fits."""
-    address, index = data.data_ptr(), data.device.index
-    key = (data.shape, data.stride(), data.dtype, address & 15, index)
-    ready = _ready.get(key)
-    if ready is None:
-        launch = launch_for(data)
-        if launch is None:
-            return data.clone(memory_format=torch.contiguous_format)
-        if len(_ready) >= _READY:
-            _ready.clear()
-        output, _ready[key] = launched(data, launch)
-        return output
-    from onereshape.arrays import triton_copy  # noqa: PLC0415 - imported by the first copy
+    """The same by the kernel, whatever its size; torch's own copy where the kernel does not pay or cannot be had."""
+    ready = _ready_for(data)
+    output = None if ready is None else _launched(ready, data, data.shape, data.get_device(), data.data_ptr())
+    return data.clone(memory_format=torch.contiguous_format) if output is None else output
 
-    output = torch.empty_like(data, memory_format=torch.contiguous_format)
-    if torch.cuda.current_device() == index:
-        triton_copy.again(ready, address, output.data_ptr(), index)
+
+def quickest(data: Any, plain: Callable[[Any], bool], otherwise: Callable[[Any, Dims], Any]) -> Callable[..., Any]:
+    """What copies other tensors of the same layout into given dims, if they are plain as it is and want no gradient."""
+    known: dict[tuple[int, int], cuda_driver.Ready] = {}
+    if _ready_for(data) is None:
+        return otherwise if torch.cuda.is_current_stream_capturing() else torch.Tensor.reshape
+
+    def copied(data: Any, output: Dims) -> Any:
+        if not plain(data) or (data.requires_grad and torch.is_grad_enabled()):
+            return otherwise(data, output)
+        device, source = data.get_device(), data.data_ptr()
+        ready = known.get((device, source & 31))
+        if ready is None:
+            ready = _ready_for(data)
+            if ready is None:
+                return otherwise(data, output)
+            known[device, source & 31] = ready
+        found = _launched(ready, data, output, device, source)
+        return otherwise(data, output) if found is None else found
+
+    return copied
+
+
+def _launched(ready: cuda_driver.Ready, data: Any, dims: Dims, device: int, source: int) -> Any:
+    """A tensor of these dims with the elements of data; None where the driver does not take the launch."""
+    output = data.new_empty(dims)
+    # What torch.cuda asks for a Stream and for the current device: both take long beside the launch.
+    stream = _C._cuda_getCurrentRawStream(device)  # noqa: SLF001
+    if _C._cuda_getDevice() == device:  # noqa: SLF001
+        done = ready(source, output.data_ptr(), stream)
     else:
-        with torch.cuda.device(index):
-            triton_copy.again(ready, address, output.data_ptr(), index)
-    return output
+        with torch.cuda.device(device):
+            done = ready(source, output.data_ptr(), stream)
+    return output if done else None
 
 
-def launch_for(data: Any, **tuned: int) -> Launch | None:
-    """The launch of a kernel for this tensor; fresh CUDA memory is aligned to more than the 16 bytes that count."""
+def _ready_for(data: Any) -> cuda_driver.Ready | None:
+    key = (data.shape, data.stride(), data.dtype, data.data_ptr() & 31, data.get_device())
+    try:
+        return _ready[key]
+    except KeyError:
+        return _prepared(data, key)
+
+
+def _prepared(data: Any, key: Any) -> cuda_driver.Ready | None:
+    """The launch for a new layout; while a graph is captured nothing is compiled, and torch copies."""
+    if torch.cuda.is_current_stream_capturing():
+        return None
     itemsize = data.element_size()
-    plan = copy_plan(tuple(data.shape), tuple(stride * itemsize for stride in data.stride()), itemsize)
-    low = data.data_ptr() | 16
-    return launch_of(plan, low & -low, **tuned)
-
-
-def launched(data: Any, launch: Launch) -> tuple[Any, tuple[Any, ...]]:
-    """The copy, and what repeats it."""
-    from onereshape.arrays import triton_copy  # noqa: PLC0415 - Triton is imported by the first copy that needs it
-
-    output = torch.empty_like(data, memory_format=torch.contiguous_format)
+    strides = tuple(stride * itemsize for stride in data.stride())
     with torch.cuda.device(data.device):
-        return output, triton_copy.run(launch, data.data_ptr(), output.data_ptr(), data.device.index)
+        ready = cuda_copy.ready_for(tuple(data.shape), strides, itemsize, data.data_ptr(), data.get_device())
+    if len(_ready) >= _MOST:
+        _ready.clear()
+    _ready[key] = ready
+    return ready

@@ -1,0 +1,131 @@
+// Items of any length, straight from the one side to the other.
+#pragma once
+
+#include "lanes.hpp"
+
+namespace onereshape {
+namespace ONERESHAPE_LEVEL {
+
+// N bytes where N is known to the compiler; N == 0 stands for a length known only at run time.
+template <Index N>
+inline void copy_item(char* to, const char* from, Index length) {
+    if constexpr (N > 0) {
+        __builtin_memcpy(to, from, N);
+    } else if (length > wide && length <= 4096) {
+        // Whole vectors, of which the last overlaps the one before; a call of memcpy would take longer.
+        Index at = 0;
+        for (; at + line <= length; at += line) {
+            for (Index k = 0; k < line; k += wide) store(to + at + k, load<Wide>(from + at + k));
+        }
+        for (; at + wide < length; at += wide) store(to + at, load<Wide>(from + at));
+        store(to + length - wide, load<Wide>(from + length - wide));
+    } else if (length > 16 && length <= wide) {
+        for (Index at = 0; at < length - 16; at += 16) store(to + at, load<Pair>(from + at));
+        store(to + length - 16, load<Pair>(from + length - 16));
+    } else {
+        __builtin_memcpy(to, from, static_cast<std::size_t>(length));
+    }
+}
+
+// Whole lines past the cache.
+inline void stream_item(char* to, const char* from, Index length) {
+    for (Index at = 0; at < length; at += wide) stream(to + at, load<Wide>(from + at));
+}
+
+constexpr Index most_places = 512;
+
+// One row, in the destination's order; copy(to, from) moves an item.
+template <class Copy>
+inline void move_row(char* destination, const char* source, const Rectangle& r, Index item, const Copy& copy) {
+    const Index nb = r.nb, step = r.rows.step;
+    if (r.rows.table == nullptr) {
+        source += r.b * step;
+        for (Index j = 0; j < nb; ++j) copy(destination + j * item, source + j * step);
+        return;
+    }
+    Index within = r.b % r.rows.period;
+    source += r.b / r.rows.period * step;
+    for (Index j = 0; j < nb; within = 0, source += step) {
+        const Index here = least(r.rows.period - within, nb - j);
+        const Index* table = r.rows.table + within;
+        for (Index k = 0; k < here; ++k) copy(destination + k * item, source + table[k]);
+        destination += here * item;
+        j += here;
+    }
+}
+
+// Along the source, with as many rows of it at a time as a first-level cache keeps a line of each of.
+template <class Copy>
+[[gnu::noinline]] void move_rows(char* destination, const char* source, const Rectangle& r, Index item, const Copy& copy) {
+    Index reads[most_places], columns[most_places], rows[most_places];
+    const Index na = r.na, nb = r.nb, highest = item < line ? most_places : item <= 1024 ? 16 : 4;
+    const Index high = (nb - 1) / ((nb + highest - 1) / highest) + 1;  // all alike
+    for (Index first = 0; first < na; first += most_places) {
+        const Index wide_here = least(most_places, na - first);
+        places(r.reads, r.a + first, wide_here, reads);
+        places(r.columns, r.a + first, wide_here, columns);
+        for (Index j = 0; j < nb; j += high) {
+            const Index here = least(high, nb - j);
+            char* base = destination + j * item;
+            places(r.rows, r.b + j, here, rows);
+            for (Index i = 0; i < wide_here; ++i) {
+                const char* from = source + reads[i];
+                char* to = base + columns[i];
+                for (Index k = 0; k < here; ++k) copy(to + k * item, from + rows[k]);
+            }
+        }
+    }
+}
+
+// Only what has several rows needs room on the stack, which some systems' builds touch page by page.
+template <class Copy>
+inline void move_items(char* destination, const char* source, const Rectangle& r, Index item, const Copy& copy) {
+    if (r.na > 1) return move_rows(destination, source, r, item, copy);
+    move_row(destination + at(r.columns, r.a), source + at(r.reads, r.a), r, item, copy);
+}
+
+// Items of a known number of vectors: all are loaded, then all stored.
+template <int... K>
+inline void move_vectors(char* destination, const char* source, const Rectangle& r, std::integer_sequence<int, K...>) {
+    constexpr Index item = sizeof...(K) * wide;
+    move_items(destination, source, r, item, [](char* to, const char* from) __attribute__((always_inline)) {
+        const Wide held[] = {load<Wide>(from + K * wide)...};
+        (store(to + K * wide, held[K]), ...);
+    });
+}
+
+template <Index lines>
+inline void move_lines(char* destination, const char* source, const Rectangle& r) {
+    move_vectors(destination, source, r, std::make_integer_sequence<int, lines * line / wide>());
+}
+
+template <Index N>
+void items(char* destination, const char* source, const Rectangle& r) {
+    if constexpr (N > 0) {
+        move_items(destination, source, r, N, [](char* to, const char* from) { __builtin_memcpy(to, from, N); });
+    } else {
+        const Index item = r.item;
+        if (r.stream) {
+            return move_items(destination, source, r, item,
+                              [=](char* to, const char* from) { stream_item(to, from, item); });
+        }
+        if (item == line) return move_lines<1>(destination, source, r);
+        if (item == 2 * line) return move_lines<2>(destination, source, r);
+        if (item == 4 * line) return move_lines<4>(destination, source, r);
+#if defined(__AVX512BW__)
+        if (item <= 4096) {  // whole vectors, and the last under a mask
+            const Index whole = (item - 1) / 64 * 64;
+            const __mmask64 mask = ~std::uint64_t{0} >> (64 - (item - whole));
+            return move_items(destination, source, r, item, [=](char* to, const char* from) {
+                for (Index at = 0; at < whole; at += 64) store(to + at, load<Bytes64>(from + at));
+                _mm512_mask_storeu_epi8(to + whole, mask, _mm512_maskz_loadu_epi8(mask, from + whole));
+            });
+        }
+#endif
+        move_items(destination, source, r, item,
+                   [=](char* to, const char* from) { copy_item<0>(to, from, item); });
+    }
+}
+
+}  // namespace ONERESHAPE_LEVEL
+}  // namespace onereshape

@@ -1,0 +1,289 @@
+// Which kernel a plan runs, and over which of its dims: an estimate of each, and the least of them.
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <stdexcept>
+
+#include "levels.hpp"
+#include "weaving.hpp"
+
+namespace onereshape {
+
+namespace {
+
+constexpr Index most_steps = 4;             // items from one to the next that shuffles still put together
+constexpr Index nearby = Index{1} << 20;    // bytes that a second-level cache holds
+constexpr Index long_enough = 1024;         // bytes of a run that gains nothing by being longer
+constexpr Index longest_item = 64 * 1024;   // bytes from which on the order of items does not matter
+constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+void check(bool holds, const char* what) {
+    if (!holds) throw std::invalid_argument(what);
+}
+
+Index product(Index a, Index b) {
+    Index result = 0;
+    check(!__builtin_mul_overflow(a, b, &result), "more bytes than can be counted");
+    return result;
+}
+
+int log2_of(Index item) {
+    int found = 0;
+    while (item > 1) {
+        item /= 2;
+        ++found;
+    }
+    return found;
+}
+
+bool is_word(Index item) { return item <= 32 && (item & (item - 1)) == 0; }
+
+// The dims that are walked as one on each side, innermost first.
+struct Joined {
+    std::vector<std::size_t> a, b;
+    Index na = 1, nb = 1;
+};
+
+// Both sides take further dims, the shorter one first: the destination's the next outer one, the source's the next in its
+// memory; that one without a gap where there is a `step` from item to item.
+Joined joined(const std::vector<Axis>& axes, Index item, std::size_t source_axis, Index step) {
+    Joined found;
+    std::vector<bool> taken(axes.size(), false);
+    const auto take = [&](std::vector<std::size_t>& side, Index& count, std::size_t axis) {
+        taken[axis] = true;
+        side.push_back(axis);
+        count *= axes[axis].size;
+    };
+    const std::size_t last = axes.size() - 1;
+    take(found.b, found.nb, last);
+    if (source_axis != last) take(found.a, found.na, source_axis);
+    const auto fits = [&](Index count, std::size_t axis) {
+        return axis != none && !taken[axis] && count * item < long_enough;
+    };
+    while (true) {
+        const std::size_t outside = found.b.back() > 0 ? found.b.back() - 1 : none;
+        std::size_t beyond = none;
+        if (!found.a.empty()) {
+            for (std::size_t k = 0; k < axes.size(); ++k) {
+                if (taken[k] || (step != 0 && std::abs(axes[k].source) != found.na * step)) continue;
+                if (beyond == none || std::abs(axes[k].source) < std::abs(axes[beyond].source)) beyond = k;
+            }
+        }
+        const bool for_b = fits(found.nb, outside), for_a = fits(found.na, beyond);
+        if (for_b && (!for_a || found.nb <= found.na)) {
+            take(found.b, found.nb, outside);
+        } else if (for_a) {
+            take(found.a, found.na, beyond);
+        } else {
+            return found;
+        }
+    }
+}
+
+// The positions of joined dims: a table of all but the outermost, which is a step.
+Run run_of(const std::vector<Axis>& axes, const std::vector<std::size_t>& dims, Index Axis::*stride, std::vector<Index>& table) {
+    if (dims.empty()) return {nullptr, 1, 0};
+    if (dims.size() > 1) table.push_back(0);
+    for (std::size_t n = 0; n + 1 < dims.size(); ++n) {
+        const Axis& axis = axes[dims[n]];
+        const std::size_t before = table.size();
+        for (Index k = 1; k < axis.size; ++k) {
+            for (std::size_t m = 0; m < before; ++m) table.push_back(table[m] + k * (axis.*stride));
+        }
+    }
+    return {nullptr, std::max<Index>(1, static_cast<Index>(table.size())), axes[dims.back()].*stride};
+}
+
+double filled(Index count, Index of) { return static_cast<double>(count) / static_cast<double>((count + of - 1) / of * of); }
+
+// About how many cycles a byte takes, near by.
+double cost_of_items(const Joined& over, Index item, Index wide) {
+    const double each = 0.6 + static_cast<double>((item + wide - 1) / wide);
+    const double count = static_cast<double>(over.na * over.nb);
+    const double starts = over.na == 1 ? 1.0 : static_cast<double>(over.na) * static_cast<double>((over.nb * item + 255) / 256);
+    return (each * count + 25 + 3 * starts) / (count * static_cast<double>(item));
+}
+
+double cost_of_tiles(const Joined& over, Index item, Index wide) {
+    const Index side = item < 16 ? 16 / item : 1, bytes = over.nb * item;
+    const double rounds = log2_of(side), all = static_cast<double>(over.na * bytes);
+    const double starts = 40 + 3 * static_cast<double>(over.nb) * static_cast<double>((over.na + 255) / 256);
+    if (item >= 16) return 1.5 / static_cast<double>(wide) + (25 + 3 * static_cast<double>(over.nb)) / all;
+    if (wide < 64 && (over.na < side || bytes < line)) {
+        if (over.na < side / 2 || over.nb < side / 2 || side <= 2) return cost_of_items(over, item, wide);
+        const bool half = over.na < side || over.nb < side;
+        const Index edge = half ? side / 2 : side;
+        return (half ? 8.0 : 1.0) * (rounds + 1.5) / 16 / (filled(over.na, edge) * filled(over.nb, edge)) + starts / all;
+    }
+    const Index high = bytes > 32 ? 64 : bytes > 16 ? 32 : 16;
+    const Index vector = std::min(high, wide);
+    const double group = 0.6 * static_cast<double>(vector) / 16 + rounds + 1;
+    return (group / static_cast<double>(vector) + 0.03) / (filled(over.na, side) * filled(bytes, high)) + starts / all;
+}
+
+// Items in steps are gathered by whole vectors, and what is left of a row one by one.
+double cost_of_steps(const Joined& over, Index item) {
+    const Index left = over.na % (line / item);
+    return 2.0 * static_cast<double>(left) / static_cast<double>(over.na * item);
+}
+
+bool has(const std::vector<std::size_t>& dims, std::size_t dim) {
+    return std::find(dims.begin(), dims.end(), dim) != dims.end();
+}
+
+// `step` from item to item along the source's dims, or 0 where that differs.
+void take_rectangle(Plan& plan, std::vector<Axis> axes, Index item, const Joined& over, Index step, Move move) {
+    // Dims that the source has backwards are walked from their end, on both sides; not those of the destination's runs.
+    for (std::size_t k = 0; k < axes.size(); ++k) {
+        Axis& axis = axes[k];
+        if (axis.source >= 0 || has(over.b, k)) continue;
+        plan.source_shift += (axis.size - 1) * axis.source;
+        plan.destination_shift += (axis.size - 1) * axis.destination;
+        axis.source = -axis.source;
+        axis.destination = -axis.destination;
+    }
+    plan.move = move;
+    plan.rectangle.na = over.na;
+    plan.rectangle.nb = over.nb;
+    plan.rectangle.item = item;
+    plan.rectangle.rows = run_of(axes, over.b, &Axis::source, plan.rows);
+    plan.rectangle.columns = run_of(axes, over.a, &Axis::destination, plan.columns);
+    plan.rectangle.reads = {nullptr, 1, step};
+    if (step == 0) plan.rectangle.reads = run_of(axes, over.a, &Axis::source, plan.reads);
+    plan.whole_lines = over.nb * item % line == 0;
+    for (std::size_t k = 0; k < axes.size(); ++k) {
+        if (has(over.b, k)) continue;
+        if (has(over.a, k)) {
+            plan.spread += (axes[k].size - 1) * std::abs(axes[k].destination);
+        } else {
+            plan.outer.push_back(axes[k]);
+        }
+        if (axes[k].destination % line != 0) plan.whole_lines = false;
+    }
+    // Items that are moved one by one are lines, or are none.
+    if (move == plan.kernels->items[item <= 16 ? item : 0]) plan.whole_lines = item % line == 0;
+    if (step > item && move == plan.kernels->tiles[log2_of(item)]) plan.gather = gather_of(item, step);
+}
+
+void take_weaving(Plan& plan, const std::vector<Axis>& axes, Index item, Weaving&& found) {
+    const Axis& along = axes[found.along];
+    plan.rectangle.na = 1;
+    plan.rectangle.nb = along.size;
+    plan.rectangle.item = item;
+    plan.move = nullptr;
+    plan.whole_lines = plan.kernels->vector == line && along.destination * found.positions % line == 0;
+    for (const Woven& each : found.lines) plan.whole_lines = plan.whole_lines && each.destination % line == 0;
+    for (std::size_t k = 0; k < axes.size(); ++k) {
+        if (k == found.along || has(found.whole, k)) continue;
+        plan.outer.push_back(axes[k]);
+        if (axes[k].destination % line != 0) plan.whole_lines = false;
+    }
+    plan.weave = {nullptr, nullptr, 0, found.positions, along.source, along.destination, false};
+    plan.shuffles = std::move(found.shuffles);
+    plan.lines = std::move(found.lines);
+    plan.cut = Cut::destination;
+}
+
+// A kernel for few planes, where the level has one.
+Move planes(const Kernels& kernels, const std::vector<Axis>& axes, Index item, std::size_t source_axis, Cut& cut) {
+    const Axis &a = axes[source_axis], &b = axes.back();
+    if (item > 8 || source_axis + 1 == axes.size() || a.source != item) return nullptr;
+    const int place = log2_of(item);
+    if (2 <= b.size && b.size <= 4 && a.destination == b.size * item) {
+        cut = Cut::source;
+        return kernels.interleave[place][b.size - 2];
+    }
+    if (2 <= a.size && a.size <= 4 && b.source == a.size * item) {
+        cut = Cut::destination;
+        return kernels.deinterleave[place][a.size - 2];
+    }
+    return nullptr;
+}
+
+const Kernels& kernels_of(int level) {
+#ifdef ONERESHAPE_WIDE_KERNELS
+    if (level == avx512) return kernels_avx512();
+    if (level == avx2) return kernels_avx2();
+#endif
+    check(level == plain, "there is no such level");
+    return kernels_plain();
+}
+
+}  // namespace
+
+int levels() {
+#ifdef ONERESHAPE_WIDE_KERNELS
+    const int found = find_level();
+    if (found == avx512 && !__builtin_cpu_supports("avx512vbmi")) return avx2 + 1;
+    return found + 1;
+#else
+    return 1;
+#endif
+}
+
+Plan make_plan(const std::vector<Axis>& axes, Index item, Index source_axis, int level) {
+    check(item > 0 && !axes.empty(), "a plan moves something");
+    check(0 <= level && level < levels(), "there is no such level");
+    const Index last = static_cast<Index>(axes.size()) - 1;
+    check(0 <= source_axis && source_axis <= last, "the source's axis is one of the axes");
+    Plan plan{};
+    plan.kernels = &kernels_of(level);
+    plan.nbytes = item;
+    plan.high = item;
+    for (Index k = last; k >= 0; --k) {
+        const Axis& axis = axes[static_cast<std::size_t>(k)];
+        check(axis.size > 0 && axis.destination == plan.nbytes, "the destination is in C order");
+        plan.nbytes = product(plan.nbytes, axis.size);
+        (axis.source < 0 ? plan.low : plan.high) += product(axis.source, axis.size - 1);
+    }
+    const Kernels& kernels = *plan.kernels;
+    const std::size_t end = axes.size() - 1;
+    std::size_t fast = static_cast<std::size_t>(source_axis);
+    // How far apart the items lie along the source's dim, where a kernel transposes such.
+    const bool word = is_word(item) && kernels.tiles[log2_of(item)] != nullptr;
+    const Index apart = std::abs(axes[fast].source);
+    const bool near = apart == item || (kernels.steps && item <= 4 && apart % item == 0 && apart <= most_steps * item);
+    const Index step = fast != end && word && apart > 0 && near ? apart : 0;
+    // What is near as a whole is read in any order.
+    if (step == 0 && plan.high - plan.low <= nearby) fast = end;
+    Cut cut = Cut::longer;
+    if (const Move few = is_word(item) ? planes(kernels, axes, item, fast, cut) : nullptr) {
+        Joined over;
+        over.a = {fast};
+        over.b = {end};
+        over.na = axes[fast].size;
+        over.nb = axes.back().size;
+        take_rectangle(plan, axes, item, over, item, few);
+        plan.cut = cut;
+        // Three by three they are moved one by one, where there are no shuffles of bytes.
+        const bool threes = (cut == Cut::source ? over.nb : over.na) == 3;
+        plan.cost = threes && kernels.weave == nullptr ? std::max(0.2, 1.4 / static_cast<double>(item)) : 0.2;
+    } else {
+        const Joined over = joined(axes, item, fast, step), one_by_one = step == 0 ? over : joined(axes, item, fast, 0);
+        const double by_items = cost_of_items(one_by_one, item, kernels.wide);
+        const double stepped = step > item ? cost_of_steps(over, item) : 0.0;
+        const double by_tiles = step == 0 ? by_items : cost_of_tiles(over, item, kernels.wide) + stepped;
+        const bool tiled = step != 0 && by_tiles <= by_items;
+        plan.cost = std::min(by_tiles, by_items);
+        Weaving weaving{};
+        weaving.cost = std::numeric_limits<double>::infinity();
+        if (kernels.weave != nullptr && item <= 32) weaving = best_weaving(axes, item, kernels.vector, plan.cost);
+        if (weaving.cost < plan.cost) {
+            plan.cost = weaving.cost;
+            take_weaving(plan, axes, item, std::move(weaving));
+        } else if (tiled) {
+            take_rectangle(plan, axes, item, over, step, kernels.tiles[log2_of(item)]);
+        } else {
+            take_rectangle(plan, axes, item, one_by_one, 0, kernels.items[item <= 16 ? item : 0]);
+            plan.cut = fast == end ? Cut::destination : Cut::longer;
+        }
+    }
+    // The walk goes through the source's memory, not the destination's; that of long items as it comes.
+    if (source_axis != last || item < longest_item) {
+        std::stable_sort(plan.outer.begin(), plan.outer.end(),
+                         [](const Axis& x, const Axis& y) { return std::abs(x.source) > std::abs(y.source); });
+    }
+    return plan;
+}
+
+}  // namespace onereshape

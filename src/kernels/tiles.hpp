@@ -1,0 +1,394 @@
+// Transposition of a rectangle whose rows lie together on the source's side (reads.step == item), or in steps, and whose
+// columns do on the destination's, for items of 1, 2, 4, 8 and 16 bytes.
+//
+// What the memory of today's machines asks for: read few rows at a time, each for a long run, and write whole lines, each
+// at once; a line written in pieces, or a buffer read while its writes still wait, costs several times as much.  So a
+// panel of one line's worth of source rows is first gathered into a buffer, where the narrowest vectors make items of 1
+// and 2 bytes into words of 4 (four or two rows zipped into one); then a square's side of columns at a time is transposed
+// in registers, and leaves as whole lines.  The last panel overlaps its neighbour or is written under a mask.
+#pragma once
+
+#include <type_traits>
+
+#include "items.hpp"
+
+namespace onereshape {
+namespace ONERESHAPE_LEVEL {
+
+// What is too narrow for a square, item by item.
+template <class T>
+void tiles_narrow(char* destination, const char* source, const Rectangle& r) {
+    move_items(destination, source, r, sizeof(T), [](char* to, const char* from) { store(to, load<T>(from)); });
+}
+
+// Squares of 16 bytes by 16, for what is narrower than a line: na and nb are at least one square's side.
+template <class T>
+void tiles_squares(char* destination, const char* source, const Rectangle& r) {
+    using L = Lanes<T>;
+    constexpr Index width = sizeof(T), side = L::side;
+    for (Index j = 0; j < r.nb; j += side) {
+        j = least(j, r.nb - side);
+        const char* from[side];
+        for (Index k = 0; k < side; ++k) from[k] = source + at(r.rows, r.b + j + k) + r.a * width;
+        for (Index i = 0; i < r.na; i += side) {
+            i = least(i, r.na - side);
+            typename L::Vector held[side];
+            for (Index k = 0; k < side; ++k) held[k] = load<typename L::Vector>(from[k] + i * width);
+            L::transpose(held);
+            Index to[side];
+            places(r.columns, r.a + i, side, to);
+            for (Index k = 0; k < side; ++k) store(destination + to[k] + j * width, held[k]);
+        }
+    }
+}
+
+// Squares of half that side, in vectors half full: na and nb are at least half a square's side.
+template <class T>
+void tiles_half_squares(char* destination, const char* source, const Rectangle& r) {
+    using L = Lanes<T>;
+    using Vector = typename L::Vector;
+    constexpr Index width = sizeof(T), side = L::side / 2, full = side / 2;
+    for (Index j = 0; j < r.nb; j += side) {
+        j = least(j, r.nb - side);
+        const char* from[side];
+        for (Index k = 0; k < side; ++k) from[k] = source + at(r.rows, r.b + j + k) + r.a * width;
+        for (Index i = 0; i < r.na; i += side) {
+            i = least(i, r.na - side);
+            Vector row[side], held[full];
+            for (Index k = 0; k < side; ++k) {
+                row[k] = Vector{};
+                __builtin_memcpy(&row[k], from[k] + i * width, 8);
+            }
+            for (Index k = 0; k < full; ++k) held[k] = L::zip_low(row[k], row[k + full]);
+            for (Index round = 1; round < full; round *= 2) {
+                Vector next[full];
+                for (Index k = 0; k < full / 2; ++k) {
+                    next[2 * k] = L::zip_low(held[k], held[k + full / 2]);
+                    next[2 * k + 1] = L::zip_high(held[k], held[k + full / 2]);
+                }
+                for (Index k = 0; k < full; ++k) held[k] = next[k];
+            }
+            // Each vector holds two columns.
+            Index to[side];
+            places(r.columns, r.a + i, side, to);
+            for (Index k = 0; k < side; ++k) {
+                const char* column = reinterpret_cast<const char*>(&held[k / 2]) + k % 2 * 8;
+                __builtin_memcpy(destination + to[k] + j * width, column, 8);
+            }
+        }
+    }
+}
+
+// One rectangle less than a line high, or narrower than a square, by the largest squares that it holds.
+template <class T>
+void tiles_small(char* destination, const char* source, const Rectangle& r) {
+    constexpr Index width = sizeof(T), side = 16 / width;
+    if constexpr (width <= 8) {
+        if (r.na >= side && r.nb >= side) return tiles_squares<T>(destination, source, r);
+    }
+    if constexpr (width <= 4) {
+        if (r.na >= side / 2 && r.nb >= side / 2) return tiles_half_squares<T>(destination, source, r);
+    }
+    tiles_narrow<T>(destination, source, r);
+}
+
+#if defined(__AVX2__)
+template <class T>
+using WordOf = T;
+constexpr Index longest_run = 256;
+#else
+template <class T>
+using WordOf = std::conditional_t<(sizeof(T) < 4), std::uint32_t, T>;
+constexpr Index longest_run = 1024;
+#endif
+
+// The columns of a square's side of a panel, `bytes` high, one after the other: put_column(k, column).
+template <class Word, int bytes, class Put, int... K>
+[[gnu::always_inline]] inline void columns_of(const char* panel, Index pitch, const Put& put_column,
+                                              std::integer_sequence<int, K...>) {
+    using L = Lanes<Word, bytes>;
+    typename L::Vector held[L::side] = {(typename L::Vector)load_lanes<bytes>(panel + K * pitch, L::side * pitch)...};
+    L::transpose(held);
+    (put_column(K, (typename BytesOf<bytes>::type)held[K]), ...);
+}
+
+template <class Word, int bytes, class Put>
+[[gnu::always_inline]] inline void columns_of(const char* panel, Index pitch, const Put& put_column) {
+    columns_of<Word, bytes>(panel, pitch, put_column, std::make_integer_sequence<int, Lanes<Word, bytes>::side>());
+}
+
+// A square's side of columns of a panel one line high becomes as many lines.
+template <class Word, bool streams>
+inline void write_lines(char* destination, const Index* to, const char* panel, Index pitch) {
+    [[maybe_unused]] constexpr Index side = 16 / sizeof(Word), lanes = wide / 16, blocks = line / wide;
+    if constexpr (blocks == 1) {
+        columns_of<Word, wide>(panel, pitch, [&](Index k, const Wide& column) __attribute__((always_inline)) {
+            put<streams>(destination + to[k], column);
+        });
+    } else {
+        Wide held[blocks][side];
+        for (Index block = 0; block < blocks; ++block) {
+            columns_of<Word, wide>(panel + block * lanes * side * pitch, pitch,
+                                   [&](Index k, const Wide& column) __attribute__((always_inline)) { held[block][k] = column; });
+        }
+        for (Index k = 0; k < side; ++k) {
+            for (Index block = 0; block < blocks; ++block) put<streams>(destination + to[k] + block * wide, held[block][k]);
+        }
+    }
+}
+
+// Rows of items as rows of words, `zipped` of them in one; `length` is a multiple of 16 bytes of items.
+template <class T>
+inline void gather_rows(char* words, const char* const* from, Index begin, Index length) {
+    constexpr Index width = sizeof(T), zipped = sizeof(WordOf<T>) / width;
+    const Index bytes = length * width, skip = begin * width;
+    if constexpr (zipped == 4) {
+        using L = Lanes<T>;
+        for (Index i = 0; i < bytes; i += 16) {
+            typename L::Vector r[4];
+            for (Index k = 0; k < 4; ++k) r[k] = load<typename L::Vector>(from[k] + skip + i);
+            const auto even_low = L::zip_low(r[0], r[2]), even_high = L::zip_high(r[0], r[2]);
+            const auto odd_low = L::zip_low(r[1], r[3]), odd_high = L::zip_high(r[1], r[3]);
+            store(words + 4 * i, L::zip_low(even_low, odd_low));
+            store(words + 4 * i + 16, L::zip_high(even_low, odd_low));
+            store(words + 4 * i + 32, L::zip_low(even_high, odd_high));
+            store(words + 4 * i + 48, L::zip_high(even_high, odd_high));
+        }
+    } else if constexpr (zipped == 2) {
+        using L = Lanes<T>;
+        for (Index i = 0; i < bytes; i += 16) {
+            const auto first = load<typename L::Vector>(from[0] + skip + i);
+            const auto second = load<typename L::Vector>(from[1] + skip + i);
+            store(words + 2 * i, L::zip_low(first, second));
+            store(words + 2 * i + 16, L::zip_high(first, second));
+        }
+    } else {
+        // By vectors, also where there is but one: a call of memcpy would take longer than all the rest.
+        Index i = 0;
+        for (; i + wide <= bytes; i += wide) store(words + i, load<Wide>(from[0] + skip + i));
+        for (; i < bytes; i += 16) store(words + i, load<Bytes16>(from[0] + skip + i));
+    }
+}
+
+// A panel's columns begin to end, through the buffer; a multiple of a square's side.
+template <class T, bool streams>
+void write_panel(char* destination, const Index* to, const char* const* from, Index begin, Index length, char* buffer) {
+    using Word = WordOf<T>;
+    constexpr Index word = sizeof(Word), zipped = word / sizeof(T), step = 16 / word;
+    // A line more than whole lines: rows a power of two apart would fall into few sets of the cache.
+    const Index pitch = (length * word + line - 1) / line * line + line;
+    for (Index q = 0; q < line / word; ++q) gather_rows<T>(buffer + q * pitch, from + q * zipped, begin, length);
+    for (Index k = 0; k < length; k += step) write_lines<Word, streams>(destination, to + k, buffer + k * word, pitch);
+}
+
+// Whether the rows come straight from the source: those of 8 bytes, and of 4 unless 16 of them, this far apart, fall into
+// so few sets of a first-level cache that they drive each other out.
+template <class T>
+inline bool direct(const Rectangle& r) {
+    return r.rows.table == nullptr && r.gather == nullptr &&
+           (sizeof(T) == 8 || (sizeof(T) == 4 && r.rows.step % 4096 != 0));
+}
+
+// Rectangles of at least one square's side by one line.
+template <class T, bool streams>
+void tiles_panels(char* destination, const char* source, const Rectangle& r) {
+    using Word = WordOf<T>;
+    constexpr Index width = sizeof(T), high = line / width, side = 16 / width;
+    constexpr Index word = sizeof(Word);
+    alignas(64) char buffer[line / word * (longest_run * word + 2 * line)];
+    Index to[longest_run];
+    const bool straight = direct<T>(r);
+    // A run of columns of one panel; straight from the source of several, column by column: what one panel leaves of a
+    // line, the next fills.
+    const auto move = [&](Index j, Index panels, Index first, Index length) {
+        if (straight) {
+            const char* from = source + (r.b + j) * r.rows.step + (r.a + first) * width;
+            for (Index k = 0; k < length; k += side) {
+                for (Index panel = 0; panel < panels; ++panel) {
+                    write_lines<T, streams>(destination + (j + panel * high) * width, to + k,
+                                            from + k * width + panel * high * r.rows.step, r.rows.step);
+                }
+            }
+            return;
+        }
+        const char* from[high];
+        for (Index k = 0; k < high; ++k) from[k] = source + at(r.rows, r.b + j + k);
+        write_panel<T, streams>(destination + j * width, to, from, r.a + first, length, buffer);
+    };
+    const Index whole = r.na / side * side;
+    const auto runs = [&](const auto& run) {
+        for (Index begin = 0; begin < whole; begin += longest_run) run(begin, least(longest_run, whole - begin));
+        if (whole < r.na) run(r.na - side, side);  // the last columns overlap those before
+    };
+    if constexpr (wide == 16) {
+        for (Index j = 0; j < r.nb; j += high) {
+            j = least(j, r.nb - high);
+            runs([&](Index first, Index length) {
+                places(r.columns, r.a + first, length, to);
+                move(j, 1, first, length);
+            });
+        }
+    } else {
+        runs([&](Index first, Index length) {
+            places(r.columns, r.a + first, length, to);
+            for (Index j = 0, panels = 1; j < r.nb; j += panels * high) {
+                j = least(j, r.nb - high);
+                panels = straight && !streams ? most(1, least(32, (r.nb - j) / high)) : 1;
+                move(j, panels, first, length);
+            }
+        });
+    }
+}
+
+#if defined(__AVX512BW__)
+
+// Panels of any height and columns of any number, the last of each under a mask.
+template <class Word, int bytes>
+inline void write_some(char* destination, const Index* to, Index count, const char* panel, Index pitch, std::uint64_t mask) {
+    columns_of<Word, bytes>(panel, pitch, [&](Index k, const typename BytesOf<bytes>::type& column) __attribute__((always_inline)) {
+        if (k >= count) return;
+        if constexpr (bytes == 64) {
+            _mm512_mask_storeu_epi8(destination + to[k], mask, (__m512i)column);
+        } else if constexpr (bytes == 32) {
+            _mm256_mask_storeu_epi8(destination + to[k], static_cast<__mmask32>(mask), (__m256i)column);
+        } else {
+            _mm_mask_storeu_epi8(destination + to[k], static_cast<__mmask16>(mask), (__m128i)column);
+        }
+    });
+}
+
+// A row's bytes, none beyond them read; up to 63 more may be written.
+inline void gather_row(char* to, const char* from, Index bytes) {
+    Index at = 0;
+    for (; at + 64 <= bytes; at += 64) store(to + at, load<Bytes64>(from + at));
+    if (at < bytes) {
+        const __mmask64 rest = ~std::uint64_t{0} >> (64 - (bytes - at));
+        _mm512_storeu_si512(to + at, _mm512_maskz_loadu_epi8(rest, from + at));
+    }
+}
+
+// The same of items in steps.
+template <class T>
+inline void gather_steps(char* to, const char* from, Index count, const Rectangle& r) {
+    constexpr Index width = sizeof(T), together = 64 / width;
+    const Index step = r.reads.step;
+    for (; count >= together; count -= together, from += together * step, to += 64) {
+        __m512i found = _mm512_setzero_si512();
+        for (Index k = 0; k < r.gathers; ++k) {
+            const Shuffle& each = r.gather[k];
+            found = _mm512_mask_permutexvar_epi8(found, each.mask, _mm512_loadu_si512(each.place),
+                                                 _mm512_loadu_si512(from + each.source));
+        }
+        _mm512_storeu_si512(to, found);
+    }
+    for (Index k = 0; k < count; ++k) store(to + k * width, load<T>(from + k * step));
+}
+
+// Panels of any height and any number of columns.  `panels` of them at a time are gathered and written, column by column:
+// few and long runs of the source where lines are whole; else several, as what one panel leaves of a line, the next fills.
+template <class T, bool streams, Index panels, Index run>
+void tiles_masked(char* destination, const char* source, const Rectangle& r) {
+    constexpr Index width = sizeof(T), high = line / width, side = 16 / width, tall = panels * high;
+    constexpr Index pitch = run * width + line;  // rows a power of two apart would fall into few sets of the cache
+    alignas(64) char buffer[tall * pitch + 2 * line];
+    Index to[run], from[tall];
+    for (Index j = 0; j < r.nb; j += tall) {
+        const Index rows = least(tall, r.nb - j);
+        places(r.rows, r.b + j, rows, from);
+        for (Index begin = 0; begin < r.na; begin += run) {
+            const Index length = least(run, r.na - begin);
+            places(r.columns, r.a + begin, length, to);
+            const char* first = source + (r.a + begin) * r.reads.step;
+            if (r.gather != nullptr) {
+                for (Index k = 0; k < rows; ++k) gather_steps<T>(buffer + k * pitch, first + from[k], length, r);
+            } else {
+                for (Index k = 0; k < rows; ++k) gather_row(buffer + k * pitch, first + from[k], length * width);
+            }
+            for (Index k = 0; k < length; k += side) {
+                const Index count = least(side, length - k);
+                for (Index down = 0; down < rows; down += high) {
+                    char* base = destination + (j + down) * width;
+                    const char* panel = buffer + down * pitch + k * width;
+                    const Index here = least(high, rows - down) * width;
+                    const std::uint64_t mask = ~std::uint64_t{0} >> (64 - here);
+                    if (here == line && count == side) {
+                        write_lines<T, streams>(base, to + k, panel, pitch);
+                    } else if (here <= 16) {
+                        write_some<T, 16>(base, to + k, count, panel, pitch, mask);
+                    } else if (here <= 32) {
+                        write_some<T, 32>(base, to + k, count, panel, pitch, mask);
+                    } else {
+                        write_some<T, 64>(base, to + k, count, panel, pitch, mask);
+                    }
+                }
+            }
+        }
+    }
+}
+
+template <class T>
+void tiles(char* destination, const char* source, const Rectangle& r) {
+    constexpr Index width = sizeof(T), high = line / width, side = 16 / width;
+    if (direct<T>(r) && r.na >= side && r.nb >= high) {
+        return r.stream ? tiles_panels<T, true>(destination, source, r) : tiles_panels<T, false>(destination, source, r);
+    }
+    if (r.stream) return tiles_masked<T, true, 1, 256>(destination, source, r);
+    tiles_masked<T, false, 4, 64>(destination, source, r);
+}
+
+#else
+
+template <class T>
+void tiles(char* destination, const char* source, const Rectangle& r) {
+    constexpr Index width = sizeof(T), high = line / width, side = 16 / width;
+    if (r.na < side || r.nb < high) return tiles_small<T>(destination, source, r);
+    r.stream ? tiles_panels<T, true>(destination, source, r) : tiles_panels<T, false>(destination, source, r);
+}
+
+#endif
+
+#if defined(__AVX2__)
+
+// Items of 16 and 32 bytes: a line is made of as many rows as fill it.
+template <Index width, bool streams>
+void tiles_long(char* destination, const char* source, const Rectangle& r) {
+    constexpr Index high = line / width, tall = 256;
+    Index columns[most_places], rows[tall];
+    for (Index j = 0; j < r.nb; j += tall) {
+        const Index here = least(tall, r.nb - j), whole = here / high * high;
+        places(r.rows, r.b + j, here, rows);
+        const char* from = source + r.a * width;
+        for (Index i = 0; i < r.na; ++i, from += width) {
+            if (i % most_places == 0) places(r.columns, r.a + i, least(most_places, r.na - i), columns);
+            char* to = destination + j * width + columns[i % most_places];
+            for (Index k = 0; k < whole; k += high) {
+                if constexpr (width >= wide) {
+                    for (Index n = 0; n < high; ++n) put<streams>(to + (k + n) * width, load<Wide>(from + rows[k + n]));
+                } else if constexpr (wide == 64 && width == 32) {
+                    const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + rows[k]));
+                    const __m256i up = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + rows[k + 1]));
+                    put<streams>(to + k * width, (Wide)_mm512_inserti64x4(_mm512_zextsi256_si512(low), up, 1));
+                } else {
+                    for (Index block = 0; block < line / wide; ++block) {
+                        const Index* lanes = rows + k + block * wide / 16;
+                        const auto lane = [&](Index n) {
+                            return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + lanes[n]));
+                        };
+                        put<streams>(to + k * width + block * wide, lanes_of(lane));
+                    }
+                }
+            }
+            for (Index k = whole; k < here; ++k) copy_item<width>(to + k * width, from + rows[k], width);
+        }
+    }
+}
+
+template <Index width>
+void tiles_long(char* destination, const char* source, const Rectangle& r) {
+    r.stream ? tiles_long<width, true>(destination, source, r) : tiles_long<width, false>(destination, source, r);
+}
+
+#endif
+
+}  // namespace ONERESHAPE_LEVEL
+}  // namespace onereshape

@@ -1,0 +1,326 @@
+"""How the rows of a box lie in a GPU's shared memory: pitches that make its banks work side by side.
+
+Shared memory gives one word from each of 32 banks at a time.  For each way of reading rows and of sharing runs among
+the lanes of a warp, the turns that gathering takes are counted on two samples, and the cheapest is kept.  Where turns
+are few, instructions are what counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, gcd, inf, prod
+from typing import NamedTuple
+
+Dim = tuple[int, int, int]
+"""Size, stride in the source and stride in the destination."""
+
+Part = tuple[int, int, int, int]
+"""Axis, count, step and last of one dim of a walk."""
+
+_Samples = list[tuple[int, list[int]]]
+"""Dims, each with the places along it of the lanes' units."""
+
+ROOM = 60 * 1024
+"""The bytes of shared memory that the rows of a box may take."""
+
+TABLE = 1024
+"""The rows of the source, and the runs of the destination, in one box."""
+
+SECTOR = 32
+"""The bytes that the memory moves at least."""
+
+_LONG = 96
+"""The bytes of a row whose reads begin with a sector, so that no two warps share one."""
+
+NOT_TURNED = 31
+"""Log2 of more words than a run has."""
+
+_SEGMENT = 0.5
+"""What each piece of memory that a warp writes at once costs, in turns of shared memory."""
+
+_ISSUED = 4
+"""The instructions of a block that are issued while shared memory takes one turn."""
+
+_PER_STRIP, _PER_BATCH, _PER_SQUARE = 36, 12, 34
+"""The instructions of a warp for runs side by side, for each few words that it gathers together, and for four words."""
+
+_PER_WORD = {1: 15, 2: 9}
+_PER_UNIT = 5
+"""The same for a word of units, and for a unit of a word or more."""
+
+_ENOUGH = 0.9
+"""A way that may cost less than this share of the best is worth counting."""
+
+_GRAINS = (16, 8, 4)
+_PADS = tuple((first, other) for other in (0, 1) for first in (0, 1, 2, 3))
+"""What is added to the pitch of the nearest rows and of the others, in reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Bytes of a read, the span of a row, how its reads begin and how many they are.
+
+    Then pitches by dim, log2 of a warp's words along a run and of those whose units come in one order, and all bytes.
+    """
+
+    grain: int
+    span: int
+    slot: int
+    chunks: int
+    pitch: dict[int, int]
+    lanes: int
+    turned: int
+    stage: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """What is gathered: dims and extents of a box, the dims along which rows go on, and what boxes begin at.
+
+    Then the unit, the units of a run and the runs, words of a run, runs, the runs that one word reaches across, and
+    what runs begin at multiples of in the destination.
+    """
+
+    dims: list[Dim]
+    extents: tuple[int, ...]
+    joined: frozenset[int]
+    aligned: int
+    unit: int
+    units_of: list[Part]
+    runs_of: list[Part]
+    words: int
+    runs: int
+    across: int
+    begins: int
+
+
+class _Way(NamedTuple):
+    """A width of reads and a number of lanes, with the least that it may cost."""
+
+    least: float
+    grain: int
+    lanes: int
+    turned: int
+    kept: int
+    tiles: float
+    fixed: float
+
+
+def held(gather: Gather) -> Held | None:
+    """The cheapest way; None where none fits."""
+    best: tuple[float, Held] | None = None
+    samples: dict[tuple[int, int], _Samples] = {}
+    for way in _ways(gather):
+        if best is not None and way.least >= best[0] * _ENOUGH:
+            break
+        key = way.lanes, way.turned
+        if key not in samples:
+            samples[key] = _sampled(gather, way)
+        found = _pitched(gather, way, samples[key], inf if best is None else best[0] * 0.97)
+        best = best if found is None else found
+    return None if best is None else best[1]
+
+
+def _order(gather: Gather) -> tuple[list[int], list[int]]:
+    """The dims that the source walks, the nearest first, and those of them that rows go on along."""
+    dims, extents = gather.dims, gather.extents
+    order = sorted((a for a in range(len(dims)) if dims[a][1] and extents[a] > 1), key=lambda a: abs(dims[a][1]))
+    return order, [axis for axis in order if axis in gather.joined]
+
+
+def _span(gather: Gather, inner: list[int]) -> int:
+    return gather.unit + sum((gather.extents[axis] - 1) * abs(gather.dims[axis][1]) for axis in inner)
+
+
+def _begins(gather: Gather, row_axes: list[int]) -> int:
+    """What rows begin at multiples of."""
+    return gcd(gather.aligned, *(gather.dims[axis][1] for axis in row_axes))
+
+
+def _slots(begins: int, grain: int, span: int) -> tuple[int, int]:
+    """What the reads of a row begin at a multiple of, and how many they are; the row begins anywhere in the first."""
+    slot = SECTOR if span >= _LONG else grain
+    return slot, -(-(span + slot - gcd(slot, begins)) // grain)
+
+
+def _ways(gather: Gather) -> list[_Way]:
+    """All ways, the most promising first."""
+    found: list[_Way] = []
+    order, inner = _order(gather)
+    shares = []
+    for lanes in (5, 4, 3) if gather.across == 1 else (5, 4, 3, 2):
+        if lanes == 5 or gather.runs >= 32 >> lanes:
+            groups = -(-gather.runs // (32 >> lanes))
+            columns = _columns(gather, lanes)
+            tiles = columns * groups
+            fixed = groups * _issued(gather, columns) + tiles * _SEGMENT * gather.across * (32 >> lanes)
+            shares.append((lanes, tiles, fixed))
+    for kept in range(len(inner), -1, -1):
+        span = _span(gather, inner[:kept])
+        row_axes = [axis for axis in order if axis not in inner[:kept]]
+        rows = prod([gather.extents[axis] for axis in row_axes])
+        begins = _begins(gather, row_axes)
+        if rows > TABLE or (kept < len(inner) and span < 64):
+            break
+        for grain in _GRAINS:
+            if grain > 4 and grain >= 2 * span:
+                continue
+            reads = rows * _slots(begins, grain, span)[1] / 32 * (5 + max(1, grain // 4))
+            turned = _turned(gather, grain, row_axes)
+            fewest = _fewest(gather.unit)
+            found += [
+                _Way(reads + fixed + tiles * fewest, grain, lanes, turned, kept, tiles, reads + fixed)
+                for lanes, tiles, fixed in shares
+            ]
+    found.sort()
+    return found
+
+
+def _columns(gather: Gather, lanes: int) -> float:
+    """The words of a run by those of a warp, which begin with a line wherever the run begins."""
+    word = max(4, gather.unit)
+    segment = min(word << lanes, 128)
+    loose = segment - gcd(segment, gather.begins)
+    return (gather.words + loose / word) / (1 << lanes) if loose else -(-gather.words // (1 << lanes))
+
+
+def _issued(gather: Gather, columns: float) -> float:
+    """What the instructions cost that write runs side by side, in turns of shared memory."""
+    each = _PER_SQUARE if gather.across > 1 else _PER_WORD.get(gather.unit, _PER_UNIT)
+    together = 4 if gather.unit in (4, 8) else 2
+    whole = ceil(columns)
+    batches = whole // 4 + -(-(whole % 4) // together)
+    return (_PER_STRIP + _PER_BATCH * batches + each * whole) / _ISSUED
+
+
+def _turned(gather: Gather, grain: int, row_axes: list[int]) -> int:
+    """Log2 of the words of a run after which they lie in the same banks again, where the units of one may be turned."""
+    axis, count, *_ = gather.units_of[0] if gather.units_of else (0, 0)
+    stride = grain if axis in row_axes else abs(gather.dims[axis][1])
+    if gather.unit >= 4 or count < 32 or not stride:
+        return NOT_TURNED
+    if gather.across > 1 and any(gather.dims[part[0]][1] % 4 for part in gather.units_of):
+        return NOT_TURNED
+    banks = gcd(32, stride // gather.unit)
+    return NOT_TURNED if banks == 1 else 5 - (banks.bit_length() - 1)
+
+
+def _pitched(gather: Gather, way: _Way, samples: _Samples, below: float) -> tuple[float, Held] | None:
+    """The pitches with the fewest turns for the samples, and what that costs; None where all cost as much as that."""
+    order, joined = _order(gather)
+    inner = joined[: way.kept]
+    span = _span(gather, inner)
+    row_axes = [axis for axis in order if axis not in inner]
+    begins = _begins(gather, row_axes)
+    loose = 0 if begins % way.grain == 0 and span % way.grain == 0 else way.grain - 1
+    modulus = max(way.grain, gather.unit)
+    fixed = [0] * len(samples[0][1])
+    for axis, places in samples:
+        if axis not in row_axes:
+            fixed = _added(fixed, places, gather.dims[axis][1])
+    along = [sample for sample in samples if sample[0] in row_axes]
+    half, fewest = len(fixed) // 2, _fewest(gather.unit)
+    best: tuple[float, dict[int, int], int] | None = None
+    for pads in _PADS if len(row_axes) > 1 else _PADS[:4] if row_axes else _PADS[:1]:
+        pitch, reach = _pitches(gather, row_axes, (span, loose, modulus), pads)
+        stage = -(-(reach + 2 * modulus + 8) // 16) * 16
+        cost = way.fixed + stage / 256
+        if stage > ROOM or cost + way.tiles * fewest >= below:
+            continue
+        apart = [(places, pitch[axis] if gather.dims[axis][1] > 0 else -pitch[axis]) for axis, places in along]
+        turns = 0.0
+        for sample in (slice(half), slice(half, None)):
+            offsets = fixed[sample]
+            for places, by in apart:
+                offsets = _added(offsets, places[sample], by)
+            turns += _turns(offsets, gather.unit) / 2
+            # The other sample may take the fewest turns.
+            if cost + way.tiles * (turns + (fewest / 2 if sample.start is None else 0)) >= below:
+                break
+        else:
+            below = cost + way.tiles * turns
+            best = below, pitch, stage
+        if turns <= fewest:
+            break
+    if best is None:
+        return None
+    slot, chunks = _slots(begins, way.grain, span)
+    return best[0], Held(way.grain, span, slot, chunks, best[1], way.lanes, way.turned, best[2])
+
+
+def _added(sums: list[int], places: list[int], apart: int) -> list[int]:
+    return [so_far + place * apart for so_far, place in zip(sums, places, strict=True)]
+
+
+def _pitches(
+    gather: Gather, row_axes: list[int], row: tuple[int, int, int], pads: tuple[int, int]
+) -> tuple[dict[int, int], int]:
+    """How far apart rows lie along each dim, and how far all reach, by a row's span, what lies beside it, a modulus."""
+    reach, loose, modulus = row
+    pitch: dict[int, int] = {}
+    for number, axis in enumerate(row_axes):
+        least = reach + loose + pads[number > 0] * modulus
+        pitch[axis] = least + (abs(gather.dims[axis][1]) - least) % modulus
+        reach += (gather.extents[axis] - 1) * pitch[axis]
+    return pitch, reach
+
+
+def _sampled(gather: Gather, way: _Way) -> _Samples:
+    """The places of the first units that a warp gathers in the midst of a box, and of the last at three quarters."""
+    per_word, word = max(1, 4 // gather.unit), max(4, gather.unit)
+    across, wide = 32 >> way.lanes, 1 << way.lanes
+    columns, groups = -(-gather.words // wide), -(-gather.runs // across)
+    most = prod(count for _, count, _, _ in gather.units_of) - 1
+    units: list[int] = []
+    runs: list[int] = []
+    for quarters, unit in ((2, 0), (3, per_word - 1)):
+        # The last words of a run may be fewer than the lanes.
+        column, group = (columns - 1) * quarters // 4 * wide, (groups - 1) * quarters // 4 * across
+        for run in range(group, min(group + across, gather.runs)):
+            begin = _begin(gather, run)
+            first = column - begin // word % min(wide, 128 // word)
+            shift = begin % word // gather.unit
+            units += [
+                min(max(at * per_word + (unit + (at >> way.turned)) % per_word - shift, 0), most)
+                for at in range(first, first + wide)
+            ]
+            runs += [run] * wide
+    return [*_placed(units, gather.units_of), *_placed(runs, gather.runs_of)]
+
+
+def _begin(gather: Gather, run: int) -> int:
+    """Where a run of a box begins in the destination."""
+    begin = 0
+    for axis, count, step, last in gather.runs_of:
+        run, at = divmod(run, count)
+        begin += min(at * step, last) * gather.dims[axis][2]
+    return begin
+
+
+def _placed(numbers: list[int], parts: list[Part]) -> _Samples:
+    found: _Samples = []
+    before = 1
+    for axis, count, step, last in parts:
+        if step > 1:
+            found.append((axis, [min(number // before % count * step, last) for number in numbers]))
+        else:
+            found.append((axis, [number // before % count for number in numbers]))
+        before *= count
+    return found
+
+
+def _fewest(unit: int) -> int:
+    """The turns of a word of each lane that meets no other."""
+    return max(1, 4 // unit) * max(1, unit // 4)
+
+
+def _turns(offsets: list[int], unit: int) -> float:
+    """The turns that shared memory takes for one word of each lane of a warp, by the first unit of each."""
+    at_once = {8: 16, 16: 8}.get(unit, 32)
+    turns = 0
+    for first in range(0, len(offsets), at_once):
+        words = {offset >> 2 for offset in offsets[first : first + at_once]}
+        banks = bytes([word & 31 for word in words])
+        alone = set(banks)
+        turns += 1 if len(alone) == len(banks) else max(map(banks.count, alone))
+    return turns * max(1, 4 // unit) * 32 / len(offsets)

@@ -63,6 +63,12 @@ class Model:
     original: Any = field(repr=False, compare=False)
     """What the file was, for its format's `save`: an unchanged model is written as the bytes that were read."""
 
+    def openvino(self) -> Any:
+        """An OpenVINO IR as an `openvino.Model`, to be compiled or changed further."""
+        from onereshape.formats.openvino_models import opened  # noqa: PLC0415 - only an IR needs it
+
+        return opened(self)
+
 
 def unreadable(path: str, why: str) -> FormatError:
     """The refusal of a file that was to be read."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 import dataclasses
 import os
 import stat
+import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from onereshape.errors import ReshapeError
 from onereshape.formats.model import Model, unreadable, unwritable
@@ -17,11 +18,21 @@ from onereshape.formats.model_formats import FORMATS, SUFFIXES, Format, format_o
 from onereshape.formats.overwriting import is_same
 
 
-def load(path: str | os.PathLike[str]) -> Model:
+if TYPE_CHECKING:
+    from openvino import Model as HeldModel
+
+
+def load(path: str | os.PathLike[str] | HeldModel) -> Model:
     """The model of an `.onnx`, OpenVINO `.xml` or oneDNN graph `.json` file; its weights stay where they are.
 
-    A file of another name is read by what its first byte says.  Whatever is wrong with a file is a `FormatError`.
+    An `openvino.Model` is read as the IR that it is.  A file of another name is read by what its first byte says.
+    Whatever is wrong with a file is a `FormatError`.
     """
+    if "openvino" in sys.modules:
+        from onereshape.formats.openvino_models import held, is_held  # noqa: PLC0415 - only who has one needs it
+
+        if is_held(path):
+            return held(path)
     name = _name(path)
     if "\0" in name:
         raise unreadable(name, "is not a path")

@@ -12,9 +12,10 @@ from onereshape.formats.atomic import replacing
 from onereshape.formats.model import Model
 from onereshape.formats.plan import Link, Plan, Step, Tensor, Wiring, not_whole
 
-_VERSION = "3.3.0"
+_VERSION = "3.12.0"
+"""The release whose dumps have this form."""
 _UNKNOWN = -(2**63)
-"""DNNL_GRAPH_UNKNOWN_DIM."""
+"""DNNL_GRAPH_UNKNOWN_DIM; alone in a list: nothing is known of the shape, or of the strides."""
 
 
 def write(plan: Plan, path: str) -> None:
@@ -26,7 +27,7 @@ def write(plan: Plan, path: str) -> None:
 
 def _content(plan: Plan) -> bytes:
     """The graph; a target known only at run time is a second input."""
-    numbers: dict[str, int] = {}
+    tensors: dict[str, dict[str, Any]] = {}
     operators = []
     ids = count(len(plan.steps))
     for index, step in enumerate(plan.steps):
@@ -36,25 +37,27 @@ def _content(plan: Plan) -> bytes:
             attributes["shape"] = {"type": "s64[]", "value": list(step.after.target or ())}
         else:
             inputs.append(_target(step))
-        for tensor in (*inputs, step.output):
-            if tensor.name not in numbers:
-                numbers[tensor.name] = next(ids)
+        for tensor in inputs:
+            if tensor.name not in tensors:
+                tensors[tensor.name] = _tensor(tensor, _sizes(tensor), next(ids))
+        tensors[step.output.name] = _tensor(step.output, _output_sizes(step), next(ids))
         operators.append(
             {
                 "id": index,
                 "name": step.name,
                 "kind": plan.spec.operator,
                 "attrs": attributes,
-                "inputs": [_tensor(tensor, numbers) for tensor in inputs],
-                "outputs": [_tensor(step.output, numbers)],
+                "inputs": [tensors[tensor.name] for tensor in inputs],
+                "outputs": [tensors[step.output.name]],
             }
         )
     graph = {
         "version": _VERSION,
         "engine_kind": "cpu",
         "fpmath_mode": "strict",
-        "input_ports": [numbers[tensor.name] for tensor in plan.inputs],
-        "output_ports": [numbers[tensor.name] for tensor in plan.outputs],
+        "fpmath_mode_apply_to_int": "false",
+        "input_ports": [tensors[tensor.name]["id"] for tensor in plan.inputs],
+        "output_ports": [tensors[tensor.name]["id"] for tensor in plan.outputs],
         "graph": operators,
     }
     return (json.dumps(graph, indent=2) + "\n").encode()
@@ -72,19 +75,36 @@ def _target(step: Step) -> Tensor:
     return step.target
 
 
-def _tensor(tensor: Tensor, numbers: dict[str, int]) -> dict[str, Any]:
-    dims = tensor.dims
-    sizes = [dim for dim in dims or () if isinstance(dim, int)]
-    whole = dims is not None and len(sizes) == len(dims)
-    shape = [_UNKNOWN] if dims is None else [dim if isinstance(dim, int) else _UNKNOWN for dim in dims]
+def _tensor(tensor: Tensor, shape: list[int], number: int) -> dict[str, Any]:
     return {
-        "id": numbers[tensor.name],
+        "id": number,
         "dtype": tensor.type.onednn,
         "shape": shape,
-        "stride": [prod(sizes[axis + 1 :]) for axis in range(len(sizes))] if whole else [_UNKNOWN] * len(shape),
-        "layout_type": "strided" if whole else "undef",
+        "stride": _strides(shape),
+        "layout_type": "strided",
         "property_type": "undef",
     }
+
+
+def _sizes(tensor: Tensor) -> list[int]:
+    """The shape of what comes in: the dims that are known, beside others that are not, of which a dump says none."""
+    return [_UNKNOWN] if tensor.dims is None else [dim if isinstance(dim, int) else _UNKNOWN for dim in tensor.dims]
+
+
+def _output_sizes(step: Step) -> list[int]:
+    """The shape of what comes out, all of it or nothing; nothing too of one that is empty if data is.
+
+    Of an output that it is told to be empty the library infers and checks no more: elements of data would be lost.
+    """
+    sizes = _sizes(step.output)
+    return [_UNKNOWN] if _UNKNOWN in sizes or (0 in sizes and _UNKNOWN in _sizes(step.data)) else sizes
+
+
+def _strides(shape: list[int]) -> list[int]:
+    """Those of C order, with an empty dim counted as 1; as many unknown ones where a dim is unknown."""
+    if _UNKNOWN in shape:
+        return [_UNKNOWN] * len(shape)
+    return [prod(max(dim, 1) for dim in shape[axis + 1 :]) for axis in range(len(shape))]
 
 
 def wiring(model: Model) -> Wiring:

@@ -76,17 +76,20 @@ def load(path: str) -> Model:
     check_outputs(parts, path)
     check_references(model, path)
     put_in_order(model, path)
-    _forget_negative_dims(model)
+    _forget_unknown_dims(model)
     check_external(model, path)
     return Model("onnx", path, find_reshapes(model, path), model, _Original(proto, encoding, digest))
 
 
-def _forget_negative_dims(model: ir.Model) -> None:
-    """A dim of -1, which some exporters write, is one that is not known."""
+def _forget_unknown_dims(model: ir.Model) -> None:
+    """A dim of -1, or one called `?`, as some exporters write, is one that is not known."""
     for value in (*model.graph.inputs, *model.graph.outputs):
-        if value.shape is not None and any(isinstance(dim, int) and dim < 0 for dim in value.shape):
-            dims = [None if isinstance(dim, int) and dim < 0 else dim for dim in value.shape]
-            value.shape = ir.Shape(dims)
+        if value.shape is not None and any(map(_is_unknown, value.shape)):
+            value.shape = ir.Shape([None if _is_unknown(dim) else dim for dim in value.shape])
+
+
+def _is_unknown(dim: int | ir.SymbolicDim) -> bool:
+    return dim < 0 if isinstance(dim, int) else dim.value == "?"
 
 
 def save(model: Model, path: str) -> None:

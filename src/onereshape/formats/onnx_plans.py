@@ -67,10 +67,11 @@ def _content(plan: Plan, path: str) -> bytes:
         proto = _model(plan, plan.opset or plan.spec.version)
     except UnicodeEncodeError as error:  # JSON can hold half of a surrogate pair
         raise unwritable(path, f"ONNX names are UTF-8, which {error.object[:80]!a} cannot be written in") from None
-    if all(tensor.dims is not None for tensor in (*plan.inputs, *plan.outputs)):  # the checker asks for a rank
-        said = refused_by_checker(proto.SerializeToString())
-        if said is not None:
-            raise unwritable(path, f"onnx.checker refuses the model: {said}")
+    if unranked := [tensor.name for tensor in (*plan.inputs, *plan.outputs) if tensor.dims is None]:
+        why = "and onnx.checker takes no input or output without one"
+        raise unwritable(path, f"the rank of {unranked[0]} is not known, {why}")
+    if (said := refused_by_checker(proto.SerializeToString())) is not None:
+        raise unwritable(path, f"onnx.checker refuses the model: {said}")
     if path.lower().endswith(".onnxtxt"):
         return _text(proto, path).encode()
     content = proto.SerializeToString()

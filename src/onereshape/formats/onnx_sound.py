@@ -82,7 +82,7 @@ def blamed(model: Model, *, rewritten: bool = False) -> Iterator[None]:
 def _judged(model: Model, rewritten: bool) -> ir.Model:
     from onereshape.formats.onnx_model import as_read  # noqa: PLC0415 - onnx-ir takes long
 
-    return as_read(model) if rewritten else model.ir
+    return as_read(model) if rewritten and model.original is not None else model.ir
 
 
 def _weights_at(model: ir.Model, path: object) -> str | None:

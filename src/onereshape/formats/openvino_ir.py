@@ -5,14 +5,16 @@ The model is the root element of the XML; of the `.bin` nothing but the targets 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import io
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 from onereshape.errors import FormatError
 from onereshape.formats.atomic import replacing
 from onereshape.formats.model import content_of, Model, ReshapeNode, unreadable, unwritable
-from onereshape.formats.openvino_pair import write_pair
+from onereshape.formats.openvino_pair import Longer, write_pair
 from onereshape.formats.openvino_reshapes import reshapes as find_reshapes
 from onereshape.formats.openvino_xml import encoded, LARGEST, parsed
 
@@ -28,6 +30,12 @@ class _Original:
     weights: Path
     stamp: tuple[int, int] | None
     """None: there is no .bin."""
+    added: bytes = b""
+    """Constants that come behind those of the .bin,"""
+    start: int = 0
+    """from this byte on."""
+    folder: Any = None
+    """What keeps the files, where they are there for this model alone."""
 
     @property
     def size(self) -> int | None:
@@ -57,6 +65,9 @@ def save(model: Model, path: str) -> None:
         raise unwritable(path, f"{original.weights.name!r} has changed since the model was read")
     unchanged = ET.tostring(model.ir) == ET.tostring(parsed(original.xml, model.path))
     content = original.xml if unchanged else encoded(model.ir, path)
+    if original.added:
+        _save_longer(path, content, original)
+        return
     if original.stamp is None or (weights.exists() and weights.samefile(original.weights)):
         with replacing(path) as file:
             file.write(content)
@@ -65,9 +76,28 @@ def save(model: Model, path: str) -> None:
         write_pair(path, content, file)
 
 
+def _save_longer(path: str, content: bytes, original: _Original) -> None:
+    """The .xml, with a .bin that holds the old constants where they were, and new ones behind them."""
+    if original.stamp is None:
+        write_pair(path, content, io.BytesIO(b"\0" * original.start + original.added))
+        return
+    with original.weights.open("rb") as file:
+        write_pair(path, content, Longer(file, original.start, original.added))
+
+
+def rewritten(model: Model, net: ET.Element, added: bytes, start: int) -> Model:
+    """A model that was read, with another net, which has more constants from a byte of the .bin on."""
+    ET.indent(net, "\t")
+    original: _Original = model.original
+    longer = replace(original, added=added, start=start)
+    changed = Model("openvino", model.path, (), net, longer)
+    return replace(changed, reshapes=reshapes(changed))
+
+
 def reshapes(model: Model) -> tuple[ReshapeNode, ...]:
     """The view of the model as it is now."""
-    return find_reshapes(model.ir, model.original.weights, model.original.size, model.path)
+    original: _Original = model.original
+    return find_reshapes(model.ir, original.weights, original.size, model.path, (original.start, original.added))
 
 
 def data_files(model: Model) -> list[str]:

@@ -17,19 +17,51 @@ import copy
 import io
 import shutil
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 from xml.etree import ElementTree as ET
 
 from onereshape.formats.atomic import replacing, replacing_in_turn
 from onereshape.formats.model import integer, unwritable
 from onereshape.formats.openvino_xml import encoded, parsed
 
+Weights = BinaryIO | io.RawIOBase
 _CHUNK = 1 << 20
 _ALIGNED = 64
 """Bytes; no element of a constant is wider."""
 
 
-def write_pair(path: str, xml: bytes, weights: BinaryIO) -> None:
+class Longer(io.RawIOBase):
+    """The bytes of a file with others behind them, from a place on; what is between is 0."""
+
+    def __init__(self, file: BinaryIO, start: int, added: bytes) -> None:
+        super().__init__()
+        self._file = file
+        self._tail = b"\0" * (start - _size(file)) + added
+        self._size = start + len(added)
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
+        return self._at
+
+    def read(self, size: int = -1) -> bytes:
+        wanted = self._size - self._at if size is None or size < 0 else size
+        self._file.seek(self._at)
+        found = self._file.read(wanted)
+        behind = self._at + len(found) - (self._size - len(self._tail))
+        if len(found) < wanted and behind >= 0:
+            found += self._tail[behind : behind + wanted - len(found)]
+        self._at += len(found)
+        return found
+
+
+def write_pair(path: str, xml: bytes, weights: Weights) -> None:
     """Writes the .xml, and the .bin of the same name beside it."""
     try:
         _write(path, Path(path).with_suffix(".bin"), xml, weights)
@@ -37,7 +69,7 @@ def write_pair(path: str, xml: bytes, weights: BinaryIO) -> None:
         raise unwritable(path, error.strerror or str(error)) from None
 
 
-def _write(path: str, beside: Path, xml: bytes, weights: BinaryIO) -> None:
+def _write(path: str, beside: Path, xml: bytes, weights: Any) -> None:
     if not (beside.is_file() and Path(path).exists()):  # no model is there that a new .bin could spoil
         with replacing_in_turn([str(beside), path]) as (binary, text):
             shutil.copyfileobj(weights, binary, _CHUNK)
@@ -51,7 +83,7 @@ def _write(path: str, beside: Path, xml: bytes, weights: BinaryIO) -> None:
             _replace(path, str(beside), xml, weights, old)
 
 
-def _replace(path: str, beside: str, xml: bytes, weights: BinaryIO, old: BinaryIO) -> None:
+def _replace(path: str, beside: str, xml: bytes, weights: Any, old: Any) -> None:
     far = -(-max(_size(old), _size(weights)) // _ALIGNED) * _ALIGNED
     with replacing_in_turn([beside, path, beside, path, beside]) as files:
         _fill(files[0], (old, 0), (weights, far))
@@ -71,14 +103,14 @@ def _moved(xml: bytes, by: int, path: str) -> bytes:
     return encoded(net, path)
 
 
-def _fill(file: BinaryIO, *parts: tuple[BinaryIO, int]) -> None:
+def _fill(file: BinaryIO, *parts: tuple[Any, int]) -> None:
     for content, offset in parts:
         content.seek(0)
         file.seek(offset)
         shutil.copyfileobj(content, file, _CHUNK)
 
 
-def _same(one: BinaryIO, other: BinaryIO) -> bool:
+def _same(one: Any, other: Any) -> bool:
     if _size(one) != _size(other):
         return False
     one.seek(0)
@@ -89,5 +121,5 @@ def _same(one: BinaryIO, other: BinaryIO) -> bool:
     return True
 
 
-def _size(file: BinaryIO) -> int:
-    return file.seek(0, io.SEEK_END)
+def _size(file: Any) -> int:
+    return int(file.seek(0, io.SEEK_END))

@@ -13,12 +13,11 @@ import numpy as np
 from onereshape.dims import Dim
 from onereshape.dtypes import named
 from onereshape.formats.model import Model
+from onereshape.formats.openvino_net import precision_of
 from onereshape.formats.openvino_pair import write_pair
 from onereshape.formats.openvino_xml import encoded
 from onereshape.formats.plan import Dims, Link, Plan, Step, Tensor, Wiring, not_whole
 
-_PRECISIONS = {"f64": "FP64", "f32": "FP32", "f16": "FP16", "boolean": "BOOL"}
-"""What ports call types, where it is not the name in capitals."""
 Port = tuple[str, str]
 """A layer and one of its ports."""
 
@@ -106,7 +105,7 @@ def _constant(net: _Net, step: Step, made: dict[str, Port]) -> Tensor:
 
 def _port(side: ET.Element, number: str, tensor: Tensor, *, by_name: bool = False) -> None:
     kind = tensor.type.openvino or ""
-    port = ET.SubElement(side, "port", id=number, precision=_PRECISIONS.get(kind, kind.upper()))
+    port = ET.SubElement(side, "port", id=number, precision=precision_of(kind))
     if by_name:
         port.set("names", tensor.name.replace(",", "\\,"))
     for dim in tensor.dims or ():

@@ -40,7 +40,7 @@ class Step:
     """The second input, where it is known only at run time."""
     output: Tensor
     assumed: bool
-    """Whether the element type is not in the file."""
+    """Whether the element type is not in the file, nor can be told from it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,118 @@
+"""OpenVINO's CPU plugin in the child process: loads IRs, runs them, and tells what the engine says; `engine` asks.
+
+Nothing else of this package is imported here: a child should start fast.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from onereshape.apart.kept import KEPT, keep
+from onereshape.apart.messages import Array, Arrays, Plain
+from onereshape.dtypes import named
+
+try:
+    import openvino
+except ImportError:
+    openvino = None
+
+MISSING: Final = "it is not installed: pip install 'onereshape[openvino]'"
+_CONFIG: Final = {
+    "INFERENCE_NUM_THREADS": 2,  # with one the plugin drops a refusal, and puts out what was there before
+    "NUM_STREAMS": 1,
+    "INFERENCE_PRECISION_HINT": "f32",  # else some machines compute in less
+    "EXECUTION_MODE_HINT": "ACCURACY",
+}
+_LONGEST: Final = 300
+"""Characters of the engine's text that are kept."""
+_SOURCE: Final = re.compile(r"^(Exception from|Check ).*?:\d+:?\s*", re.DOTALL)
+_NO_MEMORY: Final = re.compile(r"bad_alloc|bad allocation|failed to allocate", re.IGNORECASE)
+
+
+class _Loaded(NamedTuple):
+    """A model that is compiled, and what its inputs and outputs are called outside."""
+
+    compiled: Any
+    inputs: list[str]
+    outputs: list[str]
+
+
+@cache
+def _core() -> Any:
+    return openvino.Core()
+
+
+def name(_told: Plain, _arrays: Arrays) -> tuple[Plain, Arrays]:
+    """The engine and its version."""
+    found = f"openvino: {MISSING}" if openvino is None else f"openvino {openvino.__version__.partition('-')[0]}"
+    return {"name": found}, {}
+
+
+def load(told: Plain, arrays: Arrays) -> tuple[Plain, Arrays]:
+    """Loads an IR: its text, what is in its .bin, and what comes behind that."""
+    if openvino is None:
+        return {"refused": MISSING}, {}
+    weights = _weights(told["weights"], told["start"], arrays.pop("added"))
+    try:
+        model = _core().read_model(io.BytesIO(arrays.pop("model").tobytes()), io.BytesIO(weights))
+        compiled = _core().compile_model(model, "CPU", _CONFIG)
+        inputs = [told["inputs"][each.get_node().get_friendly_name()] for each in model.inputs]
+        outputs = [told["outputs"][each.get_friendly_name()] for each in model.get_results()]
+    except Exception as error:  # noqa: BLE001 - openvino's errors have no class in common
+        return {"refused": _said(error)}, {}
+    found = {
+        "number": keep(_Loaded(compiled, inputs, outputs)),
+        "inputs": {each: _type(port) for each, port in zip(inputs, model.inputs, strict=True)},
+        "outputs": {each: _type(port) for each, port in zip(outputs, model.outputs, strict=True)},
+    }
+    return found, {}
+
+
+def run(told: Plain, arrays: Arrays) -> tuple[Plain, Arrays]:
+    """The outputs of a model that was loaded; by a request of its own, since a kept one may repeat itself."""
+    loaded: _Loaded = KEPT[told["number"]]
+    try:
+        request = loaded.compiled.create_infer_request()
+        for place, each in enumerate(loaded.inputs):
+            request.set_input_tensor(place, _tensor(arrays[each]))
+        request.infer()
+        found = {each: np.array(request.get_output_tensor(place).data) for place, each in enumerate(loaded.outputs)}
+    except Exception as error:  # noqa: BLE001 - as above
+        return {"refused": _said(error)}, {}
+    return {}, found
+
+
+def _type(port: Any) -> str:
+    """The type in the words that the other engine has for it."""
+    said = port.get_element_type().get_type_name()
+    kind = named(said)
+    return f"tensor({said if kind is None or kind.onnx is None else kind.onnx})"
+
+
+def _tensor(array: Array) -> Any:
+    whole = np.ascontiguousarray(array).reshape(array.shape)
+    if whole.dtype.isbuiltin == 1:
+        return openvino.Tensor(whole)
+    kind = openvino.Type(whole.dtype.type)
+    return openvino.Tensor(whole, openvino.Shape(list(whole.shape)), kind)
+
+
+def _weights(path: str, start: int, added: Array) -> bytes:
+    content = Path(path).read_bytes() if path else b""
+    return content if not added.size else content + b"\0" * (start - len(content)) + added.tobytes()
+
+
+def _said(error: Exception) -> str:
+    """The last line of what the engine said, which is what is wrong; the others are places in its source."""
+    text = str(error).strip()
+    if _NO_MEMORY.search(text):
+        raise MemoryError
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    said = _SOURCE.sub("", lines[-1]) if lines else type(error).__name__
+    return said if len(said) <= _LONGEST else said[: _LONGEST - 3] + "..."

@@ -1,0 +1,1 @@
+"""An OpenVINO IR as the ONNX graph that says the same, and back."""

@@ -1,0 +1,129 @@
+"""Drawing: how a layer of an IR is drawn with ONNX nodes, and whether it is still what the layer says.
+
+The drawing hangs on the nodes (`meta`), and goes with them when a model is copied.  A layer whose nodes are as they
+were drawn is written as it was read, fed by whatever feeds its drawing now; one that was changed is spelled anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from xml.etree import ElementTree as ET
+
+import onnx_ir as ir
+
+from onereshape.formats.openvino_net import Body, Weights
+
+KEY = "openvino"
+"""Under which `meta` has a `Net` (of a graph), a `Mark` (of a node) or the id of a layer (of a value)."""
+DOMAIN = "openvino"
+"""Of nodes that stand for a layer that nobody knows how to draw."""
+
+
+class Port(NamedTuple):
+    """An input of a node that is a port of its layer."""
+
+    place: int
+
+
+class Made(NamedTuple):
+    """An input of a node that another node of the same layer makes."""
+
+    part: int
+    output: int
+
+
+class Held(NamedTuple):
+    """An input of a node that is a constant of the drawing alone, as an attribute of the layer is."""
+
+    name: str
+
+
+Wire = Port | Made | Held | None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One node of a drawing, as it was drawn."""
+
+    op: str
+    attributes: Mapping[str, Any]
+    wires: tuple[Wire, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """The nodes that stand for a layer."""
+
+    layer: str
+    """Its id."""
+    parts: tuple[Part, ...]
+    outputs: tuple[Made, ...]
+    """The node and its output for each output port."""
+
+
+class Mark(NamedTuple):
+    """What a node is in the drawing of a layer."""
+
+    drawing: Drawing
+    part: int
+
+
+@dataclass(frozen=True, slots=True)
+class Net:
+    """The IR that a graph is the image of."""
+
+    root: ET.Element
+    body: Body
+    weights: Weights
+    parameters: Mapping[str, str]
+    """The id of the Parameter of each input of the graph,"""
+    results: tuple[str, ...]
+    """and of the Result of each output."""
+    constants: Mapping[str, ir.TensorProtocol]
+    """What each Const holds, by its id."""
+    names: Mapping[str, str]
+    """The tensor names, as the file writes them, of the values that have some."""
+
+
+def net_of(graph: ir.Graph) -> Net | None:
+    """The IR that a graph is the image of, if it is one."""
+    found: Net | None = graph.meta.get(KEY)
+    return found
+
+
+def mark_of(node: ir.Node) -> Mark | None:
+    """What a node stands for; nothing where a repair added it."""
+    found: Mark | None = node.meta.get(KEY)
+    return found
+
+
+def fed(drawing: Drawing, nodes: Mapping[int, ir.Node]) -> dict[int, ir.Value] | None:
+    """What feeds each port of a layer now; None where its drawing is not what it was."""
+    if len(nodes) < len(drawing.parts):
+        return None
+    ports: dict[int, ir.Value] = {}
+    for index, part in enumerate(drawing.parts):
+        node = nodes[index]
+        if node.op_type != part.op or len(node.inputs) != len(part.wires) or not _same(node, part.attributes):
+            return None
+        for value, wire in zip(node.inputs, part.wires, strict=True):
+            if not _fits(value, wire, nodes, ports):
+                return None
+    return ports
+
+
+def _same(node: ir.Node, attributes: Mapping[str, Any]) -> bool:
+    now = node.attributes
+    return now.keys() == attributes.keys() and all(now[name].value == value for name, value in attributes.items())
+
+
+def _fits(value: ir.Value | None, wire: Wire, nodes: Mapping[int, ir.Node], ports: dict[int, ir.Value]) -> bool:
+    if wire is None or value is None:
+        return wire is None and value is None
+    if isinstance(wire, Made):
+        return value is nodes[wire.part].outputs[wire.output]
+    if isinstance(wire, Held):
+        return value.name == wire.name and value.is_initializer()
+    return ports.setdefault(wire.place, value) is value

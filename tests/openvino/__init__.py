@@ -1,0 +1,1 @@
+"""The records of OpenVINO's layers, held against openvino itself."""

@@ -1,0 +1,76 @@
+"""The law of spellings: a node that a repair adds is written as layers that answer alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+import openvino as ov
+from openvino import opset1
+
+from onereshape.formats.openvino_ir import load, rewritten, save
+from onereshape.openvino.image import image
+from onereshape.openvino.writing import written
+from tests.openvino.law import Arrays, apart, ours, theirs
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node of ONNX, with what goes into it: arrays are fed, those in a tuple of one are constants."""
+
+    op: str
+    inputs: tuple[Any, ...]
+    attributes: dict[str, Any] = field(default_factory=dict)
+    outputs: int = 1
+    loose: float = 1e-4
+
+
+def wrong(node: Node, folder: Path) -> str | None:
+    """What is wrong with the layers of a node."""
+    fed = [each for each in node.inputs if isinstance(each, np.ndarray)]
+    source, target = folder / "before.xml", folder / "after.xml"
+    parameters = [opset1.parameter(list(each.shape), ov.Type(each.dtype), f"in{at}") for at, each in enumerate(fed)]
+    first = opset1.shape_of(parameters[0])
+    results = [opset1.result(opset1.add(first, opset1.constant(np.int64(at)))) for at in range(node.outputs)]
+    ov.serialize(ov.Model(results, parameters, "before"), source)
+    read = load(str(source))
+    drawn = image(read)
+    graph = drawn.graph
+    given = iter(graph.inputs)
+    inputs = [_input(graph, each, at, given) for at, each in enumerate(node.inputs)]
+    made = ir.node(node.op, inputs, node.attributes, num_outputs=node.outputs, name="added")
+    graph.append(made)
+    for place, value in enumerate(made.outputs):
+        value.name = f"added_{place}"
+        graph.outputs[place] = value
+    for each in reversed([*graph]):
+        if each is not made:
+            graph.remove(each, safe=True)
+    expected = ours(drawn, fed)
+    for value, answer in zip(made.outputs, expected, strict=True):
+        value.type, value.shape = ir.TensorType(ir.DataType.from_numpy(answer.dtype)), ir.Shape(answer.shape)
+    found = written(drawn, {value: list(answer.shape) for value, answer in zip(made.outputs, expected, strict=True)})
+    save(rewritten(read, found.root, found.added, found.start), str(target))
+    return _compared(target, fed, expected, node.loose)
+
+
+def _compared(target: Path, fed: Arrays, expected: Arrays, loose: float) -> str | None:
+    return apart(theirs(target, fed), expected, loose)
+
+
+def _input(graph: ir.Graph, given: Any, place: int, inputs: Any) -> ir.Value | None:
+    if given is None:
+        return None
+    if isinstance(given, np.ndarray):
+        value: ir.Value = next(inputs)
+        return value
+    name = f"held_{place}"
+    tensor = ir.tensor(given[0], name=name)
+    value = ir.Value(name=name, const_value=tensor, shape=ir.Shape(given[0].shape), type=ir.TensorType(tensor.dtype))
+    graph.register_initializer(value)
+    return value

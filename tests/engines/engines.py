@@ -14,7 +14,9 @@ from importlib.metadata import version
 from typing import Any
 
 from onereshape import ReshapeError, resolve
+from onereshape.conformance.onednn_library import library
 from tests.engines.answers import Answer, Ask, Dims, dims_of, elements
+from tests.engines.onednn_engines import onednn_graph, onednn_survives
 from tests.engines.onnx_engines import (
     onnx_inference,
     onnx_reference,
@@ -49,7 +51,7 @@ class Engine:
 
 def installed(engine: Engine) -> str:
     """The release that answers here."""
-    return version(engine.package)
+    return library().release if engine.package == "onednn" else version(engine.package)
 
 
 def ours(engine: Engine, data: Dims, target: Dims, *, zero_copies: bool) -> Dims | None:
@@ -151,6 +153,7 @@ ENGINES: tuple[Engine, ...] = (
         "onednn-static",
         {True: "oneDNN3.12_graph_sztrue", False: "oneDNN3.12_graph_szfalse"},
         "onednn",
-        None,
+        onednn_graph,
+        onednn_survives,
     ),
 )

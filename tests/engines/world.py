@@ -66,6 +66,7 @@ WORLDS: dict[str, Callable[[], Iterable[Pair]]] = {
     "openvino-inference": whole,
     "openvino-evaluate": near,  # it infers with the code of openvino-inference
     "openvino-cpu": nearer,  # half a millisecond a refusal, on every core
+    "onednn-graph": nearer,  # a graph compiled for each pair
     "numpy": whole,
 }
 """Not the two engines that compile a model for each pair, which takes 20 ms: for them there are the recorded cases."""

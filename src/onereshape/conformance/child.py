@@ -13,7 +13,7 @@ import numpy as np
 from onereshape.apart.kept import KEPT, keep
 from onereshape.apart.messages import Arrays, Plain
 from onereshape.conformance.engines import Engine, find_engines
-from onereshape.conformance.questions import Answer, Output, Question, Refused
+from onereshape.conformance.questions import Answer, Missing, Output, Question, Refused
 from onereshape.specs import DEFAULT
 
 Ask = Callable[[Question], Output]
@@ -59,19 +59,24 @@ def own(function: Callable[..., Any]) -> Ask:
     return ask
 
 
-def _load(engine: Engine) -> Ask:
-    module, _, name = engine.ask.partition(":")
+def _load(engine: Engine) -> tuple[Ask, str]:
+    """How the engine is asked, and its release where its module knows it better than what is installed."""
+    name, _, ask = engine.ask.partition(":")
     if engine.kind == "own":
         sys.path.append("")  # the working folder, after everything that is installed
-    function: Callable[..., Any] = getattr(import_module(module), name)
-    return own(function) if engine.kind == "own" else function
+    module = import_module(name)
+    function: Callable[..., Any] = getattr(module, ask)
+    return (own(function), "") if engine.kind == "own" else (function, module.version() if engine.shipped else "")
 
 
 def load(told: Plain, _arrays: Arrays) -> tuple[Plain, Arrays]:
     """Imports an engine; an answer says why it cannot be."""
     try:
         (engine,) = find_engines([told["engine"]], DEFAULT)
-        return {"number": keep(_load(engine))}, {}
+        ask, version = _load(engine)
+        return {"number": keep(ask), "version": version}, {}
+    except Missing as missing:
+        return {"missing": str(missing)}, {}
     except Exception as error:  # noqa: BLE001 - whatever an import can raise
         return {"broken": _first_line(f"{type(error).__name__}: {error}")}, {}
 

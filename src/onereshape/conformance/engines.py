@@ -34,13 +34,18 @@ class Engine:
     """Whether it infers dims without executing."""
     lacks: tuple[str, ...] = ()
     """Types of data that it cannot hold, and so cannot be asked about."""
+    shipped: bool = False
+    """Whether it is a library that no package of its own name installs: its process looks for it, and where there is
+    none the answers that were recorded of it, and are shipped, stand for it."""
 
     @property
     def is_installed(self) -> bool:
-        return self.kind == "own" or util.find_spec(self.package) is not None
+        """Whether it can be asked, as far as that is known before it is looked for."""
+        return self.kind == "own" or self.shipped or util.find_spec(self.package) is not None
 
     @property
     def version(self) -> str:
+        """The release that is installed."""
         from importlib import metadata  # noqa: PLC0415 - takes long
 
         if self.kind == "own":
@@ -60,7 +65,8 @@ class Engine:
 
 
 _HERE = "onereshape.conformance"
-_ONNX, _OPENVINO, _ARRAYS = (f"{_HERE}.{name}_engines" for name in ("onnx", "openvino", "array"))
+_ONNX, _OPENVINO, _ONEDNN, _ARRAYS = (f"{_HERE}.{name}_engines" for name in ("onnx", "openvino", "onednn", "array"))
+_NOT_IN_ONEDNN = ("complex64", "string")
 
 ENGINES: tuple[Engine, ...] = (
     Engine("onnx-reference-24", "onnx-24", "onnx", f"{_ONNX}:reference", "the reference evaluator, opset 24"),
@@ -144,6 +150,25 @@ ENGINES: tuple[Engine, ...] = (
         "openvino",
         f"{_OPENVINO}:cpu_static",
         "the CPU plugin, static data and a constant pattern",
+    ),
+    Engine(
+        "onednn-compile",
+        "onednn-static",
+        "onednn",
+        f"{_ONEDNN}:compiled",
+        "the graph API, a StaticReshape compiled and the dims of its output asked for",
+        infers=True,
+        lacks=_NOT_IN_ONEDNN,
+        shipped=True,
+    ),
+    Engine(
+        "onednn-graph",
+        "onednn-static",
+        "onednn",
+        f"{_ONEDNN}:executed",
+        "the graph API, a StaticReshape compiled and executed",
+        lacks=_NOT_IN_ONEDNN,
+        shipped=True,
     ),
     Engine("numpy", "onnx-24", "numpy", f"{_ARRAYS}:ask_numpy", "numpy.reshape", "library"),
     Engine("torch", "onnx-24", "torch", f"{_ARRAYS}:ask_torch", "torch.reshape", "library", lacks=("string",)),

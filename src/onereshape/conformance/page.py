@@ -9,7 +9,16 @@ from collections.abc import Iterable, Sequence
 
 from onereshape.conformance.reasons import reason
 from onereshape.conformance.record import write_record
-from onereshape.conformance.report import COUNTS, View, differing, held_against, say_specifications, say_versions, views
+from onereshape.conformance.report import (
+    COUNTS,
+    View,
+    differing,
+    held_against,
+    say_recorded,
+    say_specifications,
+    say_versions,
+    views,
+)
 from onereshape.conformance.result import Column, Result
 from onereshape.text import shown
 
@@ -18,8 +27,8 @@ _HEAD = """\
 
 Where engines differ from the specifications of Reshape. {cases} cases, each under both meanings of 0 where it has them,
 were put to {engines} engines; a child process asks each one, so that a crash or a hang is an answer too, and elements
-are compared wherever an engine executes. To see what onnx, onnxruntime, openvino, numpy, torch and jax do on your
-machine, those of them that are installed:
+are compared wherever an engine executes. To see what onnx, onnxruntime, openvino, oneDNN, numpy, torch and jax do on
+your machine, those of them that are installed:
 
     onereshape conform
 
@@ -30,7 +39,11 @@ and cannot be asked. This page was written by `onereshape conform --markdown doc
 
 Asked here: {versions}.
 
-oneDNN Graph has no Python package, so only what its specifications say is shown.
+oneDNN Graph has no package for Python. The engines of onednn call the graph API of the library itself, by address: that
+of a `libdnnl.so.3` which the loader finds, or else of the oneDNN inside of torch's `libtorch_cpu.so`, whose table of
+symbols says where its functions are. This was tried on x86-64; torch's library for aarch64 has the same functions in
+its table, and was not run. Where neither is there, or has the API, `conform` says so and shows the answers that are
+shipped with it, marked as *recorded* with their release and machine; they change no exit code.
 
 **0 is** *copied* (`allowzero=0`, `special_zero=true`), *literal* (`allowzero=1`, `special_zero=false`), or *either*
 where it makes no difference to anyone. **refused (code)** names the reason in [semantics.md](semantics.md). *Wrong
@@ -47,13 +60,13 @@ def as_markdown(result: Result, record: str = "conformance.json") -> str:
     """The whole page; `record` is the file beside it that holds the answers."""
     head = _HEAD.format(
         cases=len({row.case.name for row in result.rows}),
-        engines=len(result.asked),
+        engines=len(result.answered),
         record=record,
         digest=hashlib.sha256(write_record(result).encode()).hexdigest()[:16],
         versions=say_versions(result),
     )
     shown = list(views(result))
-    parts = [head + _counts(result), "## Differences\n", *(_differences(column, shown) for column in result.asked)]
+    parts = [head + _counts(result), "## Differences\n", *(_differences(column, shown) for column in result.answered)]
     return "\n".join([*parts, _whole(shown)])
 
 
@@ -66,9 +79,10 @@ def _counts(result: Result) -> str:
     rows = []
     for column in result.columns:
         engine = column.engine
-        link = f"[{engine.name}](#{engine.name})" if column.is_asked else engine.name
-        counted = map(str, column.tally().values()) if column.is_asked else [_quoted(column.state), *6 * [""]]
-        rows.append([link, engine.about, held_against(engine), *counted])
+        link = f"[{engine.name}](#{engine.name})" if column.is_answered else engine.name
+        counted = map(str, column.tally().values()) if column.is_answered else [_quoted(column.state), *6 * [""]]
+        about = f"{engine.about} (*{say_recorded(column)}*)" if column.state == "recorded" else engine.about
+        rows.append([link, about, held_against(engine), *counted])
     return _table(["engine", "which is", "held against", *COUNTS], rows)
 
 
@@ -80,7 +94,8 @@ def _differences(column: Column, shown: Sequence[View]) -> str:
         verdict = view.verdicts.get(name)
         if verdict is not None and not verdict.agrees:
             by_reason.setdefault(reason(column.engine, view.case, verdict.expected), []).append(view)
-    text = f"### {name}\n\n{column.engine.package} {column.version}: {column.engine.about}.\n\n"
+    release = say_recorded(column) if column.state == "recorded" else f"{column.engine.package} {column.version}"
+    text = f"### {name}\n\n{release}: {column.engine.about}.\n\n"
     if not by_reason:
         return text + "Answers every case as its specification does.\n"
     tables = []

@@ -76,6 +76,10 @@ class Refused(Exception):  # noqa: N818 - an answer, not a mistake
     """The engine refuses."""
 
 
+class Missing(Exception):  # noqa: N818 - an answer, not a mistake
+    """The engine is not on this machine; its text says where it was looked for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What came back: dims, a refusal, or how it went wrong."""

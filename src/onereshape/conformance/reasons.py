@@ -145,6 +145,18 @@ REASONS: tuple[Reason, ...] = (
         ("openvino-inference",),
         codes=("missing-attribute",),
     ),
+    # oneDNN
+    Reason(
+        "Elements are counted in 32 bits (in 64 since 3.13): a product beyond them is another number, which is "
+        "refused, inferred from, or let through to a compiler that aborts.",
+        ("onednn",),
+        groups=("Large sizes",),
+    ),
+    Reason(
+        "A logical tensor has room for 12 dims, and what infers more of them writes past its end.",
+        ("onednn",),
+        groups=("Ranks",),
+    ),
     # Array libraries
     Reason("The product leaves int64 before its 0, or wraps to one.", ("torch",), cases=_EMPTY_AND_LARGE),
     Reason("The product leaves int64 before its 0, and XLA ends the process.", ("jax",), cases=_EMPTY_AND_LARGE),

@@ -38,7 +38,7 @@ def views(result: Result) -> Iterator[View]:
     """The rows, those of one case joined where nothing that anyone answered tells them apart."""
     waiting: View | None = None
     for row in result.rows:
-        view = _view(row, result.asked)
+        view = _view(row, result.answered)
         joined = None if waiting is None else _join(waiting, view)
         if waiting is not None and joined is None:
             yield waiting
@@ -104,7 +104,7 @@ def differing(view: View) -> dict[str, list[str]]:
 
 def as_text(result: Result) -> str:
     """The table, and the counts below it."""
-    letters = dict(zip((column.engine.name for column in result.asked), cycle(string.ascii_letters), strict=False))
+    letters = dict(zip((column.engine.name for column in result.answered), cycle(string.ascii_letters), strict=False))
     lines = [_line("".join(letters.values()), ("case", "data", "target", "0 is"), "specification")]
     for view in views(result):
         marks = "".join(_mark(view.verdicts.get(name)) for name in letters)
@@ -141,18 +141,30 @@ def _counts(result: Result, letters: dict[str, str]) -> list[str]:
     lines = [f"   {'engine':<{width}}  " + "  ".join(f"{head:>6}" for head in COUNTS)]
     for column in result.columns:
         name = column.engine.name
-        if not column.is_asked:
+        if not column.is_answered:
             lines.append(f"   {name:<{width}}  {column.state}")
             continue
         numbers = (f"{number:>{max(6, len(head))}}" for head, number in column.tally().items())
-        lines.append(f"{letters[name]}  {name:<{width}}  {'  '.join(numbers)}  {held_against(column.engine)}")
-    return [*lines, "", say_versions(result)]
+        mark = "  (recorded)" if column.state == "recorded" else ""
+        lines.append(f"{letters[name]}  {name:<{width}}  {'  '.join(numbers)}  {held_against(column.engine)}{mark}")
+    told = dict.fromkeys(f"{say_recorded(column)}: {column.why}" for column in result.columns if column.why)
+    return [*lines, "", say_versions(result), *told]
 
 
 def say_versions(result: Result) -> str:
     """The releases that answered, and where."""
     versions = {column.engine.package: column.version for column in result.asked if column.engine.kind != "own"}
     return ", ".join([*(f"{name} {version}" for name, version in versions.items()), result.machine])
+
+
+def say_recorded(column: Column) -> str:
+    """The release that answered elsewhere, and where.
+
+    >>> from onereshape.conformance.engines import ENGINES
+    >>> say_recorded(Column(ENGINES[0], "recorded", "1.23.2", machine="Linux x86_64, Python 3.11.7"))
+    'recorded with onnx 1.23.2 on Linux x86_64, Python 3.11.7'
+    """
+    return f"recorded with {column.engine.package} {column.version} on {column.machine}"
 
 
 def held_against(engine: Engine) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import platform
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from onereshape.conformance.cases import SPECIFICATIONS, Case, question, says
 from onereshape.conformance.engines import Engine
-from onereshape.conformance.questions import Answer
+from onereshape.conformance.questions import Answer, Missing
 from onereshape.conformance.reasons import reason
 from onereshape.conformance.runner import BrokenEngine, ask_all
 
@@ -40,17 +40,29 @@ class Column:
 
     engine: Engine
     state: str
-    """asked, not installed, or broken: why."""
+    """asked, recorded, not installed, or broken: why."""
     version: str = ""
     verdicts: dict[Key, Verdict] = field(default_factory=dict)
+    machine: str = ""
+    """Where it was asked, if its answers are recorded ones."""
+    why: str = ""
+    """Why recorded answers stand for it here."""
 
     @property
     def is_asked(self) -> bool:
         return self.state == "asked"
 
     @property
+    def is_answered(self) -> bool:
+        """Whether there are answers, of here or recorded elsewhere."""
+        return self.state in {"asked", "recorded"}
+
+    @property
     def differs(self) -> bool:
-        return self.state.startswith("broken") or not all(verdict.agrees for verdict in self.verdicts.values())
+        """Whether it was asked here and differs, or could not be."""
+        if self.state.startswith("broken"):
+            return True
+        return self.is_asked and not all(verdict.agrees for verdict in self.verdicts.values())
 
     def tally(self) -> dict[str, int]:
         """How many of what; those that differ are counted again by kind."""
@@ -86,6 +98,10 @@ class Result:
         return [column for column in self.columns if column.is_asked]
 
     @property
+    def answered(self) -> list[Column]:
+        return [column for column in self.columns if column.is_answered]
+
+    @property
     def differs(self) -> bool:
         """Whether an engine differs from its specification; array libraries have none to differ from."""
         return any(column.differs for column in self.columns if column.engine.kind != "library")
@@ -103,7 +119,7 @@ class Result:
             column.engine.name: column.verdicts[row.key].given.to_json()
             | {"agrees": column.verdicts[row.key].agrees}
             | _reason_json(column.engine, row.case, column.verdicts[row.key])
-            for column in self.asked
+            for column in self.answered
             if row.key in column.verdicts
         }
         return {
@@ -123,7 +139,10 @@ class Result:
 def _column_json(column: Column) -> dict[str, Any]:
     engine = column.engine
     known = {"name": engine.name, "package": engine.package, "version": column.version or None, "state": column.state}
-    return known | {"spec": engine.spec, "kind": engine.kind, "about": engine.about, "counts": column.tally()}
+    recorded = {"recorded_on": column.machine, "why": column.why} if column.state == "recorded" else {}
+    return (
+        known | recorded | {"spec": engine.spec, "kind": engine.kind, "about": engine.about, "counts": column.tally()}
+    )
 
 
 def _reason_json(engine: Engine, case: Case, verdict: Verdict) -> dict[str, str]:
@@ -146,14 +165,23 @@ def run(
     cases: Sequence[Case],
     *,
     progress: Callable[[str, int, int], None] | None = None,
+    recorded: Mapping[str, Column] = {},
 ) -> Result:
-    """Puts every case to every engine that is installed, within the limits in force."""
+    """Puts every case to every engine that is installed, within the limits in force.
+
+    Where a library is not found, what is `recorded` of its engine stands for it.
+    """
     rows = rows_of(cases)
-    columns = tuple(_column(engine, rows, progress) for engine in engines)
+    columns = tuple(_column(engine, rows, progress, recorded.get(engine.name)) for engine in engines)
     return Result(rows, columns, f"{platform.system()} {platform.machine()}, Python {platform.python_version()}")
 
 
-def _column(engine: Engine, rows: Sequence[Row], progress: Callable[[str, int, int], None] | None) -> Column:
+def _column(
+    engine: Engine,
+    rows: Sequence[Row],
+    progress: Callable[[str, int, int], None] | None,
+    recorded: Column | None,
+) -> Column:
     if not engine.is_installed:
         return Column(engine, "not installed")
     put = {row.key: asked for row in rows if (asked := engine.question(row.case, row.zero)) is not None}
@@ -163,8 +191,12 @@ def _column(engine: Engine, rows: Sequence[Row], progress: Callable[[str, int, i
             progress(engine.name, done, len(put))
 
     try:
-        answers = ask_all(engine, list(put.values()), progress=report)
+        told = ask_all(engine, list(put.values()), progress=report)
     except BrokenEngine as broken:
-        return Column(engine, f"broken: {broken}", engine.version)
-    verdicts = {key: Verdict(says(put[key]), given) for key, given in zip(put, answers, strict=True)}
-    return Column(engine, "asked", engine.version, verdicts)
+        return Column(engine, f"broken: {broken}", "" if engine.shipped else engine.version)
+    except Missing as missing:
+        if recorded is None:
+            return Column(engine, f"not installed: {missing}")
+        return replace(recorded, verdicts={key: recorded.verdicts[key] for key in put}, why=str(missing))
+    verdicts = {key: Verdict(says(put[key]), given) for key, given in zip(put, told.answers, strict=True)}
+    return Column(engine, "asked", told.version or engine.version, verdicts)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from onereshape.apart.limits import SECONDS, limits
 from onereshape.apart.room import Child, Ended
 from onereshape.conformance.engines import Engine
-from onereshape.conformance.questions import Answer, Question
+from onereshape.conformance.questions import Answer, Missing, Question
 
 _CHILD = "onereshape.conformance.child"
 Progress = Callable[[int], None]
@@ -18,12 +19,20 @@ class BrokenEngine(Exception):  # noqa: N818 - a state of the engine
     """An engine that is installed, and cannot even be imported."""
 
 
-def ask_all(engine: Engine, questions: Sequence[Question], *, progress: Progress | None = None) -> list[Answer]:
+class Asked(NamedTuple):
+    """What an engine answered, and its release where it says that itself."""
+
+    answers: list[Answer]
+    version: str
+
+
+def ask_all(engine: Engine, questions: Sequence[Question], *, progress: Progress | None = None) -> Asked:
     """An answer to each question; a question that ends its process is answered for it, and a new one goes on."""
     answers: list[Answer] = []
+    version = ""
     while len(answers) < len(questions):
         with _started() as child:
-            number = _loaded(child, engine)
+            number, version = _loaded(child, engine)
             while len(answers) < len(questions):
                 answers.append(_put(child, number, questions[len(answers)]))
                 if progress is not None:
@@ -31,7 +40,7 @@ def ask_all(engine: Engine, questions: Sequence[Question], *, progress: Progress
                 # Whoever reads beyond data may also have written there: a new process goes on.
                 if answers[-1].kind in {"crash", "hang", "wrong elements"}:
                     break
-    return answers
+    return Asked(answers, version)
 
 
 def _started() -> Child:
@@ -41,17 +50,19 @@ def _started() -> Child:
         raise BrokenEngine(f"{ended.kind}: {ended.how}") from None
 
 
-def _loaded(child: Child, engine: Engine) -> int:
-    """The number of an engine, which has more time than for an answer: an import is none."""
+def _loaded(child: Child, engine: Engine) -> tuple[int, str]:
+    """The number of an engine, and its release; it has more time than for an answer: an import is none."""
     limit = limits()
     try:
         patient = replace(limit, seconds=max(limit.seconds, SECONDS))
         told, _ = child.ask(f"{_CHILD}:load", {"engine": engine.name}, {}, patient)
     except Ended as ended:
         raise BrokenEngine(f"{ended.kind}: {ended.how}") from None
+    if "missing" in told:
+        raise Missing(told["missing"])
     if "broken" in told:
         raise BrokenEngine(told["broken"])
-    return int(told["number"])
+    return int(told["number"]), str(told["version"])
 
 
 def _put(child: Child, number: int, question: Question) -> Answer:

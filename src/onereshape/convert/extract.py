@@ -15,11 +15,20 @@ _SHOWN = 8
 
 
 def extract(model: Model, name: str, spec: str) -> Plan:
-    """The Reshape of that name, or at that place, with its declared dims and the names data, shape and output."""
+    """The Reshape of that name, or at that place, with its dims and the names data, shape and output."""
     row = find_spec(spec)
-    step = planned(find(model, name), row, None, ("data", "shape", "output"))
+    step = planned(_told(model, find(model, name)), row, None, ("data", "shape", "output"))
     inputs = (step.data,) if step.target is None else (step.data, step.target)
     return Plan(row, opset_of(spec), inputs, (step,), (step.output,))
+
+
+def _told(model: Model, node: ReshapeNode) -> ReshapeNode:
+    """A Reshape with what its file leaves out, where the values between inputs and outputs need not be declared."""
+    if opset_of(node.spec.name) is None or None not in (node.element_type, node.data, node.output, node.target):
+        return node
+    from onereshape.convert.inferred import completed  # noqa: PLC0415 - onnx takes long
+
+    return completed(model, node)
 
 
 def find(model: Model, name: str) -> ReshapeNode:

@@ -77,7 +77,7 @@ def _merged(inferred: Dims, declared: Dims) -> Dims:
 
 
 def element_type(node: ReshapeNode) -> ElementType:
-    """The type of data; float32, which every Reshape takes, where the file does not say it."""
+    """The type of data; float32, which every Reshape takes, where nobody can tell it."""
     return _named("float32" if node.element_type is None else node.element_type)
 
 

@@ -19,7 +19,7 @@ test: $(VENV)/.installed-test
 
 # The laws whose worlds `make test` asks in part, asked whole.
 worlds: $(VENV)/.installed-test
-	WORLDS=whole $(BIN)/python -m pytest -n auto --dist worksteal tests/engines tests/laws
+	WORLDS=whole $(BIN)/python -m pytest -n auto --dist worksteal tests/engines tests/laws tests/openvino
 
 # Hostile graphs for as long as it is told: `make hostile SECONDS=600` or `COUNT=30000`, `START=0 JOBS=2`.
 hostile: $(VENV)/.installed-test

@@ -2,6 +2,7 @@
 
     python bench/corpus.py [FOLDER]
     python bench/corpus.py --sizes [FOLDER]      dims other than the batch, from two exports (bench/sizes.py)
+    python bench/corpus.py --openvino [FOLDER]   the same models as OpenVINO IRs (bench/openvino_corpus.py)
 
 The folder holds models and a manifest.json, as tests/data/corpus does (which is the default).  Printed are all models
 that do not pass, with the reason, and the counts: pass, refused, untested (no output depends on the sample), wrong;
@@ -22,6 +23,7 @@ sys.path.insert(0, str(ROOT))
 
 import onereshape as orx  # noqa: E402
 from onereshape.errors import FixError  # noqa: E402
+from bench import openvino_corpus  # noqa: E402
 from bench.sizes import table  # noqa: E402
 from tests.arbiter import Entry, entries, verdict  # noqa: E402
 
@@ -45,6 +47,9 @@ def main() -> None:
     asked = sys.argv[1:]
     if asked[:1] == ["--sizes"]:
         table(Path(asked[1]) if asked[1:] else ROOT / "tests" / "data" / "sizes")
+        return
+    if asked[:1] == ["--openvino"]:
+        openvino_corpus.table(asked[1:])
         return
     folder = Path(asked[0]) if asked else ROOT / "tests" / "data" / "corpus"
     counts: Counter[str] = Counter()

@@ -8,7 +8,7 @@ naive edit gives, seconds and reason; then the counts.  The verdicts:
 
     right      the repaired file gives each sample's own answer at 1, 2, 3 and 5
     left       the file did so already, and nothing was changed
-    rewritten  the file did so already, and was changed; it still does
+    rewritten  the file did so already, and was changed for the reason that is shown; it still does
     wrong      something was written, or called right, that does not
     refused    nothing was written, for the reason that is shown; `refused!` where the file works already or the naive
                edit is right; those that are not are tried once more with --per-sample
@@ -49,6 +49,8 @@ WAITING = 5
 """How many times as long it may last, on a machine that others use too."""
 JUDGING = 150
 MEMORY = 8 * 2**30
+OURS = ("Traceback", "a mistake of onereshape's")
+"""What no answer may say."""
 VERDICTS = ("right", "left", "rewritten", "wrong", "refused!", "refused", "crash", "timeout", "unjudged")
 GOOD = ("right", "left", "rewritten")
 
@@ -119,7 +121,7 @@ def answered(path: Path, out: Path, *more: str) -> tuple[Child, Answer | None]:
     answer: Answer = {"seconds": round(child.seconds, 1), "reason": ""}
     if child.code is None:
         return child, {**answer, "verdict": "timeout"}
-    if child.code not in {0, 1, 2} or "Traceback" in child.complained:
+    if child.code not in {0, 1, 2} or any(words in child.complained for words in OURS):
         return child, {**answer, "verdict": "crash", "reason": complaint(child)}
     return child, None
 
@@ -175,7 +177,8 @@ def _written(before: Answer, said: Answer, path: Path, out: Path) -> Answer:
     if "right" not in judged:
         return {"reason": judged["why"]}
     kind = "wrong" if not judged["right"] else "rewritten" if before["works"] else "right"
-    return {"verdict": kind, "reason": judged["why"], "axes": judged.get("axes")}
+    mended = "; ".join(said["notes"]) if kind == "rewritten" else ""
+    return {"verdict": kind, "reason": judged["why"] or mended, "axes": judged.get("axes")}
 
 
 def judgement(path: Path, out: Path, way: list[Any]) -> Answer:

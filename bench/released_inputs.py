@@ -121,6 +121,11 @@ def sample_dims(each: Input, way: Way, name: Dim) -> list[int]:
     return dims
 
 
+def is_length(each: Input) -> bool:
+    """Whether an input says how much of each sample counts."""
+    return each.dtype.kind in "iu" and bool(re.search(r"len", each.name, re.IGNORECASE))
+
+
 def drawn(rng: np.random.Generator, each: Input, dims: list[int], way: Way) -> Array:  # noqa: PLR0911 - a table of kinds
     """The values of one input of one sample."""
     reach, high = STYLES[way.style]
@@ -133,7 +138,7 @@ def drawn(rng: np.random.Generator, each: Input, dims: list[int], way: Way) -> A
     if kind in "iu":
         if re.search(r"^sr$|rate", each.name):
             return np.full(dims, 16000, each.dtype)
-        if re.search(r"len", each.name, re.IGNORECASE):
+        if is_length(each):
             return np.full(dims, way.size, each.dtype)
         if re.search(r"mask", each.name, re.IGNORECASE):
             return np.ones(dims, each.dtype)

@@ -35,6 +35,7 @@ from bench.released_inputs import (  # noqa: E402
     drawn,
     first_place,
     inputs_of,
+    is_length,
     places,
     sample_dims,
 )
@@ -45,6 +46,8 @@ Output = Array | list[Any]
 COUNTS = (1, 2, 3, 5)
 GAINS = (1.0, 1e-4, 30.0)
 """Of three more samples, for what only the loudest of all decides."""
+LENGTHS = (0.75, 0.5, 1.0)
+"""What part of each of three samples counts, in a model that is told it."""
 SIZES = (16, 64, 224, 320, 640, 32, 48, 128, 8, 512, 100, 4, 1024, 1, 2, 1536, 16000)
 """What the free dims may be, in the order tried."""
 APART = 3
@@ -228,7 +231,9 @@ def batched(subject: Subject, candidate: onnxruntime.InferenceSession, way: Way)
                 return f"wrong at {count}: {name} is {shapes[0]}, one sample's is {shapes[1]}"
     if all(("shared", 0) in each for each in kinds.values()):
         return "no output depends on the sample"
-    return "" if isinstance(subject.base, int) and subject.base > 1 else _uneven(subject, candidate, way, kinds)
+    if isinstance(subject.base, int) and subject.base > 1:
+        return ""
+    return _uneven(subject, candidate, way, kinds) or _unequal(subject, candidate, way, kinds)
 
 
 def _rounded(
@@ -277,6 +282,42 @@ def _uneven(
         if not homes(answers[place], [row[place] for row in alone]) & kind:
             return f"wrong at {len(GAINS)} uneven samples: {name}"
     return ""
+
+
+def _unequal(
+    subject: Subject, candidate: onnxruntime.InferenceSession, way: Way, kinds: dict[str, set[tuple[str, int]]]
+) -> str:
+    """What differs where samples are of other lengths; nothing where there are none, or only one is taken."""
+    names = [each.name for each in subject.inputs if is_length(each) and each.name in way.axes]
+    samples = subject.samples(way, len(LENGTHS))
+    for share, sample in zip(LENGTHS, samples, strict=True):
+        sample |= {name: np.maximum(sample[name] * share, 1).astype(sample[name].dtype) for name in names}
+    try:
+        alone = [subject.session.run([*kinds], each) for each in samples] if names else []
+        answers = candidate.run([*kinds], subject.fed(way, samples)) if names else []
+    except Exception:  # noqa: BLE001 - lengths that no one promised to take
+        return ""
+    for place, (name, kind) in enumerate(kinds.items() if names else ()):
+        if not any(_holds(answers[place], [row[place] for row in alone], each) for each in kind):
+            return f"wrong at {len(LENGTHS)} samples of other lengths: {name}"
+    return ""
+
+
+def _holds(answer: Output, parts: list[Output], kind: tuple[str, int]) -> bool:
+    """Whether samples stand where they should; one alone may be shorter, as nothing longer is beside it."""
+    how, axis = kind
+    if isinstance(answer, list) or how not in {"along", "new"}:
+        return kind in homes(answer, parts)
+    rows = [np.asarray(part) if how == "along" else np.expand_dims(np.asarray(part), axis) for part in parts]
+    start = 0
+    for row in rows:
+        if row.ndim != answer.ndim:
+            return False
+        mine = answer.take(range(start, min(start + row.shape[axis], answer.shape[axis])), axis)
+        start += row.shape[axis]
+        if not near(mine[tuple(slice(dim) for dim in row.shape)], row):
+            return False
+    return bool(start == answer.shape[axis])
 
 
 def _as_made(subject: Subject, candidate: onnxruntime.InferenceSession, way: Way) -> str:

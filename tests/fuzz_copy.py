@@ -2,9 +2,9 @@
 
     python tests/fuzz_copy.py EXTENSION [--world 1] [--random 20000]
 
-Every copy of `tests/laws/copies_world.py`, or one in so many of them, and as many random ones.  `make sanitize` builds
-the extension with AddressSanitizer and UBSan, then with ThreadSanitizer, and runs this with each: one byte too far, or
-written by two threads, ends it.
+Every copy of `tests/laws/copies_world.py`, or one in so many of them, and as many random ones, by every level of
+kernels that the processor has, into the cache and past it.  `make sanitize` builds the extension with AddressSanitizer
+and UBSan, then with ThreadSanitizer, and runs this with each: one byte too far, or written by two threads, ends it.
 """
 
 from __future__ import annotations
@@ -72,10 +72,14 @@ def one_copy(kernels: ModuleType, recipe: Recipe, threads: int, bytes_per_thread
         view = recipe.seen(source)
         expected = np.frombuffer(view.tobytes(), np.uint8)
         with block(view.nbytes) as destination:
-            destination[:] = ~expected
             output = destination.view(view.dtype).reshape(view.shape)
-            kernels.copy_array(kernels_plan(kernels, view), output, view, threads, bytes_per_thread)
-            assert np.array_equal(destination, expected), (recipe.name, threads, bytes_per_thread)
+            for level in range(kernels.levels()):
+                kernels.use_level(level)
+                plan = kernels_plan(kernels, view)
+                for stream_from in (1, view.nbytes + 1):
+                    destination[:] = ~expected
+                    kernels.copy_array(plan, output, view, threads, bytes_per_thread, stream_from)
+                    assert np.array_equal(destination, expected), (recipe.name, threads, bytes_per_thread, level)
         return plan_of(view).kind
 
 

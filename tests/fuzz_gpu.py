@@ -1,9 +1,9 @@
-"""Random copies of CUDA tensors by the Triton kernels, each compared with torch's own, byte for byte.
+"""Random copies of CUDA tensors by the kernel, each compared with torch's own, byte for byte.
 
     python tests/fuzz_gpu.py [--seconds 240] [--start 0]
 
 Needs a GPU.  The memory that a copy is written to held other bytes before; every copy is made twice, since the second
-call repeats a launch that is remembered.  Most tensors are small and go to the kernels all the same, past the threshold
+call repeats a launch that is remembered.  Most tensors are small and go to the kernel all the same, past the threshold
 below which torch copies; some are larger than it and go through `reshape`.
 """
 
@@ -23,7 +23,8 @@ import torch
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import onereshape as orx
-from onereshape.arrays import torch_cuda
+from onereshape.arrays import cuda_copy, torch_cuda
+from onereshape.arrays.layout import copy_plan
 from tests.copying import random_dims
 
 TYPES = (torch.uint8, torch.int16, torch.float32, torch.int64, torch.complex128, torch.bfloat16)
@@ -69,8 +70,9 @@ def one(seed: int) -> str:
         del other  # its memory is what the next tensor of that size gets
         copy: Any = orx.reshape(data, [-1], "onnx", copy=True) if large else torch_cuda.by_kernel(data)
         assert torch.equal(_bytes(copy), wanted), f"seed {seed}: {kind} {dims} {strides} {offset}"
-    launch = torch_cuda.launch_for(data)
-    return "torch's own" if launch is None else str(launch.kernel)
+    bytes_apart = tuple(stride * kind.itemsize for stride in strides)
+    boxes = cuda_copy.boxes_for(copy_plan(dims, bytes_apart, kind.itemsize), data.data_ptr())
+    return "torch's own" if boxes is None else f"units of {boxes.unit}"
 
 
 def _bytes(tensor: Any) -> Any:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
+import onnx_ir as ir
 import pytest
 from onnx import helper
 
 import onereshape as orx
 from onereshape.errors import FixError
+from onereshape.models import batch_work
+from onereshape.models.batch import search
+from onereshape.models.batch.search import BatchPlan, batch_plan, fresh_patience
 from onereshape.models.likely import Declared, Shapes, likely_axes, other_axes
+from onereshape.models.search import GAVE_UP, Patience
+from tests.shaped_models import read
 from tests.test_released_habits import saved
 
 LIKELY: list[tuple[Shapes, dict[str, int]]] = [
@@ -94,6 +101,24 @@ def test_a_state_that_cannot_carry_the_batch_at_axis_0(tmp_path: Path) -> None:
     assert [finding.code for finding in orx.check(path, batch=True)] == []
 
 
+def test_all_places_share_what_may_be_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes, constants = recurrent(1)
+    path = saved(tmp_path, nodes, {"x": [1, 5, 3], "h": [1, 1, 4]}, {"y": [1, 5, 4], "hn": [1, 1, 4]}, constants)
+    patient = [fresh_patience()]
+    monkeypatch.setattr(batch_work, "fresh_patience", patient.pop)
+    planned: list[tuple[dict[str, int], Patience]] = []
+
+    def plan(model: ir.Model, axes: dict[str, int], *others: Any, patience: Patience) -> BatchPlan:
+        planned.append((axes, patience))
+        return batch_plan(model, axes, *others, patience=patience)
+
+    monkeypatch.setattr(batch_work, "batch_plan", plan)
+    orx.fix(path, batch=True, certify=False)
+
+    assert [axes for axes, _ in planned] == [{"x": 0, "h": 0}, {"x": 0, "h": 1}]
+    assert planned[0][1] is planned[1][1]
+
+
 def test_a_state_that_comes_out_for_each_sample_goes_in_for_each(tmp_path: Path) -> None:
     nodes, constants = recurrent(2)
     outputs: dict[str, list[int | str]] = {"y": [5, 2, 1, 4], "hn": [2, 1, 4]}
@@ -160,3 +185,32 @@ def test_a_stack_of_states_goes_in_as_it_comes_out(tmp_path: Path) -> None:
     assert {name: [*dims] for name, dims in fixed.freed.items()} == {"x": [0], "cache": [1]}
     assert [str(value.shape) for value in fixed.model.ir.graph.outputs] == ["[N,4,3]", "[2,N,4,3]"]
     assert fixed.certificate.status == "proven"
+
+
+@pytest.mark.parametrize("steps", [0, 5_000])
+def test_a_search_that_gives_up_says_so(steps: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(search, "_MOST_STEPS_BACK", steps)
+    text = "g (float[1, 4, 3] x) => (float[4, 3] y) { a = Squeeze(x) y = Softmax<axis = 0>(a) }"
+    with pytest.raises(FixError, match="its sum runs along axis 0") as refusal:
+        batch_plan(read(text), {"x": 0}, "N", 1)
+    told = [GAVE_UP] if not steps else []
+
+    assert getattr(refusal.value, "__notes__", []) == told
+    ir.save(read(text), tmp_path / "m.onnx")
+    (finding,) = [each for each in orx.check(tmp_path / "m.onnx", batch={"x": 0}) if each.code == "cannot-free"]
+    assert (GAVE_UP in finding.message) == bool(told)
+
+
+@pytest.mark.parametrize(
+    "made", ["v = Mul(c, w) u = Neg(v)", "u = Expand(w, t)"], ids=["it has the rows", "it says how many"]
+)
+def test_rows_that_are_no_constant_come_from_one(made: str) -> None:
+    text = (
+        "g (float[2, 3] x, float[3] w) => (float[2, 3] y) <float[2, 3] c = {1, 2, 3, 1, 2, 3}, int64[2] t = {2, 3}>"
+        f" {{ {made} y = Add(x, u) }}"
+    )
+    with pytest.raises(FixError) as refusal:
+        batch_plan(read(text), {"x": 0}, "N", 2)
+
+    why = "its input u has 2 rows for the samples, and is not a constant: it is computed from the constant"
+    assert refusal.value.sentence == f"Add of y (Add): {why} {'t' if 'Expand' in made else 'c'}"

@@ -19,10 +19,17 @@ def saved(folder: Path, dims: str) -> Path:
     return folder / "squeeze.onnx"
 
 
-@pytest.mark.parametrize("dims", ["1, seq", "1, 1, seq", "N, seq"])
+@pytest.mark.parametrize("dims", ["1, seq", "1, 1, seq"])
 def test_a_name_may_be_1(tmp_path: Path, dims: str) -> None:
     with pytest.raises(FixError, match="it removes whatever has size 1, and only the run says whether seq has"):
         orx.fix(saved(tmp_path, dims), batch={"x": 0})
+
+
+def test_one_that_names_its_batch_is_left_and_loses_it_at_1(tmp_path: Path) -> None:
+    fixed = orx.fix(saved(tmp_path, "N, seq"), batch={"x": 0})
+
+    assert fixed.changes == ()
+    assert fixed.notes == ("output y has no axis for the batch where that is 1",)
 
 
 @pytest.mark.parametrize("dims", ["1, 3", "1, 1, 3", "1, 3, 1"])

@@ -293,8 +293,50 @@ def test_dims_without_a_name_vary_too() -> None:
     found = batch(original, right)
 
     assert found.holds
-    assert len({each["?"] for each in found.compared}) > 2
+    assert len({each["x[1]"] for each in found.compared}) > 2
     assert batch(original, wrong).status == "differs"
+
+
+def test_dims_without_a_name_are_not_one_size() -> None:
+    """A repair that is right only where two of them are equal is found."""
+    body = "(float[{n}, ?, ?] x) => (float[{n}, ?, ?] y) {{ t = Transpose <perm = [0, 2, 1]> (x) {last} }}"
+    original, right = (built(body.format(n=n, last="y = Identity(t)")) for n in ("1", "N"))
+    wrong = built(body.format(n="N", last="s = Shape(x) y = Reshape(t, s)"))
+
+    assert batch(original, right).holds
+    assert batch(original, right).held == ()
+    assert batch(original, wrong).status == "differs"
+
+
+ALIKE = {
+    "at one axis": (
+        "(float[{n}, ?, ?] x, float[{n}, ?] m) => (float[{n}, ?, ?] y) <int64[1] a = {{2}}> {{"
+        " u = Unsqueeze(m, a) y = Concat <axis = 2> (x, u) }}",
+        ("m[1] and x[1] were always equal",),
+    ),
+    "all of them": (
+        "(float[{n}, ?, ?] x, float[{n}, ?] m) => (float[{n}, ?, ?] y) <int64[1] a = {{2}}> {{"
+        " t = Transpose <perm = [0, 2, 1]> (x) u = Unsqueeze(m, a) y = Concat <axis = 2> (x, t, u) }}",
+        ("m[1], x[1] and x[2] were always equal",),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_dims_without_a_name_that_must_be_equal_are_and_it_is_said(name: str) -> None:
+    body, held = ALIKE[name]
+    original, repaired = (built(body.format(n=n)) for n in ("1", "N"))
+    found = batch(original, repaired, freed={"x": {0: "N"}, "m": {0: "N"}})
+
+    assert (found.status, found.held) == ("certified", held)
+    assert f"; {held[0]}" in found.reason
+    assert len({each["x[1]"] for each in found.compared}) > 2
+
+
+def test_what_is_equal_in_some_runs_only_is_not_said() -> None:
+    settings = [Setting({"a": 4, "b": 4, "c": 4}, {}), Setting({"a": 2, "b": 2, "c": 4}, {})]
+
+    assert held(settings) == ["c was always 4", "a and b were always equal"]
 
 
 def test_a_model_of_one_size_is_compared_at_it() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.certifying import batch, built, other, same
+from tests.certifying import batch, both, built, other, same
 
 # Gates that no value of the usual size opens: what lies behind them is wrong in the repair.
 OPENED = {
@@ -141,3 +141,20 @@ def test_a_gate_that_one_sample_opens_beside_another() -> None:
     found = batch(built(body), built("(float[N, 6] x) => (float[N, 6] y) { y = Identity(x) }"), size=2)
 
     assert found.status == "differs", found.reason
+
+
+def test_a_large_model_that_is_proven_for_every_batch_has_no_gates_to_try() -> None:
+    body = """(float[{n}, 512, 300] x) => (float[{n}, 512, 300] y) <float limit = {{1000}}, int64[1] first = {{0}}> {{
+        c = Greater(x, limit)
+        b = {behind}
+        y = Where(c, b, x)
+    }}"""
+    one, many, mixing, mixed = (
+        built(body.format(n=n, behind=behind))
+        for behind in ("Neg(x)", "ReduceMin <keepdims = 1> (x, first)")
+        for n in (1, "N")
+    )
+    found = both(one, many)
+
+    assert (found.status, found.extremes, found.compared) == ("proven", (), ({"N": 1}, {"N": 2}, {"N": 3}, {"N": 5}))
+    assert both(mixing, mixed).status == "differs"  # nothing proves it, and a large value opens the gate

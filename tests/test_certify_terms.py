@@ -201,7 +201,7 @@ def test_a_rule_that_stumbles_proves_nothing(monkeypatch: pytest.MonkeyPatch) ->
     found = both(flat("1", 1), flat("N", 0))
 
     assert found.status == "certified"
-    assert found.reason.endswith("not proven: the term run stumbled (ZeroDivisionError)")
+    assert "; not proven: the term run stumbled (ZeroDivisionError); compared at N = 4, 8, 17, 130 too" in found.reason
 
 
 def test_sizes_that_differ_from_every_other_dim() -> None:
@@ -209,7 +209,7 @@ def test_sizes_that_differ_from_every_other_dim() -> None:
         "(float[a, b, 2] x) => (float[a, b, 2] y) <float[3, 5] w> { y = Neg(x) }", w=np.zeros((3, 5), np.float32)
     )
 
-    assert [*other_sizes(model, {"a"})] == [{"a": 4, "b": 6}, {"a": 1, "b": 1}, {"a": 4, "b": 0}]
+    assert [*other_sizes(model, {"a"}, lambda: True)] == [{"a": 4, "b": 6}, {"a": 1, "b": 1}, {"a": 4, "b": 0}]
 
 
 def test_sizes_for_models_that_take_no_small_ones() -> None:

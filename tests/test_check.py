@@ -141,15 +141,31 @@ SOUND = [
     "g (float[N, 1] x) => (float[1, M] y) <int64[2] t = {1, -1}> { y = Reshape(x, t) }",
     "g (float[2, 6] x) => (float[1, 12] y) <int64[2] t = {1, -1}> { y = Reshape(x, t) }",
     "g (float[N, 4] x) => (float[2, M] y) <int64[2] t = {2, -1}> { y = Reshape(x, t) }",
-    "g (float[?, 4] x) => (float[1, 4] y) <int64[2] t = {1, 4}> { y = Reshape(x, t) }",
     "g (float[N, 4] x, int64[2] t) => (float[?, ?] y) { y = Reshape(x, t) }",
     "g (float[N, 4] x) => (float[other, 4] y) { y = Relu(x) }",
     "g (float[N, 4] x, float[M, 4] z) => (float[Q, 4] y) { y = Concat <axis = 0> (x, z) }",
     "g (float[1, 4] x) => (float[batch, 4] y) { y = Relu(x) }",
     "g (float[N, 4] x) => (float y) { y = ReduceSum <keepdims = 0> (x) }",
     "g (float[N] x) => (int64[1, 3] y) { y = NonZero(x) }",
-    "g (float[?, 4] x, float[M] z) => (float[1, 4] y) <int64[2] t = {1, 4}> { y = Reshape(x, t) }",
 ]
+
+
+PLACES = {
+    "g (float[?, 4] x) => (float[1, 4] y) <int64[2] t = {1, 4}> { y = Reshape(x, t) }": (
+        "x[0] is forced to 1 by n: shape[0] = 1"
+    ),
+    "g (float[M] z, float[?, 4] x) => (float[1, 4] y) <int64[2] t = {1, 4}> { y = Reshape(x, t) }": (
+        "x[0] is forced to 1 by n: shape[0] = 1"
+    ),
+    "g (float[?, ?, 8] x) => (float[?, ?, ?] y) <int64[3] t = {1, -1, 4}> { y = Reshape(x, t) }": (
+        "x[0] is swallowed by n: target[1] = -1 becomes 2*x[0]*x[1], while target[0] = 1 stands where x[0] should be"
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), PLACES.items())
+def test_a_dim_without_a_name_is_free_too(text: str, message: str, tmp_path: Path) -> None:
+    assert message in [each.message for each in of(text, tmp_path)]
 
 
 @pytest.mark.parametrize("text", SOUND)

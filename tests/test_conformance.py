@@ -20,7 +20,7 @@ from onereshape.conformance.engines import ENGINES, Engine
 from onereshape.conformance.page import as_markdown
 from onereshape.conformance.questions import Answer, Question
 from onereshape.conformance.reasons import REASONS, reason
-from onereshape.conformance.record import read_record, write_record
+from onereshape.conformance.record import read_record, shipped, to_ship, write_record
 from onereshape.conformance.report import COUNTS, as_text
 from onereshape.conformance.result import Column, Result, rows_of, run
 
@@ -147,7 +147,7 @@ class TestCases:
 
     def test_data_that_nobody_can_hold_is_only_inferred(self) -> None:
         names = {engine.name for engine in ENGINES if engine.question(Case("", (2**53 + 1,), (3, -1)), "literal")}
-        assert names == {"onnx-inference-24", "openvino-inference"}
+        assert names == {"onnx-inference-24", "openvino-inference", "onednn-compile"}
 
 
 class TestEngines:
@@ -297,7 +297,7 @@ class TestUsage:
         ("words", "sentence"),
         [
             (["--engine", "onnxrutnime"], "there is no engine 'onnxrutnime': did you mean onnxruntime"),
-            (["--engine", "xyz"], "there is no engine 'xyz': the names are jax, numpy, onnx, onnx-inference-13"),
+            (["--engine", "xyz"], "there is no engine 'xyz': the names are jax, numpy, onednn, onednn-compile, "),
             (["--case", "neg1_nodiv"], "there is no case 'neg1_nodiv': did you mean neg1_nondiv"),
             (["--engine", "numpy", "--spec", "openvino"], "--spec says what a MODULE:FUNCTION is held against"),
             (["--engine", "a:b", "--spec", "openvin"], "'openvin' is not a specification (did you mean 'openvino'?)"),
@@ -338,6 +338,94 @@ class TestUsage:
     def test_the_help_names_the_engines(self) -> None:
         named = re.split(r",\s+", conform.EXAMPLE.partition("engines: ")[2].strip())
         assert named == [engine.name for engine in ENGINES]
+
+
+class TestOneDNN:
+    """A library that is looked for in the child process; where there is none, what was recorded of it stands for it."""
+
+    ENGINES = ("onednn-compile", "onednn-graph")
+    ABORTING = ("ovf_req", "rank_13")  # of all that end its process, two: each costs a new one
+
+    def test_it_answers_as_recorded(self) -> None:
+        """The table is put to the library that is here; a release that answers otherwise is to be recorded anew."""
+        recorded = shipped()
+        left = {name for (name, _), it in recorded["onednn-compile"].verdicts.items() if it.given.kind == "crash"}
+        assert left > {*self.ABORTING}
+        left |= {"data_float16"}  # which is supported on some CPUs only
+        text, machine, code = asked(["onednn"], [case.name for case in CASES if case.name not in left])
+        more = asked(["onednn-graph"], self.ABORTING)[1]
+
+        assert code == 1
+        assert "(recorded)" not in text
+        assert [engine["state"] for engine in machine["engines"]] == ["asked", "asked"]
+        for name in self.ENGINES:
+            expected = {key: str(it.given) for key, it in recorded[name].verdicts.items() if key[0] not in left}
+            assert answers_of(machine, name) == expected, name
+            assert len(expected) > 120
+        expected = {k: str(it.given) for k, it in recorded["onednn-graph"].verdicts.items() if k[0] in self.ABORTING}
+        assert answers_of(more, "onednn-graph") == expected
+        assert {*expected.values()} == {"crash (SIGABRT)"}
+
+    def test_the_release_is_the_library_s_own(self) -> None:
+        _, machine, code = asked(["onednn"], ["basic"])
+
+        assert code == 0
+        assert [re.match(r"3\.\d+\.\d+ \(", engine["version"]) is not None for engine in machine["engines"]] == [
+            True
+        ] * 2
+
+    def test_where_there_is_none_the_recorded_answers_are_shown(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "torch").mkdir()
+        (tmp_path / "torch" / "__init__.py").write_text("", encoding="utf-8")  # a torch without a library
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+        text, machine, code = asked(["onednn", "numpy"], ["basic", "rank_13", "neg2"])
+        there = shipped()["onednn-graph"]
+
+        assert code == 0  # what was answered elsewhere is no difference here
+        assert machine["differs"] is False
+        *engines, numpy = machine["engines"]
+        assert [engine["state"] for engine in engines] == ["recorded"] * 2
+        assert numpy["state"] == "asked"
+        assert engines[1]["version"] == there.version
+        assert engines[1]["recorded_on"] == there.machine
+        assert engines[1]["why"].startswith("no oneDNN is found: libdnnl.so.3: ")
+        assert engines[1]["counts"]["crash"] == 2
+        assert answers_of(machine, "onednn-graph")["rank_13", "copied"] == "crash (SIGABRT)"
+        assert re.search(r"^b  onednn-graph +6 +4 +2 .* onednn-static  \(recorded\)$", text, re.MULTILINE)
+        assert f"\nrecorded with onednn {there.version} on {there.machine}: no oneDNN is found: " in text
+        assert re.search(r"^!!\.  rank_13 ", text, re.MULTILINE)
+
+    def test_a_page_marks_what_was_recorded(self) -> None:
+        columns = [*shipped().values()]
+        result = Result(rows_of(CASES), tuple(columns), "another machine")
+        page = as_markdown(read_record(write_record(result)))
+        words = f"recorded with onednn {columns[0].version} on {columns[0].machine}"
+
+        assert write_record(read_record(write_record(result))) == write_record(result)
+        assert f"| the graph API, a StaticReshape compiled and executed (*{words}*) | onednn-static | 142 |" in page
+        assert f"### onednn-graph\n\n{words}: the graph API" in page
+        assert "Asked here: another machine." in page
+
+    def test_a_library_that_nothing_was_recorded_of(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "torch.py").write_text("", encoding="utf-8")
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+        (engine,) = (engine for engine in ENGINES if engine.name == "onednn-graph")
+        (column,) = run([engine], CASES[:1]).columns
+
+        assert column.state.startswith("not installed: no oneDNN is found: libdnnl.so.3: ")
+        assert not column.differs
+
+    def test_what_is_shipped_is_of_the_page(self) -> None:
+        from docs.write_recorded import recorded
+
+        page = read_record(RECORD)
+        assert recorded() == to_ship(page)
+        assert {name: column.verdicts for name, column in shipped().items()} == {
+            column.engine.name: column.verdicts for column in page.asked if column.engine.shipped
+        }
+        assert [*shipped()] == [*self.ENGINES]
 
 
 class TestPage:

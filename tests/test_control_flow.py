@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+import onnx_ir as ir
+import onnxruntime
 import pytest
 from onnx import parser, save
 
@@ -22,6 +25,11 @@ FREED = {
     ),
     "a condition for each": (
         "g (float[1, 6] x, bool[1] own) => (float[1, 6] y) { y = If(own) <"
+        f"then_branch = a () => (float[1, 6] p) {{ {FLAT} }}, else_branch = b () => (float[1, 6] p) {{ p = Neg(x) }}> }}"
+    ),
+    "a condition without an axis": (
+        "g (float[1, 6] x) => (float[1, 6] y) <float zero = {0}, int64 two = {2}, int64[1] first = {0}> {"
+        " r = Squeeze(x, first) e = Gather(r, two) g = Greater(e, zero) c = Not(g) y = If(c) <"
         f"then_branch = a () => (float[1, 6] p) {{ {FLAT} }}, else_branch = b () => (float[1, 6] p) {{ p = Neg(x) }}> }}"
     ),
     "a size": (
@@ -76,8 +84,14 @@ def test_a_choice_for_each_sample_is_a_where(tmp_path: Path) -> None:
 
 REFUSED = {
     "an operator without a rule, after a choice": (
+        "g (float[1, 4, 3] x) => (float[1, 12] y) <int64[2] t = {1, 12}>"
+        " { r = Reshape(x, t) s = SequenceConstruct(r) y = ConcatFromSequence <axis = 1> (s) }",
+        "SequenceConstruct of s: SequenceConstruct has no batching rule, and its input r carries the batch",
+    ),
+    "an operator that lists its findings, after a choice": (
         "g (float[1, 4, 3] x) => (int64[2, k] y) <int64[2] t = {1, 12}> { r = Reshape(x, t) y = NonZero(r) }",
-        "NonZero of y: NonZero has no batching rule, and its input r carries the batch",
+        "NonZero of y (NonZero): it lists the places of all samples that are not 0 one after the other,"
+        " and how many each has depends on it",
     ),
     "as many turns as a sample says": (
         "g (float[1, 3] x, int64[1] n) => (float[1, 3] y) { y = Loop(n, , x) <body = b (int64 i, bool c, float[1, 3] v)"
@@ -168,3 +182,23 @@ def test_a_scan_of_a_named_batch_is_left_alone() -> None:
     )
 
     assert batch_plan(model, {"x": 0, "h": 0}, "N", 1).edits == ()
+
+
+@pytest.mark.parametrize("turns", [0, 2])
+@pytest.mark.parametrize("condition", ["", "go"])
+def test_what_may_not_turn_at_all_has_its_dims_after_optimisation_too(
+    condition: str, turns: int, tmp_path: Path
+) -> None:
+    """Sizes that are joined become a -1 there, which says nothing of what has no elements."""
+    text = (
+        "g (float[1, 3] x, int64 n, bool go) => (float[1, 3] y, float[k, 1, 3] z)"
+        f" {{ y, z = Loop(n, {condition}, x) <body = b (int64 i, bool c, float[1, 3] v)"
+        " => (bool d, float[1, 3] w, float[1, 3] e) { d = Identity(c) w = Add(v, x) e = Relu(w) }> }"
+    )
+    fixed = orx.fix(written(text, tmp_path), batch={"x": 0})
+    proto = ir.to_proto(fixed.model.ir).SerializeToString()
+    session = onnxruntime.InferenceSession(proto, providers=["CPUExecutionProvider"])
+    feeds = {"x": np.ones((2, 3), np.float32), "n": np.array(turns), "go": np.array(bool(turns))}
+
+    assert fixed.certificate.holds
+    assert [each.shape for each in session.run(None, feeds)] == [(2, 3), (turns, 2, 3)]

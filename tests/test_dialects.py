@@ -24,20 +24,23 @@ from onereshape.formats.model_formats import FORMATS, Files, Format, Plans
 from onereshape.specs import DIALECTS, SPECS
 
 SOURCE = Path(__file__).parent.parent / "src" / "onereshape"
-HOMES = ("specs.py", "dtypes.py", "formats/", "conformance/")
+HOMES = ("specs.py", "dtypes.py", "formats/", "conformance/", "openvino/")
 """Where a dialect lives."""
 
 NAMED = {
     "cli/__init__.py": "the sentence that says what onereshape is",
     "cli/conform.py": "examples; and the names of engines, which another test holds to their table",
     "cli/convert.py": "an example",
+    "cli/fix.py": "the formats that it repairs",
+    "models/": "an IR is looked into and repaired as its image, and run by its own engine",
 }
 """Files elsewhere that name a dialect, or a suffix of its files, in a text; ONNX is looked at below."""
 
 ONNX = {
+    "arrays/torch_tracing.py": "PyTorch exports to ONNX, and writes its Reshape",
     "cli/__init__.py": "--version shows the package of that name",
     "convert/opset.py": "the opset of a whole model is ONNX's",
-    "models/": "the whole models that are looked into, repaired and run are ONNX's",
+    "models/": "the whole models that are looked into and repaired are ONNX's, or images of others",
     "onnx_backend.py": "ONNX's own interface",
     "shape_rule.py": "a rule in a library for ONNX models",
 }

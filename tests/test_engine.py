@@ -121,11 +121,12 @@ class TestWhatEndsTheEngine:
     def test_a_loop_without_an_end(self, tmp_path: Path) -> None:
         body = (
             self.RESHAPED
-            + """, int64 m = {4611686018427387904}, bool c = {1}, float[2] o = {1, 2}> {
+            + """, bool c = {1}, float[2] o = {1, 2}, float zero = {0}> {
             y = Reshape(x, k)
-            q = Loop(m, c, o) <body = b (int64 i, bool d, float[2] v) => (bool e, float[2] w) {
-                e = Identity(d)
-                w = Add(v, v)
+            q = Loop(, c, o) <body = b (int64 i, bool d, float[2] v) => (bool e, float[2] w) {
+                w = Abs(v)
+                f = ReduceMax <keepdims = 0> (w)
+                e = Greater(f, zero)
             }>
         }"""
         )

@@ -189,11 +189,49 @@ def test_a_batch_of_several(tmp_path: Path) -> None:
         ),
         (
             "g (float[1, 3] x) => (int64[2, k] y) { y = NonZero(x) }",
-            "n: NonZero has no batching rule, and its input x carries the batch",
+            "n (NonZero): it lists the places of all samples that are not 0 one after the other, and how many each has "
+            "depends on it",
+        ),
+        (
+            "g (float[1, 1, 1, 2] x) => (float[1, 1, 1, 4] y) <int64[1, 1, 1, 2] at = {0, 3}>"
+            " { y = MaxUnpool <kernel_shape = [1, 2], strides = [1, 2]> (x, at) }",
+            "n (MaxUnpool): its indices count through all samples",
         ),
         (
             "g (float[1, 3] x) => (int64[2] y) { y = Shape(x) }",
             "n (Shape): the output y would give the size of the whole batch",
+        ),
+        (
+            "g (float[1, 3] x) => (float[1, 3] y)"
+            " <int64[1] s = {-1}, int64[1] e = {-9223372036854775807}, int64[1] a = {0}> { y = Slice(x, s, e, a, s) }",
+            "n (Slice): it reverses axis 0, which is N, so that the samples come out in another order",
+        ),
+        (
+            "g (float[4, 3] x) => (float[2, 3] y)"
+            " <int64[1] s = {1}, int64[1] e = {3}, int64[1] a = {0}> { y = Slice(x, s, e, a) }",
+            "n (Slice) mixes the samples: it takes a part of axis 0, which is N",
+        ),
+        (
+            "g (float[2, 3] x) => (float[2, 3] y) <int64[2] i = {1, 0}> { y = Gather(x, i) }",
+            "n (Gather) mixes the samples: it picks by i from the 2 samples that the model was exported with, and not "
+            "from each sample its own; an export of one sample may be freed",
+        ),
+        (
+            "g (float[2, 3] x) => (float[3] y) <int64 i = {1}> { y = Gather(x, i) }",
+            "n (Gather): it picks by i from the 2 samples that the model was exported with, and not from each sample "
+            "its own; an export of one sample may be freed",
+        ),
+        (
+            "g (float[1, 12] x, bool[4] m, bool[6] k) => (float[b, c] y)"
+            " <int64[1] f = {12}, int64[2] r = {-1, 1}, int64[2] s = {1, -1}>"
+            "{ i = NonZero(m) p = Reshape(i, r) j = NonZero(k) q = Reshape(j, s) a = Add(p, q) z = Reshape(x, f)"
+            " y = Gather(z, a) }",
+            "n (Gather): the sizes N*i[1] and j[1] would have to be computed",
+        ),
+        (
+            "g (float[1, 4] x, bool[4] m) => (float[1, b] y) <int64[2] s = {1, -1}>"
+            "{ i = NonZero(m) t = Transpose(i) e = Flatten(t) y = GatherElements <axis = 1> (x, e) }",
+            "n (GatherElements): its inputs have 1 and i[1] entries at axis 0, where the batch is",
         ),
     ],
 )

@@ -174,6 +174,21 @@ def test_what_the_generalised_constants_hold() -> None:
         np.testing.assert_allclose(constant(answered, feeds["x"]), expected, rtol=1e-5, atol=1e-5, err_msg=case)
 
 
+@pytest.mark.parametrize("opset", [9, 10])
+def test_constants_go_on_before_there_is_a_range(opset: int) -> None:
+    header = f'<ir_version: 4, opset_import: ["" : {opset}]>'
+    counted = model(GENERALISED["numbers that count"][0], header)
+    triangle = model(
+        "g (float[1, 3] x) => (float[1, 3, 3] y) <float[3, 3] p = {5, 7, 7, 5, 5, 7, 5, 5, 5}> {"
+        " a = Unsqueeze <axes = [1]> (x) b = Unsqueeze <axes = [2]> (x) c = Sub(a, b) d = Sub(c, c) y = Add(d, p) }",
+        header,
+    )
+    for original, expected in ((counted, np.arange(2, 10)[None]), (triangle, np.where(np.tri(8), 5, 7)[None])):
+        feeds = drawn(original, {"x": (1, 8)})
+        (answered,) = run(freed(original, S)[0], feeds)
+        np.testing.assert_array_equal(answered - (feeds["x"] if original is counted else 0), expected)
+
+
 # What forbids it
 
 

@@ -1,107 +1,297 @@
-"""The GPU kernels without a GPU: the rule that launches them, and their logic under Triton's interpreter."""
+"""The GPU kernel without a GPU: the rule that cuts a copy into boxes, and the kernel itself, its threads as fibers."""
 
 from __future__ import annotations
 
-import os
+import ctypes
+import shutil
+import struct
 import subprocess
-import sys
+from collections.abc import Iterator
+from math import prod
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
-from onereshape.arrays.gpu_plan import launch_of
-from onereshape.arrays.layout import LONG, CopyPlan, c_strides, copy_plan
-from tests.copying import random_array
+from onereshape.arrays import cuda_copy
+from onereshape.arrays.gpu_boxes import STEPS, Boxes, boxes_of
+from onereshape.arrays.layout import CopyPlan, c_strides, copy_plan
+from tests.copying import Array, random_array
 
-ROOT = Path(__file__).parent.parent
-
-
-def test_the_kernels_copy_what_numpy_copies() -> None:
-    """In a process of its own, since Triton decides when it is imported whether it interprets."""
-    script = ROOT / "tests" / "interpreted_copy.py"
-    run = subprocess.run(  # noqa: S603
-        [sys.executable, str(script)],
-        check=False,
-        capture_output=True,
-        text=True,
-        env=os.environ | {"TRITON_INTERPRET": "1", "PYTHONPATH": str(ROOT)},
-    )
-    assert run.returncode == 0, run.stdout + run.stderr
-
-    assert run.stdout.split() == ["blocks", "deinterleave", "interleave", "pack", "small", "tile"]
+KERNEL = Path(cuda_copy.__file__).with_name("gpu_copy.cu")
+EMULATOR = Path(__file__).with_name("gpu_emulator.cpp")
+HEADER = "=32I2q"
+STEP = "=6I2q"
+HELD = 0xA5
 
 
-def contiguous_plan(dims: tuple[int, ...], axes: tuple[int, ...], itemsize: int) -> CopyPlan:
+class Step(NamedTuple):
+    """One dim of a walk, as the kernel reads it."""
+
+    size: int
+    multiplier: int
+    shift: int
+    step: int
+    last: int
+    unused: int
+    x: int
+    y: int
+
+
+Walk = list[tuple[int, int, int]]
+BEFORE, AFTER = 1, 2
+
+
+class Read(NamedTuple):
+    """What the kernel is told: numbers of its Plan, and where its four walks lead."""
+
+    numbers: tuple[int, ...]
+    steps: list[Step]
+
+    def walk(self, number: int) -> Walk:
+        """The sums of x and of y at each index, the innermost dim first, and whether there is more along runs."""
+        ends = (0, *self.numbers[:4])
+        found: Walk = [(0, 0, 0)]
+        for index in range(ends[number], ends[number + 1]):
+            step = self.steps[index]
+            places = [min(at * step.step, step.last) for at in range(step.size)]
+            along = index in self.numbers[28:30]
+            more = [along * (BEFORE * (at > 0) | AFTER * (at < step.last)) for at in places]
+            found = [
+                (x + at * step.x, y + at * step.y, so_far | opened)
+                for at, opened in zip(places, more, strict=True)
+                for x, y, so_far in found
+            ]
+        return found
+
+
+def read(boxes: Boxes) -> Read:
+    numbers = struct.unpack_from(HEADER, boxes.parameters)
+    size, first = struct.calcsize(STEP), struct.calcsize(HEADER)
+    assert len(boxes.parameters) == first + STEPS * size
+    steps = [Step(*struct.unpack_from(STEP, boxes.parameters, first + size * at)) for at in range(numbers[3])]
+    return Read(numbers, steps)
+
+
+def permuted(dims: tuple[int, ...], axes: tuple[int, ...], itemsize: int) -> CopyPlan:
     strides = c_strides(dims, itemsize)
     return copy_plan(tuple(dims[axis] for axis in axes), tuple(strides[axis] for axis in axes), itemsize)
 
 
+def squares(seed: int) -> Array:
+    """Bytes whose last axes are exchanged, the runs of whole sectors: what squares are for."""
+    random = Random(seed)  # noqa: S311
+    dims = random.choice((2, 3)), random.choice((32, 64, 96)), random.choice((4, 5, 16, 31, 33, 64))
+    raw = np.random.default_rng(seed).integers(0, 256, prod(dims) + 3, np.uint8)
+    first = random.choice((0, 1, 3))
+    return raw[first : first + prod(dims)].reshape(dims).transpose(0, 2, 1)
+
+
+def plans() -> Iterator[tuple[int, CopyPlan, int, int]]:
+    """Random layouts, with an alignment of the source and the bytes of a box."""
+    for seed in range(300):
+        random = Random(seed)  # noqa: S311 - a seed that fails must fail again
+        itemsize = random.choice((1, 2, 4, 8, 16)) if seed % 10 else 1
+        view = random_array(seed, most=1 << 13, itemsize=itemsize, offset=0) if seed % 10 else squares(seed)
+        alignment = random.choice([step for step in (1, 2, 4, 8, 16) if step >= min(itemsize, 16)])
+        yield seed, copy_plan(view.shape, view.strides, itemsize), alignment, random.choice((4096, 16384, 32768))
+
+
+def test_boxes_cover_every_unit_and_move_it_to_its_place() -> None:
+    """What a unit of a run in a box holds is where the source has it, wherever boxes overlap."""
+    cut = 0
+    for seed, plan, alignment, room in plans():
+        boxes = boxes_of(plan, alignment, room)
+        if boxes is None:
+            assert plan.dims == (1,), seed
+            continue
+        told = read(boxes)
+        numbers = told.numbers
+        unit, side, low, stage = boxes.unit, numbers[33], numbers[32], numbers[21]
+        wanted = _places(plan, unit)
+        written = np.zeros(plan.nbytes // unit, bool)
+        # Where a byte of a box lies in shared memory, by its distance from the box's lowest byte.
+        held = {x + at: y + at for x, y, _ in told.walk(1) for at in range(numbers[8])}
+        beyond = 2 * (boxes.grain - 1)  # where the first read begins, and what the last reads on
+        assert max(held.values()) + beyond < stage <= boxes.shared, f"seed {seed}"
+        assert len(set(held.values())) == len(held), f"seed {seed}: two bytes in one place"
+        lies = {place: at for at, place in held.items()}
+        inside = [
+            (
+                x + number * side,
+                more,
+                [lies[numbers[22] + y + number * unit + numbers[23] + z] for _, z, _ in told.walk(3)],
+            )
+            for x, y, more in told.walk(2)
+            for number in (range(4) if side else range(1))
+        ]
+        starts = told.walk(0)
+        assert len(starts) == boxes.boxes == numbers[4]
+        for x, y, around in starts:
+            for into, more, places in inside:
+                first, end = _written(numbers, y + into, around | more)
+                for at in range(first, end, unit):
+                    assert wanted[at // unit] == x + low + places[(at - y - into) // unit], f"seed {seed}: {plan}"
+                written[first // unit : end // unit] = True
+        assert written.all(), f"seed {seed}: {plan}"
+        cut += 1
+
+    assert cut > 150
+
+
+def _written(numbers: tuple[int, ...], begin: int, more: int) -> tuple[int, int]:
+    """What is written of a run that begins there: whole sectors or words, where others go on."""
+    end, trim = begin + numbers[12], numbers[27] + 1
+    return (-(-begin // trim) * trim if more & BEFORE else begin), (end // trim * trim if more & AFTER else end)
+
+
+def _places(plan: CopyPlan, unit: int) -> list[int]:
+    """Where the source has each unit of the destination, in order."""
+    found = np.zeros(1, np.int64)
+    for size, stride in [*zip(plan.dims, plan.source, strict=True), (plan.item // unit, unit)]:
+        found = np.add.outer(found, np.arange(size) * stride).ravel()
+    return [int(at) for at in found]
+
+
+def test_division_by_multiplication_is_exact() -> None:
+    for seed, plan, alignment, room in plans():
+        boxes = boxes_of(plan, alignment, room)
+        for step in [] if boxes is None else read(boxes).steps:
+            for number in (0, 1, step.size - 1, step.size, 7 * step.size - 1, 2**31 - 1, 2**31 - step.size):
+                assert number * step.multiplier >> step.shift == number // step.size, seed
+                assert step.multiplier < 1 << 32
+
+
+@pytest.mark.parametrize(("alignment", "unit"), [(16, 16), (8, 8), (4, 4), (2, 2), (1, 1)])
+def test_units_are_as_wide_as_alignment_allows(alignment: int, unit: int) -> None:
+    boxes = boxes_of(permuted((4, 6, 64), (1, 0, 2), 4), alignment)
+    assert boxes is not None
+
+    assert boxes.unit == unit
+
+
 @pytest.mark.parametrize(
-    ("axes", "classes"),
+    ("dims", "itemsize", "squares"),
     [
-        ((1, 0), [(4096, 8192), (1024, 512), (64, 6400)]),
-        ((0, 2, 3, 1), [(8, 256, 56, 56), (3, 64, 128, 128)]),
-        ((0, 2, 3, 1), [(8, 3, 256, 256), (2, 3, 32, 1024), (700, 3, 224, 224)]),
-        ((0, 2, 1, 3), [(32, 32, 2048, 128), (3, 64, 100, 128), (2, 32, 7, 128)]),
+        ((1024, 512), 1, True),
+        ((1023, 512), 1, False),
+        ((1024, 511), 1, True),
+        ((8188, 4095), 1, True),
+        ((1024, 512), 2, False),
     ],
 )
-def test_a_new_shape_of_a_class_compiles_nothing(axes: tuple[int, ...], classes: list[tuple[int, ...]]) -> None:
-    launches = [launch_of(contiguous_plan(dims, axes, 4), 16) for dims in classes]
-    keys = {(launch.kernel, launch.word, launch.constants, launch.warps) for launch in launches if launch is not None}
+def test_squares_are_for_bytes_in_whole_words(dims: tuple[int, ...], itemsize: int, squares: bool) -> None:
+    boxes = boxes_of(permuted(dims, (1, 0), itemsize), 16)
+    assert boxes is not None
 
-    assert len(keys) == 1
-
-
-@pytest.mark.parametrize(("alignment", "word"), [(16, 4), (4, 4), (2, 2), (1, 1)])
-def test_words_are_as_wide_as_alignment_allows(alignment: int, word: int) -> None:
-    rows = launch_of(contiguous_plan((4, 6, 64), (1, 0, 2), 4), alignment)
-    assert rows is not None
-
-    assert rows.word == word
+    assert bool(read(boxes).numbers[33]) is squares
 
 
-@pytest.mark.parametrize(("dims", "keep"), [((1024, 512), 0), ((1023, 513), 1)])
-def test_lines_that_programs_share_are_kept_in_the_cache(dims: tuple[int, ...], keep: int) -> None:
-    launch = launch_of(contiguous_plan(dims, (1, 0), 4), 16)
-    assert launch is not None
+@pytest.mark.parametrize(("dims", "itemsize", "trim"), [((1024, 511), 1, 0), ((1023, 512), 1, 4), ((1023, 511), 4, 32)])
+def test_runs_that_begin_anywhere_are_written_in_whole_sectors_or_words(
+    dims: tuple[int, ...], itemsize: int, trim: int
+) -> None:
+    boxes = boxes_of(permuted(dims, (1, 0), itemsize), 32)
+    assert boxes is not None
 
-    assert (launch.kernel, dict(launch.constants)["KEEP"]) == ("tile", keep)
+    assert read(boxes).numbers[27] == max(0, trim - 1)
+
+
+def test_reads_of_long_rows_begin_with_a_sector() -> None:
+    boxes = boxes_of(permuted((512, 511), (1, 0), 4), 32)
+    assert boxes is not None
+
+    assert read(boxes).numbers[26] == 31
+
+
+def test_shapes_are_numbers_of_one_kernel() -> None:
+    """There are at most fifteen kernels, whatever the shapes: a unit and the bytes of a read."""
+    kernels = {
+        (boxes.unit, boxes.grain) for _, plan, alignment, room in plans() if (boxes := boxes_of(plan, alignment, room))
+    }
+
+    assert kernels <= {(unit, grain) for unit in (1, 2, 4, 8, 16) for grain in (4, 8, 16)}
+
+
+def test_what_no_box_takes() -> None:
+    assert boxes_of(permuted((8, 8), (0, 1), 4), 16) is None  # one run: the library's own copy
+    assert boxes_of(permuted((3, 2**33), (1, 0), 1), 16) is None
 
 
 def test_offsets_past_int32_are_wide() -> None:
-    def wide(dims: tuple[int, ...]) -> Any:
-        launch = launch_of(contiguous_plan(dims, (1, 0), 1), 1)
-        return None if launch is None else dict(launch.constants)["WIDE"]
+    plan = permuted((65537, 33001), (1, 0), 1)
+    boxes = boxes_of(plan, 1)
+    assert boxes is not None
+    told = read(boxes)
+    rows = told.steps[: told.numbers[0]]
 
-    assert (wide((1000, 1001)), wide((65537, 33001))) == (0, 1)
-
-
-def test_what_no_kernel_takes() -> None:
-    many = (2, 3, 2, 3, 2, 3, 2, 3, 2, 3)
-    assert launch_of(contiguous_plan(many, (8, 6, 4, 2, 0, 9, 7, 5, 3, 1), 4), 16) is None
-    assert launch_of(contiguous_plan((8, 8), (0, 1), 4), 16) is None  # one run: torch's own copy
-    assert launch_of(contiguous_plan((3, 2**33), (1, 0), 1), 16) is None
-    assert contiguous_plan((2, 3, LONG), (1, 0, 2), 1).kind == "rows"
+    assert sum(step.last * step.y for step in rows) > 2**31
+    assert sum(step.last * step.y for step in rows) < plan.nbytes
 
 
-def test_no_access_is_wider_than_its_address_allows() -> None:
-    """Random layouts, in which an item of several elements may begin anywhere that an element may."""
-    kernels = set()
-    for seed in range(6000):
-        random = Random(seed)  # noqa: S311 - a seed that fails must fail again
-        itemsize = random.choice((1, 2, 4, 8, 16))
-        view = random_array(seed, most=1 << 14, itemsize=itemsize, offset=0)
-        plan = copy_plan(view.shape, view.strides, itemsize)
-        alignment = random.choice([step for step in (1, 2, 4, 8, 16) if step >= min(itemsize, 16)])
-        launch = launch_of(plan, alignment)
-        if launch is None:
-            continue
-        kernels.add(launch.kernel)
-        # Along the two axes of a tile several items may be one word; along all others words begin where items do.
-        inside = {plan.source_axis, plan.destination_axis} if launch.word > plan.item else set()
-        moved = [stride for axis, stride in enumerate(plan.source) if axis not in inside and plan.dims[axis] > 1]
-        assert all(length % launch.word == 0 for length in (alignment, *moved)), f"seed {seed}: {launch} {plan}"
+@pytest.mark.parametrize(
+    ("dims", "axes", "itemsize", "without"),
+    [
+        ((4096, 4096), (1, 0), 4, False),
+        ((1024, 1024), (1, 0), 4, False),
+        ((64, 8, 512, 64), (0, 2, 1, 3), 4, False),
+        ((64, 8, 64, 32), (0, 2, 1, 3), 4, True),  # 4 MB in order
+        ((512, 512, 3, 24), (2, 0, 1, 3), 16, True),  # wide, and in order
+        ((2048, 2048), (1, 0), 16, False),
+        ((4096, 4096), (1, 0), 1, False),
+    ],
+)
+def test_the_library_copies_what_it_reads_in_order(
+    dims: tuple[int, ...], axes: tuple[int, ...], itemsize: int, without: bool
+) -> None:
+    plan = permuted(dims, axes, itemsize)
+    boxes = cuda_copy.boxes_for(plan, 0)
+    assert boxes is not None
 
-    assert kernels == {"blocks", "deinterleave", "interleave", "pack", "small", "tile"}
+    assert cuda_copy.as_fast_without(plan, itemsize, boxes) is without
+
+
+def kernels_of(folder: Path, widths: set[tuple[int, int]]) -> dict[tuple[int, int], Any]:
+    """The kernel for each unit and each width of a read, compiled for this machine, side by side."""
+    compiler = shutil.which("c++") or shutil.which("g++")
+    assert compiler is not None, "a C++ compiler is needed"
+    runs = []
+    for unit, grain in sorted(widths):
+        path = folder / f"kernel_{unit}_{grain}.so"
+        words = [f"-DUNIT={unit}", f"-DGRAIN={grain}", f'-DKERNEL="{KERNEL}"', "-o", str(path), str(EMULATOR)]
+        command = [compiler, "-std=c++17", "-O1", "-w", "-fpermissive", "-shared", "-fPIC", *words]
+        runs.append(((unit, grain), path, subprocess.Popen(command)))  # noqa: S603
+    assert [run.wait() for _, _, run in runs] == [0] * len(runs)
+    return {key: ctypes.CDLL(str(path)).emulate for key, path, _ in runs}
+
+
+def test_the_kernel_copies_what_numpy_copies(tmp_path: Path) -> None:
+    """Into memory between guards, which held other bytes; no shared memory is touched beyond what was asked for."""
+    drawn: list[tuple[Array, Boxes]] = []
+    for seed in range(60):
+        random = Random(seed)  # noqa: S311
+        itemsize = random.choice((1, 1, 1, 2, 2, 2, 4, 8, 16, None))
+        data = squares(seed) if seed % 6 == 0 else random_array(seed, random.choice((1 << 11, 1 << 15)), itemsize)
+        plan = copy_plan(data.shape, data.strides, data.itemsize)
+        low = data.__array_interface__["data"][0] | 32
+        boxes = boxes_of(plan, low & -low, random.choice((4096, 16384)), random.choice((32, 64, 128)))
+        if boxes is not None:
+            drawn.append((data, boxes))
+    assert sum(read(boxes).numbers[33] > 0 for _, boxes in drawn) >= 6
+    kernels = kernels_of(tmp_path, {(boxes.unit, boxes.grain) for _, boxes in drawn})
+    for data, boxes in drawn:
+        guarded = np.full(data.nbytes + 64, HELD, np.uint8)
+        address = guarded.__array_interface__["data"][0]
+        first = -address % 16 + 16
+        copied = guarded[first : first + data.nbytes]
+        copied[:] = ~np.frombuffer(data.tobytes(), np.uint8)
+        places = ctypes.c_void_p(data.__array_interface__["data"][0]), ctypes.c_void_p(address + first)
+        beyond = kernels[boxes.unit, boxes.grain](
+            *places, boxes.parameters, boxes.boxes, boxes.threads, boxes.shared
+        )  # fmt: skip
+
+        assert beyond == 0
+        assert copied.tobytes() == data.tobytes(), (data.shape, data.strides, data.itemsize)
+        assert {*guarded[:first], *guarded[first + data.nbytes :]} == {HELD}

@@ -221,6 +221,7 @@ OWN = "a name of its own"
     [
         (2.5, PLAIN),
         (True, PLAIN),
+        (np.True_, PLAIN),
         (b"N", PLAIN),
         ({}, PLAIN),
         ("", OWN),
@@ -281,7 +282,20 @@ def test_an_interval_below_minus_one_is_no_entry(pair: Any) -> None:
     "bounds",
     [
         *({"N": pair} for pair in ((5, 3), 2.5, (1, 2, 3), "M", -3, (-5, -2), (-1, 8), (None, 8), (1.0, 8), (1, 8.5))),
-        *({"N": pair} for pair in ((True, 8), (0, True), True, (1, "8"), (), (2**63, None), (2**63, 2**64), object())),
+        *(
+            {"N": pair}
+            for pair in (
+                (True, 8),
+                (np.True_, 8),
+                (0, True),
+                True,
+                (1, "8"),
+                (),
+                (2**63, None),
+                (2**63, 2**64),
+                object(),
+            )
+        ),
         *({name: (1, 8)} for name in ("M", "n", "2*N", "N*N", "", "data[0]", "size(data)", "1", "9" * 99, 3, None)),
         {"N": (1, 2), " N ": (1, 3)},
         [("N", 3)],

@@ -276,7 +276,7 @@ STRANGER = "agraph (float[1, 6, 8] z) => (float[1, 6, 8] y) { y = Neg(z) }"
         ),
         (["--like", "c.onnx", "--free", "x:2=C"], "x[2] has the same size in all exports"),
         (["--like", "c.onnx", "--like", "weights.onnx"], "the initializer b has other values in weights.onnx"),
-        (["--like", "r.xml"], "r.xml is an OpenVINO IR, not an ONNX model"),
+        (["--like", "r.xml"], "r.xml and a.onnx are not in one format"),
         (
             ["--like", "c.onnx", "--witness", "wide.onnx"],
             "x[2] is 8, and 16 in the witness wide.onnx: it is not among the freed",

@@ -6,7 +6,7 @@ import pickle
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -22,6 +22,11 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: orx.spec("onx-14"),
         "'onx-14' is not a specification (did you mean 'onnx-14'?); the names are onnx, onnx-1 to onnx-28, openvino, "
         "onednn-reshape, onednn-static, onednn-dynamic  [unknown-spec]",
+    ),
+    "spec-missing": (
+        lambda: cast("Any", orx.reshape)(X, [0, -1]),
+        'reshape takes a specification, and none was given: reshape(x, [0, -1], "onnx"); the names are onnx, onnx-1 to '
+        "onnx-28, openvino, onednn-reshape, onednn-static, onednn-dynamic  [spec-missing]",
     ),
     "unknown-attribute": (
         lambda: orx.resolve([2, 3], [6], "onnx-13", allowzero=1),
@@ -288,8 +293,10 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
         "  [unwitnessed]",
     ),
     "engine-refused": (
-        lambda: _fail(FixError("engine-refused", what="load the original model", why="custom:Foo is no operator")),
-        "onnxruntime cannot load the original model: custom:Foo is no operator  [engine-refused]",
+        lambda: _fail(
+            FixError("engine-refused", engine="onnxruntime", what="load the original model", why="Foo is no operator")
+        ),
+        "onnxruntime cannot load the original model: Foo is no operator  [engine-refused]",
     ),
 }
 

@@ -13,6 +13,7 @@ from onnx import TensorProto, helper
 
 import onereshape as orx
 from onereshape.errors import FixError
+from onereshape.models.shapes import facts_of
 from onereshape.terms.batches import NEW_AXIS
 from onereshape.terms.prove import prove_batch
 from tests.certifying import built
@@ -181,3 +182,29 @@ def test_the_terms_see_a_new_axis(body: str, verdict: str) -> None:
 
     assert found.verdict == verdict
     assert prove_batch(original, repaired, {"x": 0}, places={"y": (0, 1)}, seed=7).verdict == "differs"
+
+
+def test_a_size_without_a_name_is_said_by_its_place(tmp_path: Path) -> None:
+    flat = [node("Reshape", "x", "t", "y")]
+    path = saved(tmp_path, flat, {"x": [1, -1, 3]}, {"y": [-1, 3]}, {"t": np.array([-1, 3])})
+
+    fixed = orx.fix(path, batch=True)
+
+    assert fixed.notes == (
+        "output y is [N, x[1], 3], with a new axis for the batch that one sample had not (--no-new-axis: [N*x[1], 3])",
+    )
+    kept = orx.fix(path, batch=True, new_axis=False)
+    assert str(kept.model.ir.graph.outputs[0].shape) == "[None,3]"
+
+    turned = [node("Transpose", "x", "a", perm=[1, 0, 2, 3]), node("Reshape", "a", "t", "y")]
+    path = saved(tmp_path, turned, {"x": [1, -1, -1, 3]}, {"y": [-1, 3]}, {"t": np.array([-1, 3])})
+    with pytest.raises(FixError, match=r"it would carry the batch inside x\[1\]"):
+        orx.fix(path, batch=True)
+
+
+def test_a_size_inside_is_said_by_the_first_value_that_has_it() -> None:
+    text = "(float[1, ?, ?] x) => (float[1, ?, 4] y) <float[4, 3, 1] w> { a = Relu(x) y = Neg(a) }"
+    facts = facts_of(built(text))
+
+    assert facts.in_words("the size _d0*N of _d1 and _d10, not_d0") == "the size x[1]*N of x[2] and _d10, not_d0"
+    assert facts.in_words("nothing of it") == "nothing of it"

@@ -11,10 +11,12 @@ import onnx_ir as ir
 import pytest
 from onnx import helper, numpy_helper
 
+from onereshape import fix, save
 from onereshape.errors import FixError
 from onereshape.models.batch.apply import apply_batch
 from onereshape.models.batch.search import batch_plan
 from onereshape.models.request import given_model, requested
+from onereshape.terms.prove import prove_batch
 from tests.laws.batching_law import Engine
 
 Array = np.ndarray[Any, Any]
@@ -36,6 +38,10 @@ class Old(NamedTuple):
     """Whether onnxruntime has it."""
     axis: int = 0
     """Where data carry the batch."""
+    unread: int = 0
+    """Outputs behind the others that nobody reads."""
+    why: str = ""
+    """Why terms do not prove it."""
 
 
 def floats(*dims: int) -> Array:
@@ -44,6 +50,10 @@ def floats(*dims: int) -> Array:
 
 def ints(*numbers: int) -> Array:
     return np.array(numbers, np.int64)
+
+
+def scalar(number: float) -> Array:
+    return np.array(number, np.float32)
 
 
 _IMAGE = (1, 3, 2, 2)
@@ -75,10 +85,13 @@ CASES = [
     Old("Pad", 2, _IMAGE, (), {"pads": [0, 0, 1, 1, 0, 0, 1, 1]}, runs=True),
     Old("BatchNormalization", 1, _IMAGE, _FOUR, {"is_test": 1, "consumed_inputs": [0, 0, 0, 1, 1]}),
     Old("BatchNormalization", 6, _IMAGE, _FOUR, {"is_test": 1}),
+    Old("BatchNormalization", 1, _IMAGE, _FOUR, {"is_test": 1, "consumed_inputs": [0, 0, 0, 1, 1]}, unread=4),
+    Old("BatchNormalization", 6, _IMAGE, _FOUR, {"is_test": 1}, unread=4),
     Old("BatchNormalization", 7, _IMAGE, _FOUR, {"spatial": 1}, runs=True),
     Old("BatchNormalization", 8, _IMAGE, _BY_PLACE, {"spatial": 0}, runs=True),
     Old("Dropout", 1, (1, 3), (), {"is_test": 1, "ratio": 0.5}),
-    Old("Dropout", 7, (1, 3), (), {"ratio": 0.5}, axes=(0, 0), runs=True),
+    Old("Dropout", 7, (1, 3), (), {"ratio": 0.5}, runs=True),
+    Old("Dropout", 7, (1, 3), (), {"ratio": 0.5}, axes=(0, 0), runs=True, why="what its mask is"),
     Old("Squeeze", 1, (1, 3, 1, 1), (), {"axes": [2, 3]}, runs=True),
     Old("Squeeze", 7, (1, 3, 1), (), {"axes": [0]}, edits=1, runs=True),
     Old("Unsqueeze", 1, (1, 3), (), {"axes": [0, 2]}, axes=(1,), runs=True),
@@ -102,6 +115,8 @@ CASES = [
     Old("Upsample", 9, _IMAGE, (np.array([1, 1, 2, 2], np.float32),), {"mode": "linear"}, runs=True),
     Old("Slice", 1, (1, 3), (), {"starts": [1], "ends": [3], "axes": [1]}, runs=True),
     Old("Tile", 6, (1, 3), (ints(1, 2),), {}, runs=True),
+    Old("Tile", 1, (1, 3), (scalar(2), scalar(1))),
+    Old("Tile", 5, (1, 3), (scalar(2), scalar(0))),
     Old("RNN", 1, (4, 1, 3), _CELL, {"hidden_size": 2, "output_sequence": 1}, axes=(2, 1), axis=1),
     Old("LSTM", 7, (4, 1, 3), _LONG_CELL, {"hidden_size": 2}, axes=(2, 1), runs=True, axis=1),
     Old("InstanceNormalization", 1, _IMAGE, (floats(3), floats(3)), {"consumed_inputs": [0]}),
@@ -109,9 +124,17 @@ CASES = [
     Old("Relu", 1, (1, 3), (), {"consumed_inputs": [0]}),
 ]
 
+_TRAINS = (
+    "it normalizes over the batch (training mode: {}), by the mean and variance of all samples; "
+    "exported for inference, the model would have means of its own"
+)
+
 REFUSED = {
-    "it normalizes over the batch (training mode)": Old("BatchNormalization", 6, _IMAGE, _FOUR),
-    "before opset 6 it takes its repeats otherwise": Old("Tile", 1, (1, 3), (floats(), floats())),
+    _TRAINS.format("is_test is 0"): Old("BatchNormalization", 6, _IMAGE, _FOUR),
+    _TRAINS.format("it has 5 outputs"): Old("BatchNormalization", 9, _IMAGE, _FOUR, unread=4),
+    _TRAINS.format("training_mode is 1"): Old("BatchNormalization", 14, _IMAGE, _FOUR, {"training_mode": 1}, unread=2),
+    "its axis is computed at run time": Old("Tile", 1, (1, 3), (scalar(2), floats())),
+    "its repeats are not known": Old("Tile", 1, (1, 3), (floats(), scalar(0))),
     "would have to be repeated, which needs opset 6": Old("Mul", 1, (1, 3), (floats(1, 3),)),
     "its sum runs along axis 0, which is N": Old("Softmax", 7, (1, 3), (), {"axis": 0}),
     "its second input has 2 axes, and meets the first at axis 3 of 4": (
@@ -124,7 +147,8 @@ def written(case: Old) -> onnx.ModelProto:
     """The model, in the version of the format in which initializers are inputs too."""
     named = {f"c{place}": array for place, array in enumerate(case.constants)}
     outputs = [f"y{place}" for place in range(len(case.axes))]
-    node = helper.make_node(case.op, ["x", *named], outputs, **case.attributes)
+    unread = [f"z{place}" for place in range(case.unread)]
+    node = helper.make_node(case.op, ["x", *named], [*outputs, *unread], **case.attributes)
     given = [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, case.dims)]
     for name, array in named.items():
         given.append(helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape))
@@ -143,6 +167,13 @@ def test_old_forms_take_a_batch(case: Old) -> None:
 
     assert tuple(mark and mark.axis for mark in marks) == case.axes
     assert len(plan.edits) == case.edits
+    places = {
+        value.name or "": mark and (mark.axis, int(str(mark.outer)))
+        for value, mark in zip(model.graph.outputs, marks, strict=True)
+    }
+    proof = prove_batch(ir.from_proto(proto), model, {"x": case.axis}, places=places, seed=7)
+    assert (proof.verdict, proof.always) == (("not proven", False) if case.why else ("proven", True)), proof
+    assert case.why in proof.reason
     if case.runs:
         wide = [size * SAMPLES if axis == case.axis else size for axis, size in enumerate(case.dims)]
         data = np.random.default_rng(3).normal(size=wide).astype(np.float32)
@@ -161,7 +192,87 @@ def test_old_forms_are_refused_for_what_they_are(why: str) -> None:
     assert why in refused.value.sentence
 
 
+def counting(opset: int) -> onnx.ModelProto:
+    """Each sample picks of its own rows, which stand in one list with those of the others."""
+    held = {"flat": ints(4, 3), "row": ints(3), "back": ints(1, 3, 3)}
+    nodes = [
+        helper.make_node("Reshape", ["x", "flat"], ["rows"]),
+        helper.make_node("Reshape", ["i", "row"], ["which"]),
+        helper.make_node("Gather", ["rows", "which"], ["picked"], "pick"),
+        helper.make_node("Reshape", ["picked", "back"], ["y"]),
+    ]
+    given = [
+        helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 4, 3]),
+        helper.make_tensor_value_info("i", onnx.TensorProto.INT64, [1, 3]),
+    ]
+    made = [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1, 3, 3])]
+    kept = [numpy_helper.from_array(array, name) for name, array in held.items()]
+    graph = helper.make_graph(nodes, "old", given, made, kept)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=4)
+
+
+@pytest.mark.parametrize(
+    ("opset", "operators", "proven"),
+    [
+        (7, {"Loop", "Gather", "Tile"}, "at N = "),
+        (8, {"Loop", "Gather", "Expand"}, "at N = "),
+        (9, {"ConstantOfShape", "NonZero", "Gather"}, "for all N"),
+        (10, {"ConstantOfShape", "NonZero", "Mod"}, "for all N"),
+        (11, {"Range", "Mod"}, "for all N"),
+    ],
+)
+def test_samples_are_counted_by_what_the_opset_has(tmp_path: Any, opset: int, operators: set[str], proven: str) -> None:
+    onnx.save(counting(opset), tmp_path / "old.onnx")
+    fixed = fix(tmp_path / "old.onnx", batch={"x": 0, "i": 0})
+    save(fixed.model, tmp_path / "new.onnx")
+    onnx.checker.check_model(tmp_path / "new.onnx", full_check=True)
+
+    assert operators <= {node.op_type for node in onnx.load(tmp_path / "new.onnx").graph.node}
+    assert fixed.certificate is not None
+    assert fixed.certificate.status == "proven"
+    assert fixed.certificate.reason.startswith(proven)
+
+
+def test_before_opset_7_nothing_is_added_to_indices() -> None:
+    with pytest.raises(FixError) as refused:
+        batch_plan(ir.from_proto(counting(6)), {"x": 0, "i": 0}, "N", 1)
+
+    assert str(refused.value) == (
+        "pick (Gather): the numbers of the samples would have to be added to its indices, which needs opset 7  "
+        "[cannot-free]"
+    )
+
+
 def test_an_initializer_that_is_an_input_too_is_none_of_the_batch(tmp_path: Any) -> None:
     onnx.save(written(Old("Add", 7, (1, 3), (floats(1, 3),))), tmp_path / "old.onnx")
 
     assert requested(given_model(tmp_path / "old.onnx"), True) == {"x": {0: "N"}}
+
+
+@pytest.mark.parametrize(
+    "case", [Old("Concat", 7, (1, 3), (floats(1, 3),), {"axis": 1}), CASES[16]], ids=lambda c: c.op
+)
+def test_what_is_written_into_an_old_file_is_an_input_too(case: Old, tmp_path: Any) -> None:
+    """So the format wanted it, and onnx's checker still does."""
+    proto = written(case)
+    proto.graph.output[0].CopyFrom(helper.make_tensor_value_info("y0", onnx.TensorProto.FLOAT, [1, 6]))
+    onnx.save(proto, tmp_path / "old.onnx")
+    save(fix(tmp_path / "old.onnx", batch={"x": 0}).model, tmp_path / "new.onnx")
+    found = onnx.load(tmp_path / "new.onnx")
+
+    onnx.checker.check_model(found, full_check=True)
+    assert found.ir_version == 3
+    assert {each.name for each in found.graph.initializer} <= {each.name for each in found.graph.input}
+    assert requested(given_model(tmp_path / "new.onnx"), True) == {"x": {0: "N"}}
+
+
+def test_a_constant_of_an_old_file_is_one_though_it_is_an_input_too() -> None:
+    """Its rows are the same for both samples of the original."""
+    rows = np.tile(floats(1, 3), (2, 1))
+    newer = written(Old("Add", 7, (2, 3), (rows,)))
+    plan = batch_plan(ir.from_proto(newer), {"x": 0}, "N", 2)
+    newer.ir_version = 4
+
+    assert [change.after for change in plan.changes] == ["the first 1 at axis 0"]
+    with pytest.raises(FixError, match="has 2 rows for the samples, and is not a constant: it is an input too"):
+        batch_plan(ir.from_proto(newer), {"x": 0}, "N", 2)

@@ -34,8 +34,11 @@ class Case(NamedTuple):
     outputs: tuple[int | None, ...] = (0,)
     batch: dict[str, int] | None = None
     opset: int = 17
+    new_axis: bool = True
 
 
+NEW = -1
+"""An axis of outputs that was not there before."""
 QUANTISED = "q, s, z = DynamicQuantizeLinear(x) y = DequantizeLinear(q, s, z)"
 CASES = {
     "one scale for all": Case(f"g (float[1, 6] x) => (float[1, 6] y) {{ {QUANTISED} }}", opset=11),
@@ -43,7 +46,7 @@ CASES = {
     "a batch that has a name": Case(f"g (float[N, 6] x) => (float[N, 6] y) {{ {QUANTISED} }}"),
     "other dims that have one": Case(f"g (float[1, T, 3] x) => (float[1, T, 3] y) {{ {QUANTISED} }}"),
     "the largest of all": Case(
-        "g (float[1, 6] x) => (float[1, 6] y) { m = ReduceMax <keepdims = 0> (x) y = Div(x, m) }"
+        "g (float[N, 6] x) => (float[N, 6] y) { m = ReduceMax <keepdims = 0> (x) y = Div(x, m) }"
     ),
     "the first of all samples": Case(
         "g (float[1, 6] x) => (float[1, 6] y, int64[1, 6] i) <int64[1] k = {1}> { y, i = TopK <axis = 0> (x, k) }",
@@ -64,7 +67,17 @@ CASES = {
         f"g (float[1, 6] x) => (float[1, 6] y, float[1, 6] x) {{ {QUANTISED} }}", (0, 0)
     ),
     "an output without an axis for samples": Case(
-        f"g (float[1, 6] x) => (float[2, 3] o) <int64[2] t = {{2, 3}}> {{ {QUANTISED} o = Reshape(y, t) }}", (-1,)
+        f"g (float[1, 6] x) => (float[2, 3] o) <int64[2] t = {{2, 3}}> {{ {QUANTISED} o = Reshape(y, t) }}", (NEW,)
+    ),
+    "the same one after another": Case(
+        f"g (float[1, 6] x) => (float[2, 3] o) <int64[2] t = {{2, 3}}> {{ {QUANTISED} o = Reshape(y, t) }}",
+        new_axis=False,
+    ),
+    "an output without any axis": Case(
+        f"g (float[1, 6] x) => (float o) {{ {QUANTISED} o = ReduceMax <keepdims = 0> (y) }}", (NEW,)
+    ),
+    "an output of a length that has a name": Case(
+        f"g (float[1, T, 3] x) => (float[T, 3] o) <int64[1] a = {{0}}> {{ {QUANTISED} o = Squeeze(y, a) }}", (NEW,)
     ),
     "constants inside and outside": Case(
         f"g (float[1, 6] x, float[6] w) => (float[1, 6] o, float[6] v) <float[6] c = {{1, 2, 3, 4, 5, 6}}>"
@@ -100,9 +113,10 @@ def test_each_sample_gives_what_it_gives_alone(case: Case, tmp_path: Path) -> No
     path, out = written(tmp_path, case), tmp_path / "out.onnx"
     axes = case.batch or {"x": 0}
 
-    fixed = orx.fix(path, batch=axes, per_sample=True)
+    fixed = orx.fix(path, batch=axes, per_sample=True, new_axis=case.new_axis)
     orx.save(fixed.model, out)
 
+    assert len(fixed.notes) == case.outputs.count(NEW)
     onnx.checker.check_model(onnx.load(out), full_check=True)
     assert fixed.certificate.status in {"proven", "certified"}
     assert [change.code for change in fixed.changes] == ["per-sample"]
@@ -122,7 +136,8 @@ def test_each_sample_gives_what_it_gives_alone(case: Case, tmp_path: Path) -> No
         if axis is None:
             np.testing.assert_array_equal(found, alone[0][place])
         else:
-            np.testing.assert_array_equal(found, np.concatenate([each[place] for each in alone], max(axis, 0)))
+            join = np.stack if axis == NEW else np.concatenate
+            np.testing.assert_array_equal(found, join([each[place] for each in alone], max(axis, 0)))
 
 
 REFUSED = {
@@ -134,13 +149,16 @@ REFUSED = {
         "g (float[1, 6] x) => (float[1, 6] y) { y = ReduceMax <axes = [0]> (x) }", opset=8
     ),
     "o (output): it has no axis on which samples could be put side by side": Case(
-        f"g (float[1, 6] x) => (float o) {{ {QUANTISED} o = ReduceMax <keepdims = 0> (y) }}"
+        f"g (float[1, 6] x) => (float o) {{ {QUANTISED} o = ReduceMax <keepdims = 0> (y) }}", new_axis=False
     ),
     "o (output): it has no axis of size 1 on which samples could be put side by side, and its dims are not all "
-    "known": Case("g (float[1, 6] x) => (int64[a, b] o) { o = NonZero(x) }"),
+    "known": Case("g (float[1, 6] x) => (int64[a, b] o) { o = NonZero(x) }", new_axis=False),
     "o (output): its dims may be others for each sample, so that those of several cannot be put side by side": Case(
         "g (float[1, 6] x) => (float[1, b] o) <int64[1] a = {0}>"
         " { i = NonZero(x) t = Transpose(i) v = GatherND(x, t) o = Unsqueeze(v, a) }"
+    ),
+    "p (output): its dims may be others for each sample, so that those of several cannot be put side by side": Case(
+        "g (float[1, 6] x) => (int64[a, b] p) { p = NonZero(x) }"
     ),
     "o (output): it is no tensor, so that those of several samples cannot be put side by side": Case(
         f"g (float[1, 6] x) => (seq(float[1, 1]) o) {{ {QUANTISED} o = SplitToSequence(y) }}"
@@ -151,7 +169,7 @@ REFUSED = {
 @pytest.mark.parametrize(("message", "case"), REFUSED.items(), ids=range(len(REFUSED)))
 def test_what_cannot_be_put_side_by_side_is_refused(message: str, case: Case, tmp_path: Path) -> None:
     with pytest.raises(FixError) as refusal:
-        orx.fix(written(tmp_path, case), batch=case.batch or True, per_sample=True)
+        orx.fix(written(tmp_path, case), batch=case.batch or True, per_sample=True, new_axis=case.new_axis)
 
     assert str(refusal.value) == f"{message}  [cannot-free]"
 
@@ -185,8 +203,23 @@ def test_a_batch_that_can_be_freed_is_freed(tmp_path: Path) -> None:
 
 
 def test_it_is_for_a_batch(tmp_path: Path) -> None:
-    with pytest.raises(ReshapeError, match="per_sample is for a batch, and none is asked for"):
-        orx.fix(written(tmp_path, CASES["one scale for all"]), simplify=True, per_sample=True)
+    for simplify in (True, False):
+        with pytest.raises(ReshapeError, match=r"give --batch \(batch=True\) too"):
+            orx.fix(written(tmp_path, CASES["one scale for all"]), simplify=simplify, per_sample=True)
+
+
+def test_a_new_axis_is_that_of_a_model_that_is_freed(tmp_path: Path) -> None:
+    """`fix` gives an output without a batch a new first axis, and so does this, in the same words."""
+    text = "g (float[1, 6] x) => (float[2, 3] o) <int64[2] t = {{2, 3}}> {{ {} o = Reshape(y, t) }}"
+    mixed, kept = (Case(text.format(body)) for body in (QUANTISED, "y = Relu(x)"))
+    found = [orx.fix(written(tmp_path, case), batch=True, per_sample=True) for case in (mixed, kept)]
+
+    assert [str(each.model.ir.graph.outputs[0].shape) for each in found] == ["[N,2,3]", "[N,2,3]"]
+    assert (
+        found[0].notes
+        == found[1].notes
+        == ("output o is [N, 2, 3], with a new axis for the batch that one sample had not (--no-new-axis: [2*N, 3])",)
+    )
 
 
 def test_it_is_left_alone_by_another_repair(tmp_path: Path) -> None:
@@ -215,6 +248,22 @@ def test_the_way_out_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().out.splitlines()[0] == (
         "graph (graph): per-sample: 2 nodes run once for each of N samples, which then stand in y at axis 0"
     )
+
+
+def test_the_way_out_of_what_takes_one_sample_alone(tmp_path: Path) -> None:
+    """Its indices are those of one sample."""
+    body = (
+        "g (float[1, 1, 1, 2] x) => (float[1, 1, 1, 4] y) <int64[1, 1, 1, 2] at = {0, 3}>"
+        " { y = MaxUnpool <kernel_shape = [1, 2], strides = [1, 2]> (x, at) }"
+    )
+    path = written(tmp_path, Case(body))
+    with pytest.raises(orx.ReshapeError, match="its indices count through all samples") as refused:
+        orx.fix(path, batch=True)
+    taken = orx.fix(path, batch=True, per_sample=True)
+
+    assert refused.value.__notes__ == [WAY_OUT]
+    assert taken.certificate is not None
+    assert taken.certificate.status in {"certified", "proven"}
 
 
 def test_weights_in_another_file_stay_there(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from bench.released_files import Package, packages
 from bench.released_inputs import Input, places
 from bench.released_judge import judge_original, judge_repaired
 from bench.released import Answer, summary
+from tests.models import model
 
 Dims = list[int | str | None]
 
@@ -123,3 +124,47 @@ def test_what_is_beside_a_sample_must_not_matter_however_little_it_does(tmp_path
     path = saved(tmp_path / "a.onnx", nodes, {"x": ["N", 3]}, faint)
 
     assert judge_original(path)["naive"].startswith("wrong at 2")
+
+
+OPSET = '<ir_version: 8, opset_import: ["" : 17]>'
+SORTED = """(float[N, S] x, int64[N] lengths) => (float[N, S] y)
+    <int64[1] zero = {{0}}, int64 one = {{1}}, int64 z = {{0}}> {{
+    n = Shape(lengths)
+    k = Gather(n, zero)
+    f = Cast <to = 1> (lengths)
+    v, i = TopK(f, k)
+    a = Gather(x, i)
+    r = Relu(a)
+    c = Cast <to = 1> (i)
+    d, j = TopK <largest = 0> (c, k)
+    o = Gather(r, j)
+    s = Shape(x)
+    w = Gather(s, one)
+    p = Range(z, w, one)
+    l = Unsqueeze(lengths, zero)
+    t = Transpose <perm = [1, 0]> (l)
+    m = Less(p, t)
+    g = Cast <to = 1> (m)
+    y = Mul({last}, g)
+}}"""
+
+
+@pytest.mark.parametrize(("last", "naive"), [("o", "right"), ("r", "wrong at 3 samples of other lengths: y")])
+def test_samples_of_other_lengths_are_told_from_those_of_one(tmp_path: Path, last: str, naive: str) -> None:
+    """What is sorted by its length and not put back is right only where all lengths are one."""
+    path = tmp_path / "a.onnx"
+    onnx.save(model(f"g {SORTED.format(last=last)}", OPSET), path)
+
+    assert judge_original(path)["naive"] == naive
+
+
+def test_a_sample_alone_may_be_shorter_than_beside_a_longer_one(tmp_path: Path) -> None:
+    """An output that is as long as the longest sample: what is beyond a sample's own length is no answer of it."""
+    text = """(float[N, S] x, int64[N] lengths) => (float[N, T] y) <int64[1] zero = {0}, int64[1] one = {1}> {
+        m = ReduceMax <axes = [0], keepdims = 1> (lengths)
+        y = Slice(x, zero, m, one)
+    }"""
+    path = tmp_path / "a.onnx"
+    onnx.save(model(f"g {text}", OPSET), path)
+
+    assert judge_original(path)["naive"] == "right"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,13 @@ from onnx import TensorProto, helper, numpy_helper
 import onnx_ir as ir
 
 import onereshape as orx
+from onereshape.errors import FixError
 from onereshape.models.certificates.compare import Carried
 from onereshape.models.certificates.growing import grown
-from onereshape.models.unrepaired import declared_outputs, with_batch
+from onereshape.apart.limits import checked
+from onereshape.models.edit import Change
+from onereshape.models.step import Wish
+from onereshape.models.unrepaired import declared_outputs, untouched, with_batch
 
 Dims = list[int | str]
 
@@ -56,6 +61,76 @@ def test_a_dim_of_minus_one_is_not_known(tmp_path: Path) -> None:
 
     assert orx.check(path, batch=True) == []
     assert orx.fix(path, batch=True).changes == ()
+
+
+def test_a_node_that_is_taken_out_is_told(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Reshape", ["x", "k"], ["d"], name="dead"), helper.make_node("Relu", ["x"], ["y"])]
+    path = saved(tmp_path, nodes, {"x": ["N", 3]}, {"y": ["N", 3]}, {"k": np.array([1, 3])})
+
+    fixed = orx.fix(path, batch=True)
+
+    assert fixed.notes == ("dead, which no output needs, would fail at several samples and was taken out",)
+    assert fixed.certificate.status == "proven"
+
+
+def test_a_model_that_is_right_already_is_not_rewritten(tmp_path: Path) -> None:
+    """Whatever a rule would change in it; what it declares falsely is mended all the same."""
+    reshape = [helper.make_node("Reshape", ["x", "k"], ["y"])]
+    for target, declared, left in ([0, 3], "N", True), ([0, 3], 1, False), ([1, 3], "N", False):
+        path = saved(tmp_path, reshape, {"x": ["N", 3]}, {"y": [declared, 3]}, {"k": np.array(target)})
+        given = orx.load(path)
+        change = Change("baked-dim", "n", "Reshape", "k", "initializer k", "needless", "[0, 3]", "[-1, 3]")
+        fixed = orx.fix(given, batch=True)
+        freed = {"x": {0: "N"}}
+        wish = Wish(certify=True, unwitnessed=False, seed=0, limit=checked(60, None), progress=None)
+        found = untouched(given, replace(fixed, changes=(change,), freed=freed), wish)
+
+        assert (found is not None) == left
+        if found is not None:
+            assert found.model is given
+            assert found.notes == ("its batch is right at any size already",)
+            assert found.certificate.status == "proven"
+
+
+def test_dims_that_are_called_unknown_are_not_one_size(tmp_path: Path) -> None:
+    """An `?` at several axes, the batch among them, is not one name that they share."""
+    nodes = [helper.make_node("Shape", ["x"], ["s"], start=2), helper.make_node("Concat", ["one", "s"], ["t"], axis=0)]
+    nodes.append(helper.make_node("Reshape", ["x", "t"], ["y"]))
+    path = saved(tmp_path, nodes, {"x": ["?", 1, "?", "?"]}, {"y": ["?", "?", "?"]}, {"one": np.array([1])}, opset=15)
+
+    fixed = orx.fix(path, batch=True)
+
+    assert [str(dim) for dim in fixed.model.ir.graph.inputs[0].shape or ()] == ["N", "1", "None", "None"]
+    assert any(each["x[2]"] != each["x[3]"] for each in fixed.certificate.compared)
+    assert fixed.certificate.status == "proven"
+
+
+@pytest.mark.parametrize(
+    ("inside", "declared", "note"),
+    [
+        (-1, "N", ""),
+        ("N", "N", ""),
+        (-1, -1, ""),
+        (1, "N", "value a was declared [1, 3], with a fixed size at axis 0, which carries N"),
+        ("N", 1, "output y was declared [1, 3], with a fixed size at axis 0, which carries N"),
+        (1, 1, "output y was declared [1, 3], with a fixed size at axis 0, which carries N, and so were 1 more"),
+    ],
+)
+def test_a_model_is_rewritten_for_what_it_declares_only_where_that_is_false(
+    inside: int | str, declared: int | str, note: str, tmp_path: Path
+) -> None:
+    nodes = [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Neg", ["a"], ["y"])]
+    path = saved(tmp_path, nodes, {"x": ["N", 3]}, {"y": [declared, 3]}, {})
+    proto = onnx.load(path)
+    proto.graph.value_info.append(value("a", [inside, 3]))
+    onnx.save(proto, path)
+    given = orx.load(path)
+
+    fixed = orx.fix(given, batch=True)
+
+    assert fixed.notes == ((note,) if note else ())
+    assert (fixed.model is given) == (not note)
+    assert fixed.certificate is None or fixed.certificate.status == "proven"
 
 
 def test_inputs_whose_first_dim_is_not_known_share_the_batch(tmp_path: Path) -> None:
@@ -246,3 +321,19 @@ def test_a_state_of_a_model_that_no_rule_frees_is_found_by_running(tmp_path: Pat
     assert fixed.notes == ("took state:1: runs show that the batch is there too",)
     assert fixed.certificate is not None
     assert (fixed.changes, fixed.certificate.status) == ((), "certified")
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "turned", "said"), [((1, 3), (1, 4), "transA", 0), ((4, 1), (3, 1), "transB", 1)]
+)
+def test_a_matrix_that_is_turned_is_named_by_its_own_axis(
+    left: tuple[int, int], right: tuple[int, int], turned: str, said: int, tmp_path: Path
+) -> None:
+    node = helper.make_node("FusedMatMul", ["x", "z"], ["y"], "n", domain="com.microsoft")
+    node.attribute.append(helper.make_attribute(turned, 1))
+    path = saved(tmp_path, [node], {"x": [*left], "z": [*right]}, {"y": ["a", "b"]}, {})
+
+    with pytest.raises(FixError) as refusal:
+        orx.fix(path, batch={"x" if turned == "transA" else "z": said})
+
+    assert refusal.value.sentence == f"n (FusedMatMul) mixes the samples: it sums over axis {said}, which is N"

@@ -250,11 +250,12 @@ class TestMessages:
 
 
 _ENDLESS = """agraph (float[1, 6] x) => (float[1, 2, 3] y, float[2] q)
-    <int64[3] k = {1, 2, 3}, int64 m = {4611686018427387904}, bool c = {1}, float[2] o = {1, 2}> {
+    <int64[3] k = {1, 2, 3}, bool c = {1}, float[2] o = {1, 2}, float zero = {0}> {
         y = Reshape(x, k)
-        q = Loop(m, c, o) <body = b (int64 i, bool d, float[2] v) => (bool e, float[2] w) {
-            e = Identity(d)
-            w = Add(v, v)
+        q = Loop(, c, o) <body = b (int64 i, bool d, float[2] v) => (bool e, float[2] w) {
+            w = Abs(v)
+            f = ReduceMax <keepdims = 0> (w)
+            e = Greater(f, zero)
         }>
     }"""
 
@@ -354,3 +355,18 @@ class TestOnnx:
 
         assert inferred_dims(negative) == {}
         assert inferred_dims(fine) == {"z": (2, "N")}
+
+
+def test_children_keep_the_memory_of_large_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless the user says otherwise."""
+    monkeypatch.setenv("MALLOC_MMAP_MAX_", "7")
+    monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)
+    wanted, told = {b"MALLOC_MMAP_MAX_=7", b"MALLOC_TRIM_THRESHOLD_=1073741824"}, set[bytes]()
+    with Child() as child:
+        for _ in range(500):  # until it runs its own program, it has the words of its parent
+            told = {*Path(f"/proc/{child._process.pid}/environ").read_bytes().split(b"\0")}
+            if wanted <= told:
+                break
+            time.sleep(0.01)
+
+    assert wanted <= told

@@ -204,6 +204,12 @@ def test_the_laws_of_sums_and_products(rng: Random) -> None:
         assert str(left) == str(right)
 
 
+def test_of_two_that_are_always_equal_it_is_the_plainer_one() -> None:
+    nothing = cut(smallest(1, symbol("N")), 2)
+
+    assert smallest(nothing, 0) == smallest(0, nothing) == largest(nothing, 0) == largest(0, nothing) == 0
+
+
 H = symbol("H")
 HALF = cut(H, 2)
 SAME: dict[str, tuple[Size, Size]] = {

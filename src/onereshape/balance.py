@@ -39,6 +39,8 @@ from onereshape.specs import Spec
 FITS = Condition("fits")
 """The condition on a target whose unknown entries could take several values."""
 
+_new = tuple.__new__
+
 WORTH_A_CONDITION = 2**31
 """Sizes that only int64 forbids are a condition below this limit, and understood above it."""
 
@@ -107,7 +109,9 @@ class Balance:
                 asked *= output[0]  # type: ignore[index]
                 names += output[1]  # type: ignore[index]
         volume = self._volume()
-        fixed = Product(asked, tuple(sorted(names)) if asked and len(names) > 1 else names if asked else ())
+        if len(names) > 1:
+            names = tuple(sorted(names))
+        fixed = _new(Product, (asked, names if asked else ()))
         if not free:
             self._balance(volume, fixed)
             return self._shape({})

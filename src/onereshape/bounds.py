@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
-from operator import index
 from typing import Any
 
-from onereshape.dims import UNBOUNDED, Product, is_ours, parse_small
+from onereshape.dims import UNBOUNDED, Product, is_ours, named
 from onereshape.errors import INT64_MAX, ReshapeError
+from onereshape.integers import exact
 from onereshape.text import listed
 
 Limits = dict[str, tuple[int, int]]
@@ -23,6 +23,7 @@ _SHOWN = 8
 def read_bounds(bounds: Mapping[str, Any], sizes: Iterable[object]) -> Limits:
     """The limits of the names in `sizes`, as `infer` works with them.
 
+    >>> from onereshape.dims import parse_small
     >>> read_bounds({"N": (1, 8), "past+1": (2, None)}, [parse_small("2*N"), parse_small("past+1"), 3])
     {'N': (1, 8), 'past+1': (2, 9223372036854775807)}
     """
@@ -48,11 +49,8 @@ def _symbol(given: object) -> str | None:
     """The symbol that a key names: blanks in it count as little as they do in a dim."""
     if not isinstance(given, str):
         return None
-    try:
-        product = parse_small(given)
-    except OverflowError:
-        return None
-    return product.symbols[0] if product.coefficient == 1 and len(product.symbols) == 1 else None
+    product = named(given)
+    return product[1][0] if product is not None and product[0] == 1 and len(product[1]) == 1 else None
 
 
 def _unknown(given: object, names: list[str]) -> ReshapeError:
@@ -71,20 +69,11 @@ def _pair(name: str, pair: object) -> tuple[int, int]:
     ends = (pair, pair) if not isinstance(pair, tuple | list) else tuple(pair)
     if len(ends) != 2:
         raise _bad(name, pair)
-    low = _size(ends[0])
-    high = UNBOUNDED if ends[1] is None else _size(ends[1])
+    low = exact(ends[0])
+    high = UNBOUNDED if ends[1] is None else exact(ends[1])
     if low is None or high is None or not 0 <= low <= min(high, INT64_MAX):
         raise _bad(name, pair)
     return low, min(high, UNBOUNDED)
-
-
-def _size(value: Any) -> int | None:
-    if isinstance(value, bool):
-        return None
-    try:
-        return index(value)
-    except TypeError:
-        return None
 
 
 def _bad(name: str, pair: object) -> ReshapeError:

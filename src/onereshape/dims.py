@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from math import gcd
-from operator import index
 from typing import Any, NamedTuple
 
 from onereshape.errors import INT64_MAX, ReshapeError
+from onereshape.integers import exact
 
 Dim = int | None | str | tuple[int, int | None]
 
@@ -51,18 +51,26 @@ class Product(NamedTuple):
 
     def factors(self) -> str:
         """The product as a part of a larger formula: an opaque symbol in parentheses."""
-        factors = [symbol if _ATOM.fullmatch(symbol) else f"({symbol})" for symbol in self.symbols]
+        factors = [*map(_factor, self[1])]
         if self.coefficient != 1 or not factors:
             factors.insert(0, str(self.coefficient))
         return "*".join(factors)
+
+
+@lru_cache(maxsize=1024)
+def _factor(symbol: str) -> str:
+    return symbol if _ATOM.fullmatch(symbol) else f"({symbol})"
 
 
 Size = int | Product
 """A dim of which a formula is known."""
 
 ONE = Product(1)
+_NOTHING = Product(0)
+_new = tuple.__new__  # a third of the time that the class takes, where many are made
 
 
+@lru_cache(maxsize=1024)
 def is_ours(name: str) -> bool:
     """Whether a symbol is one that we named, as no user can.
 
@@ -179,35 +187,35 @@ def multiply(sizes: Iterable[Size]) -> Product:
     coefficient = 1
     symbols: list[str] = []
     for size in sizes:
-        if isinstance(size, int):
+        if type(size) is int:
             coefficient *= size
         else:
-            coefficient *= size[0]
-            symbols += size[1]
+            coefficient *= size[0]  # type: ignore[index]
+            symbols += size[1]  # type: ignore[index]
     if not coefficient:
-        return Product(0)
+        return _NOTHING
     if len(symbols) > 1:
         symbols.sort()
-    return Product(coefficient, tuple(symbols))
+    return _new(Product, (coefficient, tuple(symbols)))
 
 
 def divide(top: Product, bottom: Product) -> Quotient:
     """The quotient with common factors cancelled; the bottom is not 0."""
     number, divisor = top[0], bottom[0]
     if number == 0:
-        return Quotient(Product(0), ONE)
+        return Quotient(_NOTHING, ONE)
     common = gcd(number, divisor)
-    if divisor == common and not bottom[1]:
-        return Quotient(Product(number // common, top[1]), ONE)
     if not bottom[1]:
-        return Quotient(Product(number // common, top[1]), Product(divisor // common))
+        over = _new(Product, (number // common, top[1]))
+        return _new(Quotient, (over, ONE if divisor == common else Product(divisor // common)))
     left, under = list(top[1]), []
     for symbol in bottom[1]:
         if symbol in left:
             left.remove(symbol)
         else:
             under.append(symbol)
-    return Quotient(Product(number // common, tuple(left)), Product(divisor // common, tuple(under)))
+    above = _new(Product, (number // common, tuple(left)))
+    return _new(Quotient, (above, _new(Product, (divisor // common, tuple(under)))))
 
 
 class Symbols:
@@ -284,17 +292,16 @@ def read_dim(dim: Any, what: str, axis: int, least: int) -> Size | Interval:
             raise _bad(dim, what, axis, "a name of its own")
         return size
     if dim is None:
-        return Interval(least, UNBOUNDED)
+        return _ANY if least == 0 else Interval(least, UNBOUNDED)
     if isinstance(dim, _PAIRS):
         return _read_pair(dim, what, axis, least)
-    if isinstance(dim, bool):
+    size = exact(dim)
+    if size is None:
         raise _bad(dim, what, axis, _WANTED)
-    try:
-        return index(dim)
-    except TypeError:
-        raise _bad(dim, what, axis, _WANTED) from None
+    return size
 
 
+_ANY = Interval(*ANY_SIZE)
 _PAIRS = (tuple, list)
 _WANTED = "an integer, None, a name or a pair"
 
@@ -308,6 +315,21 @@ def _parse_size(text: str) -> Size | None:
     return product if product[1] else product[0]
 
 
+@lru_cache(maxsize=4096)
+def named(text: str) -> tuple[int, tuple[str, ...], str] | None:
+    """The coefficient and the symbols of a dim, and how it is written; None for a number, and for what is refused."""
+    try:
+        size = _parse_size(text)
+    except OverflowError:
+        return None
+    return (*size, written(*size)) if isinstance(size, Product) else None
+
+
+def written(coefficient: int, symbols: tuple[str, ...]) -> str:
+    """A product in the notation of dims."""
+    return symbols[0] if coefficient == 1 and len(symbols) == 1 else _new(Product, (coefficient, symbols)).factors()
+
+
 def _read_pair(pair: Any, what: str, axis: int, least: int) -> int | Interval:
     low, high = pair if len(pair) == 2 else (None, None)
     if type(low) is not int or (type(high) is not int and high is not None):
@@ -318,7 +340,7 @@ def _read_pair(pair: Any, what: str, axis: int, least: int) -> int | Interval:
     if high < least:
         raise _bad(pair, what, axis, f"a pair of sizes from {least} on")
     low, high = max(low, least), min(high, UNBOUNDED)
-    return low if low >= high else Interval(low, high)  # beyond int64 it is refused as a number
+    return low if low >= high else _new(Interval, (low, high))  # beyond int64 it is refused as a number
 
 
 def _bad(dim: Any, what: str, axis: int, wanted: str) -> ReshapeError:

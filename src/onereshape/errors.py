@@ -37,6 +37,9 @@ _SAME_VOLUME = "input and output must have the same number of elements"
 CODES: dict[str, Code] = {
     # The call itself
     "unknown-spec": Code("{name!r} is not a specification{nearest}; the names are {names}", usage=True),
+    "spec-missing": Code(
+        "{function} takes a specification, and none was given: {example}; the names are {names}", usage=True
+    ),
     "unknown-attribute": Code("{spec} has no attribute {attribute!r}{hint}", usage=True),
     "missing-attribute": Code("{spec} requires the attribute {attribute!r}, which has no default", usage=True),
     "bad-attribute": Code("{attribute} is {value}, but it takes only {allowed}", usage=True),
@@ -142,7 +145,7 @@ CODES: dict[str, Code] = {
         "nobody witnessed the repaired model at another size: {why}; give an export at another size (--like "
         "OTHER.onnx), or have the file all the same (--unwitnessed)"
     ),
-    "engine-refused": Code("onnxruntime cannot {what}: {why}"),
+    "engine-refused": Code("{engine} cannot {what}: {why}"),
 }
 
 
@@ -206,6 +209,8 @@ class FixError(ReshapeError):
 
     certificate: Any = None
     """What was found instead of a certificate, where both models ran."""
+    alone: bool = False
+    """Whether the model would be right if it ran once for each sample, though no rule mixes them."""
 
 
 class TranslateError(ReshapeError):

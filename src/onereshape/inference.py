@@ -17,6 +17,7 @@ from onereshape.condition import Condition, equals
 from onereshape.conditions import Never, Settled
 from onereshape.dims import Dim, Interval, Product, Size, Symbols, is_ours, place_of, read_dim, shown
 from onereshape.errors import INT64_MAX, ReshapeError
+from onereshape.plain import plain_answer
 from onereshape.semantics import output_dims, read_data
 from onereshape.shape import Shape
 from onereshape.specs import Spec, spec as find_spec
@@ -27,6 +28,8 @@ AGREES = Condition("agrees")
 
 _MOST_BITS = 8192
 """Of the coefficients of a question, all together: a size has 63, and Python prints no more than 4,300 digits."""
+_SHORT = _MOST_BITS // 133
+"""So many sizes have no more bits than that: a coefficient that is read has at most 40 digits."""
 _FEW = 4
 """From how many symbols on none of them is tried as 0."""
 
@@ -54,6 +57,10 @@ def infer(
     copies = read_flag(row, attributes)
     dims = data if type(data) is tuple else None if data is None else read_list(data, "data")
     entries = target if type(target) is tuple else None if target is None else read_list(target, "target")
+    if dims is not None and entries is not None and bounds is None:
+        answer = plain_answer(dims, entries, row, copies)
+        if answer is not None:
+            return answer
     if dims is not None and entries is not None and _all_int(dims) and _all_int(entries):
         if bounds is not None:
             read_bounds(bounds, ())
@@ -139,14 +146,16 @@ def _read_words(entries: tuple[Any, ...], spec: Spec) -> tuple[Word, ...]:
 def _answer(question: Question, limits: tuple[tuple[str, tuple[int, int]], ...]) -> Shape:
     """Remembered, because the layers of a model ask the same question again and again."""
     symbols = Symbols()
+    few = len(question.dims or ()) + len(question.words) <= _SHORT
     for name, (low, high) in limits:
         if low == high:
             question = question.at(name, low)
+            few = False
             continue
         symbols.limits[name] = (low, high)
         if is_ours(name):
             symbols.unnamed.add(name)
-    return _weakest(question, symbols) if _is_endless(question) else _ask(question, symbols)
+    return _weakest(question, symbols) if not few and _is_endless(question) else _ask(question, symbols)
 
 
 def _is_endless(question: Question) -> bool:
@@ -163,7 +172,7 @@ def _ask(question: Question, symbols: Symbols) -> Shape:
     if -1 in words and (words.count(-1) > 1 or (0 in words and not question.copies)):
         numbers = tuple(word if isinstance(word, int) else 1 for word in words)
         read_numbers(numbers, question.spec, question.copies)  # refuses what no data can mend
-    if question.dims is not None and _all_int(words) and _all_int(question.dims):
+    if question.dims is not None and _all_int(question.dims) and _all_int(words):
         target = read_numbers(words, question.spec, question.copies)
         return Shape(output_dims(question.dims, target))  # type: ignore[arg-type]
     return _solve(question, symbols)

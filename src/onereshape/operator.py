@@ -7,31 +7,61 @@ target is given.  What the target means is in `semantics`; how elements move is 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from onereshape import dtypes
-from onereshape.arrays import cpu_copy
+from onereshape.arrays import calls
 from onereshape.arrays.chunked import chunked_library
 from onereshape.arrays.libraries import library_of
-from onereshape.arrays.numpy_arrays import Array, needs_copy, reshape_numpy
+from onereshape.arrays.numpy_arrays import Array, quickest, reshape_numpy
 from onereshape.errors import ReshapeError
 from onereshape.semantics import output_dims
-from onereshape.specs import SPECS, Spec, spec as find_spec
+from onereshape.specs import NAMES, SPECS, Spec, spec as find_spec
 from onereshape.target import read_flag, read_integers, read_target
-
-_ndarray = np.ndarray  # one look-up less in every call
 
 _NUMPY = (np.ndarray, np.generic)
 _LISTS = (list, tuple)
 """Tuples of types, since torch cannot trace a union of them."""
 
-_PLANS = 256
-"""How many results of `output_dims` one operator remembers."""
+
+class _Call(NamedTuple):
+    """Where a call is remembered, and what its key is made of besides data."""
+
+    plans: Any
+    words: tuple[Any, ...]
+    attributes: dict[str, Any]
+
+    def key(self, data: Any, copy: bool | None) -> Any:
+        return calls.key(data, *self.words, **self.attributes) if copy is None else None
+
+    def remember(self, data: Any, key: Any, plan: calls.Plan) -> None:
+        calls.remember(self.plans, (data, *self.words), self.attributes, key, plan)
 
 
-class Reshape:
+class _Asked(NamedTuple):
+    """What an operator was asked to be."""
+
+    spec: Spec
+    zero_copies: bool
+    target: tuple[int, ...] | None
+
+
+def _read(spec: Spec, attributes: dict[str, Any]) -> _Asked:
+    """The attributes of a specification, as they were given; those of which nothing can come are refused."""
+    given, target = dict(attributes), None
+    if spec.target_in == "attribute":
+        if given.get("shape") is None:
+            raise ReshapeError("target-missing", spec=spec, place="the attribute 'shape'")
+        target = read_integers(given.pop("shape"), "shape")
+    zero_copies = read_flag(spec, given)
+    if target is not None:
+        read_target(target, spec, zero_copies=zero_copies)  # refuse now what no data can mend
+    return _Asked(spec, zero_copies, target)
+
+
+class Reshape(calls.Door):  # type: ignore[misc]
     """The operator of one specification, for repeated calls.
 
     >>> x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
@@ -41,22 +71,18 @@ class Reshape:
     (4, 6)
     """
 
-    __slots__ = ("_plans", "_zero_copies", "attributes", "spec", "target")
+    __slots__ = ("__weakref__", "_zero_copies", "attributes", "spec", "target")
 
     def __init__(self, spec: str | Spec, **attributes: Any) -> None:
-        self.spec = find_spec(spec)
+        asked = _read(find_spec(spec), attributes)
+        self.spec = asked.spec
         self.attributes = dict(attributes)
-        given = dict(attributes)
-        self.target: tuple[int, ...] | None = None
+        self.target = asked.target
         """The target, where it is an attribute of the specification or was bound."""
-        if self.spec.target_in == "attribute":
-            if given.get("shape") is None:
-                raise ReshapeError("target-missing", spec=self.spec, place="the attribute 'shape'")
-            self.target = read_integers(given.pop("shape"), "shape")
-        self._zero_copies = read_flag(self.spec, given)
-        if self.target is not None:
-            read_target(self.target, self.spec, zero_copies=self._zero_copies)  # refuse now what no data can mend
-        self._plans: dict[Any, tuple[tuple[int, ...], Any]] = {}
+        self._zero_copies = asked.zero_copies
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), self.spec, self.attributes, self.target)  # what it remembers holds here alone
 
     def __repr__(self) -> str:
         attributes = "".join(f", {name}={value!r}" for name, value in self.attributes.items())
@@ -77,7 +103,7 @@ class Reshape:
         if self.spec.target_in == "attribute":
             raise ReshapeError("target-twice")
         bound = Reshape(self.spec, **self.attributes)
-        bound.target = self._words(target)
+        bound.target = _words(self._asked(), target)
         return bound
 
     def __call__(
@@ -89,120 +115,143 @@ class Reshape:
         `shape` is the second input: a 1-D array of the type that the specification asks for, or a list of integers.
         `chunks` and `limit` are of Dask arrays: the chunks of output, and the most bytes that a block may have.
         """
-        key: Any = None
-        if copy is chunks is limit is None and type(data) is _ndarray:
-            if shape is None:
-                key = (data.shape, data.strides, data.dtype)
-            elif type(shape) is _ndarray:
-                key = (data.shape, data.strides, data.dtype, shape.dtype, shape.shape, shape.tobytes())
-            plan = self._plans.get(key)
-            if plan is not None:
-                try:
-                    return plan[1](data, plan[0]) if plan[1] is not None else data.reshape(plan[0])
-                except MemoryError:
-                    pass  # said below in our words
-        if chunks is limit is None:
-            return self._reshape(data, shape, copy, key, {})
-        options = {"chunks": chunks, "limit": limit}
-        return self._reshape(data, shape, copy, key, {name: each for name, each in options.items() if each is not None})
+        if copy is chunks is limit is None and not calls.ASKED:
+            result = calls.plain_quick(self._plans.others, data, shape)
+            if result is not None:
+                return result
+        shape = calls.still(shape)
+        call = _Call(self._plans, (shape,), {})
+        return _reshape(self._asked(), data, shape, copy, _options(chunks, limit), call)
 
-    def _reshape(self, data: Any, shape: Any, copy: Any, key: Any, options: dict[str, Any]) -> Any:
-        """A call whose answer was not remembered."""
-        if copy is not None and not isinstance(copy, bool):
-            raise ReshapeError("bad-attribute", attribute="copy", value=repr(copy), allowed="None, True or False")
-        if not isinstance(data, _NUMPY):
-            return self._reshape_other(data, shape, copy, options)
-        _check_options(options)
-        data = np.asarray(data) if isinstance(data, np.generic) else data
-        check_data_type(data, self.spec)
-        output = self._output(data.shape, shape)
-        result = reshape_numpy(data, output, copy)
-        if key is not None and not data.dtype.hasobject:  # objects must be looked at each time
-            kernel = cpu_copy.copied if cpu_copy.takes(data) and needs_copy(data, output) else None
-            self._remember(key, output, kernel)
-        return result
-
-    def _reshape_other(self, data: Any, shape: Any, copy: bool | None, options: dict[str, Any]) -> Any:
-        """An array of another library, through the module that knows it."""
-        chunked = chunked_library(data)
-        if chunked is not None:
-            chunked.read(data)
-            check = partial(_check_strings, spec=self.spec)
-            return chunked.reshape(data, self.output_dims(data, shape), copy, check, **options)
-        _check_options(options)
-        library = library_of(data)
-        if library is None:
-            wanted = "an array of NumPy, PyTorch, JAX, CuPy or the array API"
-            raise ReshapeError("not-an-array", what="data", type=type(data).__name__, wanted=wanted)
-        if library.tracing():
-            self._check_type(library.type_name(data))
-            words = tuple(shape) if isinstance(shape, _LISTS) else self._words(shape)
-            return library.traced(data, words, self.spec, self._zero_copies, copy)
-        key = (library, *library.layout(data)) if shape is None and copy is None else None
-        plan = self._plans.get(key)
-        if plan is not None:
-            return plan[1](data, plan[0], None)
-        self._check_type(library.type_name(data))
-        output = self._output(library.dims(data), shape)
-        result = library.reshaped(data, output, copy)
-        if key is not None:
-            self._remember(key, output, library.quickest(data, output))
-        return result
-
-    def _check_type(self, name: str) -> None:
-        _check_element_type(dtypes.named(name), name, self.spec)
-
-    def _remember(self, key: Any, output: tuple[int, ...], kernel: Any) -> None:
-        if len(self._plans) >= _PLANS:
-            self._plans.clear()
-        self._plans[key] = output, kernel
-
-    def _output(self, data: tuple[int, ...], shape: Any) -> tuple[int, ...]:
-        words = self._words(shape)
-        return output_dims(data, read_target(words, self.spec, zero_copies=self._zero_copies, data=data))
-
-    def _words(self, shape: Any) -> tuple[int, ...]:
-        """The integers of the target, from wherever the specification keeps them."""
-        if shape is None:
-            if self.target is None:
-                raise ReshapeError("target-missing", spec=self.spec, place="a second input")
-            return self.target
-        if self.spec.target_in == "attribute":
-            raise ReshapeError("target-twice")
-        if not isinstance(shape, (_ndarray, *_LISTS)) and (library := library_of(shape)) is not None:
-            shape = library.integers(shape)
-        if isinstance(shape, np.ndarray):
-            _check_shape_tensor(shape, self.spec)
-            return tuple(shape.tolist())
-        words = read_integers(shape, "target")
-        _check_fits(words, self.spec)
-        return words
+    def _asked(self) -> _Asked:
+        return _Asked(self.spec, self._zero_copies, self.target)
 
     def output_dims(self, data: Any, shape: Any = None) -> tuple[int, ...]:
         """The dims of the output alone, for data of which only `shape` and `dtype` are there; nothing is moved."""
-        check_data_type(data, self.spec)
-        return self._output(data.shape, shape)
+        return _output_dims(self._asked(), data, shape)
 
 
-def reshape(  # noqa: PLR0913 - the options of arrays are keywords
-    array: Any,
-    target: Any,
-    spec: str | Spec,
-    *,
-    copy: bool | None = None,
-    chunks: Any = None,
-    limit: Any = None,
-    **attributes: Any,
+def _reshape(  # noqa: PLR0913, PLR0917 - a call in its parts
+    asked: _Asked, data: Any, shape: Any, copy: Any, options: dict[str, Any], call: _Call
 ) -> Any:
-    """`array` reshaped to `target` under a specification: one call of its operator.
+    if copy is not None and not isinstance(copy, bool):
+        raise ReshapeError("bad-attribute", attribute="copy", value=repr(copy), allowed="None, True or False")
+    if not isinstance(data, _NUMPY):
+        return _reshape_other(asked, data, shape, copy, options, call)
+    _check_options(options)
+    data = np.asarray(data) if isinstance(data, np.generic) else data
+    key = call.key(data, copy)
+    check_data_type(data, asked.spec)
+    output = _output(asked, data.shape, shape)
+    result = reshape_numpy(data, output, copy)
+    if not data.dtype.hasobject:  # objects must be looked at each time
+        call.remember(data, key, (output, quickest(data, output)))
+    return result
 
-    >>> reshape(np.zeros((2, 3, 4), np.float32), [0, -1], "onnx").shape
-    (2, 12)
-    """
-    row = find_spec(spec)
-    if row.target_in == "input":
-        return Reshape(row, **attributes)(array, target, copy=copy, chunks=chunks, limit=limit)
-    return bound(target, row, **attributes)(array, copy=copy, chunks=chunks, limit=limit)
+
+def _reshape_other(  # noqa: PLR0913, PLR0917
+    asked: _Asked, data: Any, shape: Any, copy: bool | None, options: dict[str, Any], call: _Call
+) -> Any:
+    """An array of another library, through the module that knows it."""
+    chunked = chunked_library(data)
+    if chunked is not None:
+        chunked.read(data)
+        check = partial(_check_strings, spec=asked.spec)
+        return chunked.reshape(data, _output_dims(asked, data, shape), copy, check, **options)
+    _check_options(options)
+    library = library_of(data)
+    if library is None:
+        wanted = "an array of NumPy, PyTorch, JAX, CuPy or the array API"
+        raise ReshapeError("not-an-array", what="data", type=type(data).__name__, wanted=wanted)
+    if library.tracing(data):
+        _check_element_type(dtypes.named(library.type_name(data)), library.type_name(data), asked.spec)
+        words = tuple(shape) if isinstance(shape, _LISTS) else _words(asked, shape)
+        return library.traced(data, words, asked.spec, asked.zero_copies, copy)
+    key = call.key(data, copy)
+    _check_element_type(dtypes.named(library.type_name(data)), library.type_name(data), asked.spec)
+    output = _output(asked, library.dims(data), shape)
+    result = library.reshaped(data, output, copy)
+    call.remember(data, key, (output, library.quickest(data, output)))
+    return result
+
+
+def _output(asked: _Asked, data: tuple[int, ...], shape: Any) -> tuple[int, ...]:
+    words = _words(asked, shape)
+    return output_dims(data, read_target(words, asked.spec, zero_copies=asked.zero_copies, data=data))
+
+
+def _words(asked: _Asked, shape: Any) -> tuple[int, ...]:
+    """The integers of the target, from wherever the specification keeps them."""
+    if shape is None:
+        if asked.target is None:
+            raise ReshapeError("target-missing", spec=asked.spec, place="a second input")
+        return asked.target
+    if asked.spec.target_in == "attribute":
+        raise ReshapeError("target-twice")
+    if not isinstance(shape, (np.ndarray, *_LISTS)) and (library := library_of(shape)) is not None:
+        shape = library.integers(shape)
+    if isinstance(shape, np.ndarray):
+        _check_shape_tensor(shape, asked.spec)
+        return tuple(shape.tolist())
+    words = read_integers(shape, "target")
+    _check_fits(words, asked.spec)
+    return words
+
+
+def _output_dims(asked: _Asked, data: Any, shape: Any) -> tuple[int, ...]:
+    check_data_type(data, asked.spec)
+    return _output(asked, data.shape, shape)
+
+
+class _Reshaping(calls.Door):  # type: ignore[misc]
+    """The function `reshape`, as an object that remembers."""
+
+    __slots__ = ("__dict__",)
+
+    def __init__(self) -> None:
+        self.__name__ = self.__qualname__ = "reshape"
+        self.__doc__ = type(self).__call__.__doc__
+
+    def __call__(  # noqa: PLR0913 - the options of arrays are keywords
+        self,
+        array: Any,
+        target: Any,
+        spec: str | Spec,
+        *,
+        copy: bool | None = None,
+        chunks: Any = None,
+        limit: Any = None,
+        **attributes: Any,
+    ) -> Any:
+        """`array` reshaped to `target` under a specification: one call of its operator.
+
+        >>> reshape(np.zeros((2, 3, 4), np.float32), [0, -1], "onnx").shape
+        (2, 12)
+        """
+        if copy is chunks is limit is None and not calls.ASKED:
+            result = calls.plain_quick(self._plans.others, array, target, spec, attributes)
+            if result is not None:
+                return result
+        if spec is None:
+            example = 'reshape(x, [0, -1], "onnx")'
+            raise ReshapeError("spec-missing", function="reshape", example=example, names=", ".join(NAMES))
+        target = calls.still(target)
+        row = find_spec(spec)
+        options, call = _options(chunks, limit), _Call(self._plans, (target, spec), attributes)
+        if row.target_in == "input":
+            return _reshape(_read(row, attributes), array, target, copy, options, call)
+        return _reshape(_read(row, _with_target(target, attributes)), array, None, copy, options, call)
+
+    def __reduce__(self) -> str:
+        return "reshape"
+
+
+# What Python says of wrong calls names the function.  A specification that is left out is refused in our words, and yet
+# not optional to who reads the types.
+_Reshaping.__call__.__qualname__ = "reshape"
+_Reshaping.__call__.__defaults__ = (None,)
+calls.open_doors(Reshape, _Reshaping)
+reshape = _Reshaping()
 
 
 def bound(target: Any, spec: str | Spec, **attributes: Any) -> Reshape:
@@ -210,9 +259,20 @@ def bound(target: Any, spec: str | Spec, **attributes: Any) -> Reshape:
     row = find_spec(spec)
     if row.target_in == "input":
         return Reshape(row, **attributes).bind(target)
+    return Reshape(row, **_with_target(target, attributes))
+
+
+def _with_target(target: Any, attributes: dict[str, Any]) -> dict[str, Any]:
     if "shape" in attributes:
         raise ReshapeError("target-twice")
-    return Reshape(row, shape=target, **attributes)
+    return {"shape": target, **attributes}
+
+
+def _again(kind: type[Reshape], spec: Spec, attributes: dict[str, Any], target: tuple[int, ...] | None) -> Reshape:
+    """The operator that was pickled or copied."""
+    made = kind(spec, **attributes)
+    made.target = target
+    return made
 
 
 def check_data_type(data: Any, spec: Spec) -> None:
@@ -232,6 +292,13 @@ def _check_element_type(element_type: dtypes.ElementType | None, shown: str, spe
     else:
         allowed = f": allowed {'since' if first.operator == spec.operator else 'by'} {first}"
     raise _type_refusal("data-type", name or shown, spec, spec.data_types, allowed=allowed)
+
+
+def _options(chunks: Any, limit: Any) -> dict[str, Any]:
+    """The options of Dask arrays that are given."""
+    if chunks is limit is None:
+        return {}
+    return {name: each for name, each in (("chunks", chunks), ("limit", limit)) if each is not None}
 
 
 def _check_options(options: dict[str, Any]) -> None:

@@ -96,3 +96,12 @@ class Shape(Sequence[Dim]):
 # The slots themselves, which a Shape of its own accord does not write to again.
 _set_dims = Shape.dims.__set__  # type: ignore[union-attr]
 _set_conditions = Shape.conditions.__set__  # type: ignore[attr-defined]
+_new = Shape.__new__
+
+
+def made(dims: tuple[Dim, ...], conditions: tuple[str, ...]) -> Shape:
+    """A Shape of dims and conditions that are as it keeps them."""
+    shape = _new(Shape)
+    _set_dims(shape, dims)
+    _set_conditions(shape, conditions)
+    return shape

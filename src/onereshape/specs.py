@@ -152,11 +152,12 @@ FLAGS = {row.flag.name: row.flag for row in SPECS if row.flag is not None}
 DEFAULT = "onnx"
 """What is meant where no specification is named: the newest of ONNX."""
 
-_BY_NAME: dict[str, Spec] = {row.name: row for row in SPECS}
+BY_NAME: dict[str, Spec] = {row.name: row for row in SPECS}
+"""Every name of a specification, with its row; none is ever taken out."""
 _ONNX = [row for row in SPECS if row.dialect == "onnx"]
 for _opset in range(1, NEWEST_OPSET + 1):
-    _BY_NAME[f"onnx-{_opset}"] = next(row for row in reversed(_ONNX) if row.version <= _opset)
-_BY_NAME[DEFAULT] = _ONNX[-1]
+    BY_NAME[f"onnx-{_opset}"] = next(row for row in reversed(_ONNX) if row.version <= _opset)
+BY_NAME[DEFAULT] = _ONNX[-1]
 NAMES = (DEFAULT, f"onnx-1 to onnx-{NEWEST_OPSET}", *(row.name for row in SPECS if row.dialect != "onnx"))
 """The names of specifications, for people."""
 
@@ -171,9 +172,9 @@ def spec(name: str | Spec) -> Spec:
     """
     if isinstance(name, Spec):
         return name
-    row = _BY_NAME.get(name) if isinstance(name, str) else None
+    row = BY_NAME.get(name) if isinstance(name, str) else None
     if row is None:
-        near = difflib.get_close_matches(str(name), _BY_NAME, n=1)
+        near = difflib.get_close_matches(str(name), BY_NAME, n=1)
         raise ReshapeError(
             "unknown-spec",
             name=name,

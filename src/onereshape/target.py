@@ -6,13 +6,13 @@ or *inferred* from the number of elements.  Reading checks what can be said with
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from onereshape.errors import INT64_MAX, ReshapeError
+from onereshape.integers import exact, is_bool
 from onereshape.specs import FLAGS, SPECS, Spec
 
 
@@ -119,12 +119,10 @@ def read_integers(values: Iterable[Any], what: str) -> tuple[int, ...]:
 
 
 def _read_integer(entry: Any, what: str, axis: int) -> int:
-    if isinstance(entry, bool):  # an index to Python, a mistake here
+    number = exact(entry)
+    if number is None:
         raise ReshapeError("not-an-integer", what=what, axis=axis, value=repr(entry))
-    try:
-        return operator.index(entry)
-    except TypeError:
-        raise ReshapeError("not-an-integer", what=what, axis=axis, value=repr(entry)) from None
+    return number
 
 
 def read_flag(spec: Spec, attributes: Mapping[str, Any]) -> bool:
@@ -139,10 +137,7 @@ def read_flag(spec: Spec, attributes: Mapping[str, Any]) -> bool:
             raise ReshapeError("missing-attribute", spec=spec, attribute=flag.name)
         return flag.default == flag.copies
     value = attributes[flag.name]
-    try:  # 0, 1, False, True, NumPy's integers, and its bool, which is no index
-        number = int(value) if type(value).__name__ in {"bool", "bool_"} else operator.index(value)
-    except TypeError:
-        number = -1
+    number = int(value) if is_bool(value) else exact(value)
     if number not in {0, 1}:
         raise ReshapeError("bad-attribute", attribute=flag.name, value=repr(value), allowed=" or ".join(flag.values))
     return (number == 1) == flag.copies

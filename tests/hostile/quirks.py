@@ -10,7 +10,7 @@ import numpy as np
 FRAGILE = frozenset(
     "GRU LSTM RNN Trilu GatherElements Unique ReverseSequence GatherND Scan Loop Einsum Conv ConvTranspose "
     "ConvInteger QLinearConv DeformConv LRN InstanceNormalization FeatureVectorizer "
-    "MultiHeadAttention Attention".split()
+    "MultiHeadAttention Attention QAttention GroupQueryAttention QLinearAveragePool NhwcMaxPool MaxUnpool".split()
 )
 """Operators that an empty tensor makes abort the whole process."""
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import onnx.parser
 
+from tests.laws.batching_choices import choices, starts, unturned
 from tests.laws.batching_sketch import BOOL, INT, Sketch
 
 OPSETS = (13, 16, 19, 21)
@@ -92,14 +93,13 @@ def _condition(s: Sketch, kind: str, x: str) -> str:
 
 def _is_free(kind: str, pair: str, whole: Sequence[int], axis: int, size: int) -> bool:
     """Whether a refusal would be needless."""
-    one, other = pair.split()
     first = {"true": True, "false": False, "node": True, "size": whole[-1] == 6, "samples": size == 1}
     first["other"] = whole[1] == 1
     if kind in first:
         return True
     if "turned" in pair and (axis in (0, len(whole) - 1) or kind.startswith("each")):
         return size == 1 and whole[0] == whole[-1] == 1
-    return size == 1 or "constant" not in (one, other) or one == other
+    return True
 
 
 def branches() -> Iterator[Sketch]:
@@ -195,11 +195,8 @@ def loops() -> Iterator[Sketch]:
             whole = _whole(dims, axis, size)
             for name, text in _loops(whole).items():
                 for start in ("x", "zero"):
-                    same = (
-                        "alone reset read" if start == "zero" else "add baked alone given read turn count until sized"
-                    )
                     # Where all dims are 1, what a body makes of the samples may stand at another axis.
-                    free = (size == 1 or name in same.split()) and not (prod(dims) == 1 and name == "baked")
+                    free = not (prod(dims) == 1 and name == "baked")
                     s = Sketch("Loop", next(opset), size, free=free)
                     x = s.x(whole, axis)
                     first = x if start == "x" else s.const(np.zeros(whole, np.float32))
@@ -313,7 +310,7 @@ def scans() -> Iterator[Sketch]:
                 rest = tuple(dim for place, dim in enumerate(dims) if place != along)
                 for name in ("sum", "last", "own", "baked"):
                     for given, start in ((0, "x"), (1, "zero"), (2, "zero"), (-1, "x")):
-                        free = axis != along and (size == 1 or start == "x" or name == "own")
+                        free = axis != along
                         s = Sketch("Scan", next(opset), size, free=free)
                         x = s.x(dims, axis)
                         where = axis - (along < axis)
@@ -372,7 +369,15 @@ def _scans_through_samples() -> Iterator[Sketch]:
 
 def control() -> Iterator[Sketch]:
     """All of them; those that stand for themselves are first."""
-    for number, case in enumerate((*_branches_of_their_own(), *_loops_of_their_own(), *_scans_through_samples())):
+    own = (
+        *_branches_of_their_own(),
+        *choices(),
+        *starts(),
+        *unturned(),
+        *_loops_of_their_own(),
+        *_scans_through_samples(),
+    )
+    for number, case in enumerate(own):
         case.trap = f"{case.about} {number}"
         yield case
     yield from branches()

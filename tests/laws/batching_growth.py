@@ -9,6 +9,7 @@ import numpy as np
 
 import tests.laws.batching_habits
 import tests.laws.batching_named
+import tests.laws.batching_numbers
 import tests.laws.batching_rarities  # noqa: F401 - their traps come before these
 from tests.laws.batching_indexing import numbers_of
 from tests.laws.batching_sketch import FLOAT, INT, Sketch

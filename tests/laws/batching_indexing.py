@@ -48,15 +48,9 @@ GATHERS: list[tuple[Any, int, Any, bool]] = [
 
 def gathers() -> Iterator[Sketch]:
     turn = cycle((12, 13, 17, 22, 13))
-    for data, axis, indices, free in GATHERS:
+    for row in GATHERS:
         for negative in (False, True):
-            s = Sketch("Gather", next(turn), free=free)
-            x = s.floats(*data[0]) if data[1] is None else s.x(*data)
-            count = data[0][axis]
-            if data[1] is not None and data[1] == axis % len(data[0]):
-                count //= data[2] if len(data) > 2 else 1
-            low, high = (-count, 0) if negative else (0, count)
-            yield s.out(s.op("Gather", x, _numbers(s, indices, low, high), axis=axis))
+            yield _gather(next(turn), row, negative=negative)
     for size, data, axis, indices, free in (
         (2, ((2, 3), 0), 1, ((2,), None), True),
         (2, ((3, 2), 1), 0, ((2, 2), None), True),
@@ -67,9 +61,31 @@ def gathers() -> Iterator[Sketch]:
         s = Sketch("Gather", 13, size, free=free)
         x = s.floats(*data[0]) if data[1] is None else s.x(*data)
         yield s.out(s.op("Gather", x, _numbers(s, indices, 0, min(data[0][axis], 3)), axis=axis))
+    yield from _counted_gathers()
     for opset in (7, 9):
         s = Sketch("Gather", opset)
         yield s.out(s.op("Gather", s.x((1, 3)), s.ints(2, 0), axis=1))
+
+
+def _gather(opset: int, row: tuple[Any, int, Any, bool], *, negative: bool) -> Sketch:
+    data, axis, indices, free = row
+    s = Sketch("Gather", opset, free=free)
+    x = s.floats(*data[0]) if data[1] is None else s.x(*data)
+    count = data[0][axis]
+    if data[1] is not None and data[1] == axis % len(data[0]):
+        count //= data[2] if len(data) > 2 else 1
+    low, high = (-count, 0) if negative else (0, count)
+    return s.out(s.op("Gather", x, _numbers(s, indices, low, high), axis=axis))
+
+
+def _counted_gathers() -> Iterator[Sketch]:
+    """Indices along the batch, in opsets that have no Range (11), no Mod (10) or no NonZero (9)."""
+    for row in GATHERS:
+        data, axis, _, _ = row
+        if data[1] is not None and data[1] == axis % len(data[0]):
+            for opset in (7, 8, 9, 10):
+                for negative in (False, True):
+                    yield _gather(opset, row, negative=negative)
 
 
 def _numbers(s: Sketch, place: Any, low: int, high: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +13,10 @@ from onnxruntime.capi import onnxruntime_pybind11_state as capi
 
 from onereshape.sizes import Size
 from onereshape.errors import FixError
+from onereshape.models import batch_work
 from onereshape.models.batch import apply, search
 from onereshape.models.batch.marks import Mark
+from onereshape.models.search import has_graphs
 from tests.laws.batching_sketch import Sketch
 
 Array = np.ndarray[Any, Any]
@@ -52,6 +54,10 @@ class Unfit(Exception):  # noqa: N818 - another case is tried
     """A case that the original itself does not run, for some of its inputs."""
 
 
+Run = Callable[[Mapping[str, Array]], list[Array]]
+"""An engine on one model."""
+
+
 class Engine:
     """onnxruntime, and the reference implementation for what it lacks."""
 
@@ -74,6 +80,8 @@ def judge(case: Sketch) -> Verdict:
     proto = case.proto()
     model, freed = ir.from_proto(proto), case.freed()
     try:
+        if case.size == 1 and not case.named and any(map(has_graphs, model.graph)):
+            batch_work.lifted(model, freed, "N")
         plan = search.batch_plan(model, freed, "N", case.size)
     except FixError as refusal:
         return Verdict("refused", refusal.sentence)
@@ -99,13 +107,13 @@ def judge(case: Sketch) -> Verdict:
         return Verdict("broken", f"does not load: {error}")
     try:
         asked = [case.piece(feeds, 0, times) for times in TIMES]
-        fault = _fault(case, ours, asked, answers, marks) or _fault_of_rows(case, original, ours, pieces, marks)
+        found = fault(case, ours, asked, answers, marks) or fault_of_rows(case, original, ours, pieces, marks)
     except Misfit as misfit:
         return Verdict("wrong", str(misfit))
-    fault = fault or _fault_of_outputs(batched.graph, asked[-1], ours(asked[-1])) or _fault_of_order(batched.graph)
-    if fault is None and case.annotated:
-        fault = _fault_of_dims(batched)
-    return fault or Verdict("freed", str(marks))
+    found = found or _fault_of_outputs(batched.graph, asked[-1], ours(asked[-1])) or _fault_of_order(batched.graph)
+    if found is None and case.annotated:
+        found = _fault_of_dims(batched)
+    return found or Verdict("freed", str(marks))
 
 
 def _fault_of_order(graph: Any) -> Verdict | None:
@@ -118,8 +126,8 @@ def _fault_of_order(graph: Any) -> Verdict | None:
     return None
 
 
-def _fault(
-    case: Sketch, ours: Engine, asked: list[dict[str, Array]], answers: list[list[Array]], marks: list[Mark | None]
+def fault(
+    case: Sketch, ours: Run, asked: list[dict[str, Array]], answers: list[list[Array]], marks: list[Mark | None]
 ) -> Verdict | None:
     """At multiples of the original's batch."""
     for times, feeds in zip(TIMES, asked, strict=True):
@@ -160,8 +168,8 @@ def _fault_of_dims(batched: Any) -> Verdict | None:
     return None
 
 
-def _fault_of_rows(
-    case: Sketch, original: Engine, ours: Engine, pieces: Sequence[Mapping[str, Array]], marks: list[Mark | None]
+def fault_of_rows(
+    case: Sketch, original: Run, ours: Run, pieces: Sequence[Mapping[str, Array]], marks: list[Mark | None]
 ) -> Verdict | None:
     """Where the original treats each of its several samples by itself: single samples too."""
     if case.size == 1:

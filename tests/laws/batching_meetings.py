@@ -50,8 +50,18 @@ def sums() -> Iterator[Sketch]:
             yield s.out(s.op("Where", mask, s.x(dims, second), s.x(dims, first)))
     s = Sketch("Add", 17)  # ranks that differ
     yield s.out(s.op("Add", s.x((1, 1, 3), 0), s.x((1, 3), 0)))
-    s = Sketch("Add", 17, free=False)  # an axis that is full
+    s = Sketch("Add", 17)  # an axis that is full, and none for N left of it
     yield s.out(s.op("Add", s.x((1, 2, 3), 0), s.x((1, 3), 0)))
+    for op, opset in product(("Add", "Mul"), (9, 13, 17)):  # masks that lost the axis of their batch
+        s = Sketch(op, opset)
+        lost = s.op("Reshape", s.x((1, 1, 3, 4), 0), s.ints(3, 4))
+        yield s.out(s.op(op, s.x((1, 2, 3, 4), 0), lost))
+        s = Sketch(op, opset)
+        lost = s.op("Reshape", s.x((1, 4), 0), s.ints(4))
+        yield s.out(s.op(op, lost, s.x((2, 1, 3, 4), 1)))
+    s = Sketch("Where", 17)
+    lost = s.op("Reshape", s.x((1, 3, 4), 0), s.ints(3, 4))
+    yield s.out(s.op("Where", s.op("Greater", lost, s.const([0.5], FLOAT)), s.x((1, 2, 3, 4), 0), lost))
     s = Sketch("Mul", 17)  # a constant beside them
     yield s.out(s.op("Mul", s.op("Add", s.x((1, 3, 1), 0), s.x((1, 3, 1), 2)), s.const([[[2.0]]], FLOAT)))
 

@@ -5,10 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+import numpy as np
 import onnx_ir as ir
 import pytest
 
-from onereshape.models.batch import aligning, answers, counting, indices, view as batch_view, writing
+from onereshape.models.batch import (
+    aligning,
+    answers,
+    counting,
+    indices,
+    masks,
+    numbering,
+    search,
+    view as batch_view,
+    writing,
+)
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.marks import Mark, homes, times
 from onereshape.models.batch.view import BatchAnswer, BatchView
@@ -80,6 +91,17 @@ def _nothing(edit: Edit) -> Edit:
 def axes_that_are_not_swapped(patch: pytest.MonkeyPatch) -> None:
     swap = aligning._swap
     patch.setattr(aligning, "_swap", lambda *given: _nothing(swap(*given)))
+
+
+@mutant("Add")
+def operands_raised_beside_their_rows(patch: pytest.MonkeyPatch) -> None:
+    """N of a raised operand next to its own dims, and not where the others have it."""
+    lower = pointwise._lower
+
+    def changed(*given: Any) -> dict[int, list[Any]]:
+        return {index: [*dims[1:-1], dims[0], dims[-1]] for index, dims in lower(*given).items()}
+
+    patch.setattr(pointwise, "_lower", changed)
 
 
 @mutant("Slice")
@@ -179,10 +201,103 @@ def numbers_of_samples_from_below_zero(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(indices, "from_zero", lambda *_: True)
 
 
+@mutant("Gather")
+def rows_that_count_the_samples_by_any_step(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(indices, "steps", lambda counts, *_: counts is not None)
+
+
+@mutant("GatherND")
+def rows_that_count_the_samples_in_any_column(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(indices, "steps", lambda counts, step, *_: counts is not None and bool((counts.max() == step).all()))
+
+
+@mutant("Gather")
+def rows_that_count_the_samples_backwards(patch: pytest.MonkeyPatch) -> None:
+    added = numbering.added
+    for module in (batch_view, indices):
+        patch.setattr(module, "added", lambda array, mark, size: added(np.sort(array, mark.axis), mark, size))
+
+
+@mutant("Gather GatherND")
+def rows_that_count_the_samples_from_below_zero(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(indices, "from_zero", lambda *_: True)
+
+
+@mutant("Add")
+def numbers_of_samples_that_nobody_must_use(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(search, "counted", lambda *_: None)
+
+
+@mutant("Gather ScatterND")
+def rows_of_the_first_sample_for_all(patch: pytest.MonkeyPatch) -> None:
+    numbered = numbering.numbered
+    patch.setattr(batch_view, "numbered", lambda build, array, more, mark: numbered(build, array, more * 0, mark))
+
+
+@mutant("Gather")
+def rows_of_the_first_sample_left_out(patch: pytest.MonkeyPatch) -> None:
+    numbered = numbering.numbered
+    patch.setattr(batch_view, "numbered", lambda build, array, more, mark: numbered(build, array * 0, more, mark))
+
+
+@mutant("MaxPool")
+def places_of_the_largest_that_begin_again_in_each_sample(patch: pytest.MonkeyPatch) -> None:
+    _answers(patch, "MaxPool", lambda _, answer: answer._replace(counts=None))
+
+
+@mutant("MaxPool")
+def places_of_the_largest_counted_by_channels(patch: pytest.MonkeyPatch) -> None:
+    _answers(
+        patch,
+        "MaxPool",
+        lambda _, answer: answer._replace(counts=None if answer.counts is None else answer.counts // 2),
+    )
+
+
+@mutant("ScatterND")
+def a_mask_whose_batch_is_not_looked_at(patch: pytest.MonkeyPatch) -> None:
+    put = scattering._put
+
+    def wrong(view: BatchView, found: Any) -> BatchAnswer:
+        patch.setitem(view.state.marks, found.mask, view.mark(0))
+        return put(view, found)
+
+    patch.setattr(scattering, "_put", wrong)
+
+
+@mutant("ScatterND")
+def a_mask_by_which_numbers_are_added(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(masks, "_plain", lambda _: True)
+
+
+@mutant("ScatterND")
+def a_mask_that_is_not_seen(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(masks, "_number", lambda _: None)
+
+
+@mutant("Unsqueeze")
+def an_axis_of_one_that_takes_the_samples_wherever_it_comes(patch: pytest.MonkeyPatch) -> None:
+    def wrong(data: Any, mark: Mark, output: Any, batch: int) -> Iterator[Mark]:
+        yield from (Mark(axis) for axis, dim in enumerate(output) if dim == 1)
+        yield from homes(data, mark, output, batch)
+
+    patch.setattr(layout, "homes", wrong)
+
+
+@mutant("ScatterElements")
+def sizes_that_are_not_put_into_others(patch: pytest.MonkeyPatch) -> None:
+    _record(patch, "ScatterElements", elements=lambda holding: [holding.given(0)])
+
+
+@mutant("Gather")
+def places_of_ones_that_are_not_known(patch: pytest.MonkeyPatch) -> None:
+    _record(patch, "NonZero", elements=None, shape=lambda asking: [asking.unknown(2)])
+
+
 @mutant("Concat GatherElements LSTM GridSample ReverseSequence")
 def nothing_spread(patch: pytest.MonkeyPatch) -> None:
     spread = BatchView.spread
-    patch.setattr(BatchView, "spread", lambda self, index, mark: _nothing(spread(self, index, mark)))
+    patch.setattr(BatchView, "spread", lambda self, *given, **more: _nothing(spread(self, *given, **more)))
 
 
 @mutant("Add Concat")
@@ -255,7 +370,7 @@ def undoing_without_clearing(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("Add Mul Einsum")
 def rows_of_several_samples_unchecked(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(BatchView, "same_rows", lambda *_: None)
+    patch.setattr(BatchView, "rows", lambda *_, **__: None)
 
 
 @mutant("Add")

@@ -8,26 +8,28 @@ from typing import Any
 import onnx_ir as ir
 import pytest
 
-from onereshape.models.batch import apply, bodies
+from onereshape.models.batch import apply, bodies, lifting
 from onereshape.models.batch.marks import Mark
 from onereshape.models.batch.view import BatchAnswer, BatchView
-from onereshape.models.operators import RECORDS, control_batch
+from onereshape.models.operators import RECORDS, control_batch, control_loops
 from onereshape.models.rewrite import Rewriter
 from tests.laws.batching_mutants import _record, mutant
 
 
 def _without(patch: pytest.MonkeyPatch, name: str, answer: Any) -> None:
-    patch.setattr(control_batch, name, lambda *_: answer)
+    for module in (control_batch, control_loops):
+        if hasattr(module, name):
+            patch.setattr(module, name, lambda *_: answer)
 
 
 @mutant("Loop Scan")
 def marks_of_the_first_turn_taken_for_all(patch: pytest.MonkeyPatch) -> None:
-    def once(view: BatchView, graph: ir.Graph, carried: Any, given: Any) -> bodies.Body:
+    def once(view: BatchView, graph: ir.Graph, carried: Any, given: Any, *_: Any) -> bodies.Body:
         own = zip(carried.inside, (view.mark(slot) for slot in carried.slots), strict=True)
         return bodies.followed(view, graph, {**given, **dict(own)})
 
-    patch.setattr(control_batch, "_stable", once)
-    patch.setattr(control_batch, "carrying", lambda *_: [])
+    patch.setattr(control_loops, "_stable", once)
+    patch.setattr(control_loops, "carrying", lambda *_: [])
 
 
 @mutant("If Loop Scan")
@@ -86,6 +88,7 @@ def what_is_baked_inside_left_alone(patch: pytest.MonkeyPatch) -> None:
         return followed(*asked)._replace(edits=())
 
     patch.setattr(control_batch, "followed", bare)
+    patch.setattr(control_loops, "followed", bare)
 
 
 @mutant("Loop")
@@ -106,7 +109,7 @@ def steps_not_taken_off_the_axis(patch: pytest.MonkeyPatch) -> None:
         }
         return followed(view, graph, moved)
 
-    patch.setattr(control_batch, "followed", wrong)
+    patch.setattr(control_loops, "followed", wrong)
 
 
 @mutant("Scan")
@@ -140,13 +143,13 @@ def turns_that_depend_on_the_sample_allowed(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("Loop")
 def initial_values_not_spread(patch: pytest.MonkeyPatch) -> None:
-    carried = control_batch._carried_marks
+    carried = control_loops._carried_marks
 
     def wrong(view: BatchView, body: bodies.Body, each: Any) -> Any:
         marks, edits = carried(view, body, each)
         return marks, [edit for edit in edits if edit.slot is None]
 
-    patch.setattr(control_batch, "_carried_marks", wrong)
+    patch.setattr(control_loops, "_carried_marks", wrong)
 
 
 @mutant("If Loop Scan")
@@ -162,14 +165,68 @@ def dims_inside_declared_as_before(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("Scan")
 def samples_in_any_order(patch: pytest.MonkeyPatch) -> None:
-    listed = control_batch._listed
+    listed = control_loops._listed
 
     def forwards(view: BatchView, name: str, count: int) -> list[int]:
         return [0] * count if name.endswith("directions") else listed(view, name, count)
 
-    patch.setattr(control_batch, "_listed", forwards)
+    patch.setattr(control_loops, "_listed", forwards)
 
 
 @mutant("Scan")
 def steps_that_read_all_samples(patch: pytest.MonkeyPatch) -> None:
     _without(patch, "inside", [])
+
+
+@mutant("If")
+def conditions_that_others_need_without_an_axis(patch: pytest.MonkeyPatch) -> None:
+    def anyhow(_model: ir.Model, value: ir.Value, _facts: Any) -> Any:
+        return lifting._Way((value,), (), "If")
+
+    patch.setattr(lifting, "_way", anyhow)
+
+
+@mutant("If")
+def conditions_that_get_an_axis_twice(patch: pytest.MonkeyPatch) -> None:
+    way = lifting._way
+
+    def without(*asked: Any) -> Any:
+        found = way(*asked)
+        return found and found._replace(unsqueezed=())
+
+    patch.setattr(lifting, "_way", without)
+
+
+@mutant("If")
+def entries_with_another_sign(patch: pytest.MonkeyPatch) -> None:
+    row = lifting._row
+
+    def turned(build: Rewriter, node: ir.Node, data: ir.Value, size: int | None) -> ir.Value:
+        return build.insert(node, "Neg", [row(build, node, data, size)])
+
+    patch.setattr(lifting, "_row", turned)
+
+
+@mutant("Loop Scan")
+def starts_of_the_first_sample_for_all(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(BatchView, "rows", lambda *_, **__: None)
+
+
+@mutant("If")
+def ends_of_the_first_sample_for_all(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(bodies, "_rows_of_one", lambda *asked: asked[-1].inner)
+
+
+@mutant("Scan")
+def steps_spread_where_the_body_has_them(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(control_loops._Shared, "given", lambda _, mark: mark)
+
+
+@mutant("Loop")
+def starts_never_taken_for_the_samples(patch: pytest.MonkeyPatch) -> None:
+    _without(patch, "_repeated", [])
+
+
+@mutant("Loop")
+def stacks_of_no_turn_left_alone(patch: pytest.MonkeyPatch) -> None:
+    _without(patch, "_turns", True)

@@ -132,4 +132,4 @@ def plan_of(view: Array) -> CopyPlan:
 def kernels_plan(kernels: Any, view: Array) -> Any:
     """The plan, in the form of these kernels."""
     plan = plan_of(view)
-    return kernels.Plan(plan.kind, plan.item, plan.dims, plan.source, plan.destination, plan.source_axis, plan.tile)
+    return kernels.Plan(plan.item, plan.dims, plan.source, plan.destination, plan.source_axis)

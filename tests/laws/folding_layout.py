@@ -139,6 +139,9 @@ def picks() -> Iterator[Case]:
             for reduction in (None, "none", "add", "mul", "max", "min"):
                 least = 7 if reduction is None else 18 if reduction in {"max", "min"} else 16
                 yield case("ScatterElements", x, distinct, updates, axis=axis, reduction=reduction, least=least)
+    for places in ([0, 2], [-1], [3, 1, 0], []):
+        row, updates = np.array(places, I64), numbers(I64, (len(places),), 20)
+        yield case("ScatterElements", numbers(I64, (4,)), row, updates, axis=0)
 
 
 def picks_by_rows() -> Iterator[Case]:

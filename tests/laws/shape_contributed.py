@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -122,3 +123,48 @@ def attending() -> Iterator[Case]:
     for rows in ([[0, 1, 2]], [[0, 1, 2], [2, 3, 0]]):
         ids, mask = run(rows, kind="i"), const(np.ones((len(rows), 3)), "i")
         yield from each("EmbedLayerNormalization", ids, ids, *tables, mask, outputs=2, **own)
+    yield from shipped(own, room)
+
+
+def shipped(own: dict[str, Any], room: Mapping[str, tuple[int, ...]]) -> Iterator[Case]:
+    """What onnxruntime writes into the models that it ships: decoders, and quantised images."""
+    heads: dict[str, Any] = {"num_heads": 2, "kv_num_heads": 1, "outputs": 3}
+    for rows in (1, 2):
+        lengths, total = const([2] * rows, "i"), const(3, "i")
+        yield from each(
+            "GroupQueryAttention",
+            x(rows, 3, 16),
+            x(rows, 3, 8),
+            x(rows, 3, 8),
+            None,
+            None,
+            lengths,
+            total,
+            **heads,
+            **own,
+        )
+        yield from each("GroupQueryAttention", x(rows, 3, 32), None, None, None, None, lengths, total, **heads, **own)
+    scale, zero = const(0.5, "f"), const(1, "B")
+    weights = [x(4, 12, kind="B"), x(12), scale, scale, None, zero, zero]
+    yield from each("QAttention", x("N", "S", 4, kind="B"), *weights, num_heads=2, sizes=room, **own)
+    yield from each("Inverse", x("N", 2, 2), sizes=room, **own)
+    yield from each("Trilu", x("N", "S", 3), sizes=room, **own)
+    yield from each("GridSample", x("N", 2, 3, 3), x("N", "S", 2, 2), sizes=room, **own)
+    space = {"N": (1, 2), "H": (3, 4, 5)}
+    for more in ({}, {"strides": [2, 1]}, {"pads": [1, 0, 1, 1]}, {"auto_pad": "SAME_UPPER", "strides": [2, 2]}):
+        asked: dict[str, Any] = {"kernel_shape": [2, 2], "sizes": space, **more, **own}
+        yield from each("NhwcMaxPool", x("N", "H", 4, 3, kind="B"), **asked)
+        pair = [scale, zero, scale, zero]
+        yield from each("QLinearAveragePool", x("N", 3, "H", 4, kind="B"), *pair, **asked)
+        yield from each("QLinearAveragePool", x("N", "H", 4, 3, kind="B"), *pair, channels_last=1, **asked)
+    for dilations in ([1, 1], [2, 1]):
+        wide = x("N", "H", 4, 3, kind="B")
+        yield from each("NhwcMaxPool", wide, kernel_shape=[2, 2], dilations=dilations, sizes=space, **own)
+    for a, b, end in product((0, 1), (0, 1), ([], [None, scale, zero])):
+        left, right = (3, "N") if a else ("N", 3), (4, 3) if b else (3, 4)
+        given = [x(*left, kind="B"), scale, zero, x(*right, kind="B"), scale, zero, *end]
+        yield from each("QGemm", *given, transA=a, transB=b, sizes=FULL, **own)
+    for bits, places in product((4, 8), ([1, 2], [[0, 1, 2]], 3)):
+        table, blocks = const(np.arange(80).reshape(5, 16), "B"), x(5, 8 // bits)
+        asked = {"bits": bits, "block_size": 16, **own}
+        yield from each("GatherBlockQuantized", table, const(places), blocks, **asked)

@@ -327,6 +327,13 @@ def flow() -> Iterator[Case]:
             body.output[2].type.tensor_type.ClearField("shape")
         for times in (const(0), run(0, 1, 4)):
             yield Case("Loop", 16, (times, const(True, "?"), x("N", 3)), {"body": body}, 2, sizes={"N": (1, 2, 3)})
+    for times, first in (
+        (run(0, 1, 4), const(True, "?")),
+        (const(0), const(True, "?")),
+        (const(2), run(True, False, kind="?")),
+    ):
+        body = _body(scanned.replace("float[e, f] s", "float[3, 2] s"))
+        yield Case("Loop", 16, (times, first, x(2, 3)), {"body": body}, 2)
     ends = "b (int64 i, bool c, float[a, b] v) => (bool d, float[a, b] w, float[e, f] s) { k = Constant <value_int = 1> () d = Less(i, k) w = Relu(v) s = Neg(v) }"
     yield Case("Loop", 16, (const(3), const(True, "?"), x("N", 3)), {"body": _body(ends)}, 2, sizes={"N": (1, 2, 3)})
     step = "b (float[a] v, float[a] e) => (float[a] w, float[a] o) { w = Add(v, e) o = Neg(w) }"

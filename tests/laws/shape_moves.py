@@ -158,6 +158,14 @@ def indexing() -> Iterator[Case]:
             yield from each(op, x("N", 3), x("N", 2, kind="l", high=1), x("N", 2), axis=axis)
     for index in (const(0), const([0]), const([1, 0]), const(-1), const([[0, 2]]), run([0], [2]), run(0, -1)):
         yield from each("Gather", shape_of("N", 3, "M"), index, axis=0)
+    for places, sizes in (([1], [5]), ([-1, 0], [7, 9]), ([2], [0]), ([1], [1])):
+        yield from each("ScatterElements", shape_of("N", 3, "M"), const(places), const(sizes), axis=0)
+    yield from each("ScatterElements", shape_of("N", 3, "M"), run([0], [2]), const([4]), axis=0)
+    yield from each("ScatterElements", shape_of("N", 3, "M"), const([0]), run([4], [2]), axis=0)
+    yield from each(
+        "ScatterElements", shape_of("N", 3), const([1]), const([4]), axis=0, reduction="add", opsets=[16, 18]
+    )
+    yield from each("Scatter", shape_of("N", 3), const([0]), const([4]), axis=0)
     for dims, last, batch in (
         (("N", 3, 4), 1, 0),
         (("N", 3, 4), 2, 0),
@@ -238,6 +246,16 @@ def indexing() -> Iterator[Case]:
         yield from each("OneHot", x("N", 3, kind="l", high=1), const([4]), const([0.0, 1.0], "f"), **rest)
     yield from each("NonZero", x("N", 3))
     yield from each("NonZero", x())
+    for array, kind in (
+        ([1, 1, 1], "l"),
+        ([[0, 2], [-1, 3]], "l"),
+        ([True, False, True], "?"),
+        ([0.0, -0.0, 1e-3], "f"),
+    ):
+        yield from each("NonZero", const(array, kind))
+    yield from each("NonZero", const([0, 0]))
+    yield from each("NonZero", const(3))
+    yield from each("NonZero", shape_of("N", 3, "M"))
     for mode in ("constant", "edge", "reflect"):
         for pads in ([0, 1, 0, 2], [1, 0, 1, 0], [0, -1, 0, 1], [0, 0, 0, 0], [-1, 0, 0, 0]):
             yield from each("Pad", x("N", 3), pads=pads, mode=mode, opsets=[7])

@@ -22,7 +22,8 @@ from onereshape.models.batch.marks import homes
 from onereshape.models.operators import RECORDS, indexing, layout, reshape
 from tests.laws.batching_compositions import composition
 from tests.laws.batching_law import TIMES, Engine, Unfit, Verdict, difference, judge
-import tests.laws.batching_mutants_control  # noqa: F401 - its bugs are planted too
+import tests.laws.batching_mutants_control
+import tests.laws.batching_mutants_lists  # noqa: F401 - the bugs of both are planted too
 from tests.laws.batching_mutants import MUTANTS, Mutant
 from tests.laws.batching_sketch import Sketch
 from tests.laws.batching_wild import wild

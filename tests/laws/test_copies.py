@@ -6,7 +6,8 @@ right by chance, between guards that must stay as they are.  What NumPy's own al
 
 from __future__ import annotations
 
-from math import prod
+import platform
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,26 @@ from tests.laws.copies_world import ITEMS, THREADS, Recipe, kernels_plan, plan_o
 BYTES: Array = np.random.default_rng(11).integers(0, 256, 1 << 20, np.uint8)
 BYTES.flags.writeable = False
 GUARD = 64
+LEVELS = range(_copy.levels())
+NEVER = 1 << 62
 
 
-def wrong(view: Array, cuts: list[tuple[int, int]], shift: int = 0) -> list[tuple[int, int]]:
+@pytest.fixture(params=LEVELS)
+def level(request: pytest.FixtureRequest) -> Iterator[int]:
+    """Every level of kernels that this processor has."""
+    _copy.use_level(request.param)
+    yield request.param
+    _copy.use_level(LEVELS[-1])
+
+
+def lined(nbytes: int) -> Array:
+    """Memory that begins on a line."""
+    raw = np.empty(nbytes + 64, np.uint8)
+    start = -_copy.beyond_line(raw) % 64
+    return raw[start : start + nbytes]
+
+
+def wrong(view: Array, cuts: list[tuple[int, int]], shift: int = 0, stream_from: int = NEVER) -> list[tuple[int, int]]:
     """The threads and bytes per thread with which the copy is not NumPy's, or touches what is not its own."""
     plan = kernels_plan(_copy, view)
     expected = np.frombuffer(view.tobytes(), np.uint8)
@@ -32,10 +50,11 @@ def wrong(view: Array, cuts: list[tuple[int, int]], shift: int = 0) -> list[tupl
     poisoned = wanted.copy()
     wanted[inside], poisoned[inside] = expected, ~expected
     found = []
+    memory = lined(wanted.size)
     for threads, bytes_per_thread in cuts:
-        memory = poisoned.copy()
+        memory[:] = poisoned
         output = memory[inside].view(view.dtype).reshape(view.shape)
-        _copy.copy_array(plan, output, view, threads, bytes_per_thread)
+        _copy.copy_array(plan, output, view, threads, bytes_per_thread, stream_from)
         if not np.array_equal(memory, wanted):
             found.append((threads, bytes_per_thread))
     return found
@@ -46,11 +65,77 @@ def seen(recipe: Recipe) -> Array:
 
 
 @pytest.mark.parametrize("item", ITEMS)
+@pytest.mark.usefixtures("level")
 def test_the_whole_world_by_any_number_of_threads(item: int) -> None:
     cuts = [(threads, 1) for threads in THREADS]
     bad = {recipe.name: found for recipe in world(item) if (found := wrong(seen(recipe), cuts))}
 
     assert not bad
+
+
+@pytest.mark.parametrize("item", ITEMS)
+@pytest.mark.usefixtures("level")
+def test_the_whole_world_past_the_cache(item: int) -> None:
+    """Lines that are whole and on lines, which most outputs of the world are not, and such that begin elsewhere."""
+    bad = [
+        recipe.name
+        for recipe in world(item)
+        for shift in (0, 1)
+        if wrong(seen(recipe), [(1, 1), (3, 64)], shift=shift, stream_from=1)
+    ]
+
+    assert not bad
+
+
+WHOLE_LINES = [
+    ((64, 128), (1, 0)),
+    ((3, 64, 192), (0, 2, 1)),
+    ((64, 3, 128), (2, 1, 0)),
+    ((128, 64, 3), (2, 1, 0)),
+    ((3, 128, 64), (1, 2, 0)),
+    ((4, 64, 16, 8), (0, 2, 1, 3)),
+    ((64, 8, 5), (0, 2, 1)),
+    ((2, 64, 5, 64), (0, 2, 1, 3)),
+    ((16, 5, 128, 2), (3, 1, 2, 0)),
+]
+
+
+@pytest.mark.parametrize("item", [1, 2, 3, 4, 8, 12, 16])
+@pytest.mark.parametrize(("dims", "axes"), WHOLE_LINES)
+@pytest.mark.usefixtures("level")
+def test_whole_lines_past_the_cache(dims: tuple[int, ...], axes: tuple[int, ...], item: int) -> None:
+    recipe = Recipe("whole lines", item, dims, lambda base: base.transpose(axes))
+    cuts = [(threads, bytes_per_thread) for threads in (1, 2, 3, 7) for bytes_per_thread in (1, 4096)]
+
+    assert not wrong(seen(recipe), cuts, stream_from=1)
+
+
+LARGE = [
+    ("u1", (13, 300, 1100), (2, 1, 0)),
+    ("u2", (65_537, 4, 5), (0, 2, 1)),
+    ("f4", (3, 512, 1031), (1, 2, 0)),
+    ("f4", (700, 1001, 3), (2, 0, 1)),
+    ("f8", (5, 7, 64, 131), (3, 1, 0, 2)),
+    ("c16", (9, 40, 16, 33), (0, 2, 1, 3)),
+    ("c16", (523, 517), (1, 0)),
+    ("u2", (3, 14, 16, 200, 16), (0, 1, 3, 2, 4)),
+]
+"""More bytes than the threads begin at, short and odd dims."""
+
+
+@pytest.mark.parametrize("threads", ["1", "2", "3", "7"])
+@pytest.mark.parametrize(("dtype", "dims", "axes"), LARGE)
+@pytest.mark.usefixtures("level", "poison")
+def test_threads_by_themselves(
+    dtype: str, dims: tuple[int, ...], axes: tuple[int, ...], threads: str, monkeypatch: Any
+) -> None:
+    monkeypatch.setenv("ONERESHAPE_NUM_THREADS", threads)
+    monkeypatch.setattr(cpu_copy, "STREAM_FROM", 1 << 20)
+    cpu_copy.kernel_plan.cache_clear()
+    x = np.random.default_rng(5).integers(1, 250, dims).astype(dtype).transpose(axes)
+    assert x.nbytes >= 2 * cpu_copy.BYTES_PER_THREAD
+
+    assert cpu_copy.copied(x, x.shape).tobytes() == x.tobytes()
 
 
 def chain(pieces: list[tuple[int, int]], length: int) -> bool:
@@ -61,9 +146,8 @@ def chain(pieces: list[tuple[int, int]], length: int) -> bool:
 
 def cut_wrongly(view: Array, cuts: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The threads and bytes per thread whose parts are too many, or are not the whole with each piece of it once."""
-    plan = plan_of(view)
-    nb, na = plan.dims[-1], 1 if plan.kind == "rows" else plan.dims[plan.source_axis]
-    walk, made, found = prod(plan.dims) // (na * nb), kernels_plan(_copy, view), []
+    made = kernels_plan(_copy, view)
+    (walk, na, nb), found = made.extents, []
     for threads, bytes_per_thread in cuts:
         parts = made.parts(threads, bytes_per_thread)
         walks, items, length = [part[:2] for part in parts], [part[2:4] for part in parts], na if parts[0][4] else nb
@@ -79,6 +163,7 @@ def cut_wrongly(view: Array, cuts: list[tuple[int, int]]) -> list[tuple[int, int
 
 
 @pytest.mark.parametrize("item", ITEMS)
+@pytest.mark.usefixtures("level")
 def test_the_parts_are_the_whole_and_nothing_twice(item: int) -> None:
     cuts = [*((threads, 1) for threads in THREADS), (64, 1), (1000, 3), (5, 100)]
     bad = {recipe.name: found for recipe in world(item) if (found := cut_wrongly(seen(recipe), cuts))}
@@ -87,12 +172,13 @@ def test_the_parts_are_the_whole_and_nothing_twice(item: int) -> None:
 
 
 @pytest.mark.parametrize("seeds", [range(start, start + 2500) for start in range(0, 10_000, 2500)], ids=str)
+@pytest.mark.usefixtures("level")
 def test_random_copies_by_any_cut(seeds: range) -> None:
     bad = []
     for seed in seeds:
         recipe = random_recipe(seed)
         view = seen(recipe)
-        if wrong(view, [random_cut(seed, view.nbytes)], shift=seed % 3):
+        if wrong(view, [random_cut(seed, view.nbytes)], shift=seed % 3, stream_from=1 if seed % 2 else NEVER):
             bad.append(recipe.name)
 
     assert not bad
@@ -103,6 +189,20 @@ def test_the_world_has_every_kind(item: int) -> None:
     kinds = {plan_of(seen(recipe)).kind for recipe in world(item)}
 
     assert kinds == {"rows", "transpose", "interleave", "deinterleave", "blocks"}
+
+
+@pytest.mark.parametrize("item", [1, 2, 4, 8])
+def test_the_world_has_every_kernel(item: int, level: int) -> None:
+    kernels = {kernels_plan(_copy, seen(recipe)).kernel for recipe in world(item)}
+    woven = level > 0 or platform.machine() == "aarch64"
+
+    assert kernels == {"items", "tiles"} | ({"weave"} if woven else set()) | ({"planes"} if level == 0 else set())
+
+
+def test_a_level_that_is_not_there_is_refused() -> None:
+    for none in (-1, _copy.levels()):
+        with pytest.raises(ValueError, match="no such level"):
+            _copy.use_level(none)
 
 
 def filled(fill: int, empty: Any) -> Any:

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 import onereshape as orx
 from onereshape import dims
-from onereshape.arrays.gpu_plan import launch_of
+from onereshape.arrays.cpu_copy import gains
+from onereshape.arrays.gpu_boxes import boxes_of
 from onereshape.arrays.layout import copy_plan, view_strides
 from onereshape.condition import at_least
 from onereshape.convert import unchanged
@@ -179,16 +180,20 @@ def _operation() -> Any:
 _AFFINE: Any = import_module("onereshape.models.like.families.affine")  # whose name a family has
 _PRODUCTS: Any = import_module("onereshape.models.like.families.products")
 SHARED: dict[str, Callable[[], Any]] = {
-    "arrays.gpu_plan.launch_of": lambda: launch_of(_plan(), 16),
+    "arrays.cpu_copy.gains": lambda: gains((2, 3), (4, 8), 4),
+    "arrays.gpu_boxes.boxes_of": lambda: boxes_of(_plan(), 16),
     "arrays.layout.copy_plan": _plan,
     "arrays.layout.view_strides": lambda: view_strides((2, 3), (12, 4), 4, (6,)),
     "condition.at_least": lambda: at_least("N", 1),
     "convert.unchanged._words": lambda: unchanged._words(unchanged.schema("Relu", 13)),
+    "dims._factor": lambda: dims._factor("past + 1"),
     "dims._parse_size": lambda: dims._parse_size("2*N"),
+    "dims.is_ours": lambda: dims.is_ours("data[0]"),
+    "dims.named": lambda: dims.named("2*N"),
     "dims.place_of": lambda: dims.place_of(3),
     "dtypes.stored_as": lambda: stored_as("|V1"),
     "formats.temporary._kernel": temporary._kernel,
-    "inference._answer": lambda: orx.infer(["N", (1, 8)], [0, -1], "onnx"),
+    "inference._answer": lambda: orx.infer(["N", (1, 8)], [0, 4, -1], "onnx"),
     "models.batch.marks._homes": lambda: marks._homes((1, 6), marks.Mark(0), (6,), 1),
     "models.batch.folded_operators._held": lambda: folded_operators._held("Relu", 18),
     "models.facts.kinds._outputs": lambda: kinds._outputs("Relu", 18, 1),
@@ -223,8 +228,14 @@ SHARED: dict[str, Callable[[], Any]] = {
 """Every function that remembers its answers, and one that it gives."""
 ENGINES = {
     "arrays.cpu_copy.kernel_plan",
+    "arrays.cuda_driver._attribute",
+    "arrays.cuda_driver._driver",
+    "arrays.cuda_driver._nvrtc",
+    "arrays.cuda_driver.function_of",
     "convert.unchanged.schema",
+    "conformance.onednn_library.library",
     "conformance.openvino_engines._core",
+    "models.certificates.served_openvino._core",
     "stores.zarr_arrays._made",
     "terms.bodies._defaults",
     "terms.bodies._made",
@@ -233,6 +244,9 @@ ENGINES = {
 }
 """Those whose answers are objects of other libraries that never leave our own calls."""
 INSIDE = {
+    "arrays.gpu_shapes._even",
+    "models.like.families.resized._small_weights",
+    "models.like.formulas._is_cut",
     "models.like.families.frequencies._tried",
     "models.like.families.lengths._sizes",
     "models.like.wholes._known",

@@ -234,6 +234,8 @@ NEEDED = {
         "Upsample": "scales",
         "Attention": "q_num_heads kv_num_heads",
         "com.microsoft::MatMulNBits": "N",
+        "com.microsoft::GroupQueryAttention": "num_heads kv_num_heads",
+        "com.microsoft::NhwcMaxPool com.microsoft::QLinearAveragePool": "kernel_shape",
         "ai.onnx.ml::FeatureVectorizer": "inputdimensions",
         "ai.onnx.ml::OneHotEncoder": "cats_int64s",
         "ai.onnx.ml::LabelEncoder": "values_floats values_int64s values_strings",

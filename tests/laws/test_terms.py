@@ -29,9 +29,6 @@ FEW: Final = 9
 """Cases of each operator and version, in the suite."""
 
 ELSEWHERE: Final[dict[str, str]] = {
-    "test_contrib.py": (
-        "GatherBlockQuantized GridSample GroupQueryAttention Inverse QAttention QGemm QLinearAveragePool Trilu"
-    ),
     "test_control.py": (
         "ConcatFromSequence Optional OptionalGetElement OptionalHasElement SequenceAt SequenceConstruct SequenceEmpty "
         "SequenceErase SequenceInsert SequenceLength SequenceMap SplitToSequence"

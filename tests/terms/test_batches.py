@@ -141,3 +141,42 @@ def test_samples_that_are_mixed_are_found(name: str) -> None:
     found = proof(*MIXED[name])
     assert found.verdict == "differs" or (found.verdict == "proven" and not found.always), found
     assert (found.verdict == "proven") == (name == "resized samples")
+
+
+@pytest.mark.parametrize(("opset", "count", "attributes"), [(7, 5, {}), (13, 5, {}), (14, 3, {"training_mode": 1})])
+def test_a_norm_trains_though_nobody_reads_its_statistics(opset: int, count: int, attributes: dict[str, Any]) -> None:
+    """Its outputs say so, or an attribute; as many as there are."""
+    norm = helper.make_node("BatchNormalization", ["x", *"wwww"], ["y", *"abcd"[: count - 1]], **attributes)
+    one, many = (model([norm], [first, 3, 2], {"w": floats(3)}) for first in (1, "N"))
+    for each in (one, many):
+        each.opset_imports[""] = opset
+
+    found = prove_batch(one, many, {"x": 0}, seed=11)
+
+    assert (found.verdict, found.reason) == ("not proven", "BatchNormalization y: it is one of training")
+
+
+def test_a_split_has_as_many_parts_as_outputs_whoever_reads_them() -> None:
+    parts = helper.make_node("Split", ["x"], ["y", "a", "b"], axis=1)
+    one, many = (model([parts], [first, 6], {}) for first in (1, "N"))
+    for each in (one, many):
+        each.opset_imports[""] = 13
+
+    found = prove_batch(one, many, {"x": 0}, seed=11)
+
+    assert found.verdict == "proven"
+    assert found.outputs[0].elements == 2 * sum(sizes["N"] for sizes in found.sizes)
+
+
+@pytest.mark.parametrize("name", [*PROVEN, *MIXED])
+def test_where_only_a_proof_for_every_batch_is_of_use_nothing_else_is_run(name: str) -> None:
+    """The same proofs, at the same sizes; what is none ends before the sizes at which it might hold."""
+    nodes, dims, weights = PROVEN[name] if name in PROVEN else MIXED[name]
+    one, many = (model(nodes, [first, *dims], weights) for first in (1, "N"))
+    usual, found = (prove_batch(one, many, {"x": 0}, seed=11, for_all=each) for each in (False, True))
+
+    assert found.always == usual.always
+    if usual.always:
+        assert found == usual
+    else:
+        assert (found.verdict, found.sizes) == ("not proven", ())

@@ -209,6 +209,12 @@ _CASES: dict[str, Case] = {
     "QLinearAveragePool ceil": _case(
         "QLinearAveragePool", [_IMAGE, *_PER], {"kernel_shape": [3, 3], "strides": [2, 2], "ceil_mode": 1}
     ),
+    "NhwcMaxPool": _case(
+        "NhwcMaxPool",
+        [_bytes(3, np.uint8, 2, 5, 6, 3)],
+        {"kernel_shape": [2, 3], "pads": [0, 1, 1, 1], "strides": [2, 1]},
+        others=[{"kernel_shape": [2, 3], "pads": [0, 1, 1, 1], "strides": [2, 1], "dilations": [2, 1]}],
+    ),
     "QLinearGlobalAveragePool": _case("QLinearGlobalAveragePool", [_IMAGE, *_PER]),
     "QLinearGlobalAveragePool last": _case("QLinearGlobalAveragePool", [_IMAGE, *_PER], {"channels_last": 1}),
     "DynamicQuantizeMatMul": _case(
@@ -424,7 +430,9 @@ def test_other_weights_are_other_words(name: str) -> None:
 @pytest.mark.parametrize("name", _CASES)
 def test_malformed_nodes_are_refused(name: str) -> None:
     node = _CASES[name].node
-    short = replace(node, inputs=node.inputs[:1]) if name not in {"Gelu", "QuickGelu", "Inverse"} else None
+    short = (
+        replace(node, inputs=node.inputs[:1]) if name not in {"Gelu", "QuickGelu", "Inverse", "NhwcMaxPool"} else None
+    )
     for wrong in (
         replace(node, attributes={**node.attributes, "unknown": 1}),
         replace(node, inputs=[*node.inputs, *[_scale()] * 14]),

@@ -111,3 +111,16 @@ def test_rows_stay_apart() -> None:
     for name in "xi":
         after = words(on_terms(case, (name, (1, 2, 0))))[0]
         assert [bool(np.any(each)) for each in before != after] == [False, True, False]
+
+
+def test_of_numbers_that_count_an_index_picks_its_remainder() -> None:
+    """And of numbers that almost count, something else; of another type it is not the index itself."""
+    i = np.array([[0, 2], [-1, 1]])
+    case = Case("Gather", [("x", np.arange(3)), ("i", i)], known=frozenset({"x"}), ranges={"i": (-3, 3)})
+    (remainder,) = words(on_terms(Case("Mod", [("i", i), ("x", np.array(3))], known=frozenset({"x"}))))
+    (picked,) = words(on_terms(case))
+    np.testing.assert_array_equal(picked, remainder)
+    assert check(case, np.random.default_rng(5))
+    for other in (np.array([0, 1, 3]), np.array([0, 2, 1]), np.arange(4), np.arange(3)[:, None]):
+        assert not np.any(words(on_terms(case.with_input("x", other)))[0].reshape(i.shape) == picked)
+    assert not np.any(words(on_terms(case.with_input("x", np.arange(3, dtype=np.int32))))[0] == picked)

@@ -21,6 +21,7 @@ from typing import IO, Any, BinaryIO, Literal, Self, cast
 from onereshape.apart.child import IDLE, NO_MEMORY
 from onereshape.apart.limits import SECONDS, Limits, limits, size
 from onereshape.apart.messages import Arrays, Plain, TooLarge, read, write
+from onereshape.apart.pages import kept_pages
 
 Kind = Literal["crash", "hang", "memory"]
 _LONGEST = 200
@@ -59,7 +60,7 @@ class Child:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
-                env=os.environ | {"JAX_PLATFORMS": "cpu", "PYTHONWARNINGS": "ignore"},
+                env=kept_pages() | os.environ | {"JAX_PLATFORMS": "cpu", "PYTHONWARNINGS": "ignore"},
             )
         except (OSError, ValueError) as error:
             self._errors.close()

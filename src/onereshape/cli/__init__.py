@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 import onereshape
+from onereshape.apart.pages import keep_pages
 from onereshape.arrays import cpu_copy
 from onereshape.cli import certify, check, conform, convert, fix, infer, run
 from onereshape.cli.collecting import leave_garbage
@@ -45,8 +46,10 @@ _TRACEBACK = "ONERESHAPE_TRACEBACK"
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code; no traceback is ever shown for what a user or a file did."""
+    if argv is None:  # the process is ours
+        keep_pages()
     code = _main(list(sys.argv[1:] if argv is None else argv))
-    if argv is None:  # the process is ours, and ends
+    if argv is None:  # and ends
         leave_garbage()
     return code
 

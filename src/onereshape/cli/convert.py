@@ -30,7 +30,8 @@ examples:
   decoder/Reshape_3: onnx Reshape-14 [0, -1] -> onnx Reshape-13 [0, -1], written to older.onnx
   proven: at N = 5, 1, 0 each output element is the same expression of the inputs
 
-With --node one Reshape becomes a model of its own, which runs.  Without it a file of nothing but Reshapes converts
+With --node one Reshape becomes a model of its own, which runs; element types and dims that an ONNX file does not
+declare are inferred, and what the other dialect lacks is refused.  Without it a file of nothing but Reshapes converts
 whole, and an ONNX model of any operators changes its opset: its Reshapes by our rules, the others by onnx's.  The term
 run then puts both models beside each other, at sizes of 0, 1 and more: one that is another expression of the inputs is
 refused, and the answer says whether it is proven to be the same.

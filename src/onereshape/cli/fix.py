@@ -55,7 +55,7 @@ _WIDEST = 200
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser.add_argument("model", metavar="MODEL", nargs="?", help="an ONNX .onnx")
+    parser.add_argument("model", metavar="MODEL", nargs="?", help="an ONNX .onnx or an OpenVINO .xml")
     parser.add_argument("out", metavar="OUT", nargs="?", help="the same as -o OUT")
     parser.add_argument("-o", "--output", metavar="OUT", help="where the repaired model is written")
     parser.add_argument("--in-place", action="store_true", help="write over MODEL")
@@ -209,6 +209,7 @@ def _keep(
     if args.certificate is None or fixed.certificate is None:
         return None
     from onereshape.models.certify import Question  # noqa: PLC0415
+    from onereshape.models.images import imaged  # noqa: PLC0415
     from onereshape.models.proof_file import digests, keep  # noqa: PLC0415
     from onereshape.models.request import requested  # noqa: PLC0415
 
@@ -218,7 +219,7 @@ def _keep(
     files = {"original": [(model.path, digest)], "repaired": [(written, digests(out))]}
     for role, others in (("like", args.like), ("witness", args.witness)):
         files[role] = [(other, digests(load(other))) for other in others or ()]
-    asked = fixed.freed if requested(model, batch) else {}
+    asked = fixed.freed if requested(imaged(model), batch) else {}
     axes = {name: axis for name, dims in asked.items() for axis in dims} or None
     question = Question(axes, None if axes else fixed.freed or None, fixed.conditions)
     keep(args.certificate, files, question, fixed.certificate)

@@ -4,35 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import onnx_ir as ir
+
 from onereshape.condition import at_least
 from onereshape.errors import FixError
 from onereshape.formats.model import Model
 from onereshape.formats.onnx_graphs import opset_of
-from onereshape.models.batch.apply import apply_batch, static_declarations
+from onereshape.models.batch.apply import apply_batch, false_declarations
 from onereshape.models.batch.dropping import Cut, cut
+from onereshape.models.batch.lifting import has_elements, keep, lift
 from onereshape.models.batch.marks import Mark
 from onereshape.models.batch.per_sample import apply_per_sample, per_sample_plan
-from onereshape.models.batch.search import BatchPlan, batch_plan
+from onereshape.models.batch.search import BatchPlan, batch_plan, fresh_patience
 from onereshape.models.batch.stacking import Stacked, stacked
 from onereshape.models.certificates.compare import Carried
 from onereshape.models.certificates.comparison import Comparison
+from onereshape.models.edit import Change
 from onereshape.models.facts.facts import Facts
 from onereshape.models.placing import Placed, placed
 from onereshape.models.request import batch_size, inputs_of, requested, shapes_of
-from onereshape.models.shapes import facts_of
+from onereshape.models.shapes import facts_of, telling
 from onereshape.models.work import Work
 
 
-def batch_work(
-    model: Model, axes: dict[str, int], facts: Facts | None = None, *, likely: bool, new_axis: bool = False
+def batch_work(  # noqa: PLR0913 - what may be done for it
+    model: Model,
+    axes: dict[str, int],
+    facts: Facts | None = None,
+    *,
+    likely: bool,
+    new_axis: bool = False,
+    lifts: bool = False,
 ) -> Work:
     """The batch, at these axes; where they are only the likely ones, at others if it must.
 
     `new_axis`: an output of one sample that has no axis for it gets one, and nodes may be taken out for it.
+    `lifts`: single elements of one sample that have no axis get some.
     """
     shapes = shapes_of(inputs_of(model.ir))
     # A batch above 1, or one that has a name, says itself where it goes.
     alone = batch_size(model.ir, axes) == 1 and all(isinstance(shapes[name][axis], int) for name, axis in axes.items())
+    changes: list[Change] = []
+    if lifts and alone and has_elements(model.ir):
+        symbol = next(name for dims in requested(model, axes).values() for name in dims.values())
+        changes = lifted(model.ir, axes, symbol, facts)
+        facts = None if changes else facts
     place, cuts, refused = _placed(model, axes, facts, likely=likely, cutting=new_axis and alone)
     axes, found = place.axes, place.plan
     marks = {value.name or "": found.marks.get(value) for value in model.ir.graph.outputs}
@@ -42,30 +58,45 @@ def batch_work(
         if both is None:
             raise refused or FixError("cannot-free", node=next(iter(cuts)), op="output", why="no axis can be added")
         found, new = both
-    outputs = {name: _carried(name, mark) for name, mark in marks.items() if name not in new}
-    outputs |= {name: Carried(0, new=each.rank) for name, each in new.items()}
+    with telling(found.facts):
+        outputs = {name: _carried(name, mark) for name, mark in marks.items() if name not in new}
+    outputs |= {name: Carried(0, 1, 1) if each.first else Carried(0, new=each.rank) for name, each in new.items()}
     fixed = all(isinstance(shapes[name][axis], int) for name, axis in axes.items())
+    declared = false_declarations(found)
+    mended = [] if fixed or found.edits else [each for each in (declared, _dropped(found)) if each]
     return Work(
-        found.changes,
+        (*changes, *found.changes),
         lambda: apply_batch(model.ir, found, axes),
         Comparison("batch", found.size, outputs),
-        bool(found.edits) or bool(found.dead) or any(static_declarations(found)),
+        bool(changes or found.edits or found.dead or declared),
         requested(model, axes),
         # A model that named its batch may have taken no samples; what is rewritten need not.
         (at_least(found.symbol, 1),) if found.edits and not fixed else (),
-        (*place.notes, *(each.note for each in new.values())),
+        (*place.notes, *(each.note for each in new.values()), *mended),
     )
 
 
-def per_sample_work(model: Model, axes: Mapping[str, int], doubts: list[str]) -> Work:
+def _dropped(plan: BatchPlan) -> str:
+    """What is said of nodes that are taken out, where nothing else had to be mended."""
+    names = [node.name or f"{node.op_type} of {node.outputs[0].name}" for node in plan.dead]
+    if not names:
+        return ""
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return f"{min(names)}{more}, which no output needs, would fail at several samples and was taken out"
+
+
+def per_sample_work(model: Model, axes: Mapping[str, int], doubts: list[str], *, new_axis: bool) -> Work:
     """The whole model run once for each sample; outputs whose dims may be others for each are `doubts`."""
     asked = requested(model, axes)
     symbol = next(iter(next(iter(asked.values())).values()))
-    found = per_sample_plan(model.ir, axes, symbol, batch_size(model.ir, axes))
+    found = per_sample_plan(model.ir, axes, symbol, batch_size(model.ir, axes), new_axis=new_axis)
     doubts += found.doubts
     outputs: dict[str, Carried | None] = {value.name or "": None for value in model.ir.graph.outputs}
     outputs |= {name: Carried(axis) for name, axis in axes.items() if name in outputs}
-    outputs |= {each.value.name or "": Carried(each.axis, 1, each.inner) for each in found.stacked}
+    outputs |= {
+        each.value.name or "": Carried(0, new=len(each.dims)) if each.new else Carried(each.axis, 1, each.inner)
+        for each in found.stacked
+    }
     return Work(
         found.changes,
         lambda: apply_per_sample(model.ir, found),
@@ -73,7 +104,26 @@ def per_sample_work(model: Model, axes: Mapping[str, int], doubts: list[str]) ->
         needed=True,
         freed=asked,
         conditions=(at_least(symbol, 1),),
+        notes=found.notes,
     )
+
+
+def lifted(model: ir.Model, axes: Mapping[str, int], symbol: str, facts: Facts | None = None) -> list[Change]:
+    """Gives single elements that have no axis for the sample some, in place, as long as they are what refuses it."""
+    changes: list[Change] = []
+    while True:
+        facts = facts or facts_of(model)
+        try:
+            batch_plan(model, axes, symbol, 1, facts)
+        except FixError as refusal:
+            asked = (model, str(refusal.fields.get("node")), opset_of(model.graph), facts)
+            change = lift(*asked) or keep(*asked)
+            if change is None:
+                return changes
+            changes.append(change)
+            facts = None
+        else:
+            return changes
 
 
 def _placed(
@@ -83,10 +133,11 @@ def _placed(
     shapes = shapes_of(inputs_of(model.ir))
     fixed = all(isinstance(shapes[name][axis], int) for name, axis in axes.items())
     known = facts or (facts_of(model.ir) if fixed else None)  # once for all places
+    patience = fresh_patience()
 
     def plan(axes: Mapping[str, int]) -> BatchPlan:
         symbol = next(name for dims in requested(model, axes).values() for name in dims.values())
-        return batch_plan(model.ir, axes, symbol, batch_size(model.ir, axes), known)
+        return batch_plan(model.ir, axes, symbol, batch_size(model.ir, axes), known, patience=patience)
 
     cuts: dict[str, Cut] = {}
     refused: FixError | None = None

@@ -16,8 +16,10 @@ from onereshape.formats.model import Model
 from onereshape.formats.onnx_sound import blamed
 from onereshape.models.certificates.certificate import Certificate
 from onereshape.models.certificates.compare import Carried
+from onereshape.models.certificates.engine import engine_of
 from onereshape.models.certificates.comparison import Comparison
 from onereshape.models.exports import Exports, check_witnesses, given_exports
+from onereshape.models.images import imaged
 from onereshape.models.request import (
     Batch,
     Free,
@@ -100,7 +102,16 @@ def certified(  # noqa: PLR0913 - see certify
 ) -> Certificate:
     """The certificate of two models that are loaded."""
     check_progress(progress)
+    pair = Pair(
+        imaged(pair.original),
+        imaged(pair.repaired),
+        tuple(map(imaged, pair.witnesses)),
+        tuple(map(imaged, pair.fitted)),
+    )
     first, second = pair.original, pair.repaired
+    for other in (second, *pair.witnesses, *pair.fitted):
+        if engine_of(other.ir) != engine_of(first.ir):
+            raise FixError("unlike", why=f"{other.path} and {first.path} are not in one format")
     asked = requested(first, _batch(first, second, question.batch), question.free)
     if (pair.witnesses or pair.fitted) and not question.free:
         what = "a witness" if pair.witnesses else "another export"
@@ -129,9 +140,9 @@ def certified(  # noqa: PLR0913 - see certify
 
 
 def _onnx(given: Given) -> Model:
-    model = given_model(given)
+    model = imaged(given_model(given))
     if model.format != "onnx":
-        raise FixError("unsupported-model", why=f"{model.path}: only ONNX models are run")
+        raise FixError("unsupported-model", why=f"{model.path}: only ONNX models and OpenVINO IRs are run")
     return model
 
 

@@ -1,13 +1,16 @@
 """check(): what is wrong with the Reshapes of a model, without running it.
 
 The rules of Reshape are those of `infer`, and the shapes of everything else are `facts`.  What stands in the way
-of a dim that is to be free is found by planning its repair, and what could be simpler by planning that.
+of a dim that is to be free is found by planning its repair, and what could be simpler by planning that.  A batch that
+no rule frees is judged by the terms, as `fix` does, and what only runs could tell is a warning.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain
@@ -22,10 +25,12 @@ from onereshape.formats.model_files import load
 from onereshape.formats.onnx_graphs import every, nodes as walk, roots
 from onereshape.formats.onnx_sound import blamed
 from onereshape.models.edit import Change, origin_of
+from onereshape.models.exports import Freed
 from onereshape.models.findings.finding import CODES, SEVERITIES, Finding, Severity
 from onereshape.models.findings.forced import absorbed, forced
 from onereshape.models.request import Batch, Free, requested
 from onereshape.models.facts.facts import Facts
+from onereshape.models.images import findings_of, imaged
 from onereshape.models.shapes import facts_of
 from onereshape.models.findings.verdicts import contradiction, judged
 
@@ -34,6 +39,10 @@ if TYPE_CHECKING:
 
 _VOLUME = frozenset({"volume", "indivisible", "impossible-volume", "empty-copy-with-inferred"})
 """The refusals that no input can escape although the words are right."""
+_PLACE = re.compile(r"\(([^()\s]+\[\d+\])\)")
+"""A dim that is called by its place needs no brackets, whatever it is multiplied by."""
+_RUNS = "`fix` runs the model, and leaves it as it is if that shows nothing wrong"
+"""Of a model that no rule frees, and whose batch may be right already."""
 _MOST_TOLD = 16
 """Places at which `check` gave up that are told one by one."""
 _MOST_PLANNED, _FEWEST_PLANS = 5_000, 4
@@ -53,8 +62,10 @@ def check(
     """
     owned = not isinstance(model, Model)
     found = model if isinstance(model, Model) else load(model)
-    with blamed(found, rewritten=owned):
-        return _findings(found, batch, free, owned=owned)
+    given = imaged(found)
+    with blamed(given, rewritten=owned):
+        findings = _findings(given, batch, free, owned=owned or given is not found)
+        return findings if given is found else findings_of(findings, given.ir)
 
 
 def _findings(found: Model, batch: Batch, free: Free, *, owned: bool) -> list[Finding]:
@@ -64,13 +75,16 @@ def _findings(found: Model, batch: Batch, free: Free, *, owned: bool) -> list[Fi
     if found.format != "onnx":
         findings = list(_of_view(found))
     else:
-        facts = facts_of(found.ir)
+        facts = facts_of(found.ir, _places_as_names(found.ir))
         findings = list(_of_onnx(found, facts, places, repairs=batch is None and free is None))
         if wishes:
             from onereshape.models.fix import planned  # noqa: PLC0415 - takes long, and is rarely needed
 
             plans = [
-                partial(planned, found, asked, batch=batched, likely=batch is True, facts=facts)
+                (
+                    partial(planned, found, asked, batch=batched, likely=batch is True, facts=facts),
+                    partial(_works, found, asked) if batched else lambda _: False,
+                )
                 for asked, batched in wishes
             ]
             findings = _with_plans(findings, places, plans)
@@ -180,12 +194,21 @@ def _declared_dim(dim: Any) -> Dim:
 
 
 def input_symbols(model: ir.Model) -> dict[str, tuple[str, int]]:
-    """The names that the dims of inputs have, each with the first place that has it."""
+    """The names of the dims of inputs, each with the first place that has it; a dim without one is called `x[0]`."""
     found: dict[str, tuple[str, int]] = {}
     for value in model.graph.inputs:
         for axis, dim in enumerate(value.shape or ()):
-            if isinstance(dim, ir.SymbolicDim) and dim.value and not value.is_initializer():
-                found.setdefault(dim.value, (value.name or "", axis))
+            if isinstance(dim, ir.SymbolicDim) and not value.is_initializer():
+                found.setdefault(dim.value or f"{value.name}[{axis}]", (value.name or "", axis))
+    return found
+
+
+def _places_as_names(model: ir.Model) -> dict[str, dict[int, str]]:
+    """Input -> axis -> the place as a name, for each dim of an input that is free and has none."""
+    found: dict[str, dict[int, str]] = {}
+    for name, (value, axis) in input_symbols(model).items():
+        if name == f"{value}[{axis}]":
+            found.setdefault(value, {})[axis] = name
     return found
 
 
@@ -202,7 +225,7 @@ def _baked(model: Model, facts: Facts, *, repairs: bool) -> Iterator[Finding]:
         for code, symbol, message in said:
             if symbol not in can_repair:
                 can_repair[symbol] = repairs and len(can_repair) < most and _repairable(model, symbol, symbols)
-            yield _finding(code, node, message, fixable=can_repair[symbol])
+            yield _finding(code, node, _PLACE.sub(r"\1", message), fixable=can_repair[symbol])
 
 
 def _repairable(model: Model, symbol: str, symbols: Mapping[str, tuple[str, int]]) -> bool:
@@ -210,7 +233,8 @@ def _repairable(model: Model, symbol: str, symbols: Mapping[str, tuple[str, int]
     from onereshape.models.fix import plan  # noqa: PLC0415 - as above
 
     name, axis = symbols[symbol]
-    for asked in ({"batch": {name: axis}}, {"free": {name: {axis: symbol}}}):
+    free = symbol if symbol != f"{name}[{axis}]" else _fresh(symbols)
+    for asked in ({"batch": {name: axis}}, {"free": {name: {axis: free}}}):
         try:
             plan(model, **asked)
         except FixError:
@@ -219,25 +243,48 @@ def _repairable(model: Model, symbol: str, symbols: Mapping[str, tuple[str, int]
     return False
 
 
-def _with_plans(findings: list[Finding], places: _Places, plans: Iterable[Callable[[], Plan]]) -> list[Finding]:
+def _fresh(taken: Container[str]) -> str:
+    """A name that no dim has."""
+    return next(name for count in itertools.count() if (name := f"N{count}") not in taken)
+
+
+Works = Callable[[FixError], bool | None]
+"""Whether a model works as it is though a rule refuses it; None: that takes runs."""
+
+
+def _works(model: Model, asked: Freed, refusal: FixError) -> bool | None:
+    from onereshape.models.unrepaired import by_terms  # noqa: PLC0415 - as above
+
+    return by_terms(model, asked, refusal)
+
+
+def _with_plans(
+    findings: list[Finding], places: _Places, plans: Iterable[tuple[Callable[[], Plan], Works]]
+) -> list[Finding]:
     """The findings, with what the repairs of the asked dims would change, or why there is none."""
     planned: list[Finding] = []
     refused: list[Finding] = []
-    for plan in plans:
+    for plan, works in plans:
         try:
             planned += [_of_change(change, places.called) for change in plan().changes]
         except FixError as error:
             if error.usage:
                 raise
-            refused.append(_cannot(places, error))
+            refused += _cannot(places, error, works=works(error))
     told = {(each.code, each.place) for each in planned}
     return [*planned, *(each for each in findings if (each.code, each.place) not in told), *refused]
 
 
-def _cannot(places: _Places, error: FixError) -> Finding:
+def _cannot(places: _Places, error: FixError, *, works: bool | None) -> Iterator[Finding]:
+    """A refusal, unless the model works all the same."""
+    if works:
+        return
     node, op = str(error.fields.get("node", "")), str(error.fields.get("op", ""))
     place, tensor = places.called.get(node, node), error.fields.get("tensor")
-    return Finding("cannot-free", "error", node, place, op, tensor, None, error.sentence, fixable=False)
+    more = [_RUNS] if works is None else []
+    message = "; ".join([error.sentence, *getattr(error, "__notes__", ()), *more])
+    severity: Severity = "warning" if works is None else "error"
+    yield Finding("cannot-free", severity, node, place, op, tensor, None, message, fixable=False)
 
 
 def _simpler(model: Model, facts: Facts, places: _Places, *, owned: bool) -> list[Finding]:

@@ -17,6 +17,11 @@ _TYPES: dict[str, Any] = {
 }
 
 
+DEFAULTS = 4
+"""The version of the format since which an initializer that is an input too is a default: others may be given, of all
+dims that the input has.  Before, initializers had to be inputs, and yet nobody could give them another value."""
+
+
 def constant_tensor(value: ir.Value) -> Any | None:
     """The tensor, or None if the value is no constant.  onnx-ir's own `get_const_tensor` would name it in passing."""
     if value.const_value is not None:

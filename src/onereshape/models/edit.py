@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+import numpy as np
 import onnx_ir as ir
 
 from onereshape.sizes import Size
@@ -55,6 +56,8 @@ class Edit(NamedTuple):
     """The sizes that the new input holds, where it is a vector of sizes."""
     wanted: Mapping[int, Size] | None = None
     """The sizes to which the axes of the input have grown, where it is a larger one."""
+    counts: np.ndarray[Any, Any] | None = None
+    """What each sample adds to the new input, where that counts the samples; its dims are those of the original."""
 
     def reported(self, **fields: str) -> Edit:
         """The same edit, with another report of its first change."""

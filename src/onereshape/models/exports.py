@@ -13,6 +13,7 @@ import onnx_ir as ir
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model import Model
 from onereshape.formats.model_formats import format_of
+from onereshape.models.images import imaged
 from onereshape.models.request import given_model
 
 Export = Model | str | os.PathLike[str]
@@ -30,10 +31,13 @@ def given_exports(given: Exports, what: str) -> tuple[Model, ...]:
         raise ReshapeError(
             "bad-usage", why=f"{what} is a {type(given).__name__}, not a model, its path or a list of them"
         )
-    found = tuple(given_model(one) for one in each)
+    found = tuple(imaged(given_model(one)) for one in each)
     for model in found:
         if model.format != "onnx":
-            raise FixError("unlike", why=f"{model.path} is {format_of(model.format).words}, not an ONNX model")
+            raise FixError(
+                "unlike",
+                why=f"{model.path} is {format_of(model.format).words}, neither an ONNX model nor an OpenVINO IR",
+            )
     return found
 
 

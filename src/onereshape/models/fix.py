@@ -17,12 +17,15 @@ from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model import Model
 from onereshape.formats.onnx_sound import blamed
 from onereshape.models.dims_work import free_work, like_work
+from onereshape.models.certificates.engine import engine_of, prepare
 from onereshape.models.edit import Change
-from onereshape.models.exports import Exports, given_exports
+from onereshape.models.exports import Exports, Freed, given_exports
 from onereshape.models.facts.facts import Facts
+from onereshape.models.images import imaged, in_layers
+from onereshape.models.layered import layered
 from onereshape.models.request import Batch, Free, Progress, check_progress, given_model, read_seed, requested
 from onereshape.models.step import Fixed, Wish, both, copied, step
-from onereshape.models.unrepaired import otherwise
+from onereshape.models.unrepaired import otherwise, untouched
 from onereshape.models.work import Work
 
 
@@ -36,9 +39,10 @@ class Plan:
 
 def plan(model: Model | str | os.PathLike[str], *, batch: Batch = None, free: Free = None) -> Plan:
     """What `fix` would rewrite; a FixError where the dims cannot be freed."""
-    given = given_model(model)
+    given = imaged(given_model(model))
     asked = requested(given, batch, free)
-    return planned(given, asked, batch=free is None, likely=batch is True) if asked else Plan(())
+    with in_layers(given):
+        return planned(given, asked, batch=free is None, likely=batch is True) if asked else Plan(())
 
 
 def planned(
@@ -62,18 +66,19 @@ def planned(
 def _planned_batch(given: Model, axes: dict[str, int], facts: Facts | None, *, likely: bool) -> Work:
     """The same for a batch, on a copy where nodes would be cut off."""
     from onereshape.models.batch.dropping import may_cut  # noqa: PLC0415 - only who asks for it needs it
+    from onereshape.models.batch.lifting import may_lift  # noqa: PLC0415
     from onereshape.models.batch_work import batch_work  # noqa: PLC0415
 
     try:
         return batch_work(given, axes, facts, likely=likely)
     except FixError as refusal:
-        if not may_cut(given.ir, str(refusal.fields.get("node"))):
+        if not (may_cut(given.ir, label := str(refusal.fields.get("node"))) or may_lift(given.ir, label)):
             raise
         try:
             copy = copied(given, inline=False)
         except FixError:
             raise refusal from None
-        return batch_work(copy, axes, None, likely=likely, new_axis=True)
+        return batch_work(copy, axes, None, likely=likely, new_axis=True, lifts=True)
 
 
 def fix(  # noqa: PLR0913 - the options of the command
@@ -117,35 +122,54 @@ def fix(  # noqa: PLR0913 - the options of the command
     limit = checked(timeout, memory)
     drawn_from = read_seed(seed)
     check_progress(progress)
-    given = given_model(model)
+    read = given_model(model)
+    given = imaged(read)
     named, batched = requested(given, None, free), requested(given, batch, None)
-    if not named and not batched and like is None and not simplify:
+    if not named and not batched and like is None and not simplify and not per_sample:
         raise FixError("nothing-asked")
     _check_usage(witness, per_sample, freeing=bool(named) or like is not None, batched=bool(batched))
     if given.format != "onnx":
-        raise FixError("unsupported-model", why=f"{given.path}: only ONNX models are rewritten")
+        raise FixError("unsupported-model", why=f"{given.path}: only ONNX models and OpenVINO IRs are rewritten")
+    if given is not read and per_sample:
+        raise FixError("unsupported-model", why=f"{given.path}: only an ONNX model is run sample by sample")
     fitted, witnesses = given_exports(like, "like"), given_exports(witness, "witness")
     if like is not None and not fitted:
         raise ReshapeError("bad-usage", why="like names no other export")
+    for other in (*fitted, *witnesses):
+        if engine_of(other.ir) != engine_of(given.ir):
+            raise FixError("unlike", why=f"{other.path} and {given.path} are not in one format")
     freeing = bool(named or fitted)
-    _prepare(certify and (freeing or bool(batched)))
-    wish = Wish(certify, unwitnessed, drawn_from, limit, progress, fitted, witnesses, per_sample, batch is True)
+    _prepare(given, certify and (freeing or bool(batched)))
+    wish = Wish(
+        certify, unwitnessed, drawn_from, limit, progress, fitted, witnesses, per_sample, batch is True, new_axis
+    )
     owned = not copy or not isinstance(model, Model)
+    with in_layers(given):
+        return layered(_freed(given, named, batched, wish, simplify=simplify, owned=owned), read, given)
+
+
+def _freed(  # noqa: PLR0913 - what is asked
+    given: Model, named: Freed, batched: Freed, wish: Wish, *, simplify: bool, owned: bool
+) -> Fixed:
+    """The dims freed, the batch after the others."""
     found = Fixed(given, (), None)
+    freeing = bool(named or wish.fitted)
     if freeing:
-        exports = (fitted, witnesses) if fitted else (witnesses,)
-        work = partial(like_work if fitted else free_work, given, named, *exports)
+        exports = (wish.fitted, wish.witnesses) if wish.fitted else (wish.witnesses,)
+        work = partial(like_work if wish.fitted else free_work, given, named, *exports)
         found = step(given, work, wish, simplify=simplify and not batched, owned=owned)
     if batched:
         axes = {name: axis for name, dims in batched.items() for axis in dims}
-        owned = (owned or found.model is not given) and not per_sample
+        owned = (owned or found.model is not given) and not wish.per_sample
         from onereshape.models.batch_work import batch_work  # noqa: PLC0415 - only who asks for it needs it
 
-        work = partial(batch_work, axes=axes, likely=batch is True, new_axis=new_axis)
+        work = partial(batch_work, axes=axes, likely=wish.likely, new_axis=wish.new_axis, lifts=True)
         try:
             second = step(found.model, work, wish, simplify=simplify, owned=owned, before=found.conditions)
         except FixError as refusal:
             second = otherwise(found, batched, wish, refusal, simplify=simplify)
+        else:
+            second = second if simplify else untouched(found.model, second, wish) or second
         return both(found, second)
     return found if freeing else step(given, None, wish, simplify=True, owned=owned)
 
@@ -153,15 +177,14 @@ def fix(  # noqa: PLR0913 - the options of the command
 def _check_usage(witness: Exports, per_sample: bool, *, freeing: bool, batched: bool) -> None:
     """Refuses options for what is not asked."""
     if per_sample and not batched:
-        raise ReshapeError("bad-usage", why="per_sample is for a batch, and none is asked for")
+        raise ReshapeError(
+            "bad-usage", why="--per-sample (per_sample=True) says how a batch is freed: give --batch (batch=True) too"
+        )
     if witness is not None and not freeing:
         raise ReshapeError("bad-usage", why="a witness is for freed dims other than the batch, and none are asked for")
 
 
-def _prepare(needed: bool) -> None:
-    """Has onnxruntime loaded in its process, while this one decides what to ask it."""
-    if not needed:
-        return
-    from onereshape.models.certificates.engine import prepare  # noqa: PLC0415 - only who certifies needs it
-
-    prepare()
+def _prepare(given: Model, needed: bool) -> None:
+    """Has the engine loaded in its process, while this one decides what to ask it."""
+    if needed:
+        prepare(engine_of(given.ir))

@@ -16,11 +16,13 @@ _Dim_co = TypeVar("_Dim_co", covariant=True)
 class Refused(Exception):  # noqa: N818 - it is an answer, and often only the first of several
     """A rule that cannot live with what it was given."""
 
-    def __init__(self, why: str, *, mixes: bool = False, final: bool = False) -> None:
+    def __init__(self, why: str, *, mixes: bool = False, final: bool = False, alone: bool = False) -> None:
         self.why = why
         self.mixes = mixes
         self.final = final
         """Whether no other answer of an earlier rule may be tried: the model itself says what this one refuses."""
+        self.alone = alone
+        """Whether it takes one sample at a time, and never several."""
         super().__init__(why)
 
 

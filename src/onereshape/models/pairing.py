@@ -6,7 +6,7 @@ the terms: where each output carries the batch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import onnx_ir as ir
@@ -15,12 +15,14 @@ from onereshape.errors import FixError
 from onereshape.models.certificates.compare import Carried
 from onereshape.models.certificates.engine import folder_of
 from onereshape.models.certificates.growing import grown
+from onereshape.models.certificates.naming import apart
 from onereshape.models.certificates.suits import fed
 from onereshape.models.certificates.term_runs import allowed, fresh_seed, guarded
 from onereshape.models.certificates.term_sizes import some_sizes
 from onereshape.models.certificates.trial import Freed, batch_of
 from onereshape.models.edit import declare
 from onereshape.models.request import inputs_of, shapes_of
+from onereshape.terms.proof import Proof
 from onereshape.terms.prove import prove_batch
 
 Place = Carried | None
@@ -82,8 +84,19 @@ def _is_renamed(dim: int | ir.SymbolicDim, name: str) -> bool:
     return not isinstance(dim, int) and not _is_called(dim, name)
 
 
-def carried(original: ir.Model, repaired: ir.Model, asked: Freed, size: int, *, base_dir: str = "") -> dict[str, Place]:
-    """Where each output carries the batch, by declarations, terms or runs; a FixError where nothing tells it."""
+def carried(  # noqa: PLR0913 - all that may tell it
+    original: ir.Model,
+    repaired: ir.Model,
+    asked: Freed,
+    size: int,
+    *,
+    base_dir: str = "",
+    proof: Proof | None = None,
+) -> dict[str, Place]:
+    """Where each output carries the batch, by declarations, terms or runs; a FixError where nothing tells it.
+
+    `proof` is what the terms said, where they were asked already.
+    """
     after = {value.name: value.shape for value in repaired.graph.outputs}
     options: dict[str, Sequence[Place]] = {}
     _, symbol = batch_of(asked)
@@ -93,8 +106,8 @@ def carried(original: ir.Model, repaired: ir.Model, asked: Freed, size: int, *, 
         named = [each for each in likely if each and shape is not None and _is_called(shape[each.axis], symbol)]
         options[value.name or ""] = named or likely
     if all(len(each) == 1 for each in options.values()):
-        return {name: each[0] for name, each in options.items()}
-    told = _by_terms(original, repaired, asked, size)
+        return _unless_lost(repaired, asked, size, {name: each[0] for name, each in options.items()}, base_dir)
+    told = _by_terms(original, repaired, asked, size) if proof is None else places_of(proof)
     if any(_are_apart(places) and name not in told for name, places in options.items()):
         told = {**grown(repaired, asked, size, folder_of(repaired) or base_dir), **told}
     found: dict[str, Place] = {}
@@ -109,6 +122,19 @@ def carried(original: ir.Model, repaired: ir.Model, asked: Freed, size: int, *, 
         else:
             found[name] = places[0]
     return found
+
+
+def _unless_lost(model: ir.Model, asked: Freed, size: int, places: dict[str, Place], base_dir: str) -> dict[str, Place]:
+    """The same; an output that is declared as one number may be one for each sample, and lose its axis only at one."""
+    numbers = {value.name or "" for value in model.graph.outputs if value.shape is not None and not len(value.shape)}
+    single = [name for name, place in places.items() if place is None and name in numbers]
+    return places | (lost_axes(model, asked, size, base_dir) if single else {})
+
+
+def lost_axes(model: ir.Model, asked: Freed, size: int, base_dir: str) -> dict[str, Place]:
+    """The outputs that have an axis for the batch, but not where that is 1, seen by running the model."""
+    told = grown(model, asked, size, folder_of(model) or base_dir) if size == 1 else {}
+    return {name: place for name, place in told.items() if place is not None and place.lost}
 
 
 def _is_called(dim: int | ir.SymbolicDim, name: str) -> bool:
@@ -150,18 +176,48 @@ def _declared(before: Any, after: Any, size: int) -> Iterator[Place]:
         yield None
 
 
-def _by_terms(original: ir.Model, repaired: ir.Model, asked: Freed, size: int) -> dict[str, Place]:
-    """Where the terms find it; nothing where they do not tell."""
+def batch_proof(  # noqa: PLR0913 - what a proof depends on
+    original: ir.Model,
+    repaired: ir.Model,
+    asked: Freed,
+    size: int,
+    sizes: Mapping[str, int],
+    *,
+    for_all: bool = False,
+) -> Proof:
+    """What the terms say of a batch, wherever outputs carry it; `sizes` are those of other named dims.
+
+    `for_all`: only a proof for every batch is of use.
+    """
     axes, symbol = batch_of(asked)
-    seed, sizes = fresh_seed(), some_sizes(original)
-    proof = guarded(
+    seed = fresh_seed()
+    return guarded(
         lambda: prove_batch(
-            original, repaired, axes, symbol=symbol, size=size, sizes=sizes, seed=seed, limits=allowed()
+            original,
+            repaired,
+            axes,
+            symbol=symbol,
+            size=size,
+            sizes=sizes,
+            seed=seed,
+            limits=allowed(),
+            for_all=for_all,
         ),
         seed,
         original,
         repaired,
     )
+
+
+def places_of(proof: Proof) -> dict[str, Place]:
+    """Where the terms find it; nothing where they do not tell."""
     if not proof.holds:
         return {}
     return {each.name: None if each.axis is None else Carried(each.axis, each.outer, None) for each in proof.outputs}
+
+
+def _by_terms(original: ir.Model, repaired: ir.Model, asked: Freed, size: int) -> dict[str, Place]:
+    """The same, of the first sizes of other dims at which they tell it."""
+    original, repaired = apart(original), apart(repaired)
+    proofs = (batch_proof(original, repaired, asked, size, sizes) for sizes in some_sizes(original))
+    return next(filter(None, map(places_of, proofs)), {})

@@ -88,8 +88,8 @@ class Record(NamedTuple):
     """What it does with the numbers of samples depends on how many elements stand on each axis."""
     sums: bool = False
     """It adds its inputs, or lays them side by side: beside numbers of samples, any other input adds 0 to them."""
-    indexes: bool = False
-    """Its input 1 may be numbers of samples, by which it looks up."""
+    indexes: int | None = None
+    """The input that may be numbers of samples, by which it looks up."""
     multiplies: bool = False
     """It multiplies its inputs: numbers of samples by a constant, a sum by what makes it a mean."""
     divides: bool = False

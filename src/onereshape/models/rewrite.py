@@ -17,6 +17,7 @@ import onnx_ir as ir
 
 from onereshape.formats.onnx_graphs import domain_of, opset_of
 from onereshape.sizes import Atom, Formula, Size
+from onereshape.models.constants import DEFAULTS
 from onereshape.models.unneeded import names_of
 
 Entry = Size | ir.Value
@@ -77,7 +78,13 @@ class Rewriter:
     def constant(self, array: np.ndarray[Any, Any]) -> ir.Value:
         """An initializer of its own, shared only with other additions."""
         key = ("constant", array.dtype.str, array.shape, array.tobytes())
-        return self.once(key, lambda: _initializer(self.graph, self.unused("onereshape/constant"), array))
+        return self.once(key, lambda: self._held(_initializer(self.graph, self.unused("onereshape/constant"), array)))
+
+    def _held(self, value: ir.Value) -> ir.Value:
+        """An initializer of the main graph; once all of them had to be inputs too, which nobody could give."""
+        if self._model.ir_version < DEFAULTS:
+            self.graph.inputs.append(value)
+        return value
 
     def integers(self, numbers: Sequence[int]) -> ir.Value:
         """A constant vector."""
@@ -87,7 +94,7 @@ class Rewriter:
         """The constant target of a Reshape in any graph: an initializer there; where there can be none, a Constant."""
         graph, array = node.graph, np.array(words, np.int64)
         name = partial(self.unused, "onereshape/target", numbered=True)
-        if isinstance(graph, ir.Graph) and not isinstance(root, ir.Function) and self._model.ir_version >= 4:
+        if isinstance(graph, ir.Graph) and not isinstance(root, ir.Function) and self._model.ir_version >= DEFAULTS:
             key = ("target", graph, tuple(words))
             return self.once(key, lambda: _initializer(graph, name(), array))
         called = name()
@@ -115,6 +122,16 @@ class Rewriter:
             return self.insert(before, "Concat", parts, {"axis": 0})
         return self.once(("vector", *entries), lambda: self.front("Concat", parts, {"axis": 0}))
 
+    def summed(self, sizes: Sequence[Size]) -> ir.Value:
+        """The same as a sum, for what may be empty: onnxruntime takes -1 for a size that is joined to others."""
+        whole = np.array([size if isinstance(size, int) else 0 for size in sizes], np.int64)
+        total = self.constant(whole)
+        for place, size in enumerate(sizes):
+            if not isinstance(size, int):
+                alone = self.constant(np.eye(len(sizes), dtype=np.int64)[place])
+                total = self.front("Add", [total, self.front("Mul", [self.size(size), alone])])
+        return total
+
     def scalar(self, size: Size) -> ir.Value:
         """A size, as a tensor without dims."""
         if isinstance(size, int):
@@ -123,9 +140,37 @@ class Rewriter:
         return self.once(("scalar", size), lambda: self.front("Reshape", [self.size(size), self.integers([])]))
 
     def count(self, size: Size) -> ir.Value:
-        """0, 1, 2 ... as many as the size."""
-        bounds = [0, size, 1]
-        return self.once(("count", size), lambda: self.front("Range", [self.scalar(each) for each in bounds]))
+        """0, 1, 2 ... as many as the size: a Range; before opset 11 the places of as many ones, or a loop's turns."""
+
+        def make() -> ir.Value:
+            if self.opset >= 11:
+                return self.front("Range", [self.scalar(each) for each in (0, size, 1)])
+            if self.opset < 9:
+                return self._turns(size)
+            one = {"value": ir.tensor(np.ones(1, np.int64))}
+            places = self.front("NonZero", [self.front("ConstantOfShape", [self.size(size)], one)])
+            return self.front("Reshape", [places, self.integers([-1])])
+
+        return self.once(("count", size), make)
+
+    def _turns(self, size: Size) -> ir.Value:
+        """The numbers of the turns of a loop that does nothing else; the first Loop must hand something on."""
+        turn, goes, last = (
+            ir.Value(name=self.unused(f"onereshape/{name}"), shape=ir.Shape([]), type=ir.TensorType(kind))
+            for name, kind in (("turn", ir.DataType.INT64), ("goes", ir.DataType.BOOL), ("last", ir.DataType.INT64))
+        )
+        nodes = [self._node("Identity", [each], _BARE) for each in (goes, turn, turn)]
+        for node in nodes:
+            node.outputs[0].shape = ir.Shape([])
+        ends = [node.outputs[0] for node in nodes]
+        body = ir.Graph([turn, goes, last], ends, nodes=nodes, name=self.unused("onereshape/counting"))
+        given = [self.scalar(size), self.constant(np.array(True)), self.scalar(0)]
+        found = self.front("Loop", given, {"body": body})
+        loop = found.producer()
+        loop.resize_outputs(2)  # type: ignore[union-attr]
+        turns = loop.outputs[1]  # type: ignore[union-attr]
+        turns.name, turns.type = self.unused("onereshape/turns"), found.type
+        return turns
 
     def typed(self, integers: ir.Value, kind: ir.DataType | None, before: ir.Node) -> ir.Value:
         """A vector in the type that its place asks for."""
@@ -243,10 +288,9 @@ class Rewriter:
         self._take_place(node, value, new)
         self._remove(node, new.producer())
 
-    def reshape_output(self, node: ir.Node, dims: Sequence[Size]) -> None:
+    def reshape_output(self, node: ir.Node, target: ir.Value, place: int = 0) -> None:
         """A Reshape after a node, to these dims, for all who use its output."""
-        value = node.outputs[0]
-        target = self.vector(list(dims))
+        value = node.outputs[place]
         last = self._node("Reshape", [value, target], _BARE)
         node.graph.insert_after(node, last)  # type: ignore[union-attr]
         self._take_place(last, value, last.outputs[0])
@@ -268,7 +312,7 @@ class Rewriter:
         for name, value in list(graph.initializers.items()):
             del graph.initializers[name]
             value.name = self.unused(name)
-            self.graph.register_initializer(value)
+            self.graph.register_initializer(self._held(value))
         for inner in list(graph):
             graph.remove(inner)
             inner.name = self.unused(inner.name or inner.op_type)

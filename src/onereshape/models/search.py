@@ -20,6 +20,10 @@ from onereshape.models.node_view import Refused
 _MOST_BLAMED = 16
 """How many of the latest choices are remembered for each value."""
 _NOTHING: tuple[int, ...] = ()
+GAVE_UP = "the search for other ways gave up after this one: there are too many, and one of them may be right"
+"""What is added to a refusal that is not the last word."""
+_TURNS = 2
+"""The first inputs of a Loop: how often it turns at most, and whether it begins."""
 _GRAPH, _GRAPHS = ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS
 
 Answer = TypeVar("Answer")
@@ -110,8 +114,12 @@ class Search(Generic[Answer]):
             patience = self.walk.patience
             patience.steps_back -= 1
             earlier = [each for each in step.blamed if each < step.place]
-            if not earlier or patience.steps_back < 0:
+            if not earlier:
                 raise self._error()
+            if patience.steps_back < 0:
+                error = self._error()
+                error.add_note(GAVE_UP)
+                raise error
             culprit, blamed = max(earlier), step.blamed
             while (step := self._undo()).place != culprit:
                 pass
@@ -182,6 +190,33 @@ def has_graphs(node: ir.Node) -> bool:
         if kind in (_GRAPH, _GRAPHS):
             return True
     return False
+
+
+def counts_turns(node: ir.Node) -> bool:
+    """Whether all that is made of a node says how often Loops turn, and nothing else."""
+    ends = {value for each in node.graph or () for value in _last_turns(each)}
+    values, some = [*node.outputs], False
+    for value in values:  # it grows
+        if value.is_graph_output() and value not in ends:
+            return False
+        some = some or value in ends
+        for user, slot in value.uses():
+            if user.op_type == "Loop" and slot < _TURNS:
+                some = True
+            elif has_graphs(user):
+                return False
+            else:
+                values += [each for each in user.outputs if each not in values]
+    return some
+
+
+def _last_turns(node: ir.Node) -> Iterator[ir.Value]:
+    """What the bodies of a Loop, and of those in it, say of whether they turn again, and use for nothing else."""
+    for _, graph in subgraphs(node):
+        if node.op_type == "Loop" and graph.outputs and sum(each is graph.outputs[0] for each in graph.outputs) == 1:
+            yield graph.outputs[0]
+        for inner in graph:
+            yield from _last_turns(inner)
 
 
 def _latest(*places: Iterable[int]) -> tuple[int, ...]:

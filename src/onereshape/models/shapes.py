@@ -11,10 +11,11 @@ from contextlib import contextmanager
 import onnx_ir as ir
 
 from onereshape.errors import FixError
+from onereshape.models.constants import DEFAULTS
 from onereshape.models.facts.facts import Facts, GivenUp
 from onereshape.models.facts.limits import LONGEST_NAME, MOST_DIMS
 from onereshape.models.facts.order import CircleError
-from onereshape.models.facts.walk import DEFAULTS, Walk
+from onereshape.models.facts.walk import Walk
 from onereshape.models.operators import record_named
 from onereshape.sizes import Formula, Size, symbol
 
@@ -48,10 +49,12 @@ def facts_of(model: ir.Model, freed: Freed = {}) -> Facts:  # noqa: B006 - a map
 
 @contextmanager
 def telling(facts: Facts) -> Iterator[None]:
-    """Has a refusal say what was not followed: with more room it might not be one."""
+    """Has a refusal say sizes by their places, and what was not followed: with more room it might not be one."""
     try:
         yield
     except FixError as error:
+        if isinstance(why := error.fields.get("why"), str):
+            error.fields["why"] = facts.in_words(why)
         for at, why in facts.given_up[:_MOST_TOLD]:
             error.add_note(f"given up at {at.name}: {why}")
         raise

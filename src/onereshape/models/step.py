@@ -60,6 +60,8 @@ class Wish:
     """Whether a batch that cannot be freed is run sample by sample."""
     likely: bool = False
     """Whether nobody named the axes of the batch."""
+    new_axis: bool = True
+    """Whether an output that one sample has without a batch gets an axis for it."""
 
 
 def step(  # noqa: PLR0913 - what a step depends on

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from onereshape.formats.model import Model
+from onereshape.formats.model import Model, integer
 
 Row = tuple[str, str, str]
 """What is counted, before, after."""
@@ -15,8 +15,10 @@ Row = tuple[str, str, str]
 def summary(model: Model) -> dict[str, Any]:
     """Inputs and outputs with their dims, how many nodes there are, by operator, and how Reshapes get their targets.
 
-    Of a model that is not ONNX's nothing is counted.
+    Of an IR the layers are counted, by type, without its constants; of a oneDNN graph nothing is.
     """
+    if model.format == "openvino":
+        return _of_layers(model)
     if model.format != "onnx":
         return {}
     graph = model.ir.graph
@@ -27,6 +29,27 @@ def summary(model: Model) -> dict[str, Any]:
         "outputs": {value.name: _dims(value) for value in graph.outputs},
         "nodes": operators.total(),
         "operators": dict(sorted(operators.items())),
+        "constant_targets": constant,
+        "computed_targets": len(model.reshapes) - constant,
+    }
+
+
+def _of_layers(model: Model) -> dict[str, Any]:
+    layers = model.ir.findall("layers/layer")
+    kinds = Counter(layer.get("type", "") for layer in layers)
+    constant = sum(node.target is not None and None not in node.target for node in model.reshapes)
+    ends = {"Parameter": "inputs", "Result": "outputs"}
+    sides: dict[str, dict[str, list[Any] | None]] = {"inputs": {}, "outputs": {}}
+    for layer in layers:
+        if (side := ends.get(layer.get("type"))) is not None:
+            port = layer.find(f"{'output' if side == 'inputs' else 'input'}/port")
+            dims = [] if port is None else [integer(dim.text) for dim in port.iterfind("dim")]
+            sides[side][layer.get("name")] = [None if dim is None or dim < 0 else dim for dim in dims]
+    operators = {kind: count for kind, count in sorted(kinds.items()) if kind not in {*ends, "Const"}}
+    return {
+        **sides,
+        "nodes": sum(operators.values()),
+        "operators": operators,
         "constant_targets": constant,
         "computed_targets": len(model.reshapes) - constant,
     }

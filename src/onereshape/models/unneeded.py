@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 import onnx_ir as ir
 
@@ -35,8 +36,8 @@ def needed(graph: ir.Graph) -> Iterator[ir.Node | ir.Value]:
             yield value
 
 
-def live_nodes(graph: ir.Graph) -> set[ir.Node]:
-    """The nodes that an output of the graph needs."""
+def live_nodes(graph: ir.Graph, instead: Mapping[ir.Node, Sequence[ir.Value]] = MappingProxyType({})) -> set[ir.Node]:
+    """The nodes that an output of the graph needs; `instead`: where some of them read other values than they do."""
     found: set[ir.Node] = set()
     pending: list[ir.Value | None] = list(graph.outputs)
     while pending:
@@ -45,7 +46,7 @@ def live_nodes(graph: ir.Graph) -> set[ir.Node]:
         if maker is None or maker.graph is not graph or maker in found:
             continue
         found.add(maker)
-        pending += maker.inputs
+        pending += instead.get(maker, maker.inputs)
         for _, inner in subgraphs(maker):
             pending += list(inner.outputs)
             for node in inner.all_nodes():

@@ -18,14 +18,24 @@ from onereshape.apart.limits import limited
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model import Model
 from onereshape.formats.model_files import refreshed
+from onereshape.formats.onnx_graphs import copyable
+from onereshape.formats.onnx_sound import blamed
+from onereshape.models.certificates.certificate import Certificate
 from onereshape.models.certificates.compare import Carried
 from onereshape.models.certificates.comparison import Comparison
+from onereshape.models.certificates.naming import apart
+from onereshape.models.certificates.settings import Chooser
+from onereshape.models.certificates.suits import suits_of
+from onereshape.models.certificates.term_sizes import some_sizes
+from onereshape.models.certificates.trial import batch_of
 from onereshape.models.edit import declare
 from onereshape.models.exports import Freed
 from onereshape.models.likely import other_axes, said, unlikely
-from onereshape.models.pairing import carried
+from onereshape.models.pairing import batch_proof, called, carried, lost_axes, places_of
 from onereshape.models.request import batch_size, inputs_of, requested, shapes_of
 from onereshape.models.step import Fixed, Wish, certificate_of, step
+from onereshape.terms.batches import PARTED
+from onereshape.terms.proof import Proof
 
 Asked = Mapping[str, Mapping[int, str]]
 
@@ -43,24 +53,41 @@ def may_work(refusal: FixError) -> bool:
 
 def has_way_out(model: ir.Model, axes: Mapping[str, int], refusal: FixError) -> bool:
     """Whether a model that mixes its samples, or may, can be run sample by sample."""
-    return refusal.code in {"mixes-samples", "no-batching-rule"} and batch_size(model, axes) == 1
+    apart = refusal.alone or refusal.code in {"mixes-samples", "no-batching-rule"}
+    return apart and batch_size(model, axes) == 1
 
 
-def believed(refusal: FixError, status: str, *, declared: bool) -> bool:
+def needs_proof(refusal: FixError, *, declared: bool) -> bool:
+    """Whether a rule is believed unless the terms prove it wrong.
+
+    One is that saw samples mixed; so is any, of a model that was exported for one batch and would be written with
+    another one.
+    """
+    return declared or refusal.code == "mixes-samples"
+
+
+def believed(refusal: FixError, certificate: Certificate, *, declared: bool) -> bool:
     """Whether what runs and terms say outweighs the refusal of a rule.
 
-    A rule that saw samples mixed is believed unless the terms prove that they are not; so is any, of a model that was
-    exported for one batch and would be written with another one.
+    What needs a proof needs one for every batch: at a hundred samples they may be mixed.
     """
-    return status == "proven" or (status == "certified" and not declared and refusal.code != "mixes-samples")
+    return _is_for_all(certificate) if needs_proof(refusal, declared=declared) else certificate.holds
+
+
+def first_proof(original: ir.Model, copy: ir.Model, asked: Asked, size: int, *, for_all: bool = True) -> Proof | None:
+    """What the terms say, where that is the same before anything was run; nothing where runs decide on the sizes.
+
+    `for_all`: only a proof for every batch is of use.
+    """
+    axes, symbol = batch_of(asked)
+    if Chooser(original, suits_of(original), {symbol: size}, axes.keys()).varies:
+        return None
+    return batch_proof(original, copy, asked, size, {}, for_all=for_all)
 
 
 def with_batch(model: ir.Model, asked: Asked) -> tuple[ir.Model, bool]:
     """The model with the batch declared under its name, and whether that had been a number."""
-    inputs = {value.name or "": value for value in model.graph.inputs}
-    places = [(name, axis) for name, axes in asked.items() for axis in axes]
-    fixed = any(isinstance((inputs[name].shape or ())[axis], int) for name, axis in places)
-    copy = model.clone()
+    copy, fixed = model.clone(), _is_fixed(model, asked)
     for value in copy.graph.inputs:
         declare(value, asked.get(value.name or "", {}))
     if fixed:  # what else is declared may be for the old batch only
@@ -68,6 +95,13 @@ def with_batch(model: ir.Model, asked: Asked) -> tuple[ir.Model, bool]:
             for value in node.outputs:
                 value.shape = None
     return copy, fixed
+
+
+def _is_fixed(model: ir.Model, asked: Asked) -> bool:
+    """Whether the batch is a number in an input that carries it."""
+    inputs = {value.name or "": value for value in model.graph.inputs}
+    places = [(name, axis) for name, axes in asked.items() for axis in axes]
+    return any(isinstance((inputs[name].shape or ())[axis], int) for name, axis in places)
 
 
 def declared_outputs(original: ir.Model, copy: ir.Model, outputs: Mapping[str, Carried | None], name: str) -> bool:
@@ -116,23 +150,102 @@ def _as_it_is(given: Model, asked: Freed, wish: Wish, refusal: FixError) -> Fixe
     """The model without any repair, where a rule refuses it, and runs and terms say that it works all the same."""
     if not wish.certify or not may_work(refusal):
         return None
+    found = _certified(given, asked, wish, doubted=needs_proof(refusal, declared=False))
+    if found is None or not believed(refusal, found.certificate, declared=found.model is not given):
+        return None
+    return found
+
+
+def by_terms(given: Model, asked: Freed, refusal: FixError) -> bool | None:
+    """Whether `_as_it_is` will find a refused model to work, where the terms tell; None: that takes runs."""
+    if not may_work(refusal) or not copyable(given.ir.graph):
+        return False
     copy, fixed = with_batch(given.ir, asked)
     size = batch_size(given.ir, {name: axis for name, dims in asked.items() for axis in dims})
-    names = {name for dims in asked.values() for name in dims.values()}
-    if fixed and (size != 1 or has_other_names(given.ir, asked)):  # a proof at some sizes of theirs is none at others
+    if fixed and (size != 1 or has_other_names(given.ir, asked)):
+        return False
+    doubted = needs_proof(refusal, declared=fixed)
+    proof = first_proof(called(given.ir, asked), copy, asked, size, for_all=doubted)
+    if proof is None or not proof.holds:
+        return False if doubted and proof is not None else None
+    if not fixed:
+        return True
+    name = next(name for dims in asked.values() for name in dims.values())
+    return declared_outputs(given.ir, copy, places_of(proof), name)
+
+
+def untouched(given: Model, repaired: Fixed, wish: Wish) -> Fixed | None:
+    """The model itself in place of one with changes, where it names its batch and the terms prove it right for any."""
+    if not wish.certify or not repaired.changes or _is_fixed(given.ir, repaired.freed):
         return None
+    found = _certified(given, repaired.freed, wish, doubted=True)
+    if found is None or not _is_for_all(found.certificate):
+        return None
+    places = {each.name: each.axis for each in found.certificate.outputs}
+    for value in given.ir.graph.outputs:  # what is declared falsely is mended
+        axis = places.get(value.name or "")
+        if axis is not None and value.shape is not None and isinstance(value.shape[axis], int):
+            return None
+    return replace(found, notes=("its batch is right at any size already",))
+
+
+def _is_for_all(certificate: Certificate) -> bool:
+    """Whether it is proven for every batch, and not at some only."""
+    return certificate.status == "proven" and certificate.proof is not None and certificate.proof.always
+
+
+def _certified(given: Model, asked: Freed, wish: Wish, *, doubted: bool) -> Fixed | None:
+    """The model as it is, or with its batch declared, beside itself at one sample; None where that cannot be asked.
+
+    `doubted`: only a proof for every batch is believed.
+    """
+    copy, fixed = with_batch(given.ir, asked)
     try:
-        with limited(wish.limit):
-            outputs = carried(given.ir, copy, asked, size, base_dir=str(Path(given.path).parent))
-            if fixed and not declared_outputs(given.ir, copy, outputs, next(iter(names))):
+        with limited(wish.limit), blamed(given):
+            asking = _asking(given, copy, asked, wish, fixed=fixed, doubtful=fixed or doubted)
+            if asking is None:
                 return None
-            asking = Comparison("batch", size, outputs, seed=wish.seed, progress=wish.progress)
             certificate = certificate_of(given, replace(given, ir=copy), asked, asking)
+            if certificate.status == "differs" and not fixed and not _lost(asking.outputs):
+                lost = lost_axes(copy, asked, asking.size, str(Path(given.path).parent))
+                if lost:
+                    asking = replace(asking, outputs={**asking.outputs, **lost}, proof=None)
+                    certificate = certificate_of(given, replace(given, ir=copy), asked, asking)
     except ReshapeError:
         return None
-    if not believed(refusal, certificate.status, declared=fixed):
+    notes = tuple(f"output {name} has no axis for the batch where that is 1" for name in _lost(asking.outputs))
+    return Fixed(refreshed(replace(given, ir=copy)) if fixed else given, (), certificate, (), asked, notes)
+
+
+def _lost(outputs: Mapping[str, Carried | None]) -> list[str]:
+    """The outputs that lose their axis at one sample."""
+    return [name for name, place in outputs.items() if place is not None and place.lost]
+
+
+def _asking(  # noqa: PLR0913 - what it depends on
+    given: Model, copy: ir.Model, asked: Freed, wish: Wish, *, fixed: bool, doubtful: bool
+) -> Comparison | None:
+    """What is asked of a model and of itself with its batch declared; nothing where no answer would be believed."""
+    size = batch_size(given.ir, {name: axis for name, dims in asked.items() for axis in dims})
+    if fixed and (size != 1 or has_other_names(given.ir, asked)):  # a proof at some sizes of theirs is none at others
         return None
-    return Fixed(refreshed(replace(given, ir=copy)) if fixed else given, (), certificate, (), asked)
+    proof = first_proof(called(given.ir, asked), copy, asked, size) if doubtful else None
+    if proof is not None and not (proof.holds and proof.always):
+        return None
+    if doubtful and proof is None and _meet(given.ir, copy, asked, size):
+        return None
+    outputs = carried(given.ir, copy, asked, size, base_dir=str(Path(given.path).parent), proof=proof)
+    name = next(name for dims in asked.values() for name in dims.values())
+    if fixed and not declared_outputs(given.ir, copy, outputs, name):
+        return None
+    return Comparison("batch", size, outputs, seed=wish.seed, proof=proof, progress=wish.progress)
+
+
+def _meet(model: ir.Model, copy: ir.Model, asked: Freed, size: int) -> bool:
+    """Whether the terms see samples meet at some size of the other dims: then no size need be found that runs."""
+    original, other = (apart(each) for each in (called(model, asked), copy))
+    sizes = next(some_sizes(original))
+    return batch_proof(original, other, asked, size, sizes, for_all=True).reason.endswith(PARTED)
 
 
 def _elsewhere(given: Model, axes: Mapping[str, int], wish: Wish, refusal: FixError) -> Fixed | None:
@@ -153,9 +266,14 @@ def _one_by_one(found: Fixed, axes: Mapping[str, int], wish: Wish, *, simplify: 
     doubts: list[str] = []
     from onereshape.models.batch_work import per_sample_work  # noqa: PLC0415 - only who asks for it needs it
 
-    work = partial(per_sample_work, axes=axes, doubts=doubts)
-    fixed = step(found.model, work, wish, simplify=simplify, owned=False, before=found.conditions)
-    if doubts and (fixed.certificate is None or fixed.certificate.status != "proven"):
+    work = partial(per_sample_work, axes=axes, doubts=doubts, new_axis=wish.new_axis)
+    fixed = None
+    try:
+        fixed = step(found.model, work, wish, simplify=simplify, owned=False, before=found.conditions)
+    except FixError as refusal:
+        if not doubts or refusal.certificate is None:
+            raise
+    if fixed is None or (doubts and (fixed.certificate is None or fixed.certificate.status != "proven")):
         why = "its dims may be others for each sample, so that those of several cannot be put side by side"
         raise FixError("cannot-free", node=doubts[0], op="output", why=why)
     return fixed

@@ -317,11 +317,13 @@ def _chosen(name: str, one: Size, other: Size) -> Size:
     if isinstance(one, int) and isinstance(other, int):
         return max(one, other) if name == "Max" else min(one, other)
     low, high = bounds(one - other)
+    first, second = sorted((one, other), key=lambda size: (isinstance(size, Formula), str(size)))
+    if low == high == 0:
+        return first
     if low is not None and low >= 0:
         return one if name == "Max" else other
     if high is not None and high <= 0:
         return other if name == "Max" else one
-    first, second = sorted((one, other), key=lambda size: (isinstance(size, Formula), str(size)))
     return _made(name, first, second)
 
 

@@ -13,9 +13,10 @@ import onnx_ir as ir
 from onereshape.terms.call import Duty, Value
 from onereshape.terms.feeding import feed, inputs_of
 from onereshape.terms.hashing import Array, Hashing, Words
-from onereshape.terms.natural import Beside, Print, Trace, divisors, samples_first
+from onereshape.terms.natural import Beside, Parted, Print, Trace, divisors, samples_first
+from onereshape.terms.orders import Orders, each_order
 from onereshape.terms.parting import parting
-from onereshape.terms.program import Program
+from onereshape.terms.program import Observer, Outcome, Program, side_by_side, tensors_of
 from onereshape.terms.refusal import NotProven
 from onereshape.terms.tensor import Tensor
 
@@ -24,11 +25,17 @@ Place = tuple[int, int]
 
 NEW_AXIS: Final = (0, 0)
 """The place of samples along a new first axis, which the original, of one sample, has not."""
+LOST_AXIS: Final = (0, -1)
+"""The same, where the other model has it not at one sample either: it removes whatever has size 1."""
 
+PARTED: Final = "the samples are not kept apart"
+"""How the reason ends where a batch is not made of its samples alone."""
 _SIZES: Final = (2, 3, 7)
 """Numbers of samples where not all are covered, or the next ones that no dim has."""
 
 
+_SORTED: Final = (2, 3)
+"""The same where samples are sorted, and every order is gone through."""
 _FEW: Final = 4
 """Samples that are all looked at."""
 
@@ -64,9 +71,9 @@ class Trial:
     def at(self, samples: int) -> dict[str, int]:
         return {self.symbol: samples, **self.sizes}
 
-    def note(self, samples: int) -> None:
+    def note(self, samples: int, *, first: bool = False) -> None:
         if (at := self.at(samples)) not in self.compared:
-            self.compared.append(at)
+            self.compared.insert(0 if first else len(self.compared), at)
 
 
 def check_interface(original: ir.Model, other: ir.Model) -> None:
@@ -82,23 +89,33 @@ def check_interface(original: ir.Model, other: ir.Model) -> None:
 
 
 @dataclass(slots=True)
-class _Ones:
+class Ones:
     """The repaired model at one sample: its outputs and all it makes, for each label that was asked."""
 
     outputs: dict[int, dict[str, Words]] = field(default_factory=dict)
     traces: dict[int, Sequence[Print]] = field(default_factory=dict)
+    first: tuple[dict[str, Value], list[Duty]] | None = None
+    """What it gives for the first label, and what it demands there."""
+    wanted: dict[int, dict[str, Words]] = field(default_factory=dict)
+    """What the original gives for each label that was asked,"""
+    duties: list[Duty] = field(default_factory=list)
+    """what it demands of them,"""
+    dims: set[int] = field(default_factory=set)
+    """and all dims that it has."""
 
 
-def at_own_size(trial: Trial, size: int) -> _Ones:
+def at_own_size(trial: Trial, ones: Ones, size: int) -> None:
     """Both models at the original's size."""
     labels = range(size)
-    wanted, _ = trial.original.run(trial.feeds(trial.original, labels))
-    ones, trace = _Ones(), Trace(trial.hashing)
-    got, _ = trial.repaired.run(trial.feeds(trial.repaired, labels), trace.observe)
-    check_duties(trial.original.duties, trial.repaired.duties)
+    wanted, _ = trial.original.run(trial.feeds(trial.original, labels), _noting(ones.dims))
+    if size == 1:
+        got, duties = _first(trial, ones)
+    else:
+        got, duties = trial.repaired.run(trial.feeds(trial.repaired, labels))[0], trial.repaired.duties
+    check_duties(trial.original.duties, duties)
     for name, value in wanted.items():
         mine, theirs = tensor(value, name), tensor(got[name], name)
-        words = _with_axis(trial, name, mine.hashed(trial.hashing))
+        words = _with_axis(trial, name, mine.hashed(trial.hashing), (NEW_AXIS,))
         if mine.dtype != theirs.dtype or words.shape != theirs.shape:
             raise Differs(
                 f"output {name!r} has dims {list(theirs.shape)} at {trial.symbol} = {size}, and should have "
@@ -111,11 +128,26 @@ def at_own_size(trial: Trial, size: int) -> _Ones:
                 *(trial.feeds(each, labels) for each in (trial.original, trial.repaired)),
             )
             raise Differs(f"output {name!r} is another expression at {trial.symbol} = {size}{where}")
-        trial.elements[name] = mine.size
-    trial.note(size)
+        trial.elements[name] = trial.elements.get(name, 0) + mine.size
+    trial.note(size, first=True)
     if size == 1:
-        ones.outputs[0], ones.traces[0] = _hashed(trial, got), trace.prints
-    return ones
+        _note_wanted(trial, ones, 0, wanted)
+
+
+def _noting(dims: set[int]) -> Observer:
+    """Notes the dims of all that a run makes."""
+
+    def observe(_node: ir.Node, results: Sequence[Value]) -> Sequence[Value]:
+        dims.update(dim for each in tensors_of(tuple(results)) for dim in each.shape)
+        return results
+
+    return observe
+
+
+def _note_wanted(trial: Trial, ones: Ones, label: int, outputs: Mapping[str, Value]) -> None:
+    """Keeps what the original gave for one sample."""
+    ones.wanted[label] = {name: _with_axis(trial, name, words) for name, words in _hashed(trial, outputs).items()}
+    ones.duties += trial.original.duties
 
 
 def check_duties(before: Iterable[Duty], after: Iterable[Duty]) -> None:
@@ -133,43 +165,54 @@ def tensor(value: Value, name: str) -> Tensor:
     return value
 
 
-def _with_axis(trial: Trial, name: str, words: Words) -> Words:
+def _with_axis(trial: Trial, name: str, words: Words, new: Sequence[Place] = (NEW_AXIS, LOST_AXIS)) -> Words:
     """What the original gives for one sample, with the axis that the repaired model has and it has not."""
-    return words[None] if trial.places is not None and trial.places.get(name) == NEW_AXIS else words
+    return words[None] if trial.places is not None and trial.places.get(name) in new else words
 
 
 def _hashed(trial: Trial, outputs: Mapping[str, Value]) -> dict[str, Words]:
     return {name: tensor(value, name).hashed(trial.hashing) for name, value in outputs.items()}
 
 
-def _one(trial: Trial, ones: _Ones, label: int) -> None:
-    """Runs the repaired model on one sample."""
-    if label in ones.outputs:
-        return
-    trace = Trace(trial.hashing)
-    found, _ = trial.repaired.run(trial.feeds(trial.repaired, [label]), trace.observe)
-    ones.outputs[label], ones.traces[label] = _hashed(trial, found), trace.prints
+def _first(trial: Trial, ones: Ones) -> tuple[dict[str, Value], list[Duty]]:
+    """Runs the repaired model on the first sample: what it gives, and what it demands."""
+    if ones.first is None:
+        trace = Trace(trial.hashing)
+        found, _ = trial.repaired.run(trial.feeds(trial.repaired, [0]), trace.observe)
+        ones.first = found, trial.repaired.duties
+        ones.outputs[0], ones.traces[0] = _hashed(trial, found), trace.prints
+    return ones.first
 
 
-def _beside_ones(trial: Trial, ones: _Ones, samples: int) -> tuple[str, dict[str, Value], list[str]]:
-    """Runs the repaired model on a batch: where it parts from its samples alone, what it gives, and its doubts."""
-    for label in _looked_at(samples):
-        _one(trial, ones, label)
-    beside = Beside(trial.hashing, samples, {label: ones.traces[label] for label in _looked_at(samples)})
-    found, doubts = trial.repaired.run(trial.feeds(trial.repaired, range(samples)), beside.observe, samples)
-    return beside.parted, found, doubts
+def _beside_ones(trial: Trial, ones: Ones, samples: int) -> Outcome:
+    """Runs the repaired model on a batch: what it gives, and its doubts; Parted where its samples alone differ.
+
+    Samples that were not run alone yet are run beside it, so that nothing is done behind the node where they part.
+    """
+    labels = _looked_at(samples)
+    new = {label: Trace(trial.hashing) for label in labels if label not in ones.outputs}
+    beside = Beside(
+        trial.hashing, samples, {each: new[each].prints if each in new else ones.traces[each] for each in labels}
+    )
+    alone = [trial.repaired.steps(trial.feeds(trial.repaired, [label]), new[label].observe) for label in new]
+    batch = trial.repaired.steps(trial.feeds(trial.repaired, range(samples)), beside.observe, samples)
+    *singles, whole = side_by_side(*alone, batch)
+    for (label, trace), (found, _) in zip(new.items(), singles, strict=True):
+        ones.outputs[label], ones.traces[label] = _hashed(trial, found), trace.prints
+    return whole
 
 
-def not_for_all(trial: Trial, ones: _Ones) -> str:
+def not_for_all(trial: Trial, ones: Ones) -> str:
     """Why what holds for the original's size may not hold for every N; nothing if it does."""
     try:
-        _one(trial, ones, 0)
-        samples = next(each for each in count(2) if each not in _dims(ones.traces[0], trial))
-        parted, found, doubts = _beside_ones(trial, ones, samples)
+        _first(trial, ones)
+        taken = {dim for each in ones.traces[0] for dim in each.shape} | _declared(trial)
+        samples = next(each for each in count(2) if each not in taken)
+        found, doubts = _beside_ones(trial, ones, samples)
     except NotProven as stop:
         return stop.why
-    if parted:
-        return f"from {parted} on the samples are not kept apart"
+    except Parted as stop:
+        return f"from {stop.node} on {PARTED}"
     if doubts:
         return doubts[0]
     for name, words in _hashed(trial, found).items():
@@ -189,12 +232,10 @@ def _looked_at(samples: int) -> list[int]:
     return [*range(samples)] if samples <= _FEW else [0, 1, samples - 1]
 
 
-def _dims(prints: Iterable[Print], trial: Trial) -> set[int]:
-    """All dims that the run at one sample has."""
-    found = {dim for each in prints for dim in each.shape}
-    for value in inputs_of(trial.original.model):
-        found |= {dim for dim in value.shape or () if isinstance(dim, int)}
-    return found
+def _declared(trial: Trial) -> set[int]:
+    """All dims that the inputs declare."""
+    shapes = [value.shape for value in inputs_of(trial.original.model)]
+    return {dim for shape in shapes for dim in shape or () if isinstance(dim, int)}
 
 
 def _matches(trial: Trial, name: str, words: Words, samples: int, wanted: Mapping[int, Words]) -> bool:
@@ -203,7 +244,7 @@ def _matches(trial: Trial, name: str, words: Words, samples: int, wanted: Mappin
     if len({each.shape for each in wanted.values()}) > 1 or one.ndim != words.ndim:
         return False
     asked = None if trial.places is None else trial.places.get(name)
-    asked = (0, 1) if asked == NEW_AXIS else asked
+    asked = (0, 1) if asked in (NEW_AXIS, LOST_AXIS) else asked
     if trial.places is not None and asked is None:
         options: list[Place | None] = [None]
     elif asked is not None:
@@ -232,64 +273,101 @@ def _is_made(words: Words, samples: int, wanted: Mapping[int, Words], place: Pla
     return all(np.array_equal(split[label], each.ravel()) for label, each in wanted.items())
 
 
-def at_some_sizes(trial: Trial, size: int) -> None:
+def at_some_sizes(trial: Trial, ones: Ones, size: int) -> None:
     """The repaired model at several N, beside the original on each sample."""
-    trace = Trace(trial.hashing)
-    trial.original.run(trial.feeds(trial.original, range(size)), trace.observe)
-    taken = _dims(trace.prints, trial)
+    taken = ones.dims | _declared(trial)
     sizes: list[int] = [1] if size > 1 or not trial.compared else []
     for each in _SIZES:
         sizes.append(next(number for number in count(each) if number not in taken and number not in sizes))
-    wanted, duties = _samples(trial, size, max(sizes))
+    if size > 1:
+        _pieces(trial, ones, size, max(sizes))
     for samples in sizes:
+        for label in range(samples):
+            _wanted(trial, ones, label)
         got, _ = trial.repaired.run(trial.feeds(trial.repaired, range(samples)))
-        check_duties(duties, trial.repaired.duties)
-        for name, value in got.items():
-            words = tensor(value, name).hashed(trial.hashing)
-            rows = {label: wanted[label][name] for label in range(samples)}
-            if not _matches(trial, name, words, samples, rows):
-                raise Differs(_blame(trial, name, samples))
-            trial.elements[name] = trial.elements.get(name, 0) + words.size
+        check_duties(ones.duties, trial.repaired.duties)
+        other = _check_made(trial, ones, got, samples)
+        if other is not None:
+            if size == 1 and _sorts(trial.repaired.model) and _in_any_order(trial, ones):
+                return
+            raise Differs(_blame(trial, ones, other, samples))
         trial.note(samples)
 
 
-def _blame(trial: Trial, name: str, samples: int) -> str:
+def _check_made(trial: Trial, ones: Ones, got: Mapping[str, Value], samples: int) -> str | None:
+    """An output that is not made of what each sample gives alone; None where all are."""
+    for name, value in got.items():
+        words = tensor(value, name).hashed(trial.hashing)
+        rows = {label: ones.wanted[label][name] for label in range(samples)}
+        if not _matches(trial, name, words, samples, rows):
+            return name
+        trial.elements[name] = trial.elements.get(name, 0) + words.size
+    return None
+
+
+def _sorts(model: ir.Model) -> bool:
+    return any(node.op_type == "TopK" for node in model.graph.all_nodes())
+
+
+def _in_any_order(trial: Trial, ones: Ones) -> bool:
+    """Whether the samples are kept apart whatever order sorts of them find: by length, say, and back again."""
+    for samples in _SORTED:
+        for label in range(samples):
+            _wanted(trial, ones, label)
+        feeds = trial.feeds(trial.repaired, range(samples))
+
+        def run(orders: Orders, feeds: Mapping[str, Tensor] = feeds) -> Mapping[str, Value]:
+            return trial.repaired.run(feeds, orders=orders)[0]
+
+        try:
+            for got in each_order(samples, run):
+                check_duties(ones.duties, trial.repaired.duties)
+                if _check_made(trial, ones, got, samples) is not None:
+                    return False
+        except NotProven:
+            return False
+    trial.compared[:] = [trial.at(1)]
+    for samples in _SORTED:
+        trial.note(samples)
+    return True
+
+
+def _blame(trial: Trial, ones: Ones, name: str, samples: int) -> str:
     """Where the samples first are not kept apart."""
     where = ""
     try:
-        parted, *_ = _beside_ones(trial, _Ones(), samples)
-        where = f": the samples part from what they are alone at {parted}" if parted else ""
+        _beside_ones(trial, ones, samples)
+    except Parted as stop:
+        where = f": the samples part from what they are alone at {stop.node}"
     except NotProven:
         pass
     return f"output {name!r} is not made of the samples' own terms at {trial.symbol} = {samples}{where}"
 
 
-def _samples(trial: Trial, size: int, most: int) -> tuple[dict[int, dict[str, Words]], list[Duty]]:
-    """What the original gives for each sample alone, or among others of its batch, whichever they are; its demands."""
-    found: dict[int, dict[str, Words]] = {}
-    duties: list[Duty] = []
-    if size == 1:
-        for label in range(most):
-            outputs, _ = trial.original.run(trial.feeds(trial.original, [label]))
-            found[label] = {name: _with_axis(trial, name, words) for name, words in _hashed(trial, outputs).items()}
-            duties += trial.original.duties
-        return found, duties
+def _wanted(trial: Trial, ones: Ones, label: int) -> None:
+    """Runs the original on one sample."""
+    if label not in ones.wanted:
+        outputs, _ = trial.original.run(trial.feeds(trial.original, [label]))
+        _note_wanted(trial, ones, label, outputs)
+
+
+def _pieces(trial: Trial, ones: Ones, size: int, most: int) -> None:
+    """What the original of several samples gives for each of them among others of its batch, whichever they are."""
     pieces = [[*range(start, start + size)] for start in range(0, most, size)]
     pieces.append(
         [(each * 2 + 1) % (size + most) if place % 2 else each for place, each in enumerate(reversed(range(size)))]
     )
     for labels in pieces:
         outputs, _ = trial.original.run(trial.feeds(trial.original, labels))
-        duties += trial.original.duties
+        ones.duties += trial.original.duties
         for name, words in _hashed(trial, outputs).items():
             place = _place_of(trial, name)
             rows = [words] * size if place is None else list(samples_first(words, *place, size))
             for label, row in zip(labels, rows, strict=True):
                 dims = _one_shape(words.shape, place, size)
-                before = found.setdefault(label, {}).setdefault(name, row.reshape(dims))
+                before = ones.wanted.setdefault(label, {}).setdefault(name, row.reshape(dims))
                 if not np.array_equal(before.ravel(), row.ravel()):
                     raise Differs(f"output {name!r} of the original is not the same for a sample among other samples")
-    return found, duties
 
 
 def _place_of(trial: Trial, name: str) -> Place | None:

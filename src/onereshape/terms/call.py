@@ -10,6 +10,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.terms.hashing import Array, Hashing, Words
+from onereshape.terms.orders import Orders
 from onereshape.terms.refusal import NeedsNumbers, NotProven
 from onereshape.terms.tensor import Tensor, settled, terms
 
@@ -50,6 +51,10 @@ class Call:
     """N, where numbers say how they depend on it."""
     duties: list[Duty] = field(default_factory=list)
     """What data must satisfy, or an engine refuses them."""
+    written: int = 1
+    """How many outputs the node has, whoever reads them."""
+    orders: Orders | None = None
+    """The orders that sorts of samples are taken to find, where they are gone through."""
 
     def refuse(self, why: str) -> NoReturn:
         """Stops the run: this is not known."""

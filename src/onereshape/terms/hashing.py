@@ -71,7 +71,7 @@ class Hashing:
     def multipliers(self, count: int) -> Words:
         """Odd words, one for each place; the first of them are always the same."""
         if len(self._multipliers) < count:
-            places = np.arange(max(count, 1024), dtype=np.uint64)
+            places = np.arange(max(count, 2 * len(self._multipliers), 1024), dtype=np.uint64)
             self._multipliers = self._finished(places * self.unit + np.uint64(self.key("place"))) | np.uint64(1)
         return self._multipliers[:count]
 

@@ -49,6 +49,15 @@ def printed(hashing: Hashing, tensor: Tensor) -> Print:
     return Print(tensor.shape, int(hashing.fold(words, (1,))[0]))
 
 
+class Parted(Exception):  # noqa: N818 - an end: what comes after it says nothing
+    """A run at N that is not made of the runs at one sample."""
+
+    def __init__(self, node: str) -> None:
+        self.node = node
+        """The first node that makes something else."""
+        super().__init__(node)
+
+
 @dataclass(slots=True)
 class Beside:
     """A run at N, put beside the runs at one sample."""
@@ -57,12 +66,10 @@ class Beside:
     samples: int
     traces: Mapping[int, Sequence[Print]]
     """Of the samples that are looked at."""
-    parted: str = ""
-    """The first node that makes something else."""
     _place: int = 0
 
     def observe(self, node: ir.Node, results: Sequence[Value]) -> Sequence[Value]:
-        """Puts what a node makes beside what it made for each sample, and notes how its dims grow."""
+        """Puts what a node makes beside what it made for each sample, and notes how its dims grow; or Parted."""
         found: list[Value] = []
         for value in results:
             if value is None or isinstance(value, Tensor):
@@ -80,8 +87,7 @@ class Beside:
         if len(known) == len(prints) and growth is not None:
             outer = self._natural(tensor, growth, known)
         if outer is None or growth is None:
-            self.parted = self.parted or f"{node.op_type} {node.name or node.outputs[0].name}"
-            return tensor
+            raise Parted(f"{node.op_type} {node.name or node.outputs[0].name}")
         return replace(tensor, growth=growth if any(growth) else (), outer=outer, _cache={})
 
     def _natural(self, tensor: Tensor, growth: tuple[int, ...], prints: Sequence[Print]) -> int | None:

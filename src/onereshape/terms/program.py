@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,6 +14,8 @@ from onereshape.terms.call import Body, Call, Duty, Record, Value
 from onereshape.terms.conform import LEARNED, check_node, check_results, defaults, is_known, schema
 from onereshape.terms.hashing import Hashing
 from onereshape.terms.limits import Limits
+from onereshape.terms.needs import GRAPHS, last_uses, unneeded
+from onereshape.terms.orders import Orders
 from onereshape.terms.records import RECORDS
 from onereshape.terms.refusal import NotProven
 from onereshape.terms.tensor import Tensor, numbers
@@ -21,6 +23,10 @@ from onereshape.terms.tensor import Tensor, numbers
 Scope = dict[ir.Value, Value]
 Observer = Callable[[ir.Node, Sequence[Value]], Sequence[Value]]
 """Sees what each node makes, and may write its growth beside it."""
+Outcome = tuple[dict[str, Value], list[str]]
+"""The outputs of a run, and why they may not be the same for every N."""
+Steps = Generator[None, None, Outcome]
+"""A run that pauses before each node."""
 
 _DEEPEST = 64
 """Functions and bodies inside one another."""
@@ -38,6 +44,7 @@ class _Known:
     record: Record | None
     opset: int
     used: int
+    written: int
     attributes: Mapping[str, Any] | None
     """None where some are given by the caller of a function."""
     _letters: dict[tuple[Any, ...], dict[str, str]] = field(default_factory=dict)
@@ -65,12 +72,12 @@ def _known(node: ir.Node, opsets: Mapping[str, int]) -> _Known:
     plain = not any(each.is_ref() for each in node.attributes.values())
     attributes = _attributes(found, node.attributes) if plain else None
     called = f"{domain}.{node.op_type}" if domain else node.op_type
-    return _Known(here, name, called, found, record, opset, _used(node), attributes)
+    return _Known(here, name, called, found, record, opset, _used(node), len(node.outputs), attributes)
 
 
 def _attributes(found: Any, there: Mapping[str, ir.Attr]) -> dict[str, Any]:
     """Attributes as a call has them, with the defaults of the schema; graphs are asked for otherwise."""
-    own = {name: each.value for name, each in there.items() if each.type not in _GRAPHS}
+    own = {name: each.value for name, each in there.items() if each.type not in GRAPHS}
     return {**dict(defaults(found) if found else ()), **own}
 
 
@@ -88,12 +95,29 @@ class Program:
         self.known: dict[ir.Node, _Known] = {}
         self.orders: dict[Any, tuple[list[ir.Node], dict[int, list[ir.Value]]]] = {}
         """The nodes of a graph, and the values that nobody needs after each."""
+        self.unneeded = unneeded(model.graph)
+        """Nodes that no output needs: they are run, but what they do to samples is nobody's."""
 
     def run(
-        self, feeds: Mapping[str, Tensor], observe: Observer | None = None, samples: int = 0
-    ) -> tuple[dict[str, Value], list[str]]:
+        self,
+        feeds: Mapping[str, Tensor],
+        observe: Observer | None = None,
+        samples: int = 0,
+        orders: Orders | None = None,
+    ) -> Outcome:
         """The outputs, and why they may not be the same for every N (which is `samples`)."""
-        run = _Run(self, observe, samples)
+        (found,) = side_by_side(self.steps(feeds, observe, samples, orders))
+        return found
+
+    def steps(
+        self,
+        feeds: Mapping[str, Tensor],
+        observe: Observer | None = None,
+        samples: int = 0,
+        orders: Orders | None = None,
+    ) -> Steps:
+        """The same, with a pause before each node."""
+        run = _Run(self, observe, samples, orders)
         graph = self.model.graph
         scope: Scope = {}
         for value in graph.inputs:
@@ -101,42 +125,68 @@ class Program:
                 scope[value] = feeds[name] if samples else replace(feeds[name], growth=())
             elif not value.is_initializer():
                 raise NotProven(f"input {value.name!r} is not fed")
-        with np.errstate(all="ignore"):
-            found = run.graph(graph, scope, self.model.opset_imports, {}, main=True)
+        found = yield from run.steps(graph, scope, self.model.opset_imports, {}, main=True)
         self.duties = run.duties
         return {value.name or "": each for value, each in zip(graph.outputs, found, strict=True)}, run.doubts
+
+
+def side_by_side(*runs: Steps) -> list[Outcome]:
+    """What several runs give, which go a node at a time in turn: what stops one of them stops all."""
+    found: dict[int, Outcome] = {}
+    with np.errstate(all="ignore"):
+        while len(found) < len(runs):
+            for place, run in enumerate(runs):
+                try:
+                    next(run)
+                except StopIteration as end:
+                    found.setdefault(place, end.value)  # one that has ended ends again, with nothing
+    return [found[place] for place in range(len(runs))]
 
 
 class _Run:
     """One run under way."""
 
-    def __init__(self, program: Program, observe: Observer | None, samples: int) -> None:
+    def __init__(self, program: Program, observe: Observer | None, samples: int, orders: Orders | None) -> None:
         self.program = program
         self.observe = observe
         self.samples = samples
+        self.orders = orders
         self.doubts: list[str] = []
         self.duties: list[Duty] = []
         self.live = 0
         self.depth = 0
 
     def graph(
+        self, graph: ir.Graph | ir.Function, scope: Scope, opsets: Mapping[str, int], given: Mapping[str, ir.Attr]
+    ) -> list[Value]:
+        """The outputs of a graph inside a node; what it reads of the graphs around it is in the scope."""
+        steps = self.steps(graph, scope, opsets, given, main=False)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                found: list[Value] = end.value
+                return found
+
+    def steps(
         self,
         graph: ir.Graph | ir.Function,
         scope: Scope,
         opsets: Mapping[str, int],
         given: Mapping[str, ir.Attr],
         *,
-        main: bool = False,
-    ) -> list[Value]:
-        """The outputs of a graph; what it reads of the graphs around it is in the scope."""
+        main: bool,
+    ) -> Generator[None, None, list[Value]]:
+        """The same of any graph, with a pause before each node."""
         self.depth += 1
         if self.depth > _DEEPEST:
             raise NotProven("functions and bodies are more than a term run goes into")
         if graph not in self.program.orders:
-            self.program.orders[graph] = (order := list(graph)), _last_uses(order, graph.outputs)
+            self.program.orders[graph] = (order := list(graph)), last_uses(order, graph.outputs)
         nodes, last = self.program.orders[graph]
         outer = set(scope) if not main else set()
         for place, node in enumerate(nodes):
+            yield
             constant = main and self._is_constant(node, scope)
             held = self.program.constants if constant else scope
             if constant and all(value in held for value in node.outputs):
@@ -153,7 +203,7 @@ class _Run:
         return [self.value(value, scope) for value in graph.outputs]
 
     def _is_constant(self, node: ir.Node, scope: Scope) -> bool:
-        if any(attribute.type in _GRAPHS for attribute in node.attributes.values()):
+        if any(attribute.type in GRAPHS for attribute in node.attributes.values()):
             return False
         return all(value is None or (value not in scope and self._constant(value)) for value in node.inputs)
 
@@ -212,18 +262,21 @@ class _Run:
             _own(known.attributes if known.attributes is not None else _attributes(known.schema, there)),
             self.program.hashing,
             inner,
-            self.doubts,
+            [] if node in self.program.unneeded else self.doubts,
             self.program.limits.elements,
             self.samples,
             self.duties,
+            known.written,
+            self.orders,
         )
         results = list(known.record.rule(call))[: len(node.outputs)]
         results += [None] * (len(node.outputs) - len(results))
         if known.schema:
             check_results(node, known.schema, results, dict(letters))
-        if self.observe is not None and not constant:
+        watched = not constant and node not in self.program.unneeded
+        if self.observe is not None and watched:
             results = list(self.observe(node, results))
-        if self.samples:
+        if self.samples and node not in self.program.unneeded:
             self._doubt(call, known.record, results)
         return results
 
@@ -293,9 +346,6 @@ def _check_declared(value: ir.Value, given: Tensor) -> None:
         raise NotProven(f"a body takes {value.name!r} as {value.dtype.name}, and is given {given.dtype.name}")
 
 
-_GRAPHS = (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS)
-
-
 def tensors_of(value: Value) -> Iterator[Tensor]:
     """The tensors in a value."""
     if isinstance(value, Tensor):
@@ -334,32 +384,6 @@ def _may_wrap(tensor: Tensor) -> bool:
 
 def _elements(value: Value) -> int:
     return sum(each.size for each in tensors_of(value))
-
-
-def _last_uses(nodes: Sequence[ir.Node], outputs: Iterable[ir.Value]) -> dict[int, list[ir.Value]]:
-    """The values that nobody needs after a node."""
-    last: dict[ir.Value, int] = {}
-    for place, node in enumerate(nodes):
-        for value in (*node.outputs, *_read(node)):
-            last[value] = place
-    kept = set(outputs)
-    found: dict[int, list[ir.Value]] = {}
-    for value, place in last.items():
-        if value not in kept:
-            found.setdefault(place, []).append(value)
-    return found
-
-
-def _read(node: ir.Node) -> Iterator[ir.Value]:
-    """All values that a node reads, in its bodies too."""
-    yield from (value for value in node.inputs if value is not None)
-    for attribute in node.attributes.values():
-        if attribute.is_ref() or attribute.type not in _GRAPHS:
-            continue
-        for graph in [attribute.as_graph()] if attribute.type == ir.AttributeType.GRAPH else attribute.as_graphs():
-            yield from graph.outputs
-            for inner in graph:
-                yield from _read(inner)
 
 
 def _array(tensor: Any) -> Any:

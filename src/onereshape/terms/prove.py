@@ -10,6 +10,7 @@ import onnx_ir as ir
 
 from onereshape.terms.batches import (
     Differs,
+    Ones,
     Place,
     Trial,
     at_own_size,
@@ -39,11 +40,13 @@ def prove_batch(  # noqa: PLR0913 - what a proof depends on
     given: Mapping[str, Array] | None = None,
     seed: int,
     limits: Limits | None = None,
+    for_all: bool = False,
 ) -> Proof:
     """Whether the repaired model gives, for N samples at `axes`, what the original gives for each of them.
 
     `size` is the batch of the original, `places` says where outputs carry N (None: wherever they do), `sizes` are those
-    of the other named dims, and `given` are numbers for inputs that serve as sizes.
+    of the other named dims, and `given` are numbers for inputs that serve as sizes.  `for_all`: nothing but a proof for
+    every N is of use, and what is none ends soon.
     """
     hashing, bound = Hashing(seed), (limits or Limits()).fitting(original, repaired)
     trial = Trial(
@@ -61,10 +64,13 @@ def prove_batch(  # noqa: PLR0913 - what a proof depends on
     def run() -> None:
         nonlocal not_always
         check_interface(original, repaired)
-        ones = at_own_size(trial, size)
-        not_always = not_for_all(trial, ones)
+        ones = Ones()
+        if for_all and (why := not_for_all(trial, ones)):
+            raise NotProven(why)
+        at_own_size(trial, ones, size)
+        not_always = "" if for_all else not_for_all(trial, ones)
         if not_always:
-            at_some_sizes(trial, size)
+            at_some_sizes(trial, ones, size)
 
     verdict, reason = _judged(run)
     always = not_always == "" and verdict == "proven"

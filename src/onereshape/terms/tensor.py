@@ -182,9 +182,18 @@ def numbers(values: Array, dtype: ir.DataType | None = None) -> Tensor:
 _FARTHEST: Final = 1 << 62
 
 
+def once(array: Array) -> Array:
+    """An array without what a broadcast repeats: of bounds that are the same for all elements a single one.
+
+    >>> once(np.broadcast_to(np.array([[5], [6]]), (2, 1000))).shape
+    (2, 1)
+    """
+    return array[tuple(slice(0, 1) if step == 0 else slice(None) for step in array.strides)]
+
+
 def moderate(ends: Array) -> bool:
     """Whether bounds may be negated, and are the same as INT64."""
-    ends = np.asarray(ends)
+    ends = once(np.asarray(ends))
     return not ends.size or bool(ends.max() <= _FARTHEST and ends.min() >= -_FARTHEST)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 from onereshape.sizes import Size, depends
 from onereshape.models.rewrite import Rewriter
@@ -12,8 +13,12 @@ from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused
 
 
+Home = TypeVar("Home")
+"""A place for N, or a place in each of several inputs."""
+
+
 def each_home(
-    homes: Iterable[Mark], answer: Callable[[Mark], BatchAnswer], none: Callable[[], str]
+    homes: Iterable[Home], answer: Callable[[Home], BatchAnswer], none: Callable[[], str]
 ) -> Iterator[BatchAnswer]:
     """The answers for all homes that have one; else the refusal of the first, or `none` if there is no home."""
     refusal: Refused | None = None
@@ -86,7 +91,7 @@ def reshaped_around(
             value = node.inputs[index]
             if value is not None:
                 node.replace_input_with(index, build.insert(node, "Reshape", [value, build.vector(target)]))
-        build.reshape_output(node, last)
+        build.reshape_output(node, build.vector(last))
 
     message = f"{view.label} would meet {view.state.symbol} and another size on one axis"
     return view.edit(None, message, "one axis", after, apply)
@@ -130,6 +135,16 @@ def mixing(why: str) -> Callable[[BatchView], Iterator[BatchAnswer]]:
         if view.mark(0) is None:
             raise Refused(f"its input {view.value(view.batched()[0]).name} differs from sample to sample")
         raise Refused(why, mixes=True)
+        yield  # never reached: without it this would be no generator
+
+    return answers
+
+
+def refusing(why: str) -> Callable[[BatchView], Iterator[BatchAnswer]]:
+    """A rule for operators that no model of one sample becomes a model of N with, however it is written."""
+
+    def answers(_: BatchView) -> Iterator[BatchAnswer]:
+        raise Refused(why, final=True, alone=True)
         yield  # never reached: without it this would be no generator
 
     return answers

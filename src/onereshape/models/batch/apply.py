@@ -9,6 +9,7 @@ import onnx_ir as ir
 from onereshape.models.batch.search import BatchPlan
 from onereshape.models.edit import apply_edits, declare
 from onereshape.models.facts.order import values_of
+from onereshape.sizes import depends
 
 
 def apply_batch(model: ir.Model, plan: BatchPlan, freed: Mapping[str, int]) -> None:
@@ -19,14 +20,33 @@ def apply_batch(model: ir.Model, plan: BatchPlan, freed: Mapping[str, int]) -> N
 
 
 def static_declarations(plan: BatchPlan) -> Iterator[ir.Value]:
-    """The values that are declared with a fixed size where they carry N."""
+    """The values that are declared with a fixed size where they carry N; a -1 says that it is not known."""
     for value, mark in plan.marks.items():
-        if value.shape is not None and mark.axis < len(value.shape) and isinstance(value.shape[mark.axis], int):
+        dim = value.shape[mark.axis] if value.shape is not None and mark.axis < len(value.shape) else None
+        if isinstance(dim, int) and dim >= 0:
             yield value
 
 
+def false_declarations(plan: BatchPlan) -> str:
+    """What such declarations say, where nothing else had to be mended: one of them, an output if there is one."""
+    values = sorted(static_declarations(plan), key=lambda value: not value.is_graph_output())
+    if not values:
+        return ""
+    value, others = values[0], len(values) - 1
+    axis = plan.marks[value].axis
+    what = f"{'output' if value.is_graph_output() else 'value'} {value.name}"
+    more = f", and so were {others} more" if others else ""
+    dims = ", ".join("?" if dim is None else str(dim) for dim in _plain(value))
+    return f"{what} was declared [{dims}], with a fixed size at axis {axis}, which carries {plan.symbol}{more}"
+
+
+def _plain(value: ir.Value) -> list[int | str | None]:
+    """The declared dims of a value."""
+    return [dim if isinstance(dim, int) else dim.value for dim in value.shape or ()]
+
+
 def _declare(graph: ir.Graph, plan: BatchPlan) -> None:
-    """Writes N into the declared dims of all that carry it.
+    """Writes N into the declared dims of all that carry it; beside a size without a name that dim has none either.
 
     A name that stood there for 1 is taken from all other values: what had one name has two sizes now.
     """
@@ -38,7 +58,8 @@ def _declare(graph: ir.Graph, plan: BatchPlan) -> None:
         before = value.shape[mark.axis]
         if isinstance(before, ir.SymbolicDim):
             stale.add(before.value)
-        declare(value, {mark.axis: "*".join([*factors, plan.symbol])})
+        known = not any(depends(size, plan.facts.unnamed) for size in (mark.outer, mark.inner))
+        declare(value, {mark.axis: "*".join([*factors, plan.symbol]) if known else None})
     stale -= {None, plan.symbol}
     if stale:
         for value in values_of(graph):

@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple
 
+import numpy as np
 import onnx_ir as ir
 
 from onereshape.models.batch.marks import Mark, times
 from onereshape.models.batch.view import Array, BatchState, BatchView
-from onereshape.models.batch.writing import spread
+from onereshape.models.batch.writing import first, spread
 from onereshape.models.edit import Edit
 from onereshape.models.node_view import Refused
 from onereshape.models.rewrite import Rewriter
@@ -88,7 +89,7 @@ def carrying(view: BatchView, body: Body, place: int, mark: Mark | None) -> list
         raise Refused(f"{end.name}, inside it, carries {symbol} where it must not")
     dims = body.dims(place)
     if own is None:
-        return [_spread(view, body.graph, place, dims, mark)]
+        return [_spread(view, body, place, dims, mark)]
     if view.size != 1 or not (own.bare and mark.bare) or dims[own.axis] != 1 or dims[mark.axis] != 1:
         raise Refused(
             f"{end.name}, inside it, carries {symbol} at axis {own.axis} ({own.size(view.batch)}), "
@@ -104,10 +105,12 @@ def carrying(view: BatchView, body: Body, place: int, mark: Mark | None) -> list
     return [_ended(view, _Said(body.graph, place, message, f"axis {own.axis}", f"axis {mark.axis}"), make)]
 
 
-def _spread(view: BatchView, graph: ir.Graph, place: int, dims: tuple[Size, ...], mark: Mark) -> Edit:
-    name, here = graph.outputs[place].name, dims[mark.axis] if mark.axis < len(dims) else 0
-    if here != times(mark.outer, mark.inner):
-        raise Refused(f"{name}, inside it, has size {here} where one sample has {times(mark.outer, mark.inner)}")
+def _spread(view: BatchView, body: Body, place: int, dims: tuple[Size, ...], mark: Mark) -> Edit:
+    end = body.graph.outputs[place]
+    name, here, one = end.name, dims[mark.axis] if mark.axis < len(dims) else 0, times(mark.outer, mark.inner)
+    rows = None if here == one else _rows_of_one(view, body, end, dims, mark)
+    if here != one and rows is None:
+        raise Refused(f"{name}, inside it, has size {here} where one sample has {one}")
     if mark.outer != 1 and not all(isinstance(dim, int) for dim in dims):
         raise Refused(f"{name}, inside it, would have to be spread between sizes that are not known")
     if mark.outer != 1:
@@ -117,8 +120,20 @@ def _spread(view: BatchView, graph: ir.Graph, place: int, dims: tuple[Size, ...]
         f"{name}, inside {view.label}, is the same for all samples, "
         f"and has size {here} at axis {mark.axis}, where {symbol} is needed"
     )
-    said = _Said(graph, place, message, str(here), f"spread over {symbol} at axis {mark.axis}")
-    return _ended(view, said, lambda build, now: spread(build, now, dims, mark))
+    said = _Said(body.graph, place, message, str(here), f"spread over {symbol} at axis {mark.axis}")
+    if rows is None:
+        return _ended(view, said, lambda build, now: spread(build, now, dims, mark))
+    single = (*dims[: mark.axis], rows, *dims[mark.axis + 1 :])
+    return _ended(view, said, lambda build, now: spread(build, first(build, now, mark.axis, rows), single, mark))
+
+
+def _rows_of_one(view: BatchView, body: Body, end: ir.Value, dims: tuple[Size, ...], mark: Mark) -> int | None:
+    """How many rows of an output are those of one sample, where it repeats the same for each; None where not."""
+    rows, array = mark.inner, body.state.folding.array(end)
+    if array is None or mark.outer != 1 or not isinstance(rows, int) or dims[mark.axis] != view.size * rows:
+        return None
+    apart = np.moveaxis(array, mark.axis, 0).reshape(view.size, -1)
+    return rows if all(apart[0].tobytes() == row.tobytes() for row in apart) else None
 
 
 class _Said(NamedTuple):

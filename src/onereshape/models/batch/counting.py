@@ -13,21 +13,27 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.models.batch.view import Array, BatchState, BatchView
+from onereshape.models.edit import Edit
 from onereshape.models.facts.elements import evaluated
 from onereshape.models.node_view import Refused
 from onereshape.models.record import Record, record_of
-from onereshape.sizes import Formula, is_size
+from onereshape.sizes import Formula, Size, is_size
 
 
-def counted(view: BatchView) -> Array | None:
-    """What each sample adds to the output of a node that reads numbers of samples; None where none does."""
+def counted(view: BatchView, edits: Sequence[Edit] = ()) -> Array | None:
+    """What each sample adds to the output of a node that reads numbers of samples; None where none does.
+
+    Constants that count the samples are put in its place by edits.
+    """
     mine = {index: counts for index in view.batched() if (counts := view.counts(index)) is not None}
+    mine |= {edit.slot: edit.counts for edit in edits if edit.counts is not None and edit.slot is not None}
     record = record_of(view.node)
-    if not mine or record.from_dims is not None or (record.indexes and set(mine) == {1}):
+    if not mine or record.from_dims is not None or set(mine) == {record.indexes}:
         return None
     linear = record.sums or record.multiplies or (record.moves and not record.picks)
-    if not linear or view.size != 1 or not _integers(view, record):
-        raise Refused("it would calculate with the numbers of the samples")
+    if not linear or not _integers(view, record):
+        numbers = view.value(min(mine)).name
+        raise Refused(f"it calculates with {numbers}, which counts through all samples")
     feeds: list[Array | None] = []
     for index in range(len(view.node.inputs)):
         if not view.has(index):
@@ -46,6 +52,13 @@ def counted(view: BatchView) -> Array | None:
     if found is None:
         raise Refused("what it does to the numbers of the samples is not known")
     return found if found.any() else None
+
+
+def steps(counts: Array | None, step: Size, column: int | None, width: int) -> bool:
+    """Whether each sample adds just this to indices, or to one of their columns."""
+    wanted = np.zeros(1 if column is None else width, object)
+    wanted[column or 0] = step
+    return counts is not None and np.array_equal(counts, np.broadcast_to(wanted, counts.shape))
 
 
 def _applied(view: BatchView, feeds: Sequence[Array | None]) -> Array | None:

@@ -28,9 +28,11 @@ Dims = Callable[[ir.Value], Sequence[Size | None] | None]
 class Folding:
     """Arrays by value, each found once."""
 
-    def __init__(self, dims: Dims, opset: int) -> None:
+    def __init__(self, dims: Dims, opset: int, *, fixed: bool = False) -> None:
         self._dims = dims
         self._opset = opset
+        self._fixed = fixed
+        """Whether initializers that are inputs too are what they are."""
         self._found: dict[ir.Value, Array | None] = {}
         self._left = MOST_TOGETHER
 
@@ -91,7 +93,7 @@ class Folding:
         tensor = constant_tensor(value)
         if tensor is None:
             return False
-        known = not value.is_graph_input() and tensor.size <= MOST_ELEMENTS
+        known = (self._fixed or not value.is_graph_input()) and tensor.size <= MOST_ELEMENTS
         self._found[value] = np.asarray(tensor.numpy()) if known else None
         return True
 

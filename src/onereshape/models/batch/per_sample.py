@@ -8,7 +8,7 @@ Constants that only the body reads are in it, so that an engine prepares them th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import onnx_ir as ir
 
@@ -38,6 +38,20 @@ class Stacked:
     """What a sample has on that axis: 1, or all that its axis 0 had where no axis was of size 1."""
     rest: tuple[int, ...] = ()
     """The dims after axis 0, where that is so."""
+    new: bool = False
+    """Whether the axis is a new one, ahead of those that a sample has."""
+
+    words: tuple[str, ...] = ()
+    """Its dims for one sample, as they are said."""
+
+    def note(self, symbol: str) -> str:
+        """What is said of a new axis."""
+        after, before = [symbol, *self.words], [f"{first}*{symbol}" for first in self.words[:1]]
+        other = (
+            f" (--no-new-axis: [{', '.join([*before, *self.words[1:]])}])" if before and None not in self.dims else ""
+        )
+        name = self.value.name
+        return f"output {name} is [{', '.join(after)}], with a new axis for the batch that one sample had not{other}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +68,11 @@ class PerSample:
     """Outputs whose dims may be others for another sample, as far as shapes tell."""
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What is said of outputs that get a new axis."""
+        return tuple(each.note(self.symbol) for each in self.stacked if each.new)
+
+    @property
     def changes(self) -> tuple[Change, ...]:
         """What is rewritten, as it is reported."""
         name, axis = next(iter(self.axes.items()))
@@ -65,8 +84,13 @@ class PerSample:
         )
 
 
-def per_sample_plan(model: ir.Model, axes: Mapping[str, int], symbol: str, size: int) -> PerSample:
-    """Decides what runs sample by sample, and where the outputs carry N; changes nothing."""
+def per_sample_plan(
+    model: ir.Model, axes: Mapping[str, int], symbol: str, size: int, *, new_axis: bool = True
+) -> PerSample:
+    """Decides what runs sample by sample, and where the outputs carry N; changes nothing.
+
+    `new_axis`: an output that has no axis for its sample gets one, else samples follow one another along axis 0.
+    """
     graph = model.graph
     inputs = {value.name or "": value for value in graph.inputs}
     first = next(iter(axes))
@@ -85,7 +109,7 @@ def per_sample_plan(model: ir.Model, axes: Mapping[str, int], symbol: str, size:
     if not outputs:
         why = "no output of the model depends on it"
         raise FixError("cannot-free", node=first, op="input", why=why)
-    stacked, doubts = _stacking(model, axes, symbol, outputs)
+    stacked, doubts = _stacking(model, axes, symbol, outputs, new_axis=new_axis)
     return PerSample(axes, symbol, tuple(nodes), stacked, doubts)
 
 
@@ -123,7 +147,7 @@ def _readers(graph: ir.Graph) -> dict[ir.Value, set[ir.Node]]:
 
 
 def _stacking(
-    model: ir.Model, axes: Mapping[str, int], symbol: str, outputs: Sequence[ir.Value]
+    model: ir.Model, axes: Mapping[str, int], symbol: str, outputs: Sequence[ir.Value], *, new_axis: bool
 ) -> tuple[tuple[Stacked, ...], tuple[str, ...]]:
     """Where each output has its samples, and which of them may have other dims for each."""
     one = facts_of(model, {name: {axis: 1} for name, axis in axes.items()})
@@ -140,18 +164,22 @@ def _stacking(
             if value.shape is None:
                 why = "its rank is not known, so neither is the axis on which samples could be put side by side"
                 raise FixError("cannot-free", node=value.name, op="output", why=why)
-            dims = tuple(dim if isinstance(dim, int) else size_named("_") for dim in value.shape)
-        if not dims:
+            dims = tuple(dim if isinstance(dim, int) else size_named("?") for dim in value.shape)
+        if not dims and not new_axis:
             why = "it has no axis on which samples could be put side by side"
             raise FixError("cannot-free", node=value.name, op="output", why=why)
         grown = [axis for axis, size in enumerate(many.sizes.get(value, ())) if size == batch]
         grown += _named(value, symbol)
-        found.append(_place(value, dims, grown, _states(model.graph, axes, dims)))
+        states = _states(model.graph, axes, dims)
+        words = tuple(one.in_words(str(size)) for size in dims)
+        found.append(replace(_place(value, dims, grown, states, new_axis=new_axis), words=words))
     return tuple(found), tuple(doubts)
 
 
-def _place(value: ir.Value, dims: Sequence[Size], grown: Sequence[int], states: Sequence[int]) -> Stacked:
-    """The axis of one output: that which is N in the model, that of a state, the first of size 1, or axis 0."""
+def _place(
+    value: ir.Value, dims: Sequence[Size], grown: Sequence[int], states: Sequence[int], *, new_axis: bool
+) -> Stacked:
+    """The axis of an output: that which is N in the model, a state's, the first of size 1, a new one or axis 0."""
     ones = [axis for axis, size in enumerate(dims) if size == 1]
     known = tuple(size if isinstance(size, int) else None for size in dims)
     open_ = {axis for axis, size in enumerate(dims) if not isinstance(size, int)}
@@ -159,6 +187,8 @@ def _place(value: ir.Value, dims: Sequence[Size], grown: Sequence[int], states: 
     likely += [axis for axis in (*states, *ones) if axis in ones]
     if likely:
         return Stacked(value, likely[0], known)
+    if new_axis:
+        return Stacked(value, 0, known, new=True)
     numbers = [size for size in dims if isinstance(size, int) and size > 0]
     if len(numbers) < len(dims):
         why = "it has no axis of size 1 on which samples could be put side by side, and its dims are not all known"
@@ -283,7 +313,7 @@ def _entered(build: Rewriter, value: ir.Value, axis: int) -> tuple[ir.Value, ir.
 
 def _left(build: Rewriter, each: Stacked) -> list[ir.Node]:
     """The node that takes the axis of the sample away, where the Scan makes a new one there."""
-    return [_with_axis(build, "Squeeze", each.value, each.axis)] if each.inner == 1 else []
+    return [] if each.new or each.inner != 1 else [_with_axis(build, "Squeeze", each.value, each.axis)]
 
 
 def _with_axis(build: Rewriter, op: str, value: ir.Value, axis: int) -> ir.Node:
@@ -302,6 +332,9 @@ def _declared(each: Stacked, value: ir.Value, name: str) -> None:
     """Declares an output as the original did, with N at its place; what was declared with another rank was wrong."""
     shape, each.value.shape = each.value.shape, None
     if shape is None or len(shape) != len(each.dims):
+        return
+    if each.new:
+        value.shape = ir.Shape([ir.SymbolicDim(name), *shape])
         return
     value.shape = ir.Shape(list(shape))
     inner = "" if each.inner == 1 else f"{each.inner}*"

@@ -8,16 +8,18 @@ Every rule is right by itself, so the whole is; nothing here depends on names or
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import onnx_ir as ir
 
 from onereshape.formats.onnx_graphs import opset_of
 from onereshape.dims import symbols_of
 from onereshape.errors import FixError
+from onereshape.openvino.drawing import DOMAIN
 from onereshape.models.batch.counting import counted
 from onereshape.models.edit import Change, Edit
 from onereshape.models.batch.marks import Mark, mentions
+from onereshape.models.batch.masks import mask_puts
 from onereshape.models.facts.facts import Facts
 from onereshape.models.facts.order import inner_graphs, ordered, values_of
 from onereshape.models.shapes import facts_of, telling
@@ -27,9 +29,10 @@ from onereshape.models.operators import record_of
 from onereshape.models.record import Record, operator_of
 from onereshape.models.search import Patience, Search, has_graphs, inside, used
 from onereshape.models.unneeded import live_nodes
-from onereshape.sizes import Size
+from onereshape.sizes import Formula, Size
 
-_MOST_STEPS_BACK = 20_000
+_MOST_STEPS_BACK = 5_000
+"""At all places of the batch that are tried together: models that can be freed take less than a hundred."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +48,39 @@ class BatchPlan:
     """and the dims of its outputs there."""
     sources: Mapping[str, tuple[str, int]]
     """Other names of dims of the inputs, and where they are."""
+    facts: Facts
+    """What is known of the original."""
     dead: frozenset[ir.Node] = frozenset()
     """Nodes that no output needs, and that N samples would break: they go."""
 
     @property
     def changes(self) -> tuple[Change, ...]:
         """What must be rewritten, as it is reported."""
-        return tuple(change for edit in self.edits for change in edit.changes)
+        words = self.facts.in_words
+        return tuple(
+            replace(each, message=words(each.message), before=words(each.before), after=words(each.after))
+            for edit in self.edits
+            for each in edit.changes
+        )
 
 
-def batch_plan(
-    model: ir.Model, freed: Mapping[str, int], symbol: str, size: int, facts: Facts | None = None
+def fresh_patience() -> Patience:
+    """How much may be tried to free one batch."""
+    return Patience(_MOST_STEPS_BACK)
+
+
+def batch_plan(  # noqa: PLR0913 - what a plan depends on
+    model: ir.Model,
+    freed: Mapping[str, int],
+    symbol: str,
+    size: int,
+    facts: Facts | None = None,
+    *,
+    patience: Patience | None = None,
 ) -> BatchPlan:
     """Decides how the batch of size `size`, on these axes of these inputs, goes through the graph; changes nothing.
 
-    `facts` are those of the model as it is, where they are known already.
+    `facts` are those of the model as it is, where they are known already; `patience` is what plans for other axes left.
     """
     opset = opset_of(model.graph)
     inputs = {value.name: value for value in model.graph.inputs}
@@ -72,11 +93,11 @@ def batch_plan(
     if facts is None or named:
         facts = facts_of(model, {name: {axis: size} for name, axis in freed.items()})
     state = BatchState(facts, symbol, size, opset, named)
-    state.sources = _sources(model.graph, freed)
+    state.sources = _sources(model.graph, freed, facts)
     marks = {inputs[name]: Mark(axis) for name, axis in freed.items()}
-    walk, live = _Walk(state, Patience(_MOST_STEPS_BACK)), live_nodes(model.graph)
+    walk = _Walk(state, patience or fresh_patience())
     with telling(facts):
-        decided = _decided([node for node in model.graph if node in live], walk, marks)
+        decided, live = _planned(model.graph, walk, marks)
     for value in model.graph.outputs:
         if (value in state.sized or value in state.counts) and (maker := value.producer()) is not None:
             why = f"the output {value.name} would give the size of the whole batch"
@@ -84,36 +105,64 @@ def batch_plan(
     edits = [edit for _, answer in decided for edit in answer.edits]
     dims = {value: state.dims(value) for value in model.graph.outputs}
     dead = frozenset(walk.broken(node for node in model.graph if node not in live))
-    return BatchPlan(dict(state.marks), tuple(edits), symbol, size, dims, state.sources, dead)
+    return BatchPlan(dict(state.marks), tuple(edits), symbol, size, dims, state.sources, facts, dead)
 
 
-def _sources(graph: ir.Graph, freed: Mapping[str, int]) -> dict[str, tuple[str, int]]:
-    """The names that dims of inputs have, and where, but for the batch."""
+def _planned(
+    graph: ir.Graph, walk: _Walk, marks: Mapping[ir.Value, Mark]
+) -> tuple[list[tuple[ir.Node, BatchAnswer]], set[ir.Node]]:
+    """What the walk decided, and the nodes that are needed; where it fails, with assignments by a mask made plain."""
+    live = live_nodes(graph)
+    try:
+        return _decided([node for node in graph if node in live], walk, marks), live
+    except FixError as refusal:
+        puts = mask_puts(graph, walk.state.facts)
+        if not puts:
+            raise
+        first = refusal
+    walk.state.puts = puts
+    live = live_nodes(graph, {node: (node.inputs[0], *put) for node, put in puts.items() if node.inputs[0] is not None})
+    try:
+        decided = _decided([node for node in graph if node in live], walk, marks)
+    except FixError:
+        raise first from None
+    if (live & puts.keys()) - {node for node, _ in decided}:  # one of them is not reached, and would miss its inputs
+        raise first
+    return decided, live
+
+
+def _sources(graph: ir.Graph, freed: Mapping[str, int], facts: Facts) -> dict[str, tuple[str, int]]:
+    """The names that stand for dims of inputs, their own or ours, and where, but for the batch."""
     found: dict[str, tuple[str, int]] = {}
     for value in graph.inputs:
-        for axis, dim in enumerate(value.shape or ()):
-            if isinstance(dim, ir.SymbolicDim) and dim.value and freed.get(value.name or "") != axis:
-                found.setdefault(dim.value, (value.name or "", axis))
+        for axis, size in enumerate(facts.dims_of(value) or ()):
+            if isinstance(size, Formula) and size.name and freed.get(value.name or "") != axis:
+                found.setdefault(size.name, (value.name or "", axis))
     return found
 
 
 def _decided(
     nodes: Sequence[ir.Node], walk: _Walk, marks: Mapping[ir.Value, Mark]
 ) -> list[tuple[ir.Node, BatchAnswer]]:
-    """What the walk decided; where N met itself at different places, a second walk brings it to one."""
+    """What the walk decided; where N met itself at different places, a second walk brings it to one.
+
+    The same where a constant has other numbers for each of several samples, which may be those of the samples.
+    """
     state = walk.state
     state.restart(marks)
     try:
         return Search(nodes, walk).run()
     except FixError as refusal:
-        if not state.apart:
+        if not state.apart and not state.numbered:
             raise
         first = refusal
     state.restart(marks)
-    state.aligns = True
+    state.aligns, state.numbers = state.apart, state.numbered
     try:
         return Search(nodes, walk).run()
-    except FixError:
+    except FixError as second:
+        if state.numbers and second.code == "mixes-samples":  # which is so, however the numbers are understood
+            raise
         raise first from None
 
 
@@ -161,7 +210,7 @@ class _Walk:
     def settle(self, node: ir.Node, answer: BatchAnswer) -> bool:
         """Notes the marks and the sizes of the outputs."""
         if answer.counts is not None:
-            self.state.counts[node.outputs[0]] = answer.counts
+            self.state.counts[node.outputs[answer.counting]] = answer.counts
         for value, mark in zip(node.outputs, answer.marks, strict=False):
             if mark is not None:
                 self.state.marks[value] = mark
@@ -200,10 +249,12 @@ class _Walk:
             return refused.error
         label = BatchView(node, self.state).label
         if isinstance(refused, NoRule):
-            return FixError("no-batching-rule", node=label, op=operator_of(node), tensor=refused.tensor)
+            return _no_rule(node, label, refused)
         why = "no rule has an answer" if refused is None else refused.why
         code = "mixes-samples" if refused is not None and refused.mixes else "cannot-free"
-        return FixError(code, node=label, op=node.op_type, why=why)
+        found = FixError(code, node=label, op=node.op_type, why=why)
+        found.alone = refused is not None and refused.alone
+        return found
 
     def _mixing(self, failed: ir.Node) -> FixError | None:
         """The refusal of a node that mixes samples, whatever the one that failed does: nothing of that reaches it."""
@@ -251,6 +302,8 @@ class _Walk:
             for mark in answer.marks:
                 if mark is not None and 0 in mark[1:]:
                     raise Refused(f"it would carry {self.state.symbol} on an axis without entries")
+            if any(edit.counts is not None for edit in answer.edits):
+                counts = counted(view, answer.edits)
             if pins or (counts is not None and answer.counts is None):
                 own = counts if answer.counts is None else answer.counts
                 yield answer._replace(edits=(*pins, *answer.edits), counts=own)
@@ -314,3 +367,15 @@ class _Walk:
         for output, sizes in zip(node.outputs, found, strict=False):
             if self._grows(sizes):
                 self.state.sized[output] = sizes
+
+
+def _no_rule(node: ir.Node, label: str, refused: NoRule) -> FixError:
+    """The refusal of an operator without a rule; of a layer that is not drawn it is said why, in its own name."""
+    if node.domain != DOMAIN:
+        return FixError("no-batching-rule", node=label, op=operator_of(node), tensor=refused.tensor)
+    if "why" not in node.attributes:
+        return FixError("no-batching-rule", node=label, op=node.op_type, tensor=refused.tensor)
+    why = f"{node.attributes['why'].as_string()}, and its input {refused.tensor} carries the batch"
+    found = FixError("cannot-free", node=label, op=node.op_type, why=why)
+    found.alone = True
+    return found

@@ -1,7 +1,8 @@
 """A new first axis for outputs that an export of one sample has without a batch.
 
 A squeeze or a flatten at batch 1 leaves no axis for N: the rules put it inside another one, `[8]` becomes `[8*N]`.
-What people expect is one sample's output N times along an axis of its own, `[N, 8]`.
+What people expect is one sample's output N times along an axis of its own, `[N, 8]`; where its first axis is 1 for one
+sample, `[1, 10, 16]`, along that one.
 """
 
 from __future__ import annotations
@@ -34,11 +35,15 @@ class Stacked(NamedTuple):
     """and as they are."""
     rank: int
     """Of one sample."""
+    first: bool = False
+    """Whether its own axis 0, which is 1 for one sample, has them instead."""
 
     @property
     def note(self) -> str:
         """What is said of it."""
         other = f" (--no-new-axis: {self.before})" if self.before else ""
+        if self.first:
+            return f"output {self.name} is {self.after}, with the batch at its axis of 1{other}"
         return f"output {self.name} is {self.after}, with a new axis for the batch that one sample had not{other}"
 
 
@@ -60,12 +65,15 @@ def stacked(
         if sum(each is value for each in model.graph.outputs) > 1:
             continue
         sample, shape = (dims, value.shape) if gone is None else gone
-        steps = _steps(dims, mark, (batch, *sample), plan.symbol)
+        first = gone is None and dims[0] == 1 and (shape is None or shape[0] == 1)
+        whole = (batch, *sample[first:])
+        steps = _steps(dims, mark, whole, plan.symbol)
         if steps is None:
             continue
-        edits.append(Edit((), _application(place, steps, plan.symbol, shape, len(sample)), maker, None))
-        before = "" if gone is not None else _shown(marked(dims, mark, batch))
-        found[name] = Stacked(name, before, _shown((batch, *sample)), len(sample))
+        declared = None if shape is None else ir.Shape([ir.SymbolicDim(plan.symbol), *shape[first:]])
+        edits.append(Edit((), _application(place, steps, plan.symbol, declared, len(sample)), maker, None))
+        before = "" if gone is not None else plan.facts.in_words(_shown(marked(dims, mark, batch)))
+        found[name] = Stacked(name, before, plan.facts.in_words(_shown(whole)), len(sample), first)
     if not cuts.keys() <= found.keys():
         return None
     return (replace(plan, edits=(*plan.edits, *edits)) if edits else plan), found
@@ -108,10 +116,8 @@ def _target(data: Sequence[Size], wanted: Sequence[Size], called: str) -> list[S
 
 
 def _application(
-    place: int, steps: list[Step], called: str, shape: ir.Shape | None, rank: int
+    place: int, steps: list[Step], called: str, declared: ir.Shape | None, rank: int
 ) -> Callable[[Rewriter], None]:
-    declared = None if shape is None else ir.Shape([ir.SymbolicDim(called), *shape])
-
     def apply(build: Rewriter) -> None:
         value = new = build.graph.outputs[place]
         for op, how in steps:

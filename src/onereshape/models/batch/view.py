@@ -20,10 +20,13 @@ from onereshape.models.edit import Change, Edit, origin_of
 from onereshape.models.batch.folding import Folding
 from onereshape.models.facts.elements import evaluated
 from onereshape.models.batch.marks import Mark, marked, mentions, times
+from onereshape.models.batch.masks import Put
+from onereshape.models.batch.numbering import added, numbered, rows_from
 from onereshape.models.batch.writing import Place, computed, first, named_dims, spread
 from onereshape.models.facts.facts import Facts
 from onereshape.models.node_view import NodeView, Ranked, Refused
-from onereshape.models.search import has_graphs
+from onereshape.models.record import record_of
+from onereshape.models.search import counts_turns, has_graphs
 from onereshape.models.words import constant_words
 
 
@@ -38,7 +41,9 @@ class BatchAnswer(NamedTuple):
     marks: tuple[Mark | None, ...]
     edits: tuple[Edit, ...] = ()
     counts: Array | None = None
-    """Of an output that counts the samples: what each sample adds to the one before."""
+    """Of an output that counts the samples: what each sample adds to the one before,"""
+    counting: int = 0
+    """and which output that is."""
     sizes: Sequence[Array] | None = None
     """What the outputs of a node hold that computes nothing but sizes."""
     inside: Mapping[ir.Value, Mark] = MappingProxyType({})
@@ -70,11 +75,17 @@ class BatchState:
     """Whether inputs that carry N at different places are brought to one,"""
     apart: bool = False
     """and whether there were such while they were not."""
+    numbers: bool = False
+    """Whether a constant of several samples may count them,"""
+    numbered: bool = False
+    """and whether there was such a one while it might not."""
 
     def __post_init__(self) -> None:
-        self.folding = Folding(self.dims, self.opset)
+        self.folding = Folding(self.dims, self.opset, fixed=self.facts.fixed)
         self.batch = symbol(self.symbol)
 
+    puts: Mapping[ir.Node, Put] = field(default_factory=dict)
+    """Assignments by a mask, which are made a Where."""
     sources: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     """The dims of inputs that have a name: the input and the axis."""
 
@@ -252,15 +263,16 @@ class BatchView(NodeView):
 
     def not_told(self, what: str) -> None:
         """Refuses to replace what grows with N by what one sample has, where the original says what several give."""
-        if self.state.named and has_graphs(self.node):  # it may well do the same, whichever way it goes
+        if self.state.named and (has_graphs(self.node) or counts_turns(self.node)):
+            # It may well do the same, whichever way it goes.
             why = f"what it does depends on how many samples there are: {what} grows with {self.state.symbol}"
             raise Refused(why)
         if self.state.named:
             why = f"it takes {what}, which grows with {self.state.symbol}: what each sample gives depends on how many"
             raise Refused(f"{why} there are", mixes=True)
 
-    def spread(self, index: int, mark: Mark) -> Edit:
-        """An input that all samples share, as many times as there are samples."""
+    def spread(self, index: int, mark: Mark, *, counting: bool = False) -> Edit:
+        """An input that all samples share, as many times as there are samples; `counting`: or one that counts them."""
         value, dims = self.value(index), self.dims(index)
         symbol = self.state.symbol
         if self.opset < 6:
@@ -272,8 +284,9 @@ class BatchView(NodeView):
         here, one = dims[mark.axis], times(mark.outer, mark.inner)
         if here == one:
             make = lambda build, now: spread(build, now, dims, mark)  # noqa: E731
+        elif (counts := self.rows(index, mark, counting=counting)) is not None:
+            return self._counting(index, mark, counts)
         else:
-            self.same_rows(index, mark)
             single = (*dims[: mark.axis], one, *dims[mark.axis + 1 :])
             rows = int(one) if isinstance(one, int) else 0
             make = lambda build, now: spread(build, first(build, now, mark.axis, rows), single, mark)  # noqa: E731
@@ -286,7 +299,8 @@ class BatchView(NodeView):
     def one_sample(self, index: int, mark: Mark) -> Edit:
         """An input that repeats the same rows for each sample of the original, cut to those of one."""
         value, dims = self.value(index), self.dims(index)
-        self.same_rows(index, mark)
+        if (counts := self.rows(index, mark)) is not None:
+            return self._counting(index, mark, counts)
         inner = mark.inner if isinstance(mark.inner, int) else 0
         message = f"{value.name} has size {dims[mark.axis]} at axis {mark.axis}, for {self.size_words()}"
         after = f"the first {inner} at axis {mark.axis}"
@@ -294,18 +308,35 @@ class BatchView(NodeView):
             index, message, _shown(dims), after, lambda build, now: first(build, now, mark.axis, inner)
         )
 
-    def same_rows(self, index: int, mark: Mark) -> None:
-        """Makes sure that an input repeats the same rows for each sample of the original."""
+    def rows(self, index: int, mark: Mark, *, counting: bool = False) -> Array | None:
+        """What each sample of the original adds to the rows of the one before; None: all have the same."""
         value, here = self.value(index), self.dims(index)[mark.axis]
         whole = times(mark.outer, self.size, mark.inner)
         if here != whole or mark.outer != 1 or not isinstance(mark.inner, int):
             raise Refused(f"its input {value.name} has size {here} where the batch of {whole} is{self._if_batch(here)}")
         array = self.state.folding.array(value)
         if array is None:
-            raise Refused(f"its input {value.name} has {self.size} rows for the samples, and is not a constant")
-        rows = np.moveaxis(array, mark.axis, 0).reshape(self.size, -1)
-        if not all(rows[0].tobytes() == row.tobytes() for row in rows):
+            why = f"its input {value.name} has {self.size} rows for the samples, and is not a constant"
+            raise Refused(why + rows_from(value, self.size, self.state.facts.dims_of, self.state.folding.array))
+        counts = added(array, mark, self.size)
+        if counts is not None and not counts.any():
+            return None
+        allowed = counting or (self.state.numbers and index != record_of(self.node).indexes)
+        if counts is None or not allowed:
+            self.state.numbered |= counts is not None
             raise Refused(f"its input {value.name} is another constant for each of the {self.size} samples")
+        return counts
+
+    def _counting(self, index: int, mark: Mark, counts: Array) -> Edit:
+        """An input that counts the samples of the original, as it is for N."""
+        value, symbol = self.value(index), self.state.symbol
+        array = self.state.folding.array(value)
+        if array is None or self.opset < 7:
+            raise Refused("the numbers of the samples are added to others, which needs opset 7")
+        message = f"{value.name} counts {self.size_words()} along axis {mark.axis}; {self.label} needs {symbol}"
+        after = f"counts {symbol} at axis {mark.axis}"
+        make = lambda build, _: numbered(build, array, counts, mark)  # noqa: E731
+        return self.replace_input(index, message, _shown(self.dims(index)), after, make)._replace(counts=counts)
 
     def _if_batch(self, size: Size) -> str:
         """What to do where a size has the name of another dim of an input, which may be the batch as well."""

@@ -45,7 +45,7 @@ def offsets(writer: Rewriter, step: Size, home: Mark, rank: int) -> ir.Value:
             numbers = writer.front("Mul", [numbers, writer.size(step)])
         if home.inner != 1:  # each number as often as a sample has entries there
             column = writer.front("Reshape", [numbers, writer.integers([-1, 1])])
-            numbers = writer.front("Expand", [column, writer.vector([1, home.inner])])
+            numbers = writer.front("Expand" if writer.opset >= 8 else "Tile", [column, writer.vector([1, home.inner])])
         dims = [-1 if each == home.axis else 1 for each in range(rank)]
         return numbers if rank == 1 and home.inner == 1 else writer.front("Reshape", [numbers, writer.integers(dims)])
 
@@ -94,7 +94,7 @@ def shifted(writer: Rewriter, node: ir.Node, indices: ir.Value, shift: Shift) ->
         whole, to = moved, {"to": int(ir.DataType.INT32)}
         moved = writer.once(("short", whole), lambda: writer.front("Cast", [whole], to))
     if shift.column is None:
-        within = writer.insert(node, "Mod", [indices, writer.constant(np.array([step], kind))])
+        within = _within(writer, node, indices, step, kind)
         return writer.insert(node, "Add", [within, moved])
     # The other columns stay: of those, nothing is taken modulo 1 and moved, and all is kept.
     chosen = np.zeros(shift.width, kind)
@@ -107,6 +107,14 @@ def shifted(writer: Rewriter, node: ir.Node, indices: ir.Value, shift: Shift) ->
         lambda: writer.front("Mul", [moved, writer.constant(chosen)]),
     )
     return writer.insert(node, "Add", [writer.insert(node, "Add", [kept, within]), column])
+
+
+def _within(writer: Rewriter, node: ir.Node, indices: ir.Value, step: int, kind: Any) -> ir.Value:
+    """Indices within `step` entries, counted from the first of them."""
+    if writer.opset >= 10:
+        return writer.insert(node, "Mod", [indices, writer.constant(np.array([step], kind))])
+    # Before there is a Mod: what is picked of 0, 1, 2 ... is its place.
+    return writer.insert(node, "Gather", [writer.constant(np.arange(step, dtype=kind)), indices], {"axis": 0})
 
 
 def named_dims(

@@ -105,6 +105,9 @@ def consult(trial: Trial, chooser: Chooser, question: Question) -> Asked:
     trial.shapes = {name: array.shape for name, array in references[0].answers[0].items()}
     check_repeats(trial, references[0], answered(session, references[0].feeds[0], "original model"))
 
+    if not trial.gates:
+        return Asked(manner, references, (), ())
+
     def extreme(manner: Manner) -> Feeds:
         return question.make(np.random.default_rng([trial.seed, 99]), manner, references[0].setting, 1)[0]
 
@@ -167,7 +170,7 @@ def _refer(
             break
     if last is not None:
         return Reference(*last, meters_of(trial, last[-1]))
-    raise FixError("engine-refused", what="run the original model", why=why)
+    raise FixError("engine-refused", engine=session.engine, what="run the original model", why=why)
 
 
 def opening_of(trial: Trial, session: Session, chooser: Chooser, make: Make) -> Opening:
@@ -194,14 +197,14 @@ def opening_of(trial: Trial, session: Session, chooser: Chooser, make: Make) -> 
             break
     if fallback:
         return fallback[max(fallback)]
-    raise FixError("engine-refused", what="run the original model", why=refusal.why)
+    raise FixError("engine-refused", engine=session.engine, what="run the original model", why=refusal.why)
 
 
 def _beginnings(
     trial: Trial, chooser: Chooser, default: int, kinds: Sequence[Manner]
 ) -> Iterator[tuple[Manner, Setting]]:
     for sizes in chooser.first(default):
-        if default != _DEFAULTS[0] and _elements(trial, sizes, default) > _MOST_ELEMENTS:
+        if default != _DEFAULTS[0] and _elements(trial, {**chooser.fixed, **sizes}, default) > _MOST_ELEMENTS:
             continue
         for place, style in enumerate(chooser.styles()):
             for kind in kinds:

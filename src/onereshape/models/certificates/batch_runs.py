@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from functools import partial
@@ -17,16 +17,18 @@ from onereshape.models.certificates.engine import Array, Session
 from onereshape.models.certificates.beyond_runs import Beyond, joined, run_beyond
 from onereshape.models.certificates.reference import Reference, settle
 from onereshape.models.certificates.settings import Chooser, Setting
+from onereshape.models.certificates.steadiness import FLOAT_KINDS
 from onereshape.models.certificates.suits import suits_of
 from onereshape.models.certificates.trial import Answers, Feeds, Freed, Sizes, Stop, Trial, amount, compare, said
+from onereshape.models.certificates.waverer import Waverer
 
 _TIMES: Final = (1, 2, 3, 5)
 _SINGLES: Final = 16
 """Samples of a piece that are also run alone."""
 
 
-def run_batch(trial: Trial, freed: Freed) -> None:
-    """The repaired model at several batches, beside the original on the pieces."""
+def run_batch(trial: Trial, freed: Freed) -> Reference:
+    """The repaired model at several batches, beside the original on the pieces; what both were asked first."""
     axes = {name: axis for name, places in freed.items() for axis in places}
     symbols = {symbol for places in freed.values() for symbol in places.values()}
     if len(symbols) != 1 or any(len(places) > 1 for places in freed.values()):
@@ -56,20 +58,22 @@ def run_batch(trial: Trial, freed: Freed) -> None:
     if several:
         _check_rows(trial, first)
     session = trial.opened()
-    _beside(_Open(trial, session, axes, symbol), times, asked.references)
+    moved = [name for name, suit in suits.items() if suit.kind in FLOAT_KINDS]
+    _beside(_Open(trial, session, axes, symbol, moved), times, asked.references)
     if several:
         at = {symbol: 1, **first.setting.sizes}
         trial.step(said(at))
         _singles(trial, session, first, axes, at)
         settle(trial, asked.references, at)
     if trial.doubts:
-        return
+        return first
     trial.step("values beyond the usual")
     usual = [] if several else [first.feeds[0]]
     own = {symbol: size, **first.setting.sizes}
     for extremes, beside in ((asked.extremes, usual), (asked.shared, [])):
         if extremes:
             run_beyond(Beyond(trial, session, axes, own), extremes, beside)
+    return first
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,8 @@ class _Open:
     session: Session
     axes: Mapping[str, int]
     symbol: str
+    moved: Collection[str]
+    """The inputs that can be moved a little."""
 
     def run(self, each: int, reference: Reference) -> tuple[Answers, Sizes]:
         """Its answers on so many pieces as one batch, and at which sizes."""
@@ -93,15 +99,20 @@ def _beside(repaired: _Open, times: Sequence[int], references: Sequence[Referenc
     for place, (each, reference) in enumerate(turns):
         trial.step(said({repaired.symbol: each * trial.size, **reference.setting.sizes}))
         meters = reference.meters
-        wanted = {name: _together(meter, reference.answers[:each], trial.size) for name, meter in meters.items()}
+        wanted = {name: together(meter, reference.answers[:each], trial.size) for name, meter in meters.items()}
         got, at = repaired.run(each, reference)
         compare(trial, meters, got, wanted, at)
         try:
-            settle(trial, references, at)
+            again = partial(_again, repaired)
+            settle(trial, references, at, Waverer(trial, reference, repaired.moved, got, again, each).wavers)
         except Stop as stop:
             for other in turns[place + 1 :] if stop.status == "untested" else ():
                 repaired.run(*other)  # that it runs can still be seen
             raise
+
+
+def _again(repaired: _Open, pieces: Sequence[Feeds]) -> Answers:
+    return repaired.session.run(joined(pieces, repaired.axes))
 
 
 def _times(trial: Trial) -> tuple[int, ...]:
@@ -115,7 +126,7 @@ def _times(trial: Trial) -> tuple[int, ...]:
     return (*_TIMES[:-1], next(each for each in count(_TIMES[-1]) if each * trial.size not in dims))
 
 
-def _together(meter: Meter, answers: Sequence[Answers], size: int) -> Array:
+def together(meter: Meter, answers: Sequence[Answers], size: int) -> Array:
     """The answers on the pieces, samples first."""
     found = (samples(answer[meter.name], meter.carried, size) for answer in answers)
     return np.concatenate([array for array in found if array is not None])
@@ -151,7 +162,7 @@ def _check_rows(trial: Trial, reference: Reference) -> None:
     for name, meter in reference.meters.items():
         if meter.carried is None:
             continue
-        first, second, shuffled = (_together(meter, [reference.answers[place]], trial.size) for place in (0, 1, -1))
+        first, second, shuffled = (together(meter, [reference.answers[place]], trial.size) for place in (0, 1, -1))
         places = np.arange(trial.size)
         want = _picked([first, second], 0, places % 2, trial.size - 1 - places)
         found = meter.distance(shuffled, want)
@@ -165,7 +176,7 @@ def _check_rows(trial: Trial, reference: Reference) -> None:
 
 def _singles(trial: Trial, session: Session, reference: Reference, axes: Mapping[str, int], at: Sizes) -> None:
     """Samples of the first piece, one at a time."""
-    whole = {name: _together(meter, reference.answers[:1], trial.size) for name, meter in reference.meters.items()}
+    whole = {name: together(meter, reference.answers[:1], trial.size) for name, meter in reference.meters.items()}
     for place in range(0, trial.size, -(-trial.size // _SINGLES)):
         first = reference.feeds[0]
         feeds = first | {name: first[name].take([place], axis) for name, axis in axes.items()}

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from math import prod
+from typing import Final
 
 import onnx_ir as ir
 
 from onereshape.models.certificates.certificate import Certificate
 from onereshape.models.certificates.combining import merged, reason_of, status_of
 from onereshape.models.certificates.compare import Carried
+from onereshape.models.certificates.company import run_company
 from onereshape.models.certificates.comparison import Comparison
-from onereshape.models.certificates.term_runs import batch_terms, freed_terms, fresh_seed, same_terms
+from onereshape.models.certificates.term_runs import batch_terms, first_terms, freed_terms, fresh_seed, same_terms
 from onereshape.models.certificates.drawn_runs import run_drawn
-from onereshape.models.certificates.trial import Freed, Trial
-from onereshape.models.certificates.verdict import verdict
-from onereshape.terms.batches import NEW_AXIS, Place
+from onereshape.models.certificates.reference import Reference
+from onereshape.models.certificates.suits import fed
+from onereshape.models.certificates.trial import Freed, Stop, Trial, certificate
+from onereshape.models.certificates.verdict import said_all, verdict
+from onereshape.terms.batches import LOST_AXIS, NEW_AXIS, Place
 from onereshape.terms.proof import Proof
 
 __all__ = ["Carried", "Certificate", "Comparison", "certify"]
+
+_LARGE: Final = 1 << 17
+"""Elements of all inputs, a picture of 210 by 210: a run of such a model may take a second."""
 
 
 def certify(
@@ -27,6 +36,7 @@ def certify(
 
     `freed` names the dims as the repaired model declares them, `base_dir` is the folder of the external data.
     """
+    comparison = _begun(original, repaired, freed, comparison)
     engine = run_drawn(original, repaired, freed, comparison, base_dir=base_dir)
     progress = comparison.progress
     found, steps = engine.certificate, engine.trial.steps
@@ -42,31 +52,83 @@ def certify(
         if doubted and proofs[0].holds:
             found = _rounded(engine.trial, found)
         found = _combined(found, *proofs)
+        always = found.proof is not None and found.status == "proven" and found.proof.always
+        if found.kind == "batch" and found.holds and not always and engine.usual is not None:
+            found = _in_company(engine.trial, freed, engine.usual, found)
     if progress is not None:
         progress(steps + 1, steps + 1, found.status)
     return found
 
 
+def _begun(original: ir.Model, repaired: ir.Model, freed: Freed, comparison: Comparison) -> Comparison:
+    """The terms of a batch first, where a run takes long: what they prove for every batch hides behind no gate."""
+    if comparison.kind != "batch" or not freed or _elements(original) < _LARGE:
+        return comparison
+    proof, places = comparison.proof, _places(comparison.outputs)
+    if proof is None:
+        if comparison.progress is not None:
+            comparison.progress(0, 1, "terms")
+        seed = fresh_seed() if comparison.term_seed is None else comparison.term_seed
+        proof = first_terms(original, repaired, freed, comparison.size, places, seed)
+    shown = proof is not None and proof.holds and proof.always and _found(proof) == places
+    return replace(comparison, proof=proof, gates=not shown)
+
+
+def _elements(model: ir.Model) -> int:
+    """How many elements the inputs have, as far as they say so."""
+    dims = [[dim for dim in value.shape or () if isinstance(dim, int)] for value in fed(model)]
+    return sum(prod(max(dim, 1) for dim in each) for each in dims)
+
+
 def _terms(trial: Trial, freed: Freed, comparison: Comparison) -> tuple[Proof, Proof | None]:
     seed = fresh_seed() if comparison.term_seed is None else comparison.term_seed
     if trial.kind == "batch":
-        places = {name: None if each is None else _place(each) for name, each in trial.outputs.items()}
+        places = _places(trial.outputs)
+        if (known := comparison.proof) is not None and _found(known) == places:
+            return known, None
         return batch_terms(trial, freed, places, seed), None
     if freed:
         return freed_terms(trial, seed)
     return same_terms(trial.original, trial.repaired, trial.settings, seed, comparison.never_empty), None
 
 
+def _places(outputs: Mapping[str, Carried | None]) -> dict[str, Place | None]:
+    """Where outputs carry the samples, as the term run is told."""
+    return {name: None if each is None else _place(each) for name, each in outputs.items()}
+
+
+def _found(proof: Proof) -> dict[str, Place | None]:
+    """Where the terms found the samples."""
+    return {each.name: None if each.axis is None else (each.axis, each.outer) for each in proof.outputs}
+
+
 def _rounded(trial: Trial, found: Certificate) -> Certificate:
     """What the engine says where its answers differ a little, and the terms show that this is rounding."""
     status, reason = verdict(trial)
     doubts = "; ".join(trial.doubts.values())
-    return replace(found, status=status, reason=f"{reason}; {doubts}: the same terms, so it is rounding")
+    return replace(found, status=status, reason=f"{reason}; but {doubts}: the same terms, so it is rounding")
+
+
+def _in_company(trial: Trial, freed: Freed, usual: Reference, found: Certificate) -> Certificate:
+    """What is not proven for every batch, after larger ones; of what is not proven at all, no bit may change."""
+    before = len(trial.compared)
+    try:
+        words = run_company(trial, freed, usual, proven=found.status == "proven")
+    except Stop as stop:
+        return replace(found, status=stop.status, reason=stop.reason)
+    trial.extremes += [f"beside samples that are {each}" for each in words]
+    more = trial.compared[before:]
+    parts = [f"compared at {said_all(more)} too"] if more else []
+    parts += [f"no sample changed beside others of {len(words)} kinds"] if words else []
+    reason = "; ".join([found.reason, *parts])
+    return replace(certificate(trial, found.status, reason), proof=found.proof)
 
 
 def _place(carried: Carried) -> Place:
-    """Where an output carries the samples, as the term run is told."""
-    return (carried.axis, carried.outer) if carried.new is None else NEW_AXIS
+    """The same of one that does."""
+    if carried.new is None:
+        return carried.axis, carried.outer
+    return LOST_AXIS if carried.lost else NEW_AXIS
 
 
 def _combined(engine: Certificate, here: Proof, there: Proof | None) -> Certificate:

@@ -110,10 +110,11 @@ def _others(proof: Proof, symbol: str) -> list[Sizes]:
 
 
 def _agreed(engine: Certificate) -> str:
+    name = engine.engine.partition(" ")[0]
     if engine.status == "certified":
-        return f"onnxruntime agrees{engine.reason.removeprefix('compared')}"
+        return f"{name} agrees{engine.reason.removeprefix('compared')}"
     ran = said_all([*engine.compared, *engine.ran])
-    return f"onnxruntime ran it at {ran}, where drawn inputs could not test it: {engine.reason}"
+    return f"{name} ran it at {ran}, where drawn inputs could not test it: {engine.reason}"
 
 
 def _differing(engine: Certificate, proof: Proof) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from math import inf
 from typing import Final
 
@@ -39,7 +40,9 @@ class Carried:
     outer: int = 1
     inner: int | None = 1
     new: int | None = None
-    """The rank of one sample, where the axis is a new one that an original of one sample has not."""
+    """The rank of one sample, where the axis is a new one that an original of one sample has not,"""
+    lost: bool = False
+    """and whether the model itself has it not either at one sample."""
 
     def said(self, size: int) -> str:
         """How large the axis should be for so many samples."""
@@ -134,13 +137,15 @@ def scale_of(answers: Iterable[Array]) -> Array:
     Two elements are beside each other on an axis where they have the same index; slices of few elements do not count.
     """
     largest = np.zeros(())
-    for answer in answers:
+    for place, answer in enumerate(answers):
         if not _is_float(answer.dtype):
             return np.zeros(answer.shape[1:])
+        if not place:
+            largest = np.zeros(answer.shape[1:])
         for some in _together(answer):
-            magnitude = np.abs(_wide(answer[some]))
-            finite = np.where(np.isfinite(magnitude), magnitude, 0.0)
-            largest = np.maximum(largest, finite.max(axis=0, initial=0.0))
+            magnitude = np.abs(_plain(answer[some]))
+            finite = np.where(np.isfinite(magnitude), magnitude, 0)
+            largest[some[1:]] = np.maximum(largest[some[1:]], finite.max(axis=0, initial=0))
     scale: Array = np.full(largest.shape, largest.max(initial=0.0))
     for axis in range(largest.ndim):
         others = tuple(other for other in range(largest.ndim) if other != axis)
@@ -180,14 +185,17 @@ class Meter:
             return _exact_distance(*((got, want) if where is None else (got[where], want[where])))
         worst = Distance()
         for some in _together(want):
-            a, b = _wide(got[some]), _wide(want[some])
-            same = (a == b) | (np.isnan(a) & np.isnan(b))
+            unlike = got[some] != want[some]  # NaN beside NaN among them
             if where is not None:
-                same |= ~where[some]
+                unlike &= where[some]
+            if not unlike.any():
+                continue
+            a, b = _wide(got[some][unlike]), _wide(want[some][unlike])
             with np.errstate(invalid="ignore", over="ignore"):
-                apart = np.where(same, 0.0, np.abs(a - b))
+                apart = np.where(np.isnan(a) & np.isnan(b), 0.0, np.abs(a - b))
             apart = np.where(np.isfinite(apart), apart, inf)
-            units, most = (self._units(apart, b, tolerance) for tolerance in (self.usual, self.most))
+            scale = np.broadcast_to(self.scale[some[1:]], unlike.shape)[unlike]
+            units, most = (_units(apart, tolerance.allowed(b, scale)) for tolerance in (self.usual, self.most))
             worst = worst.worse(Distance(float(apart.max(initial=0.0)), units, most))
         return worst
 
@@ -195,25 +203,36 @@ class Meter:
         """How far, in units of what is allowed, any of these samples is from the first, where both are finite."""
         if not _is_float(group.dtype):
             return 0.0 if all(np.array_equal(group[0], other) for other in group[1:]) else inf
-        first, found = _wide(group[0]), 0.0
-        for some in _together(group):
-            other = _wide(group[some])
+        found, others = 0.0, group[1:]
+        for some in _together(others):
+            first, other = _wide(group[0][some[1:]]), _wide(others[some])
             finite = np.isfinite(first) & np.isfinite(other)
-            apart = np.abs(np.where(finite, first, 0) - np.where(finite, other, 0))
-            found = max(found, self._units(apart, np.where(finite, other, 0), self.usual))
+            want = np.where(finite, other, 0)
+            apart = np.abs(np.where(finite, first, 0) - want)
+            found = max(found, _units(apart, self.usual.allowed(want, self.scale[some[1:]])))
         return found
 
-    def _units(self, apart: Array, want: Array, tolerance: Tolerance) -> float:
-        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-            units = np.where(apart == 0, 0.0, apart / tolerance.allowed(want, self.scale))
-        # An infinity that was wanted and is not there is too far, however much infinity would allow.
-        return float(np.where(np.isnan(units), inf, units).max(initial=0.0))
+
+def _units(apart: Array, allowed: Array) -> float:
+    """The largest difference in units of what is allowed."""
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        units = np.where(apart == 0, 0.0, apart / allowed)
+    # An infinity that was wanted and is not there is too far, however much infinity would allow.
+    return float(np.where(np.isnan(units), inf, units).max(initial=0.0))
 
 
-def _together(array: Array) -> Iterator[slice]:
-    """Samples that are looked at together: one where they are large, and many where there are many."""
-    many = max(1, _AT_ONCE // max(1, array[:1].size))
-    yield from (slice(place, place + many) for place in range(0, len(array), many))
+def _together(array: Array) -> Iterator[tuple[slice, ...]]:
+    """What is looked at together: many samples where they are small, and some rows of one where they are large."""
+    sample = max(1, array[:1].size)
+    many = max(1, _AT_ONCE // sample)
+    rows = array.shape[1:2]
+    few = [max(1, _AT_ONCE * count // sample) for count in rows]
+    parts = [
+        [slice(place, place + some) for place in range(0, count, some)] for count, some in zip(rows, few, strict=True)
+    ]
+    for place in range(0, len(array), many):
+        for part in product(*parts):
+            yield slice(place, place + many), *part
 
 
 def _exact_distance(got: Array, want: Array) -> Distance:
@@ -226,7 +245,18 @@ def _exact_distance(got: Array, want: Array) -> Distance:
 
 def comparable(array: Array) -> int:
     """How many elements there are to compare: NaN beside NaN shows nothing, and neither does an empty array."""
-    return array.size if not _is_float(array.dtype) else int(np.isfinite(_wide(array)).sum())
+    return array.size if not _is_float(array.dtype) else int(np.count_nonzero(finite(array)))
+
+
+def finite(array: Array) -> Array:
+    """The elements that are numbers; all of what is no float."""
+    found: Array = np.isfinite(_plain(array)) if _is_float(array.dtype) else np.ones(array.shape, bool)
+    return found
+
+
+def _plain(array: Array) -> Array:
+    """Floats that NumPy is quick with; no largest of them is another one when they are widened."""
+    return array if array.dtype in {np.dtype(np.float32), np.dtype(np.float64)} else _wide(array)
 
 
 def _wide(array: Array) -> Array:

@@ -9,6 +9,7 @@ from typing import Literal
 import onnx_ir as ir
 
 from onereshape.models.certificates.compare import Carried
+from onereshape.terms.proof import Proof
 
 Kind = Literal["batch", "other", "same"]
 """What was freed: the batch, other dims, or nothing."""
@@ -38,4 +39,8 @@ class Comparison:
     """Of the values that onnxruntime is given."""
     term_seed: int | None = None
     """Of the terms; None: one that nobody knows beforehand."""
+    proof: Proof | None = None
+    """What the terms said already of a batch, in the only setting that there is."""
+    gates: bool = True
+    """Whether values beyond the usual are tried."""
     progress: Progress | None = None

@@ -97,7 +97,7 @@ def _extreme(rng: np.random.Generator, array: Any, suit: Suit, manner: Manner) -
             array = np.full_like(array, rng.uniform(0.5, 1.5))
         elif manner.sign == "negative" and suit.kind == "float":
             array = -np.abs(array)
-        return array * manner.scale
+        return array if manner.scale == 1 else array * manner.scale
     if manner.integers and suit.kind in {"integer", "mask"}:
         return rng.integers(_FAR, 2 * _FAR, array.shape) * (1 if manner.integers == "large" else -1)
     if manner.integers and suit.kind == "index":
@@ -136,15 +136,19 @@ def _per_sample(dims: Dims) -> Dims:
 
 def _float(rng: np.random.Generator, dims: Dims, _suit: Suit) -> Array:
     """Noise whose strength and mean differ between samples; of rank 4 and above also slopes, as in images."""
-    noise = rng.standard_normal(dims) * rng.uniform(0.3, 1.5, _per_sample(dims))
+    noise: Array = np.asarray(rng.standard_normal(dims))
+    noise *= rng.uniform(0.3, 1.5, _per_sample(dims))  # in place: pictures are large
     if len(dims) < 4:
-        return noise + 0.3 * rng.standard_normal(_per_sample(dims))
+        noise += 0.3 * rng.standard_normal(_per_sample(dims))
+        return noise
     height, width = dims[-2:]
     each = (*dims[:-2], 1, 1)
     down = rng.standard_normal(each) * np.linspace(-1, 1, height)[:, None]
     across = rng.standard_normal(each) * np.linspace(-1, 1, width)
-    picture: Array = noise + rng.standard_normal(each) + down + across
-    return picture
+    noise += rng.standard_normal(each)
+    noise += down
+    noise += across
+    return noise
 
 
 def _positive(rng: np.random.Generator, dims: Dims, suit: Suit) -> Array:

@@ -6,7 +6,7 @@ whatever it is fed get a certificate that says so, and that does not hold.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import onnx_ir as ir
 
@@ -14,7 +14,9 @@ from onereshape.models.certificates.batch_runs import run_batch
 from onereshape.models.certificates.certificate import Certificate
 from onereshape.models.certificates.comparison import Comparison
 from onereshape.models.certificates.draw import Undrawable
+from onereshape.models.certificates.naming import apart
 from onereshape.models.certificates.other_runs import run_other
+from onereshape.models.certificates.reference import Reference
 from onereshape.models.certificates.suits import fed
 from onereshape.models.certificates.same_runs import run_same
 from onereshape.models.certificates.trial import Freed, Stop, Trial, certificate, check_interface
@@ -27,6 +29,8 @@ class Drawn:
 
     certificate: Certificate
     trial: Trial
+    usual: Reference | None = None
+    """What the original was asked first, where a batch was freed and nothing differs."""
 
 
 def run_drawn(original: ir.Model, repaired: ir.Model, freed: Freed, comparison: Comparison, *, base_dir: str) -> Drawn:
@@ -36,12 +40,26 @@ def run_drawn(original: ir.Model, repaired: ir.Model, freed: Freed, comparison: 
     """
     batch = comparison.kind == "batch"
     size, known = (comparison.size, comparison.outputs) if batch else (1, {})
-    trial = Trial(original, repaired, comparison.kind, size, known, base_dir, comparison.seed, comparison.progress)
+    original, repaired = apart(original), apart(repaired)
+    fitted, witnesses = (tuple(map(apart, each)) for each in (comparison.fitted, comparison.witnesses))
+    comparison = replace(comparison, fitted=fitted, witnesses=witnesses)
+    trial = Trial(
+        original,
+        repaired,
+        comparison.kind,
+        size,
+        known,
+        base_dir,
+        comparison.seed,
+        comparison.progress,
+        comparison.gates,
+    )
+    usual: Reference | None = None
     try:
         check_interface(original, repaired, "repaired model")
         _check_free(repaired, freed)
         if batch:
-            run_batch(trial, freed)
+            usual = run_batch(trial, freed)
         elif freed:
             run_other(trial, freed, comparison)
         else:
@@ -53,7 +71,7 @@ def run_drawn(original: ir.Model, repaired: ir.Model, freed: Freed, comparison: 
         status, reason = stop.status, stop.reason
     except Undrawable as why:
         status, reason = "untested", str(why)
-    return Drawn(certificate(trial, status, reason), trial)
+    return Drawn(certificate(trial, status, reason), trial, usual)
 
 
 def _check_free(repaired: ir.Model, freed: Freed) -> None:

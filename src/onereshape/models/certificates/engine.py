@@ -1,8 +1,9 @@
-"""Running a model with ONNX Runtime: the one place that opens sessions, feeds them and reads what they say.
+"""Running a model with its engine: the one place that opens sessions, feeds them and reads what they say.
 
-The engine runs apart, in a child process (`served` is its side of it).  A model goes there as bytes; weights in other
-files stay there and are mapped into memory from where they lie.  What the engine refuses, and whatever ends it, becomes
-a `Refusal` with one line of text.  What is fed, and what the answers mean, is left to others.
+An ONNX model is run by ONNX Runtime, the image of an OpenVINO IR by OpenVINO as the IR that it is.  The engine runs
+apart, in a child process (`served` and `served_openvino` are its side of it).  A model goes there as bytes; weights in
+other files stay there.  What the engine refuses, and whatever ends it, becomes a `Refusal` with one line of text.  What
+is fed, and what the answers mean, is left to others.
 """
 
 from __future__ import annotations
@@ -17,13 +18,22 @@ import onnx_ir as ir
 from onereshape.apart.limits import limits
 from onereshape.apart.messages import Array, bytes_array
 from onereshape.apart.room import Child, Ended, ask, here
+from onereshape.errors import ReshapeError
 from onereshape.formats.model import cause
+from onereshape.formats.openvino_xml import encoded
+from onereshape.models.certificates.turning import endless
+from onereshape.openvino.drawing import net_of
+from onereshape.openvino.writing import written
 
-__all__ = ["Array", "Refusal", "Session", "engine_name", "folder_of", "prepare"]
+__all__ = ["Array", "Refusal", "Session", "engine_name", "engine_of", "folder_of", "prepare"]
 
 _LARGEST: Final = 2**31 - 1
 """Bytes of a protobuf message, the form in which a model reaches the engine."""
-_SERVED: Final = "onereshape.models.certificates.served"
+_SERVED: Final = {
+    "onnxruntime": "onereshape.models.certificates.served",
+    "openvino": "onereshape.models.certificates.served_openvino",
+}
+"""The module that has an engine, in the child."""
 _SHARE: Final = 16
 """A certificate holds so many answers at once, each of which has that part of the memory."""
 _PATIENCE: Final = 2
@@ -44,21 +54,23 @@ class Session:
     A run that ends the engine's process is refused; the next one loads the model again, into another process.
     """
 
-    __slots__ = ("__weakref__", "_child", "_late", "_number", "_source", "inputs", "outputs")
+    __slots__ = ("__weakref__", "_child", "_late", "_number", "_served", "_source", "engine", "inputs", "outputs")
 
     def __init__(self, model: ir.Model, base_dir: str, *, optimize: bool = True) -> None:
         """Loads the model, whose external data are in the folder `base_dir`, or raises a Refusal."""
         self._source = model, base_dir, optimize
-        self._late: list[str] = []
+        why = endless(model, limits().seconds)
+        self._late: list[str] = [] if why is None else [why] * _PATIENCE
         self._load()
 
     def _load(self) -> None:
         model, base_dir, optimize = self._source
-        tensors = [*_tensors(model)]
-        external = any(isinstance(tensor, ir.ExternalTensor) for tensor in tensors)
-        told = {"folder": str(Path(base_dir).resolve()), "external": external, "optimize": optimize}
-        self._child = _child()
-        found, _ = self._ask("load", told, {"model": bytes_array(_content(model, tensors))})
+        self.engine = engine_of(model)
+        openvino = self.engine == "openvino"
+        told, arrays = _for_openvino(model) if openvino else _for_onnxruntime(model, base_dir, optimize)
+        self._served = _SERVED[self.engine]
+        self._child = _child(self._served)
+        found, _ = self._ask("load", told, arrays)
         self._number = found["number"]
         self.inputs: Mapping[str, str] = found["inputs"]
         self.outputs: Mapping[str, str] = found["outputs"]
@@ -77,7 +89,7 @@ class Session:
     ) -> tuple[dict[str, Any], dict[str, Array]]:
         limit = limits()
         try:
-            found, outputs = self._child.ask(f"{_SERVED}:{what}", told, arrays, limit, most=limit.memory // _SHARE)
+            found, outputs = self._child.ask(f"{self._served}:{what}", told, arrays, limit, most=limit.memory // _SHARE)
         except Ended as ended:
             if ended.kind == "hang":
                 self._late.append(f"it {ended}")
@@ -87,27 +99,61 @@ class Session:
         return found, outputs
 
 
-def prepare() -> None:
-    """Has a process load the engine, while this one has other things to do."""
+def engine_of(model: ir.Model) -> str:
+    """What runs a model."""
+    return "onnxruntime" if net_of(model.graph) is None else "openvino"
+
+
+def prepare(engine: str) -> None:
+    """Has a process load an engine, while this one has other things to do."""
     try:
-        here(_SERVED)
+        here(_SERVED[engine])
     except Ended:  # whoever asks it is told
         return
 
 
-def engine_name() -> str:
+def engine_name(engine: str) -> str:
     """The engine and its version, as a certificate names it."""
     try:
-        return str(ask(f"{_SERVED}:name", {}, {})[0]["name"])
+        return str(ask(f"{_SERVED[engine]}:name", {}, {})[0]["name"])
     except Ended as ended:
-        return f"onnxruntime, which {ended}"
+        return f"{engine}, which {ended}"
 
 
-def _child() -> Child:
+def _child(served: str) -> Child:
     try:
-        return here(_SERVED)
+        return here(served)
     except Ended as ended:
         raise Refusal(f"it {ended}") from None
+
+
+def _for_onnxruntime(model: ir.Model, base_dir: str, optimize: bool) -> tuple[dict[str, Any], dict[str, Array]]:
+    tensors = [*_tensors(model)]
+    external = any(isinstance(tensor, ir.ExternalTensor) for tensor in tensors)
+    told = {"folder": str(Path(base_dir).resolve()), "external": external, "optimize": optimize}
+    return told, {"model": bytes_array(_content(model, tensors))}
+
+
+def _for_openvino(model: ir.Model) -> tuple[dict[str, Any], dict[str, Array]]:
+    """The IR that an image is; its dims need not be said, as OpenVINO infers them."""
+    net = net_of(model.graph)
+    assert net is not None  # noqa: S101 - see engine_of
+    try:
+        found = written(model)
+        content = encoded(found.root, net.weights.path)
+    except ReshapeError as error:
+        raise Refusal(error.sentence) from None
+    layers = net.body.layers
+    told = {
+        "weights": "" if net.weights.size is None else str(net.weights.file.resolve()),
+        "start": found.start,
+        "inputs": {layers[number].get("name"): name for name, number in net.parameters.items()},
+        "outputs": {
+            layers[number].get("name"): value.name
+            for number, value in zip(net.results, model.graph.outputs, strict=True)
+        },
+    }
+    return told, {"model": bytes_array(content), "added": bytes_array(found.added)}
 
 
 def folder_of(model: ir.Model) -> str:

@@ -10,19 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from onereshape.models.certificates.compare import Meter, comparable, rounding, samples
+from onereshape.models.certificates.compare import Meter, comparable, samples
 from onereshape.models.certificates.draw import SIZES, Manner
 from onereshape.models.certificates.engine import Array, Refusal, Session
 from onereshape.models.certificates.reference import Reference, meters_of
 from onereshape.models.certificates.settings import Chooser
+from onereshape.models.certificates.steadiness import FLOAT_KINDS, steady, wavering
 from onereshape.models.certificates.trial import Answers, Feeds, Sizes, Stop, Trial, amount, contrast, said
 
 _MOVED: Final = 1e-4
-"""How far inputs are moved, relative to themselves; at least two roundings of their type."""
+"""How far inputs are moved, relative to themselves."""
 _MOVES: Final = 2
 _MOSTLY: Final = 0.5
 _LADDERS: Final[tuple[tuple[str, tuple[Manner, ...]], ...]] = (
@@ -37,8 +38,6 @@ _INTEGERS: Final[tuple[tuple[str, tuple[Manner, ...]], ...]] = (
     ("negative integers", (Manner(integers="negative"),)),
 )
 _FAR: Final = frozenset({"integer", "mask", "index"})
-
-_FLOATS: Final = frozenset({"float", "positive"})
 
 Mix = Callable[[Sequence[Feeds]], list[Feeds]]
 """Values made of others, to be asked in their place; none where each is asked as it is."""
@@ -99,7 +98,7 @@ class Asker:
 
     def _ladders(self, names: Sequence[str]) -> list[tuple[str, tuple[Manner, ...]]]:
         kinds = {self.chooser.suits[name].kind for name in names}
-        return [*(_LADDERS if kinds & _FLOATS else ()), *(_INTEGERS if kinds & _FAR else ())]
+        return [*(_LADDERS if kinds & FLOAT_KINDS else ()), *(_INTEGERS if kinds & _FAR else ())]
 
     def _drawn(self, manner: Manner, names: Sequence[str]) -> Feeds:
         drawn = self.draw(replace(manner, default=self.manner.default, style=self.manner.style))
@@ -119,7 +118,7 @@ class Asker:
             return None
         if any(comparable(array) < comparable(wanted[name]) for name, array in answers.items()):
             return None
-        moved = [name for name in feeds if self.chooser.suits[name].kind in _FLOATS]
+        moved = [name for name in feeds if self.chooser.suits[name].kind in FLOAT_KINDS]
         return Extreme(words, feeds, answers, meters_of(self.trial, [wanted, answers]), moved)
 
 
@@ -136,16 +135,32 @@ def judge(trial: Trial, extreme: Extreme, mine: Answers, at: Sizes) -> set[str]:
             raise Stop("differs", why)
         if meter.distance(mine[name], want).units > trial.widened.get(name, 1.0):
             far[name] = want
-    steady = _steady(trial, extreme) if far else {}
-    for name, want in far.items():
-        meter = extreme.meters[name]
-        found = meter.distance(mine[name], want, where=steady[name])
-        if found.units > trial.widened.get(name, 1.0):
-            where = f" at {said(at)}" if at else ""
-            raise Stop(
-                "differs", f"output {name!r} differs by {amount(found)}{where}, on inputs that are {extreme.words}"
-            )
+    same = steady(trial, extreme, _MOVED, _MOVES) if far else None
+    for name, want in far.items() if same is not None else ():  # what it does not take twice, it may not take at all
+        _judge_far(trial, extreme, name, _Far(mine[name], want, (same or {})[name]), at)
     return extreme.meters.keys() - far.keys()
+
+
+class _Far(NamedTuple):
+    """What is given and what is wanted, and the elements in which the original agrees with itself."""
+
+    given: Array
+    wanted: Array
+    same: Array
+
+
+def _judge_far(trial: Trial, extreme: Extreme, name: str, far: _Far, at: Sizes) -> None:
+    """Stops where an output differs in what the original is sure of, or has the terms decide."""
+    # Where most elements are unsteady, the others only happen to be steady.
+    count = far.same & (far.same.mean() >= _MOSTLY)
+    found = extreme.meters[name].distance(far.given, far.wanted, where=count)
+    if found.units <= trial.widened.get(name, 1.0):
+        return
+    where = f" at {said(at)}" if at else ""
+    why = f"output {name!r} differs by {amount(found)}{where}, on inputs that are {extreme.words}"
+    if trial.kind != "batch" or far.same.all():
+        raise Stop("differs", why)
+    trial.doubts[name] = f"{why}; {wavering(name, _MOVED)}"
 
 
 def stand_out(trial: Trial, extremes: Sequence[Extreme], agree: Sequence[Collection[str]]) -> None:
@@ -154,37 +169,3 @@ def stand_out(trial: Trial, extremes: Sequence[Extreme], agree: Sequence[Collect
         split = [samples(each.answers[name], meter.carried, trial.size) for each in extremes]
         if (meter.carried or trial.kind != "batch") and all(name in names for names in agree):
             contrast(trial, meter, np.concatenate([array for array in split if array is not None]))
-
-
-def _steady(trial: Trial, extreme: Extreme) -> dict[str, Array]:
-    """The elements in which the original agrees with itself, samples first; none where it does not run again."""
-    rng = np.random.default_rng(trial.seed)
-    again: list[Answers | None]
-    try:
-        again = [Session(trial.original, trial.base_dir, optimize=False).run(extreme.feeds)]
-        session = Session(trial.original, trial.base_dir)
-        again += [session.run(_moved(rng, extreme)) for _ in range(_MOVES)]
-    except Refusal:
-        again = [None]
-    found = {}
-    for name, meter in extreme.meters.items():
-        want = samples(extreme.answers[name], meter.carried, trial.size)
-        if want is None:
-            continue
-        steady = np.ones(want.shape, bool)
-        for each in again:
-            near = None if each is None else samples(each[name], meter.carried, trial.size)
-            steady &= np.False_ if near is None else meter.near(near, want)
-        # Where most elements are unsteady, the others only happen to be steady.
-        found[name] = steady & (steady.mean() >= _MOSTLY)
-    return found
-
-
-def _moved(rng: np.random.Generator, extreme: Extreme) -> Feeds:
-    """The same values, moved a little."""
-    feeds = dict(extreme.feeds)
-    for name in extreme.moved:
-        step = max(_MOVED, 2 * rounding(feeds[name].dtype))
-        moved = feeds[name].astype(np.float64) * (1 + step * rng.uniform(-1, 1, feeds[name].shape))
-        feeds[name] = moved.astype(feeds[name].dtype)
-    return feeds

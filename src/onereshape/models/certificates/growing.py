@@ -15,6 +15,7 @@ from onereshape.models.certificates.asking import opening_of
 from onereshape.models.certificates.compare import Carried
 from onereshape.models.certificates.draw import Manner, draw
 from onereshape.models.certificates.engine import Refusal, Session
+from onereshape.models.certificates.naming import apart
 from onereshape.models.certificates.settings import Chooser, Setting
 from onereshape.models.certificates.suits import suits_of
 from onereshape.models.certificates.trial import Feeds, Freed, Trial, batch_of
@@ -28,6 +29,7 @@ def grown(model: ir.Model, asked: Freed, size: int, base_dir: str) -> dict[str, 
     `model` names the dims of its batch as `asked` does.
     """
     axes, symbol = batch_of(asked)
+    model = apart(model)
     suits = suits_of(model)
 
     def make(rng: np.random.Generator, manner: Manner, setting: Setting, number: int, batch: int) -> list[Feeds]:
@@ -50,6 +52,8 @@ def grown(model: ir.Model, asked: Freed, size: int, base_dir: str) -> dict[str, 
 
 def _places(before: tuple[int, ...], after: tuple[int, ...]) -> list[Carried | None]:
     """The axis that has grown as the batch has, None where none has; nothing where that cannot be said."""
+    if after == (_TIMES, *before):  # it has no axis for one sample
+        return [Carried(0, new=len(before), lost=True)]
     if len(before) != len(after):
         return []
     differ = [axis for axis, (one, two) in enumerate(zip(before, after, strict=True)) if one != two]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from math import inf
 from typing import Any, Final
 
@@ -18,8 +18,9 @@ from onereshape.models.certificates.compare import (
     scale_of,
     tolerances,
 )
-from onereshape.models.certificates.engine import Refusal, Session
+from onereshape.models.certificates.engine import Refusal, Session, engine_of
 from onereshape.models.certificates.settings import Setting
+from onereshape.models.certificates.steadiness import SLIGHTLY, wavering
 from onereshape.models.certificates.trial import Answers, Feeds, Sizes, Stop, Trial, amount, said
 
 _NOISE_RUNS: Final = 3
@@ -41,24 +42,25 @@ class Reference:
 
 def meters_of(trial: Trial, answers: Sequence[Answers]) -> dict[str, Meter]:
     """A meter for each output, from all answers of a model."""
+    _check_dims(answers)
+    coarsest = _coarsest(trial.original)
     found = {}
-    for name, meter in whole_meters(trial, answers).items():
+    for name, first in answers[0].items():
         carried = trial.outputs.get(name)
         split = [samples(answer[name], carried, trial.size) for answer in answers]
         if any(array is None for array in split):
-            dims = list(answers[0][name].shape)
+            dims = list(first.shape)
             where = "it has none" if carried is None else carried.said(trial.size)
             why = f"output {name!r} of the original has dims {dims}, and finds no batch there: {where}"
             raise Stop("differs", why)
-        found[name] = replace(meter, carried=carried, scale=scale_of(array for array in split if array is not None))
+        scale = scale_of(array for array in split if array is not None)
+        found[name] = Meter(name, carried, scale, *tolerances(first.dtype, coarsest))
     return found
 
 
 def whole_meters(trial: Trial, answers: Sequence[Answers]) -> dict[str, Meter]:
     """Meters that see each answer as one sample."""
-    for name in answers[0]:
-        if len({answer[name].shape for answer in answers}) > 1:
-            raise Stop("untested", f"the dims of output {name!r} depend on the values that were fed")
+    _check_dims(answers)
     coarsest = _coarsest(trial.original)
     return {
         name: Meter(name, None, scale_of(answer[name][None] for answer in answers), *tolerances(first.dtype, coarsest))
@@ -66,9 +68,22 @@ def whole_meters(trial: Trial, answers: Sequence[Answers]) -> dict[str, Meter]:
     }
 
 
-def settle(trial: Trial, references: Sequence[Reference], at: Sizes) -> None:
-    """Stops where an output is too far from the original's, and farther than the original is from itself."""
+def _check_dims(answers: Sequence[Answers]) -> None:
+    """Answers that are put beside each other have the same dims."""
+    for name in answers[0]:
+        if len({answer[name].shape for answer in answers}) > 1:
+            raise Stop("untested", f"the dims of output {name!r} depend on the values that were fed")
+
+
+def settle(
+    trial: Trial, references: Sequence[Reference], at: Sizes, wavers: Callable[[str], bool] = lambda _: False
+) -> None:
+    """Stops where an output is too far from the original's, and farther than the original is from itself.
+
+    `wavers` says whether rounding decides what an output is, wherever it was too far: then the terms decide.
+    """
     far = [name for name, found in trial.distances.items() if found.units > trial.widened.get(name, 1.0)]
+    far = [name for name in far if name not in trial.wavering]
     far = [name for name in far if name not in trial.doubts or not _is_little(trial, name)]
     if not far:
         return
@@ -80,9 +95,12 @@ def settle(trial: Trial, references: Sequence[Reference], at: Sizes) -> None:
             raise Stop("untested", why)
         trial.widened[name] = max(1.0, _NOISE * itself.units)
         if found.most > 1 or found.units > trial.widened[name]:
-            scale = f"{trial.scales[name]:.3g}"
-            why = f"output {name!r} differs by {amount(found)} at {said(at)}, where its scale is {scale}"
-            if trial.kind != "batch" or not _is_little(trial, name):
+            scale = f", where its scale is {trial.scales[name]:.3g}" if trial.scales[name] else ""
+            why = f"output {name!r} differs by {amount(found)} at {said(at)}{scale}"
+            if trial.kind == "batch" and not _is_little(trial, name) and wavers(name):
+                trial.wavering.add(name)
+                why += f"; {wavering(name, SLIGHTLY)}"
+            elif trial.kind != "batch" or not _is_little(trial, name):
                 raise Stop("differs", why)
             trial.doubts[name] = why  # the terms decide
 
@@ -133,7 +151,7 @@ def opened(model: ir.Model, base_dir: str, what: str) -> Session:
     try:
         return Session(model, base_dir)
     except Refusal as said:
-        raise FixError("engine-refused", what=f"load the {what}", why=said.why) from None
+        raise FixError("engine-refused", engine=engine_of(model), what=f"load the {what}", why=said.why) from None
 
 
 def answered(session: Session, feeds: Feeds, what: str) -> Answers:
@@ -141,7 +159,7 @@ def answered(session: Session, feeds: Feeds, what: str) -> Answers:
     try:
         return session.run(feeds)
     except Refusal as said:
-        raise FixError("engine-refused", what=f"run the {what}", why=said.why) from None
+        raise FixError("engine-refused", engine=session.engine, what=f"run the {what}", why=said.why) from None
 
 
 def _coarsest(model: ir.Model) -> float:

@@ -16,6 +16,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.models.certificates.draw import SIZES, UNNAMED, Manner, draw
+from onereshape.models.certificates.naming import grouped, groupings
 from onereshape.models.certificates.size_values import STYLES, Style
 from onereshape.models.certificates.suits import Suit, fed
 from onereshape.models.certificates.trial import Feeds, Sizes
@@ -73,10 +74,12 @@ class Chooser:
         return STYLES if self.sized or any(suit.kind in SIZES for suit in self.suits.values()) else STYLES[:1]
 
     def first(self, default: int) -> Iterator[Sizes]:
-        """Sizes to begin with: different ones, then all the same, then few samples; no input is huge with them."""
+        """Sizes to begin with: different ones, then some alike, then few samples; no input is huge with them."""
         names = self.names
-        different = {name: default + place * default // 2 for place, name in enumerate(names)}
-        tries = [different, dict.fromkeys(names, default)][len(names) < 2 :]
+        tries = [
+            {name: default + place * default // 2 for place, group in enumerate(groups) for name in group}
+            for groups in groupings(names, together=True)
+        ]
         first = {
             dim.value or UNNAMED
             for value in fed(self.model)
@@ -111,8 +114,11 @@ class Chooser:
         names = self.names
         if names:
             pool = [size for size in (*_SMALL[turn:], *_SMALL[:turn]) if size not in taken]
-            others = iter(pool)  # every second name is 1 in the first turn, the rest of them in the second
-            yield {name: 1 if place % 2 == turn - 1 else next(others, default) for place, name in enumerate(names)}
+            alike = grouped(names, first.get)  # what had to be one size at first may have to be one here
+            for groups in ([[name] for name in names], alike)[: 1 + (len(alike) < len(names))]:
+                others = iter(pool)  # every second name is 1 in the first turn, the rest of them in the second
+                sizes = [1 if place % 2 == turn - 1 else next(others, default) for place in range(len(groups))]
+                yield {name: size for group, size in zip(groups, sizes, strict=True) for name in group}
             yield dict.fromkeys(names, 1 if turn == 1 else pool[0])
             yield dict.fromkeys(names, _LARGER.get(default, 2 * default))
         yield first
@@ -126,12 +132,18 @@ class Chooser:
 
 
 def held(settings: Sequence[Setting]) -> list[str]:
-    """What was the same in all settings, because the original took nothing else."""
+    """What was the same in all settings, because the original took nothing else: one size, or that of another dim."""
     found = []
-    for name in settings[0].sizes:
-        sizes = {setting.sizes[name] for setting in settings}
-        if len(sizes) == 1:
-            found.append(f"{name} was always {sizes.pop()}")
+    all_sizes = {name: tuple(setting.sizes[name] for setting in settings) for name in settings[0].sizes}
+    for name, sizes in all_sizes.items():
+        if len(set(sizes)) == 1:
+            found.append(f"{name} was always {sizes[0]}")
+    alike = [names for names in grouped(all_sizes, all_sizes.__getitem__) if len(names) > 1]
+    found += [
+        f"{', '.join(names[:-1])} and {names[-1]} were always equal"
+        for names in alike
+        if len(set(all_sizes[names[0]])) > 1
+    ]
     for name, value in settings[0].values.items():
         if all(np.array_equal(value, setting.values[name]) for setting in settings):
             found.append(f"input {name!r} was always {_said(value)}")

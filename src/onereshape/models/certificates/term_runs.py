@@ -12,6 +12,9 @@ import onnx_ir as ir
 from onereshape.apart.limits import limits
 from onereshape.formats.onnx_graphs import MOST_UNFOLDED, unfolded
 from onereshape.models.certificates.combining import merged
+from onereshape.models.certificates.naming import apart
+from onereshape.models.certificates.settings import Chooser
+from onereshape.models.certificates.suits import suits_of
 from onereshape.models.certificates.term_sizes import names_of, other_sizes, usual_sizes
 from onereshape.models.certificates.trial import Beside, Feeds, Freed, Sizes, Trial, batch_of
 from onereshape.terms.limits import Limits
@@ -48,6 +51,17 @@ def batch_terms(trial: Trial, freed: Freed, places: Mapping[str, Any] | None, se
     return merged(found)
 
 
+def first_terms(  # noqa: PLR0913, PLR0917 - what a proof depends on
+    original: ir.Model, repaired: ir.Model, freed: Freed, size: int, places: Mapping[str, Any], seed: int
+) -> Proof | None:
+    """The same before anything was run, of a model that has but one setting."""
+    axes, symbol = batch_of(freed)
+    if Chooser(original, suits_of(original), {symbol: size}, axes.keys()).varies:
+        return None
+    prove = partial(prove_batch, original, repaired, axes, symbol=symbol, size=size, places=places)
+    return guarded(partial(prove, seed=seed, limits=allowed()), seed, original, repaired)
+
+
 def freed_terms(trial: Trial, seed: int) -> tuple[Proof, Proof | None]:
     """The repaired model beside the original and what else it was fitted on, and beside the witnesses."""
     bound, found = allowed(), []
@@ -75,6 +89,7 @@ def same_terms(
     original: ir.Model, other: ir.Model, settings: Settings, seed: int, never_empty: Collection[str] = ()
 ) -> Proof:
     """Both models at the sizes that the engine had, and at 0, 1 and others that the original takes."""
+    original, other = apart(original), apart(other)
     bound, models = allowed(), (original, other)
     known = each_once(settings)
     values: Feeds = known[0][1] if known else {}
@@ -97,7 +112,7 @@ def _further(model: ir.Model, never_empty: Collection[str], missing: Callable[[]
         if missing():
             yield {}
         return
-    yield from other_sizes(model, never_empty)
+    yield from other_sizes(model, never_empty, lambda: not missing())
     for sizes in usual_sizes(model):
         if missing():
             yield sizes

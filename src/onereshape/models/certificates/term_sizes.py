@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import count
 from math import prod
 from typing import Final
@@ -10,6 +10,7 @@ from typing import Final
 import onnx_ir as ir
 
 from onereshape.models.certificates.draw import UNNAMED
+from onereshape.models.certificates.naming import Groups, groupings
 from onereshape.models.certificates.suits import fed
 from onereshape.models.certificates.trial import Sizes
 
@@ -27,21 +28,28 @@ def names_of(model: ir.Model) -> list[str]:
     return sorted({dim.value or UNNAMED for dim in dims})
 
 
-def other_sizes(model: ir.Model, never_empty: Collection[str]) -> Iterator[Sizes]:
+def other_sizes(model: ir.Model, never_empty: Collection[str], taken: Callable[[], bool]) -> Iterator[Sizes]:
     """Sizes that differ from every other dim of the model, then 1, then 0.
 
-    `never_empty` are the names that are stated to be 1 at least.
+    `never_empty` are the names that are stated to be 1 at least; `taken` says whether the model took any sizes so far:
+    dims that have no name of their own are of one size where it did not.
     """
-    names, apart = names_of(model), some_sizes(model)
-    yield apart
+    names = names_of(model)
+    groups: Groups = []
+    different: Sizes = {}
+    for groups in groupings(names):
+        different = _apart(model, groups)
+        yield different
+        if taken():
+            break
     yield dict.fromkeys(names, 1)
-    for name in [each for each in names if each not in never_empty][:_ZEROS]:
-        yield {**apart, name: 0}
+    for group in [each for each in groups if not {*each} & {*never_empty}][:_ZEROS]:
+        yield {**different, **dict.fromkeys(group, 0)}
 
 
-def some_sizes(model: ir.Model) -> dict[str, int]:
-    """Sizes that differ from every other dim of the model."""
-    return _apart(model, names_of(model))
+def some_sizes(model: ir.Model) -> Iterator[dict[str, int]]:
+    """Sizes that differ from every other dim of the model; then such with dims alike that have no name of their own."""
+    return (_apart(model, groups) for groups in groupings(names_of(model)))
 
 
 def usual_sizes(model: ir.Model) -> Iterator[Sizes]:
@@ -49,9 +57,9 @@ def usual_sizes(model: ir.Model) -> Iterator[Sizes]:
     first = {
         dim.value or UNNAMED for value in fed(model) for dim in list(value.shape or ())[:1] if not isinstance(dim, int)
     }
-    apart = some_sizes(model)
+    few = next(some_sizes(model))
     for size in _LARGER:
-        sizes = {name: each if name in first else size for name, each in apart.items()}
+        sizes = {name: each if name in first else size for name, each in few.items()}
         if _elements(model, sizes) <= _MOST_ELEMENTS:
             yield sizes
 
@@ -65,7 +73,7 @@ def _elements(model: ir.Model, sizes: Sizes) -> int:
     return sum(prod(dims) for dims in shapes)
 
 
-def _apart(model: ir.Model, names: list[str]) -> dict[str, int]:
+def _apart(model: ir.Model, groups: Groups) -> dict[str, int]:
     graph = model.graph
     values = [
         *graph.inputs,
@@ -74,4 +82,4 @@ def _apart(model: ir.Model, names: list[str]) -> dict[str, int]:
     ]
     taken = {dim for value in values for dim in value.shape or () if isinstance(dim, int)}
     free = (size for size in count(2) if size not in taken)
-    return {name: next(free) for name in names}
+    return {name: size for group, size in zip(groups, free) for name in group}  # noqa: B905 - sizes have no end

@@ -13,7 +13,7 @@ import onnx_ir as ir
 from onereshape.models.certificates.certificate import Certificate, OutputAnswer, RefusedSize, Status
 from onereshape.models.certificates.compare import CLEARLY, FLOATS, Carried, Distance, Meter, comparable, samples
 from onereshape.models.certificates.comparison import Kind, Progress
-from onereshape.models.certificates.engine import Array, Refusal, Session, engine_name, folder_of
+from onereshape.models.certificates.engine import Array, Refusal, Session, engine_name, engine_of, folder_of
 from onereshape.models.certificates.suits import fed
 
 Feeds = dict[str, Array]
@@ -62,6 +62,8 @@ class Trial:
     base_dir: str
     seed: int
     progress: Progress | None
+    gates: bool = True
+    """Whether values beyond the usual are tried."""
     steps: int = 0
     done: int = 0
     distances: dict[str, Distance] = field(default_factory=dict)
@@ -86,6 +88,8 @@ class Trial:
     extremes: list[str] = field(default_factory=list)
     doubts: dict[str, str] = field(default_factory=dict)
     """Outputs that are too far from the original's, but so little that roundings may do it: what was seen."""
+    wavering: set[str] = field(default_factory=set)
+    """Those of them in which rounding decides what the original answers, so that they may be far from it."""
     settings: list[tuple[Sizes, Feeds]] = field(default_factory=list)
     """The sizes of named dims that the original took, and what inputs that serve as sizes were,"""
     fitted: list[Beside] = field(default_factory=list)
@@ -104,14 +108,15 @@ class Trial:
         try:
             return Session(self.repaired, folder_of(self.repaired) or self.base_dir)
         except Refusal as refusal:
-            raise Stop("failed", f"onnxruntime cannot load the repaired model: {refusal.why}") from None
+            raise Stop("failed", f"{engine_of(self.repaired)} cannot load the repaired model: {refusal.why}") from None
 
     def run(self, session: Session, feeds: Feeds, at: Sizes, *, listed: bool = True) -> Answers:
         """The repaired model's answers."""
         try:
             found = session.run(feeds)
         except Refusal as refusal:
-            raise Stop("failed", f"onnxruntime cannot run the repaired model at {said(at)}: {refusal.why}") from None
+            why = f"{session.engine} cannot run the repaired model at {said(at)}: {refusal.why}"
+            raise Stop("failed", why) from None
         if listed:
             note(self.ran, at)
         return found
@@ -193,7 +198,7 @@ def certificate(trial: Trial, status: Status, reason: str) -> Certificate:
         (dict(trial.own), *(each.freed for each in trial.fitted)) if trial.fitted else (),
         tuple(each.freed for each in trial.witnesses),
         trial.seed,
-        engine_name(),
+        engine_name(engine_of(trial.original)),
         FLOATS.relative,
         FLOATS.absolute,
     )

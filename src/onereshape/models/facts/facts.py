@@ -5,6 +5,7 @@ The model stays as it was, and what it declares inside is ignored: only its inpu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -51,6 +52,11 @@ class Facts:
         self._texts = _Texts(self._declared)
         self._bodies: dict[ir.Function, Scope] = {}
 
+    @property
+    def fixed(self) -> bool:
+        """Whether nobody can give an initializer another value, though it is an input too."""
+        return self._walk is not None and self._walk.fixed
+
     def entries(self, value: ir.Value) -> tuple[Dim, ...] | None:
         """The elements of an integer tensor in the notation of `infer`, None for one that is not known."""
         found = self.held(value)
@@ -78,8 +84,22 @@ class Facts:
         if maker is None:
             return f"{said}, as {first.name} declares none"
         why = {} if self._walk is None else self._walk.unread
+        if maker in self.errors:
+            why = {maker: self.errors[maker].sentence}
         label = maker.name or f"{maker.op_type} of {maker.outputs[0].name}"
         return f"{said}, which begins at {label} ({maker.op_type}): {why.get(maker, 'only its run tells')}"
+
+    def in_words(self, text: str) -> str:
+        """A text about sizes, where what stands for a size without a name is the first place that has it: `x[1]`."""
+        if not self.unnamed or self._walk is None or self._walk.prefix not in text:
+            return text
+        places: dict[str, str] = {}
+        for value, dims in self.sizes.items():
+            for axis, size in enumerate(dims):
+                if isinstance(size, Formula) and size.name in self.unnamed:
+                    places.setdefault(size.name, f"{value.name}[{axis}]")
+        known = "|".join(map(re.escape, self.unnamed))
+        return re.sub(rf"(?<!\w)({known})(?!\w)", lambda found: places.get(found[1], "?"), text)
 
     def within(self, function: ir.Function) -> Scope | None:
         """What holds in the body of a function whoever calls it."""

@@ -15,7 +15,7 @@ import onnx_ir as ir
 
 from onereshape.condition import Condition
 from onereshape.errors import ReshapeError
-from onereshape.models.constants import constant_tensor, dims_of_tensor
+from onereshape.models.constants import DEFAULTS, constant_tensor, dims_of_tensor
 from onereshape.models.facts.asking import Asking, Dims
 from onereshape.models.facts.elements import (
     FOLLOWED,
@@ -31,7 +31,6 @@ from onereshape.models.facts.kinds import kinds_of
 from onereshape.models.facts.limits import (
     BEYOND,
     DEEPEST_CALL,
-    LARGEST,
     MOST_DIMS,
     MOST_FORMULAS,
     SHORT,
@@ -51,10 +50,6 @@ _FOLLOWED = (ir.DataType.FLOAT, *(kind for kind in ir.DataType if kind.name in F
 """The types of elements that are followed, the commonest first."""
 
 _ODD = "its inputs do not go together"
-
-DEFAULTS = 4
-"""The version of the format since which an initializer that is an input too is a default: others may be given, of all
-dims that the input has.  Before, initializers had to be inputs, and yet nobody could give them another value."""
 
 
 class Scope:
@@ -154,8 +149,8 @@ class Walk:
         self.prefix = prefix
         self._together: dict[frozenset[Size], Size] = {}
         self._shared: dict[Dims, Dims] = {}
-        """Dims that are numbers, each once: most layers have those of the layer before."""
-        self._fixed = model.ir_version < DEFAULTS
+        """Dims that are followed, each once: most layers have those of the layer before."""
+        self.fixed = model.ir_version < DEFAULTS
         self._merged: dict[ir.Value, Dims | None] = {}
         self._kinds: dict[ir.Value, ir.DataType | None] = {}
         self._held: dict[ir.Value, Array | None] = {}
@@ -182,7 +177,7 @@ class Walk:
 
     def is_fixed(self, value: ir.Value) -> bool:
         """Whether nobody can give an initializer another value."""
-        return value.is_initializer() and (self._fixed or not value.is_graph_input())
+        return value.is_initializer() and (self.fixed or not value.is_graph_input())
 
     def constant(self, tensor: Any) -> Array | None:
         """The elements of a constant, as far as they are followed."""
@@ -264,15 +259,14 @@ class Walk:
         """The dims, without what is too large to go on with."""
         if len(dims) > MOST_DIMS:
             raise TooLargeError(f"{node.outputs[0].name} has {len(dims)} dims, more than {MOST_DIMS}")
-        for size in dims:
-            if type(size) is not int or not 0 <= size <= LARGEST:
-                break
-        else:
-            known = tuple(dims)
-            return self._shared.setdefault(known, known)
+        known = tuple(dims)
+        shared = self._shared.get(known)
+        if shared is not None:
+            return shared
         lost = [axis for axis, size in enumerate(dims) if not self.limits.size(size)]
         if not lost:
-            return tuple(dims)
+            self._shared[known] = known
+            return known
         self.limits.give_up(node, TOO_LONG)
         return tuple(self.new() if axis in lost else size for axis, size in enumerate(dims))
 

@@ -39,7 +39,7 @@ def free_plan(model: ir.Model, freed: Freed) -> FreePlan:
     sized = {name: {axis: originals[called] for axis, called in axes.items()} for name, axes in asked.items()}
     facts = facts_of(model, sized)
     opset = opset_of(graph)
-    folding = Folding(facts.dims_of, opset)
+    folding = Folding(facts.dims_of, opset, fixed=facts.fixed)
     sources = _sources(inputs, freed)
     state = FreeState(facts, folding, originals, opset, frozenset(sources))
     for name, axes in asked.items():

@@ -77,7 +77,7 @@ def _constant(state: FreeState, value: ir.Value, wanted: Wanted, label: str) -> 
     if key not in state.patterns:
         state.patterns[key] = _pattern(array, wanted)
     found, whole = state.patterns[key]
-    if found is None or state.opset < 11:
+    if found is None or state.opset < 9:  # which has a Where, and a Less of integers
         raise Refused(f"the table {value.name} has {here} entries along axis {axis}, one for each of {size}")
     grown = tuple((whole[place],) if place in whole else own for place, own in enumerate(dims))
     needed = ", ".join(f"{size} at axis {place}" for place, size in whole.items())

@@ -15,6 +15,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.errors import FixError
+from onereshape.models.constants import DEFAULTS
 from onereshape.models.facts.order import inner_graphs
 from onereshape.models.like.likeness import Array, Nodes, differing_numbers, graphs_of, label
 from onereshape.models.like.idle import handed_on
@@ -41,7 +42,7 @@ def differing(models: Sequence[ir.Model]) -> list[Use]:
     _insert(models[0], [nodes[0] for nodes in pairs if nodes[0] in matched.added])
     homes = _unshared(matched, pairs)
     places = {node: place for place, node in enumerate(_nodes(models[0].graph))}
-    found = [use for nodes in pairs for use in _uses(matched, nodes, homes.get(nodes, nodes[0]))]
+    found = [use for nodes in pairs for use in _uses(matched, nodes, homes)]
     once = {(use.node, use.slot): use for use in found}
     return sorted(once.values(), key=lambda use: (places[use.node], str(use.slot)))
 
@@ -56,6 +57,8 @@ def _nodes(graph: ir.Graph) -> Iterator[ir.Node]:
 
 def _reached(matched: Matched) -> list[Nodes]:
     """The paired nodes that the outputs need, each after those that it needs, without what is below constants."""
+    if matched.alike:
+        return list(matched.inputs)[::-1]
     order: dict[Nodes, None] = {}
     pending = [(nodes, False) for values in matched.outputs if (nodes := matched.made(values)) is not None]
     while pending:
@@ -71,8 +74,13 @@ def _reached(matched: Matched) -> list[Nodes]:
     return list(order)
 
 
-def _uses(matched: Matched, nodes: Nodes, home: ir.Node) -> Iterator[Use]:
-    for slot, values in enumerate(matched.inputs[nodes]):
+def _uses(matched: Matched, nodes: Nodes, homes: Mapping[Nodes, ir.Node]) -> Iterator[Use]:
+    read = matched.inputs[nodes]
+    numbers_of = differing_numbers(nodes)
+    if matched.constants.keys().isdisjoint(read) and not numbers_of:
+        return  # as most are
+    home = homes.get(nodes, nodes[0])
+    for slot, values in enumerate(read):
         arrays = matched.constants.get(values)
         if arrays is not None:
             if slot >= len(home.inputs):
@@ -80,7 +88,7 @@ def _uses(matched: Matched, nodes: Nodes, home: ir.Node) -> Iterator[Use]:
                     "unlike", why=f"what a graph inside {label(home)} gives is another constant in each export"
                 )
             yield Use(home, slot, arrays, (values[0].name if values[0] is not None else None) or "")
-    for name, numbers in differing_numbers(nodes):
+    for name, numbers in numbers_of:
         yield Use(home, name, tuple(map(np.array, numbers)), f"attribute {name} of {label(home)}")
 
 
@@ -126,6 +134,8 @@ def _insert(model: ir.Model, nodes: Sequence[ir.Node]) -> None:
             if value is not None and value.const_value is not None:
                 value.name = _unused(value.name, names)
                 model.graph.register_initializer(value)
+                if model.ir_version < DEFAULTS:
+                    model.graph.inputs.append(value)
         node.name, node.outputs[0].name = _unused(node.name, names), _unused(node.outputs[0].name, names)
         data = node.inputs[0]
         maker = None if data is None else data.producer()

@@ -20,11 +20,13 @@ _MEETING = frozenset({"Concat", "MatMul"})
 
 def equations(node: ir.Node, scope: Scope) -> Iterator[Equation]:
     """The pairs of different sizes that must be equal."""
-    if operator_of(node) not in _MEETING and not _broadcasts(node):
+    if node.op_type not in _MEETING and not _broadcasts(node):
         return
     shapes = [None if value is None else scope.dims_of(value) for value in node.inputs]
-    if all(type(size) is int for dims in shapes for size in dims or ()):
+    if not any(dims is not None and Formula in map(type, dims) for dims in shapes):
         return
+    if node.op_type != "MatMul" and all(dims is shapes[0] for dims in shapes):
+        return  # as most are
     for one, other in _pairs(node, shapes):
         if one != other and (isinstance(one, Formula) or isinstance(other, Formula)) and 1 not in (one, other):
             yield one, other

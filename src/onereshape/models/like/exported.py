@@ -45,7 +45,7 @@ class Exported(NamedTuple):
     @property
     def growing(self) -> tuple[int, ...]:
         """The axes whose size depends on the symbols."""
-        return tuple(axis for axis, size in enumerate(self.dims) if isinstance(size, Formula))
+        return tuple([axis for axis, size in enumerate(self.dims) if isinstance(size, Formula)])
 
 
 class Limit(NamedTuple):
@@ -88,7 +88,9 @@ def at_least(size: Size, number: int, why: str) -> Limit:
 
 def size_at(size: Size, binding: Binding) -> int:
     """A size at given sizes of its symbols."""
-    found = _number(size, tuple(binding.items())) if isinstance(size, Formula) else size
+    if isinstance(size, int):
+        return size
+    found = _number(size, tuple(binding.items()))
     if found is None or found.denominator != 1:
         raise ValueError(f"{size} is no whole number at {dict(binding)}")
     return int(found)

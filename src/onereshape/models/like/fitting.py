@@ -113,6 +113,10 @@ class _Fitting(Walk):
         self._pads: list[Size] = []
         """Sizes of what is padded."""
         self.strides: list[Strided] = []
+        self._regrouped: dict[tuple[Dims | Size, ...], list[Size]] = {}
+        """What a target asks for, by the dims of the data and its own words: every layer asks again."""
+        self._noted: set[Dims] = set()
+        """Dims of which all is known, and nothing more to say."""
         self._uses: dict[ir.Node, list[tuple[int, Use]]] = {}
         for number, use in enumerate(uses):
             self._uses.setdefault(use.node, []).append((number, use))
@@ -142,9 +146,12 @@ class _Fitting(Walk):
 
     def _note(self, value: ir.Value, scope: Scope) -> None:
         """Notes the sizes that a value has, and those that it holds."""
-        for size in scope.dims.get(value, ()):
-            if type(size) is not int:
+        dims = scope.dims.get(value, ())
+        if dims not in self._noted:
+            for size in dims:
                 self.known.add(size)
+            if None not in map(self.known.values, dims):
+                self._noted.add(dims)
         held = scope.elements.get(value)
         if held is not None and held.size <= _MOST_ENTRIES:
             for entry in held.reshape(-1).tolist():
@@ -154,10 +161,7 @@ class _Fitting(Walk):
     def _spread(self, node: ir.Node, scope: Scope) -> None:
         """Gives a result the dims that the shape rule leaves open: of a Slice, of operands that must be as large."""
         dims = scope.dims.get(node.outputs[0], ()) if node.outputs else ()
-        for size in dims:
-            if type(size) is not int and self.known.values(size) is None:
-                break
-        else:
+        if dims in self._noted or None not in map(self.known.values, dims):
             return
         found = list(dims)
         for axis, size in taken(node, scope, self.known).items():
@@ -292,14 +296,18 @@ class _Fitting(Walk):
             return False
         if not node.attributes.get_int("allowzero", 0):
             words = [dims[at] if word == 0 and at < len(dims) else word for at, word in enumerate(words)]
-        if not self._grouped(dims, words):
+        asked = (dims, *words)
+        if asked not in self._regrouped and self._grouped(dims, words):
+            self._regrouped[asked] = words
+        found = self._regrouped.get(asked)
+        if found is None:
             return False
         kind = scope.kind_of(data)
         if kind is not None:
             scope.kinds[node.outputs[0]] = kind
-        scope.dims[node.outputs[0]] = tuple(words)
-        if (own := scope.held(data)) is not None and all(isinstance(word, int) for word in words):
-            scope.elements[node.outputs[0]] = own.reshape([word for word in words if isinstance(word, int)])
+        scope.dims[node.outputs[0]] = tuple(found)
+        if (own := scope.held(data)) is not None and all(isinstance(word, int) for word in found):
+            scope.elements[node.outputs[0]] = own.reshape([word for word in found if isinstance(word, int)])
         return True
 
     def _grouped(self, dims: Dims, words: list[Size]) -> bool:

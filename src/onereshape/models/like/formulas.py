@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from math import lcm
 
 from onereshape.models.like.columns import Column, Seen, column_of
@@ -53,6 +54,8 @@ class Known:
         self._by_values: dict[tuple[int, ...], list[Formula]] = {}
         self._readings: dict[tuple[int, ...], list[Reading]] = {}
         self._traces: Seen = {}
+        self._starts: Seen = {}
+        """The same of the first few samples."""
         self._below: dict[tuple[Size, Size], bool] = {}
         for name in bindings[0]:
             self.add(symbol(name))
@@ -96,11 +99,12 @@ class Known:
 
     def _equal_at_samples(self, one: Size, other: Size) -> bool:
         few = self._samples()[:_FEW]  # most sizes that differ do so at once
-        return all(_at(one, each) == _at(other, each) for each in few) and self._trace(one) == self._trace(other)
+        first, second = (column_of(size, few, self._starts) for size in (one, other))
+        return first == second and self._trace(one) == self._trace(other)
 
     def _equal_below(self, one: Size, other: Size) -> bool:
         """Whether two sizes are the same as long as nothing that is cut reaches its end; then it must not."""
-        if not any("Min(" in str(size) for size in (one, other)):
+        if not any(map(_is_cut, (one, other))):
             return False
         if (one, other) not in self._below:
             (first, left), (second, right) = uncut(one), uncut(other)
@@ -170,7 +174,7 @@ class Known:
                 if self._alike(steps) and all(holds(binding) for binding in self._stepping(steps)):
                     if step > 1 and steps != self.steps:
                         self.steps = steps
-                        for cache in (self._traces, self._below, self._readings, self._drawn):
+                        for cache in (self._traces, self._starts, self._below, self._readings, self._drawn):
                             cache.clear()
                     return
 
@@ -265,6 +269,12 @@ def told_apart(one: Size, other: Size, bindings: Sequence[Binding]) -> Binding |
         if _at(one, binding) != _at(other, binding):
             return binding
     return None
+
+
+@lru_cache(maxsize=4096)
+def _is_cut(size: Size) -> bool:
+    """Whether something in a size ends at another."""
+    return "Min(" in str(size)
 
 
 def uncut(size: Size) -> tuple[Size, list[tuple[Size, int]]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,11 @@ Array = np.ndarray[Any, Any]
 Nodes = tuple[ir.Node, ...]
 """One node of each export."""
 
-_NUMBERS = frozenset({ir.AttributeType.INT, ir.AttributeType.INTS, ir.AttributeType.FLOAT, ir.AttributeType.FLOATS})
-_SINGLE = frozenset({ir.AttributeType.INT, ir.AttributeType.FLOAT})
-_GRAPHS = frozenset({ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS})
+_SINGLE = (ir.AttributeType.INT, ir.AttributeType.FLOAT)
+_SEVERAL = (ir.AttributeType.INTS, ir.AttributeType.FLOATS)
+_NUMBERS = (*_SINGLE, *_SEVERAL)
+GRAPHS = (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS)
+"""Tuples, as the hash of such a type is slow, and this is asked of every node."""
 _PIECE = 1 << 22
 """Bytes that are compared at once."""
 _SHOWN = 8
@@ -32,7 +34,7 @@ def signature(node: ir.Node) -> tuple[Any, ...]:
 
 def same_kind(one: ir.Node, other: ir.Node) -> bool:
     """Whether two nodes have the same signature, without writing it down."""
-    if operator_of(one) != operator_of(other) or len(one.outputs) != len(other.outputs):
+    if one.op_type != other.op_type or len(one.outputs) != len(other.outputs):
         return False
     given, taken = one.inputs, other.inputs
     if len(given) != len(taken) or (
@@ -40,15 +42,17 @@ def same_kind(one: ir.Node, other: ir.Node) -> bool:
     ):
         return False
     mine, others = one.attributes.data, other.attributes.data
-    if mine.keys() != others.keys():
+    if mine.keys() != others.keys() or (one.domain != other.domain and operator_of(one) != operator_of(other)):
         return False
-    for name, attribute in mine.items():
-        again = others[name]
-        if attribute.type in _SINGLE and again.type == attribute.type and not attribute.is_ref() and not again.is_ref():
-            continue  # one number each, as most are
-        if _attribute(name, attribute) != _attribute(name, again):
-            return False
-    return True
+    return all(_same_attribute(name, attribute, others[name]) for name, attribute in mine.items())
+
+
+def _same_attribute(name: str, one: ir.Attr, other: ir.Attr) -> bool:
+    """Whether two attributes are the same, but for the numbers in them."""
+    kind = one.type
+    if kind in _NUMBERS and other.type == kind and not one.is_ref() and not other.is_ref():
+        return kind in _SINGLE or len(one.value) == len(other.value)
+    return _attribute(name, one) == _attribute(name, other)
 
 
 def _attribute(name: str, attribute: ir.Attr) -> tuple[Any, ...]:
@@ -56,7 +60,7 @@ def _attribute(name: str, attribute: ir.Attr) -> tuple[Any, ...]:
         return name, attribute.ref_attr_name
     if attribute.type in _NUMBERS:
         return name, attribute.type, len(attribute.value) if isinstance(attribute.value, Sequence) else None
-    if attribute.type in _GRAPHS:
+    if attribute.type in GRAPHS:
         return name, attribute.type, *((len(each.inputs), len(each.outputs)) for each in graphs_of(attribute))
     if attribute.type == ir.AttributeType.TENSOR:
         array = np.asarray(attribute.value.numpy())
@@ -66,18 +70,20 @@ def _attribute(name: str, attribute: ir.Attr) -> tuple[Any, ...]:
 
 def graphs_of(attribute: ir.Attr) -> Sequence[ir.Graph]:
     """The graphs that an attribute holds."""
-    if attribute.is_ref() or attribute.type not in _GRAPHS:
+    if attribute.is_ref() or attribute.type not in GRAPHS:
         return []
     return [attribute.as_graph()] if attribute.type == ir.AttributeType.GRAPH else list(attribute.as_graphs())
 
 
-def differing_numbers(nodes: Nodes) -> Iterator[tuple[str, tuple[Any, ...]]]:
+def differing_numbers(nodes: Nodes) -> list[tuple[str, tuple[Any, ...]]]:
     """The attributes of numbers that differ, with what each export has."""
+    found: list[tuple[str, tuple[Any, ...]]] = []
     for name, attribute in nodes[0].attributes.data.items():
         if attribute.type in _NUMBERS and not attribute.is_ref():
-            first, *others = (node.attributes.data[name].value for node in nodes)
-            if any(other != first for other in others):
-                yield name, tuple(map(_hashable, (first, *others)))
+            first, *others = [node.attributes.data[name].value for node in nodes]
+            if others.count(first) < len(others):
+                found.append((name, tuple(map(_hashable, (first, *others)))))
+    return found
 
 
 def _hashable(value: Any) -> Any:

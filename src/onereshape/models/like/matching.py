@@ -20,6 +20,7 @@ from onereshape.models.constants import constant_tensor
 from onereshape.models.facts.facts import Facts
 from onereshape.models.like.idle import IDLE, handed_on, idling
 from onereshape.models.like.likeness import (
+    GRAPHS,
     Array,
     Nodes,
     apart,
@@ -50,7 +51,6 @@ class Matched:
         """The nodes that are paired, with their inputs, and with what the graphs inside of them give."""
         self.constants: dict[Values, tuple[Array, ...]] = {}
         """The constants that differ, as each export has them."""
-        self._users: dict[Values, list[Nodes]] = {}
         self._apart: dict[Values, str] = {}
         """What is not paired, and why."""
         self._left: set[Nodes] = set()
@@ -66,15 +66,16 @@ class Matched:
         self._foldings: dict[int, Folding] = {}
         self.outputs = self._outputs()
         self._pair()
+        firsts = {nodes[0] for nodes in self.inputs}
+        self.alike = not self._apart and not self.added and len(firsts) == len(self.inputs)
+        """Whether every node of the first export has its own in the others, so that none depends on the order."""
+        self._users = self._read_by() if self._apart else {}
         self._mend()
 
     def made(self, values: Values) -> Nodes | None:
         """The nodes that make values, where these are paired and are no constants."""
-        if values in self.constants:
-            return None
-        makers = tuple(value.producer() for value in values if value is not None)
-        nodes = tuple(maker for maker in makers if maker is not None)
-        return nodes if nodes in self.inputs and nodes not in self._left else None
+        nodes = self._makers.get(values)
+        return None if nodes is None or nodes in self._left or values in self.constants else nodes
 
     def _outputs(self) -> list[Values]:
         outputs = [model.graph.outputs for model in self.models]
@@ -91,37 +92,34 @@ class Matched:
         while pending:
             nodes = self._makers.get(pending.pop())
             if nodes is not None and nodes not in self.inputs:
-                self.inputs[nodes] = [self._placed(values) for values in self._read(nodes)]
-                for each in self.inputs[nodes]:
-                    self._users.setdefault(each, []).append(nodes)
-                    pending.append(each)
+                read = self.inputs[nodes] = [self._placed(values) for values in self._read(nodes)]
+                pending += read
 
     def _placed(self, values: Values) -> Values:
         """What stands for values, after they were compared."""
-        if values not in self._places:
+        place = self._places.get(values)
+        if place is None:
             nodes = self._compare(values)
+            if nodes is not None:
+                self._makers[values] = nodes
             found = (self._uncast(values) or self._bridged(values)) if values in self._apart else None
             if found is not None:
                 del self._apart[values]
-                self._places[values] = self._placed(found)
-            else:
-                self._places[values] = values
-            if nodes is not None:
-                self._makers[values] = nodes
-        return self._places[values]
+            place = self._places[values] = values if found is None else self._placed(found)
+        return place
 
     def _compare(self, values: Values) -> Nodes | None:
         """Notes why values do not match, or how they differ; the nodes that make them, where some do."""
-        known = [value for value in values if value is not None]
-        if len(known) < len(values):
-            if known:
+        if None in values:
+            if any(value is not None for value in values):
                 self._apart[values] = "a node of one export has an input that it does not have in another"
             return None
+        known: tuple[ir.Value, ...] = values  # type: ignore[assignment]
         tensors = [tensor for value in known if (tensor := constant_tensor(value)) is not None]
         if len(tensors) == len(known):
             self._constants(values, tensors)
             return None
-        nodes = tuple(maker for value in known if (maker := value.producer()) is not None)
+        nodes = tuple([maker for value in known if (maker := value.producer()) is not None])
         if tensors or 0 < len(nodes) < len(known):
             self._apart[values] = apart(known)
         elif not nodes:
@@ -222,7 +220,7 @@ class Matched:
         read = [node.inputs for node in nodes]
         found: list[Values] = [tuple(map(handed_on, each)) for each in zip(*read, strict=True)]
         for name, attribute in nodes[0].attributes.data.items():
-            if not graphs_of(attribute):
+            if attribute.type not in GRAPHS:
                 continue
             for graphs in zip(*(graphs_of(node.attributes[name]) for node in nodes), strict=True):
                 for place, inputs in enumerate(zip(*(graph.inputs for graph in graphs), strict=True)):
@@ -253,6 +251,14 @@ class Matched:
         for values in self.outputs:
             if values in self.constants and values[0] is not None:
                 raise FixError("unlike", why=f"the output {values[0].name} is a constant, and another in each export")
+
+    def _read_by(self) -> dict[Values, list[Nodes]]:
+        """Which nodes read values."""
+        found: dict[Values, list[Nodes]] = {}
+        for nodes, read in self.inputs.items():
+            for values in read:
+                found.setdefault(values, []).append(nodes)
+        return found
 
     def _ordered(self, places: Iterable[Values]) -> list[Values]:
         """Places in the order of the first export's graph: by what makes them, or by what reads them first."""

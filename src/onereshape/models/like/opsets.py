@@ -9,14 +9,14 @@ import onnx_ir as ir
 from onereshape.errors import FixError
 
 _SINCE: Mapping[str, int] = {
+    **dict.fromkeys(("Add", "Div", "Mul", "Sub"), 7),
     "Expand": 8,
     "Mod": 10,
-    "Range": 11,
     "Resize": 11,
     "Slice": 10,
     "Where": 9,
 }
-"""Operator -> the opset from which on it is as it is written, with inputs for attributes;"""
+"""Operator -> the opset from which on it is as it is written, broadcast and with inputs for attributes;"""
 _OF_INTEGERS: Mapping[str, int] = {"Less": 9, "Max": 12, "Min": 12}
 """and from which on it is there for integers."""
 _NARROW = frozenset(

@@ -13,6 +13,7 @@ import onnx_ir as ir
 
 from onereshape.errors import FixError
 from onereshape.formats.onnx_graphs import opset_of
+from onereshape.models.constants import DEFAULTS
 from onereshape.models.edit import Change, Edit, apply_edits, declare
 from onereshape.models.facts.asking import Dims
 from onereshape.models.like.attributes import Said
@@ -130,6 +131,8 @@ def _own(model: ir.Model, number: int, use: Use) -> Use:
             name=name, shape=ir.Shape(use.arrays[0].shape), type=ir.TensorType(tensor.dtype), const_value=tensor
         )
         model.graph.register_initializer(value)
+        if model.ir_version < DEFAULTS:
+            model.graph.inputs.append(value)
         use.node.replace_input_with(use.slot, value)
     return use
 
@@ -156,7 +159,7 @@ def _known_dims(sized: Sized, names: frozenset[str]) -> dict[ir.Value, tuple[Siz
         return size if isinstance(size, int) or size.symbols <= names else None
 
     return {
-        value: dims if {*map(type, dims)} <= {int} else tuple(map(plain, dims))
+        value: tuple(map(plain, dims)) if Formula in map(type, dims) else dims
         for value, dims in sized.scope.dims.items()
     }
 

@@ -91,7 +91,11 @@ def _divisors(own: Values, values: Values) -> range:
 
 def _multiples(size: Size, own: Values, values: Values) -> Iterator[Reading]:
     """Multiples of a number below and above, and how far they are: the rest of a division."""
+    number, value = own[0], values[0]
     for divisor in _ROUND:
+        below, above = number // divisor * divisor, -(-number // divisor) * divisor
+        if value not in (below, above, number - below, above - number):
+            continue  # as most
         down = tuple(number // divisor * divisor for number in own)
         up = tuple(-(-number // divisor) * divisor for number in own)
         cost = 2 + _bits(divisor - 1)

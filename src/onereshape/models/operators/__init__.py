@@ -25,6 +25,7 @@ from onereshape.models.operators import (
     quantising,
     recurrent,
     reductions,
+    regions,
     repeating,
     reshape,
     scattering,
@@ -40,7 +41,7 @@ __all__ = ["FAMILIES", "RECORDS", "Record", "operator_of", "record_named", "reco
 FAMILIES = (
     *(pointwise, arithmetic, normalising, quantising, contractions, reductions, recurrent),
     *(layout, reshape, repeating, filling, joining, slicing, padding, indexing, scattering, choosing),
-    *(windows, images, signals, sizes, drawing, control, contributed, experimental),
+    *(windows, images, regions, signals, sizes, drawing, control, contributed, experimental),
     *(attention, features, predictors, quantised),
 )
 

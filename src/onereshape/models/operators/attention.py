@@ -81,6 +81,36 @@ def batch_packed_attention(view: BatchView) -> Iterator[BatchAnswer]:
     yield apart(view, {0: 0, 3: 0, 4: 1, 5: 0}, (0, 1), frozenset({5}))
 
 
+def shape_grouped(asking: Asking) -> Shapes:
+    """GroupQueryAttention: as long as the query; keys and values are kept for fewer heads than there are queries."""
+    query, many, few = asking.dims(0), asking.attribute("num_heads"), asking.attribute("kv_num_heads")
+    if len(query) != 3 or not many or not few:
+        raise Refused("its query has not three dims, or its heads are not known")
+    size = cut(query[2], many if asking.has(1) else many + 2 * few)
+    kept = (query[0], few, asking.new(), size)
+    return [(*query[:2], many * size), kept, kept]
+
+
+def batch_grouped_attention(view: BatchView) -> Iterator[BatchAnswer]:
+    """GroupQueryAttention: query, key, value, those of before, lengths, places and a bias of each sample."""
+    before = view.dims(3)[2] if view.has(3) else 0
+    if before != 0 and view.dims(0)[1] != 1:
+        why = "with keys and values of before it takes several samples only where each has one token"
+        raise Refused(f"{why}, and its query has {view.dims(0)[1]}")
+    yield apart(view, dict.fromkeys((0, 1, 2, 3, 4, 5, 9, 10), 0), (0, 0, 0), frozenset({10}))
+
+
+def batch_quantised_attention(view: BatchView) -> Iterator[BatchAnswer]:
+    """QAttention: data times weights for query, key and value at once, on bytes."""
+    _check_mask(view, 5)
+    yield apart(view, {0: 0, 5: 0, 8: 1}, (0, 1))
+
+
+def kinds_bias(given: Kinds, _: Attribute) -> list[Kind | None]:
+    """QAttention: that of its bias."""
+    return [given(2), given(2)]
+
+
 def shape_plain_attention(asking: Asking) -> Shapes:
     """Attention: as long as the query, as wide as the value."""
     query, value = asking.dims(0), asking.dims(2)
@@ -138,6 +168,8 @@ RECORDS = {
     "Attention": Record(shape=shape_plain_attention, batch=batch_plain_attention),
     "RotaryEmbedding": Record(shape=same_first, batch=batch_rotary),
     "com.microsoft::Attention": Record(shape=shape_attention, batch=batch_packed_attention),
+    "com.microsoft::QAttention": Record(shape=shape_attention, kinds=kinds_bias, batch=batch_quantised_attention),
+    "com.microsoft::GroupQueryAttention": Record(shape=shape_grouped, batch=batch_grouped_attention),
     "com.microsoft::MultiHeadAttention": Record(shape=shape_heads, batch=batch_heads),
     "com.microsoft::RotaryEmbedding": Record(shape=same_first, batch=batch_contributed_rotary),
     "com.microsoft::EmbedLayerNormalization": Record(

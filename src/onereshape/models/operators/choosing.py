@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onereshape.models.batch.answers import only_first
+import numpy as np
+
+from onereshape.models.batch.answers import mixing, only_first, refusing
 from onereshape.models.batch.folded_operators import Array, Unfolded, Use, reference
 from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.asking import Asking, Shapes
+from onereshape.models.facts.elements import Elements, Holding, Unknown, array_of, few, is_number
 from onereshape.models.free.by_shape import by_shape
 from onereshape.models.free.state import FreeAnswer
 from onereshape.models.free.view import FreeView
@@ -56,8 +59,20 @@ def shape_unique(asking: Asking) -> Shapes:
 
 def shape_non_zero(asking: Asking) -> Shapes:
     """A row per axis; for a scalar onnxruntime has one row, and the specification none."""
-    dims = asking.known(0)
+    dims, held = asking.known(0), asking.held(0)
+    if held is not None and held.ndim and all(map(is_number, held.flat)):
+        return [(held.ndim, int(np.count_nonzero(held.astype(bool))))]
     return [(len(dims) if dims else asking.new(), asking.new())]
+
+
+def held_non_zero(holding: Holding) -> Elements:
+    """The places: of ones they count, as arange was written before there was a Range."""
+    held = holding.given(0)
+    if not held.ndim or not all(map(is_number, held.flat)):
+        raise Unknown
+    rows = np.nonzero(held.astype(bool))
+    few(held.ndim, len(rows[0]))
+    return [array_of((place for row in rows for place in row.tolist()), (held.ndim, len(rows[0])))]
 
 
 def shape_suppressed(asking: Asking) -> Shapes:
@@ -73,7 +88,26 @@ def fold_non_zero(use: Use) -> list[Array]:
 
 RECORDS = {
     "Compress": Record(shape=shape_compress, batch=batch_compress, free=free_at_run_time, moves=True, picks=True),
-    "Unique": Record(shape=shape_unique, free=free_at_run_time),
-    "NonZero": Record(shape=shape_non_zero, free=by_shape, folds=True, fold=fold_non_zero),
-    "NonMaxSuppression": Record(shape=shape_suppressed, free=free_at_run_time),
+    "Unique": Record(
+        shape=shape_unique,
+        batch=mixing("it compares the samples with one another, and keeps one of those that are equal"),
+        free=free_at_run_time,
+    ),
+    "NonZero": Record(
+        shape=shape_non_zero,
+        elements=held_non_zero,
+        batch=refusing(
+            "it lists the places of all samples that are not 0 one after the other, and how many each has depends on it"
+        ),
+        free=by_shape,
+        folds=True,
+        fold=fold_non_zero,
+    ),
+    "NonMaxSuppression": Record(
+        shape=shape_suppressed,
+        batch=refusing(
+            "it lists the boxes that are left of all samples one after the other, and how many each has depends on it"
+        ),
+        free=free_at_run_time,
+    ),
 }

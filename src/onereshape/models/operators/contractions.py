@@ -66,10 +66,10 @@ def product_mark(view: BatchView, places: tuple[int, int], marks: tuple[Mark | N
     first, second = marks
     ranks = view.rank(places[0]), view.rank(places[1])
     rank = max(*ranks, 2)
-    if first is not None and first.axis == ranks[0] - 1:
-        raise _summed(view, first, first.axis)
-    if second is not None and second.axis == max(ranks[1] - 2, 0):
-        raise _summed(view, second, second.axis)
+    for mark, axis, place in ((first, ranks[0] - 1, places[0]), (second, max(ranks[1] - 2, 0), places[1])):
+        if mark is not None and mark.axis == axis:
+            own = view.mark(place) or mark  # which is not turned
+            raise _summed(view, own, own.axis)
     # Places counted as if both had the larger rank: row at rank - 2, column at rank - 1.
     found = [
         None if mark is None else mark.at(mark.axis + rank - own)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onereshape.models.batch.answers import common_mark, only_first
+from onereshape.models.batch.answers import along, common_mark, images, only_first
 from onereshape.models.batch.marks import Mark
 from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.edit import Edit
@@ -12,7 +12,9 @@ from onereshape.models.facts.answers import broadcast, same_first
 from onereshape.models.facts.asking import Asking, Dims, Shapes
 from onereshape.models.node_view import Refused
 from onereshape.models.operators.contractions import batch_gemm, product_answer, product_mark, product_of, shape_gemm
-from onereshape.models.operators.windows import shape_convolution
+from onereshape.models.operators.experimental import kinds_first
+from onereshape.models.operators.images import batch_grid_sample, shape_grid_sample
+from onereshape.models.operators.windows import pooled_space, shape_convolution
 from onereshape.models.record import Record
 
 
@@ -91,7 +93,28 @@ def batch_skipped(view: BatchView) -> Iterator[BatchAnswer]:
     yield BatchAnswer(outputs[: len(view.node.outputs)], edits)
 
 
+def shape_last_pool(asking: Asking) -> Shapes:
+    """NhwcMaxPool: windows over space, with the channels behind it."""
+    dims = asking.dims(0)
+    if len(dims) < 3:
+        raise Refused("its data have no space")
+    return [(dims[0], *pooled_space(asking, dims[1:-1]), dims[-1])]
+
+
+def batch_last_pool(view: BatchView) -> Iterator[BatchAnswer]:
+    """NhwcMaxPool: each image and each channel by itself."""
+    yield from images(0, view.rank(0) - 1)(view)
+
+
+def _matrices(_: BatchView, rank: int) -> set[int]:
+    return {rank - 2, rank - 1}
+
+
 _RECORDS = {
+    "Inverse": Record(shape=same_first, batch=along(_matrices, "inverse")),
+    "Trilu": Record(shape=same_first, batch=along(_matrices, "triangle")),
+    "GridSample": Record(shape=shape_grid_sample, batch=batch_grid_sample),
+    "NhwcMaxPool": Record(shape=shape_last_pool, kinds=kinds_first, batch=batch_last_pool),
     **dict.fromkeys(("FastGelu", "Gelu", "QuickGelu"), Record(shape=same_first, batch=batch_activation)),
     "BiasGelu": Record(shape=broadcast, batch=batch_activation),
     "FusedMatMul": Record(shape=shape_fused_product, batch=batch_fused_product),

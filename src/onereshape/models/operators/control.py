@@ -10,7 +10,8 @@ from onereshape.models.facts.asking import Asking, Dims, Shapes
 from onereshape.models.facts.order import inner_graphs
 from onereshape.models.facts.walk import Scope
 from onereshape.models.node_view import Refused, counted
-from onereshape.models.operators.control_batch import batch_if, batch_loop, batch_scan
+from onereshape.models.operators.control_batch import batch_if
+from onereshape.models.operators.control_loops import batch_loop, batch_scan
 from onereshape.models.record import Record
 from onereshape.sizes import Formula, Size
 
@@ -123,7 +124,8 @@ def _leave(asking: Asking, body: ir.Graph, carried: Sequence[ir.Value], widened:
         if dims is None or not (some or (end.shape is not None and len(end.shape) == len(dims))):
             found.append(None)
         else:  # the trip count is a limit only: the condition may end it before
-            found.append((asking.new(), *(dims if some else asking.unknown(len(dims)))))
+            known = some or dims == tuple(end.shape or ())
+            found.append((asking.new(), *(dims if known else asking.unknown(len(dims)))))
     return found
 
 

@@ -1,15 +1,13 @@
-"""Where the batch goes through control flow: If, Loop and Scan.
+"""Where the batch goes through branches: If.
 
 A condition that all samples share takes them all the same way.  One that each sample has for itself becomes a choice
-between both branches, sample by sample.  What a loop carries has N at one and the same place in every turn; how often
-it turns must be the same for all samples.
+between both branches, sample by sample.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
 
 import onnx_ir as ir
 
@@ -18,9 +16,8 @@ from onereshape.models.batch.bodies import Body, carrying, followed, found_insid
 from onereshape.models.batch.marks import Mark
 from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.edit import Edit
-from onereshape.models.node_view import Refused, counted
+from onereshape.models.node_view import Refused
 from onereshape.models.rewrite import Rewriter
-from onereshape.models.search import inside
 
 _BRANCHES = ("then_branch", "else_branch")
 _TOTAL = frozenset(
@@ -43,7 +40,7 @@ _FLOATS = (ir.DataType.FLOAT, ir.DataType.DOUBLE, ir.DataType.FLOAT16, ir.DataTy
 
 def batch_if(view: BatchView) -> Iterator[BatchAnswer]:
     """If: the branch that is always taken; both, under a condition that all share; a choice, under one for each."""
-    branches = [_graph(view, name, 0, len(view.node.outputs)) for name in _BRANCHES]
+    branches = [graph_of(view, name, 0, len(view.node.outputs)) for name in _BRANCHES]
     if view.mark(0) is not None:
         yield _apart(view, branches)
         return
@@ -53,11 +50,11 @@ def batch_if(view: BatchView) -> Iterator[BatchAnswer]:
     bodies = [followed(view, graph) for graph in branches]
     marks, edits = _agreed(view, bodies)
     for index, mark in enumerate(marks):
-        _check_output(view, index, mark)
+        check_output(view, index, mark)
     yield BatchAnswer(tuple(marks), edits, inside=found_inside(view, *bodies))
 
 
-def _graph(view: BatchView, name: str, inputs: int, outputs: int) -> ir.Graph:
+def graph_of(view: BatchView, name: str, inputs: int, outputs: int) -> ir.Graph:
     """A graph inside a node, which has so many inputs, and outputs for all that are asked for."""
     graph = view.attribute(name)
     if not isinstance(graph, ir.Graph) or len(graph.inputs) != inputs or len(graph.outputs) < outputs:
@@ -80,7 +77,7 @@ def _agreed(view: BatchView, bodies: Sequence[Body]) -> tuple[list[Mark | None],
     return marks, tuple(edits)
 
 
-def _check_output(view: BatchView, index: int, mark: Mark | None) -> None:
+def check_output(view: BatchView, index: int, mark: Mark | None) -> None:
     """Refuses an output of which it is not sure that it has the size of the batch."""
     if mark is None or not view.node.outputs[index].name:
         return
@@ -111,7 +108,7 @@ def _apart(view: BatchView, branches: Sequence[ir.Graph]) -> BatchAnswer:
         if one != other:
             raise Refused(
                 "its condition differs from sample to sample, and its branches give "
-                f"{_shown(one)} and {_shown(other)}, which cannot stand side by side"
+                f"{shown(one)} and {shown(other)}, which cannot stand side by side"
             )
         home = next((found for body in bodies if (found := body.mark(place)) is not None), None)
         home = home or next((Mark(axis) for axis, dim in enumerate(one) if dim == 1), None)
@@ -173,146 +170,6 @@ def _is_known(view: BatchView, value: ir.Value) -> bool:
     return held is not None and all(each is not None for each in held.flat)
 
 
-def _shown(dims: Sequence[object]) -> str:
+def shown(dims: Sequence[object]) -> str:
+    """Dims in a message."""
     return "[" + ", ".join(map(str, dims)) + "]"
-
-
-# Loops
-
-
-class _Carried(NamedTuple):
-    """The values that a loop hands from turn to turn."""
-
-    slots: range
-    """The inputs of the node that they start as."""
-    inside: Sequence[ir.Value]
-    """What they are in the body."""
-    ends: range
-    """The outputs of the body that are the next ones."""
-
-
-def _stable(view: BatchView, graph: ir.Graph, carried: _Carried, given: dict[ir.Value, Mark | None]) -> Body:
-    """The body with the marks that hold in every turn: what one of them makes differ, differs in all."""
-    own = dict(zip(carried.inside, (view.mark(slot) for slot in carried.slots), strict=True))
-    while True:
-        body = followed(view, graph, {**given, **own})
-        after = {value: own[value] or body.mark(end) for value, end in zip(own, carried.ends, strict=True)}
-        if after == own:
-            return body
-        own = after
-
-
-def _carried_marks(view: BatchView, body: Body, carried: _Carried) -> tuple[list[Mark | None], list[Edit]]:
-    """Where what is carried has N, and what makes it have N there from the start and after each turn."""
-    marks = [body.state.marks.get(value) for value in carried.inside]
-    edits: list[Edit] = []
-    for slot, value, end, mark in zip(carried.slots, carried.inside, carried.ends, marks, strict=True):
-        if mark is not None:
-            dims = body.state.dims(value)
-            if dims is None or mark.axis >= len(dims) or dims[mark.axis] != mark.size(view.size):
-                raise Refused(f"{value.name}, which it carries, has not the size of the batch in every turn")
-            if view.mark(slot) is None:
-                edits.append(view.spread(slot, mark))
-        edits += carrying(view, body, end, mark)
-    return marks, edits
-
-
-def _uneven(value: ir.Value) -> Refused:
-    return Refused(f"how often it turns depends on the sample: {value.name} carries the batch")
-
-
-def batch_loop(view: BatchView) -> Iterator[BatchAnswer]:
-    """Loop: as many turns for all samples; what it gives for each turn has N one axis further."""
-    for slot in (0, 1):
-        if view.mark(slot) is not None:
-            raise _uneven(view.value(slot))
-    count = len(view.node.inputs) - 2
-    if count < 0:
-        raise Refused("it has neither a number of turns nor a condition")
-    graph = _graph(view, "body", count + 2, max(count, len(view.node.outputs)) + 1)
-    carried = _Carried(range(2, count + 2), graph.inputs[2:], range(1, count + 1))
-    body = _stable(view, graph, carried, {})
-    if body.mark(0) is not None:
-        raise _uneven(graph.outputs[0])
-    marks, edits = _carried_marks(view, body, carried)
-    for place in range(count + 1, len(view.node.outputs) + 1):
-        mark, output = body.mark(place), view.node.outputs[place - 1]
-        dims = view.state.dims(output)
-        if mark is not None and output.name and (dims is None or dims[mark.axis + 1] != mark.size(view.size)):
-            raise Refused(f"whether it turns at all is not known, and if not, {output.name} has dims of its own")
-        marks.append(None if mark is None else mark.at(mark.axis + 1))
-    yield _answer(view, body, marks, edits)
-
-
-def batch_scan(view: BatchView) -> Iterator[BatchAnswer]:
-    """Scan: along an axis that is not the batch, so that each step sees all samples; or through the samples alone."""
-    if view.opset < 9:
-        raise Refused("before opset 9 it takes its inputs otherwise")
-    node, steps = view.node, int(view.attribute("num_scan_inputs", 0))
-    states = len(node.inputs) - steps
-    if not 1 <= steps <= len(node.inputs):
-        raise Refused(f"it steps through {steps} of its {len(node.inputs)} inputs")
-    graph = _graph(view, "body", len(node.inputs), max(states, len(node.outputs)))
-    axes = [
-        counted(axis, view.rank(states + place)) for place, axis in enumerate(_listed(view, "scan_input_axes", steps))
-    ]
-    given: dict[ir.Value, Mark | None] = {}
-    for slot, along in enumerate(axes, states):
-        mark = view.mark(slot)
-        if mark is not None and mark.axis == along:
-            yield _one_by_one(view, graph, axes)
-            return
-        if mark is not None:
-            given[graph.inputs[slot]] = mark.at(mark.axis - (along < mark.axis))
-    carried = _Carried(range(states), graph.inputs[:states], range(states))
-    body = _stable(view, graph, carried, given)
-    for value, end in zip(carried.inside, carried.ends, strict=True):
-        before, after = body.state.dims(value), body.state.dims(graph.outputs[end])
-        if before is not None and after is not None and before != after:  # no Scan, though engines may let it pass
-            raise Refused(
-                f"its state {value.name} has dims {_shown(before)} before a step and {_shown(after)} after it"
-            )
-    marks, edits = _carried_marks(view, body, carried)
-    for place, axis in enumerate(_listed(view, "scan_output_axes", len(graph.outputs) - states)):
-        mark = body.mark(states + place)
-        if mark is not None:
-            mark = mark.at(mark.axis + (counted(axis, len(body.dims(states + place)) + 1) <= mark.axis))
-        marks.append(mark)
-    yield _answer(view, body, marks, edits)
-
-
-def _one_by_one(view: BatchView, graph: ir.Graph, axes: Sequence[int]) -> BatchAnswer:
-    """A step for each sample: nothing goes from one to the next, and what each gives has its place."""
-    states = len(view.node.inputs) - len(axes)
-    for slot, along in enumerate(axes, states):
-        if view.mark(slot) != Mark(along):
-            raise Refused(
-                f"it steps through the samples, and {view.value(slot).name} has them elsewhere, or not at all"
-            )
-    name = view.value(states).name
-    if states:
-        raise Refused(f"it steps along axis {axes[0]} of {name}, which is {view.batch}, with a state", mixes=True)
-    state = view.state
-    if any(value in state.marks or value in state.sized for value in inside(view.node)):
-        raise Refused(f"it steps through the samples of {name}, and each step reads all of them", mixes=True)
-    given = _listed(view, "scan_output_axes", len(graph.outputs))
-    turned = {*_listed(view, "scan_input_directions", len(axes))}
-    if len(turned.union(_listed(view, "scan_output_directions", len(graph.outputs)))) > 1:
-        raise Refused(f"it steps through the samples of {name}, and gives them in another order", mixes=True)
-    body = followed(view, graph)
-    marks = [Mark(counted(axis, len(body.dims(place)) + 1)) for place, axis in enumerate(given)]
-    return _answer(view, body, marks, ())
-
-
-def _answer(view: BatchView, body: Body, marks: Sequence[Mark | None], edits: Sequence[Edit]) -> BatchAnswer:
-    marks = tuple(marks[: len(view.node.outputs)])
-    for index, mark in enumerate(marks):
-        _check_output(view, index, mark)
-    return BatchAnswer(marks, (*body.edits, *edits), inside=found_inside(view, body))
-
-
-def _listed(view: BatchView, name: str, count: int) -> list[int]:
-    found = view.attribute(name)
-    if found is not None and len(found) != count:
-        raise Refused(f"its {name} are {len(found)} for {count} tensors")
-    return [0] * count if found is None else [int(axis) for axis in found]

@@ -10,6 +10,7 @@ from onereshape.models.facts.answers import same
 from onereshape.models.facts.asking import Asking, Shapes
 from onereshape.models.facts.kinds import Kind, by_attribute
 from onereshape.models.free.meeting import same_dims
+from onereshape.models.node_view import Refused
 from onereshape.models.record import Record
 
 
@@ -29,6 +30,14 @@ def shape_multinomial(asking: Asking) -> Shapes:
     return [(dims[0], asking.attribute("sample_size", 1))]
 
 
+def batch_multinomial(view: BatchView) -> Iterator[BatchAnswer]:
+    """Draws for each row, of the classes that it has."""
+    mark = only_first(view)
+    if mark.axis != 0:
+        raise Refused(f"it draws from axis {mark.axis}, its classes, which is {mark.size(view.batch)}", mixes=True)
+    yield BatchAnswer((mark,))
+
+
 RECORDS = {
     **dict.fromkeys(
         ("RandomNormal", "RandomUniform"), Record(shape=shape_random, kinds=by_attribute("dtype", Kind.FLOAT))
@@ -37,6 +46,6 @@ RECORDS = {
         ("RandomNormalLike", "RandomUniformLike"),
         Record(shape=same, kinds=by_attribute("dtype", 0), batch=batch_random_like, free=same_dims),
     ),
-    "Bernoulli": Record(shape=same, kinds=by_attribute("dtype", 0), free=same_dims),
-    "Multinomial": Record(shape=shape_multinomial, kinds=by_attribute("dtype", Kind.INT32)),
+    "Bernoulli": Record(shape=same, kinds=by_attribute("dtype", 0), batch=batch_random_like, free=same_dims),
+    "Multinomial": Record(shape=shape_multinomial, kinds=by_attribute("dtype", Kind.INT32), batch=batch_multinomial),
 }

@@ -108,8 +108,8 @@ def held_range(holding: Holding) -> Elements:
 def batch_range(view: BatchView) -> Iterator[BatchAnswer]:
     """A Range over N counts the samples; where that does not help, it is that of one sample."""
     live, size = view.live(1), view.size
-    if size == 1 and view.integers(0) == [0] and live == [view.batch] and view.integers(2) == [1]:
-        yield BatchAnswer((Mark(0),), counts=np.array([1], object))
+    if view.integers(0) == [0] and live == [view.batch] and view.integers(2) == [1]:
+        yield BatchAnswer((Mark(0),), counts=np.ones(size, object))
     yield BatchAnswer((), tuple(view.pin(index) for index in range(3) if view.sized(index)))
 
 

@@ -359,18 +359,6 @@ def grow_affine_grid(growing: Growing) -> Inputs:
     return found, {}
 
 
-def shape_regions(asking: Asking) -> Shapes:
-    """RoiAlign and MaxRoiPool: an image of a fixed size for each region."""
-    dims, rois = asking.known(0), asking.known(1)
-    if asking.node.op_type == "RoiAlign":
-        height, width = asking.attribute("output_height", 1), asking.attribute("output_width", 1)
-    else:
-        height, width = asking.attribute("pooled_shape")
-    count = asking.new() if rois is None or not rois else rois[0]
-    channels = asking.new() if dims is None or len(dims) < 2 else dims[1]
-    return [(count, channels, height, width)]
-
-
 _RESIZE = Record(shape=shape_resize, batch=batch_resize, free=free_resize)
 
 RECORDS = {
@@ -388,5 +376,4 @@ RECORDS = {
         free=free_affine_grid,
         grows=grow_affine_grid,
     ),
-    **dict.fromkeys(("RoiAlign", "MaxRoiPool"), Record(shape=shape_regions)),
 }

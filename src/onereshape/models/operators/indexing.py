@@ -12,7 +12,17 @@ from onereshape.sizes import Size
 from onereshape.models.batch.answers import common_mark, each_home, only_first, reshaped_around
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.folded_operators import Array, Use, reference
-from onereshape.models.batch.indices import check_counts, counted_step, entries_of, free_homes, offset, step_of
+from onereshape.models.batch.indices import (
+    check_counts,
+    counted_step,
+    entries_of,
+    free_homes,
+    no_axis,
+    not_each,
+    offset,
+    own,
+    step_of,
+)
 from onereshape.models.batch.marks import Mark, homes, marked
 from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.batch.writing import Shift
@@ -68,6 +78,9 @@ def batch_gather(view: BatchView) -> Iterator[BatchAnswer]:
 
 def _gather_sample(view: BatchView, data: Mark, axis: int) -> Iterator[BatchAnswer]:
     """The same indices for all samples, along the axis that carries N: each sample picks from its own entries."""
+    if view.size != 1:
+        yield from _gather_counted(view, data, axis)
+        return
     dims, picked, output = view.dims(0), view.dims(1), view.output_dims()
     step = entries_of(view, data)
     numbers = view.state.folding.array(view.value(1)) if view.state.named else None
@@ -81,6 +94,16 @@ def _gather_sample(view: BatchView, data: Mark, axis: int) -> Iterator[BatchAnsw
 
     none = f"it picks single entries from axis {axis}, which is {data.size(view.batch)}, and leaves no axis for it"
     yield from each_home(homes(whole, Mark(axis), output, 1), answer, lambda: none)
+
+
+def _gather_counted(view: BatchView, data: Mark, axis: int) -> Iterator[BatchAnswer]:
+    """A constant that picks the entries of each of several samples, one sample after the other."""
+    step, rank = step_of(view, data), view.rank(1)
+
+    def answer(home: Mark) -> BatchAnswer:
+        return BatchAnswer((home.at(home.axis + axis),), own(view, 1, Shift(step, home, rank)))
+
+    yield from each_home(free_homes(view, view.dims(1)), answer, lambda: not_each(view, 1))
 
 
 def _gathered_apart(view: BatchView, axis: int, apart: tuple[Size, ...], output: tuple[Size, ...]) -> Edit:
@@ -186,9 +209,10 @@ def batch_gather_elements(view: BatchView) -> Iterator[BatchAnswer]:
     """One element per index, along one axis; GatherElements and ScatterElements."""
     axis = view.axis(view.rank(0), 0)
     home = common_mark([mark for index in view.batched() if (mark := view.mark(index))], view)
-    rows = {view.dims(index)[home.axis] for index in range(len(view.node.inputs))}
-    if rows != {home.size(view.size)}:
-        raise Refused(f"its inputs have {sorted(map(str, rows))} entries at axis {home.axis}, where the batch is")
+    rows = [view.dims(index)[home.axis] for index in range(len(view.node.inputs))]
+    if {*rows} != {home.size(view.size)}:
+        sizes = " and ".join(dict.fromkeys(map(str, rows)))
+        raise Refused(f"its inputs have {sizes} entries at axis {home.axis}, where the batch is")
     edits = [view.spread(index, home) for index in range(len(view.node.inputs)) if view.mark(index) is None]
     if home.axis == axis:
         raise Refused(f"it picks from axis {axis}, which is {home.size(view.batch)}", mixes=True)
@@ -264,10 +288,13 @@ def _picked(view: BatchView, data: Mark, indices: Mark | None, lead: int) -> Ite
     if indices is not None and indices.axis < lead:
         raise Refused("its indices carry the batch where data does not", mixes=True)
     step, rank, width = step_of(view, data), view.rank(1), view.dims(1)[-1]
-    for home in [indices] if indices is not None else free_homes(view.dims(1)[:-1], lead):
-        spread = () if indices is not None else (view.spread(1, home),)
+
+    def answer(home: Mark) -> BatchAnswer:
         shift = Shift(step, home, rank, data.axis - lead, width if isinstance(width, int) else 0)
-        yield BatchAnswer((home,), (*spread, *offset(view, 1, shift)))
+        return BatchAnswer((home,), offset(view, 1, shift) if indices is not None else own(view, 1, shift))
+
+    places = [indices] if indices is not None else free_homes(view, view.dims(1)[:-1], lead)
+    yield from each_home(places, answer, lambda: no_axis(view, 1))
 
 
 def free_gather_nd(view: FreeView) -> Iterator[FreeAnswer]:
@@ -335,7 +362,7 @@ RECORDS = {
         free=free_gather,
         grows=grow_gather,
         limits=limit_gather,
-        indexes=True,
+        indexes=1,
         beside=True,
         work=work_gather,
     ),
@@ -352,7 +379,7 @@ RECORDS = {
         several=True,
         free=free_gather_nd,
         grows=grow_gather_nd,
-        indexes=True,
+        indexes=1,
         takes={1: "index by columns"},
         work=work_gather_nd,
     ),

@@ -103,7 +103,7 @@ def _joined_apart(view: BatchView, axis: int) -> BatchAnswer:
             if value is not None:
                 node.replace_input_with(index, build.insert(node, "Reshape", [value, build.vector(target)]))
         node.attributes["axis"] = ir.AttrInt64("axis", axis + 1)
-        build.reshape_output(node, last)
+        build.reshape_output(node, build.vector(last))
 
     message = f"{view.label} joins rows along axis {axis}, those of all samples one after the other"
     made = view.edit(None, message, f"axis {axis}", f"{view.batch} apart at axis {axis}", apply)

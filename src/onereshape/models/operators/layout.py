@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 
 import numpy as np
@@ -96,7 +96,9 @@ def batch_squeeze(view: BatchView) -> Iterator[BatchAnswer]:
     if given is not None and mark.axis not in axes:
         yield BatchAnswer((mark.at(mark.axis - sum(axis < mark.axis for axis in axes)),))
         return
-    yield from _as_reshape(view, [dim for axis, dim in enumerate(dims) if axis not in axes])
+    output = [dim for axis, dim in enumerate(dims) if axis not in axes]
+    places = homes(dims, mark, output, view.size)
+    yield from _as_reshape(view, output, f"removes the axis that is {view.state.symbol}", places)
 
 
 def _same_rank(view: BatchView, mark: Mark) -> None:
@@ -108,8 +110,8 @@ def _same_rank(view: BatchView, mark: Mark) -> None:
         raise Refused(f"it removes the axis that is {view.state.symbol} where that is 1, and keeps it elsewhere")
 
 
-def _as_reshape(view: BatchView, output: Sequence[Size]) -> Iterator[BatchAnswer]:
-    """The same as a Reshape of input 0, which can keep N."""
+def _as_reshape(view: BatchView, output: Sequence[Size], does: str, places: Iterable[Mark]) -> Iterator[BatchAnswer]:
+    """The same as a Reshape of input 0, which can keep N at one of these places."""
     mark, dims, node = only_first(view), view.dims(0), view.node
 
     def answer(home: Mark) -> BatchAnswer:
@@ -119,11 +121,10 @@ def _as_reshape(view: BatchView, output: Sequence[Size]) -> Iterator[BatchAnswer
             build.replace(node, "Reshape", [node.inputs[0], build.vector(target)])
 
         after = f"Reshape [{', '.join(map(str, target))}]"
-        message = f"{view.label} removes the axis that is {view.state.symbol}"
+        message = f"{view.label} {does}"
         return BatchAnswer((home,), (view.edit(None, message, node_words(view), after, apply),))
 
-    none = f"it removes the axis that is {view.state.symbol}, and no other can take it"
-    yield from each_home(homes(dims, mark, output, view.size), answer, lambda: none)
+    yield from each_home(places, answer, lambda: f"it {does}, and no other can take it")
 
 
 def free_squeeze(view: FreeView) -> Iterator[FreeAnswer]:
@@ -171,11 +172,14 @@ def held_unsqueeze(holding: Holding) -> Elements:
 
 
 def batch_unsqueeze(view: BatchView) -> Iterator[BatchAnswer]:
-    """New dims of size 1."""
-    mark = only_first(view)
-    rank = len(view.output_dims())
-    axes = view.axes(1, rank) or []
-    old = [axis for axis in range(rank) if axis not in axes]
+    """New dims of size 1; one that stands where N is has it for itself, since it comes back there after a Squeeze."""
+    mark, output = only_first(view), view.output_dims()
+    axes = view.axes(1, len(output)) or []
+    old = [axis for axis in range(len(output)) if axis not in axes]
+    if view.size == 1 and not view.state.named and not mark.bare:
+        bare = [home for home in homes(view.dims(0), mark, output, 1) if home.bare and home.axis in axes]
+        if bare:
+            yield from _as_reshape(view, output, f"adds an axis of 1 where {view.state.symbol} is", bare)
     yield BatchAnswer((mark.at(old[mark.axis]),))
 
 
@@ -272,6 +276,7 @@ RECORDS = {
         shape=shape_unsqueeze,
         elements=held_unsqueeze,
         batch=batch_unsqueeze,
+        several=True,
         free=free_unsqueeze,
         grows=grow_unsqueeze,
         takes={1: "new axes"},

@@ -84,13 +84,22 @@ def shape_channelwise(asking: Asking) -> Shapes:
     return [dims, *(others if asking.opset >= 14 else [None] * 4)]
 
 
+def _trains(view: BatchView) -> str:
+    """How a BatchNormalization says that it trains: by an attribute, or between opsets 7 and 13 by its outputs."""
+    if view.opset >= 14:
+        return "training_mode is 1" if view.attribute("training_mode", 0) else ""
+    if view.opset < 7:
+        return "" if view.attribute("is_test", 0) else "is_test is 0"
+    count = sum(bool(value.name) for value in view.node.outputs)
+    return f"it has {count} outputs" if count > 1 else ""
+
+
 def batch_channelwise(view: BatchView) -> Iterator[BatchAnswer]:
     """BatchNormalization: by the channels of axis 1, all else pointwise."""
     mark = only_first(view)
-    outputs = [value for value in view.node.outputs if value.name]
-    trains = len(outputs) > 1 if 7 <= view.opset < 14 else not view.attribute("is_test", 0) and view.opset < 7
-    if view.attribute("training_mode", 0) or trains:  # between, the number of its outputs says so
-        raise Refused("it normalizes over the batch (training mode)", mixes=True)
+    if trains := _trains(view):
+        why = f"it normalizes over the batch (training mode: {trains}), by the mean and variance of all samples"
+        raise Refused(f"{why}; exported for inference, the model would have means of its own", mixes=True)
     if mark.axis and not view.attribute("spatial", 1):
         raise Refused("it has a scale for each place (spatial=0)")
     edits: tuple[Edit, ...] = ()

@@ -23,6 +23,7 @@ from onereshape.models.free.spans import Spans
 from onereshape.models.free.state import FreeAnswer, sizes
 from onereshape.models.free.view import FreeView
 from onereshape.models.edit import Edit
+from onereshape.models.rewrite import Rewriter
 from onereshape.models.node_view import Refused
 from onereshape.models.record import Record
 
@@ -36,8 +37,9 @@ def batch_elementwise(view: BatchView) -> Iterator[BatchAnswer]:
         index: view.lead(index, rank, view.rank(index)) for index, _ in enumerate(view.node.inputs) if view.has(index)
     }
     marks = {index: mark.at(mark.axis + lead[index]) for index in batched if (mark := view.mark(index))}
-    home = common_mark(marks.values(), view)
-    edits: list[Edit] = []
+    lower = _lower(view, marks, lead) if view.state.aligns else {}
+    home = common_mark((mark for index, mark in marks.items() if index not in lower), view)
+    edits: list[Edit] = [_raised(view, index, dims) for index, dims in lower.items()]
     for index, before in lead.items():
         axis = home.axis - before
         if index in batched or not 0 <= axis < view.rank(index):
@@ -51,6 +53,44 @@ def batch_elementwise(view: BatchView) -> Iterator[BatchAnswer]:
         elif home.bare and _needs_all(view, index):
             edits += [view.spread(index, home.at(axis))]
     yield BatchAnswer((home,), tuple(edits))
+
+
+def _lower(view: BatchView, marks: Mapping[int, Mark], lead: Mapping[int, int]) -> dict[int, list[Size]]:
+    """Operands whose batch stands outermost, but right of that of the others: with which dims they would meet them.
+
+    A mask `[1, 1, S, S]` from which both first dims were squeezed has N before its rows, while the scores have it two
+    axes further left: as `[N, 1, S, S]` each sample meets its own.
+    """
+    bare = [mark.axis for mark in marks.values() if mark.bare]
+    if not bare or view.size != 1 or view.opset < 7:
+        return {}
+    found: dict[int, list[Size]] = {}
+    for index, mark in marks.items():
+        axis, dims = mark.axis - lead[index], view.dims(index)
+        outermost = mark.outer == 1 and all(dim == 1 for dim in dims[:axis])
+        home = min(bare) - lead[index]
+        if not outermost or view.counts(index) is not None:
+            continue
+        if home < 0:
+            found[index] = [view.batch, *[1] * (-home - 1), *dims]
+        elif home < axis:
+            found[index] = [*dims[:home], view.batch, *dims[home + 1 :]]
+    return found
+
+
+def _raised(view: BatchView, index: int, dims: list[Size]) -> Edit:
+    """An operand with an axis of its own for N, left of all that it had."""
+    mark = view.mark(index)
+    now = view.dims(index) if mark is None else marked(view.dims(index), mark, view.batch)
+    target, symbol = view.sayable(now, dims), view.state.symbol
+
+    def make(build: Rewriter, value: ir.Value) -> ir.Value:
+        return build.insert(view.node, "Reshape", [value, build.vector(target)])
+
+    name = view.value(index).name
+    message = f"{name} has no axis for {symbol}, and {view.label} meets the other samples there"
+    after = f"[{', '.join(map(str, dims))}]"
+    return view.replace_input(index, message, f"[{', '.join(map(str, view.dims(index)))}]", after, make)
 
 
 def _needs_all(view: BatchView, index: int) -> bool:
@@ -204,6 +244,14 @@ def fold_cast_like(use: Use) -> list[Array]:
     return folded_cast(use, use.given(1).dtype)
 
 
+def batch_eye(view: BatchView) -> Iterator[BatchAnswer]:
+    """EyeLike: ones on a diagonal, whatever data hold; that of N rows is not that of each of them."""
+    mark = only_first(view)
+    why = f"it puts ones on a diagonal along axis {mark.axis}, which is {mark.size(view.batch)}"
+    raise Refused(why, final=True, alone=True)
+    yield  # never reached: without it this would be no generator
+
+
 UNARY = Record(shape=broadcast, batch=batch_elementwise, free=free_elementwise, grows=grow_elementwise, folds=True)
 BROADCAST = UNARY._replace(work=broadcast_work)
 """Multidirectional broadcasting, one output; a PRelu's slope broadcasts as well."""
@@ -225,7 +273,7 @@ RECORDS = {
         shape=same, batch=batch_cast_like, carries=frozenset({0}), in_order=True, folds=True, fold=fold_cast_like
     ),
     "Dropout": Record(shape=same, batch=batch_dropout, free=same_dims, carries=frozenset({0}), in_order=True),
-    "EyeLike": Record(shape=same, kinds=by_attribute("dtype", 0), free=same_dims, folds=True),
+    "EyeLike": Record(shape=same, kinds=by_attribute("dtype", 0), batch=batch_eye, free=same_dims, folds=True),
     "Trilu": Record(
         shape=same_first,
         batch=along(_last_two, "triangle"),

@@ -15,6 +15,7 @@ from onereshape.models.node_view import Refused
 from onereshape.models.operators.contractions import product_answer, product_mark, product_of, shape_matmul
 from onereshape.models.operators.joining import joined
 from onereshape.models.operators.quantising import ONE_SCALE, batch_quantize
+from onereshape.models.operators.windows import pooled_space
 from onereshape.models.record import Record
 
 
@@ -93,6 +94,72 @@ def shape_quantised_mean(asking: Asking) -> Shapes:
     return [(dims[0], *ones, dims[-1]) if last else (*dims[:2], *ones)]
 
 
+def shape_quantised_pool(asking: Asking) -> Shapes:
+    """QLinearAveragePool: windows over space, with the channels before or behind it."""
+    dims = asking.dims(0)
+    if len(dims) < 3:
+        raise Refused("its data have no space")
+    if asking.attribute("channels_last", 0):
+        return [(dims[0], *pooled_space(asking, dims[1:-1]), dims[-1])]
+    return [(*dims[:2], *pooled_space(asking, dims[2:]))]
+
+
+def batch_quantised_pool(view: BatchView) -> Iterator[BatchAnswer]:
+    """QLinearAveragePool: each image and each channel by itself."""
+    _check_scales(view, (0,))
+    yield from images(0, view.rank(0) - 1 if view.attribute("channels_last", 0) else 1)(view)
+
+
+def shape_quantised_gemm(asking: Asking) -> Shapes:
+    """QGemm: rows of the first matrix, columns of the second, which stands behind its scale and zero point."""
+    left, right = asking.dims(0), asking.dims(3)
+    if len(left) != 2 or len(right) != 2:
+        raise Refused("it multiplies no matrices")
+    return [(left[1 if asking.attribute("transA", 0) else 0], right[0 if asking.attribute("transB", 0) else 1])]
+
+
+def kinds_quantised_gemm(given: Kinds, _: Attribute) -> list[Kind | None]:
+    """That of the zero point of what it gives; floats where there is none."""
+    return [given(8) or Kind.FLOAT]
+
+
+def batch_quantised_gemm(view: BatchView) -> Iterator[BatchAnswer]:
+    """QGemm: each row by itself, with one scale for all of them."""
+    mark = only_first(view)
+    if mark.axis != (1 if view.attribute("transA", 0) else 0):
+        raise Refused(f"it sums over axis {mark.axis}, which is {mark.size(view.batch)}", mixes=True)
+    for index in (1, 2, 6):
+        several = view.has(index) and view.rank(index) > (1 if index == 6 else 0)
+        if several and view.dims(index)[0] != 1:
+            raise Refused(f"its input {view.value(index).name} has a number for each of several rows")
+    yield BatchAnswer((mark.at(0),))
+
+
+def shape_by_blocks(asking: Asking) -> Shapes:
+    """GatherBlockQuantized: rows of a table, of which two or more entries may be in one byte."""
+    dims, places = list(asking.dims(0)), asking.dims(1)
+    axis, blocks = asking.axis(len(dims), 0, "gather_axis"), asking.axis(len(dims), 1, "quantize_axis")
+    kind = asking.kind(0)
+    if kind is None or axis == blocks:
+        raise Refused("the type of its table is not known, or it picks from within a block")
+    if kind == Kind.UINT8:
+        dims[blocks] = dims[blocks] * (8 // asking.attribute("bits", 4))
+    return [(*dims[:axis], *places, *dims[axis + 1 :])]
+
+
+def batch_by_blocks(view: BatchView) -> Iterator[BatchAnswer]:
+    """GatherBlockQuantized: rows of a table that all samples share."""
+    mark = view.mark(1)
+    if mark is None or view.batched() != [1]:
+        raise Refused("its table differs from sample to sample")
+    yield BatchAnswer((mark.at(mark.axis + view.axis(view.rank(0), 0, "gather_axis")),))
+
+
+def kinds_scale(given: Kinds, _: Attribute) -> list[Kind | None]:
+    """GatherBlockQuantized: that of its scales."""
+    return [given(2)]
+
+
 def shape_by_bits(asking: Asking) -> Shapes:
     """MatMulNBits: rows times a matrix that is packed, of so many columns."""
     dims = asking.dims(0)
@@ -165,6 +232,9 @@ RECORDS = {
             shape=shape_quantised_concat, kinds=kinds_quantised_concat, batch=batch_quantised_concat
         ),
         "QLinearGlobalAveragePool": Record(shape=shape_quantised_mean, batch=images(0)),
+        "QLinearAveragePool": Record(shape=shape_quantised_pool, batch=batch_quantised_pool),
+        "QGemm": Record(shape=shape_quantised_gemm, kinds=kinds_quantised_gemm, batch=batch_quantised_gemm),
+        "GatherBlockQuantized": Record(shape=shape_by_blocks, kinds=kinds_scale, batch=batch_by_blocks),
         "QuantizeLinear": Record(shape=same_first, kinds=kinds_zero_point, batch=batch_quantize),
         "DequantizeLinear": Record(shape=same_first, kinds=kinds_second, batch=batch_quantize),
         "DynamicQuantizeMatMul": Record(shape=shape_dynamic_product, batch=mixing(ONE_SCALE)),

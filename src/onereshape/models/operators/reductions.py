@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import onnx_ir as ir
 
-from onereshape.models.batch.answers import along, only_first
+from onereshape.models.batch.answers import along, common_mark, only_first
 from onereshape.models.batch.counting import always_from_zero
 from onereshape.models.batch.folded_operators import Unfolded, Use, reference
 from onereshape.models.batch.marks import Mark
@@ -235,6 +235,24 @@ def shape_loss(asking: Asking) -> Shapes:
     return [first, asking.known(0)]
 
 
+def batch_loss(view: BatchView) -> Iterator[BatchAnswer]:
+    """Losses, of which there is one for each label; scores have their classes at axis 1, which labels have not."""
+    if (reduction := view.attribute("reduction", "mean")) != "none":
+        raise Refused(f"it takes the {reduction} over all samples", mixes=True)
+    scores, labels = view.mark(0), view.mark(1)
+    if view.mark(2) is not None:
+        raise Refused("its weights differ from sample to sample")
+    if scores is not None and scores.axis == 1:
+        raise Refused(f"it compares along axis 1, its classes, which is {scores.size(view.batch)}", mixes=True)
+    places = [mark for mark in (scores and scores.at(max(scores.axis - 1, 0)), labels) if mark is not None]
+    home = common_mark(places, view)
+    wide = home.at(home.axis + 1 if home.axis else 0)
+    edits = ([] if scores is not None else [view.spread(0, wide)]) + (
+        [] if labels is not None else [view.spread(1, home)]
+    )
+    yield BatchAnswer((home, wide)[: len(view.node.outputs)], tuple(edits))
+
+
 def fold_same_type(use: Use) -> list[Array]:
     return [array.astype(use.given(0).dtype) for array in reference(use)]
 
@@ -274,5 +292,7 @@ RECORDS = {
     "CumProd": Record(
         shape=same_first, batch=along(_axis_input, "product"), free=same_dims, grows=same_axes, takes={1: "axes"}
     ),
-    **dict.fromkeys(("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"), Record(shape=shape_loss)),
+    **dict.fromkeys(
+        ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"), Record(shape=shape_loss, batch=batch_loss)
+    ),
 }

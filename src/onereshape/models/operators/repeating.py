@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from onereshape.sizes import Size
-from onereshape.models.batch.answers import any_place, reshaped_around, sized_mark
+from onereshape.models.batch.answers import any_place, only_first, reshaped_around, sized_mark
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.folded_operators import Use
 from onereshape.models.batch.folded_work import numbers
@@ -22,7 +23,7 @@ from onereshape.models.free.growth import grown_input
 from onereshape.models.free.meeting import ONE
 from onereshape.models.free.state import FreeAnswer, Axes
 from onereshape.models.free.view import FreeView
-from onereshape.models.node_view import Refused, paired
+from onereshape.models.node_view import Refused, counted, paired
 from onereshape.models.record import Record
 
 
@@ -192,8 +193,10 @@ def work_expand(use: Use) -> int:
 
 def shape_tile(asking: Asking) -> Shapes:
     """Copies after one another."""
+    if asking.opset < 6:
+        return _shape_first_tile(asking)
     dims, repeats = asking.dims(0), asking.elements(1)
-    if asking.opset < 6 or repeats is None or len(repeats) != len(dims):
+    if repeats is None or len(repeats) != len(dims):
         return [asking.unknown(len(dims))]
     return [
         tuple(
@@ -201,6 +204,39 @@ def shape_tile(asking: Asking) -> Shapes:
             for size, times in zip(dims, repeats, strict=True)
         )
     ]
+
+
+def _shape_first_tile(asking: Asking) -> Shapes:
+    """Before opset 6: so many copies along one axis, both of them in the type of data."""
+    dims = list(asking.dims(0))
+    count, axis = (_number(asking.floats(index)) for index in (1, 2))
+    if axis is None:
+        return [asking.unknown(len(dims))]
+    place = counted(axis, len(dims))
+    dims[place] = asking.new() if count is None else dims[place] * asking.told(count)
+    return [tuple(dims)]
+
+
+def _number(values: Sequence[Any] | None) -> int | None:
+    """A whole number that stands alone."""
+    if values is None or len(values) != 1 or int(values[0]) != values[0]:
+        return None
+    return int(values[0])
+
+
+def _batch_first_tile(view: BatchView) -> Iterator[BatchAnswer]:
+    """Before opset 6: so many copies along one axis."""
+    mark = only_first(view)
+    arrays = [view.state.folding.array(view.value(index)) for index in (1, 2)]
+    count, axis = (None if array is None else _number(array.reshape(-1).tolist()) for array in arrays)
+    if axis is None:
+        raise Refused("its axis is computed at run time")
+    if counted(axis, view.rank(0)) != mark.axis:
+        yield BatchAnswer((mark,))
+    elif count is None:
+        raise Refused("its repeats are not known")
+    else:
+        yield BatchAnswer((mark._replace(outer=times(count, mark.outer)),))
 
 
 def held_tile(holding: Holding) -> Elements:
@@ -214,9 +250,10 @@ def held_tile(holding: Holding) -> Elements:
 
 def batch_tile(view: BatchView) -> Iterator[BatchAnswer]:
     """Copies after one another: of N too, all samples again after the last."""
-    mark, dims = view.mark(0), view.dims(0)
     if view.opset < 6:
-        raise Refused("before opset 6 it takes its repeats otherwise")
+        yield from _batch_first_tile(view)
+        return
+    mark, dims = view.mark(0), view.dims(0)
     if mark is None:
         home = _grown(view, 1)
         grown = None if home is None else home._replace(inner=times(home.inner, dims[home.axis]))

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onereshape.models.batch.answers import common_mark
-from onereshape.models.batch.indices import check_counts, free_homes, offset, step_of
+import onnx_ir as ir
+
+from onereshape.models.batch.answers import common_mark, each_home
+from onereshape.models.batch.indices import check_counts, free_homes, no_axis, offset, own, step_of
 from onereshape.models.batch.marks import Mark
+from onereshape.models.batch.masks import Put
 from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.batch.writing import Shift
 from onereshape.models.facts.answers import same_first
+from onereshape.models.facts.elements import Elements, Holding, Unknown, whole
 from onereshape.models.free.alignment import size_of
 from onereshape.models.free.grown import Growing, Inputs
 from onereshape.models.free.indices import beside, column_of, doubt_of, tuple_length
 from onereshape.models.free.meeting import Meeting
 from onereshape.models.free.state import FreeAnswer, Axes
 from onereshape.models.free.view import FreeView
-from onereshape.models.node_view import Refused
+from onereshape.models.node_view import Refused, counted
 from onereshape.models.operators.indexing import batch_gather_elements
 from onereshape.models.record import Record
+from onereshape.models.rewrite import Rewriter
 
 
 def free_scatter_elements(view: FreeView) -> Iterator[FreeAnswer]:
@@ -36,8 +41,24 @@ def free_scatter_elements(view: FreeView) -> Iterator[FreeAnswer]:
     yield Meeting(view).result(compute)._replace(suspect=doubt_of(view, 1, dims[axis]))
 
 
+def held_scatter_elements(holding: Holding) -> Elements:
+    """A vector with some of its entries replaced, as torch writes the dims of an index; none of them twice."""
+    data, indices, updates = (holding.given(index) for index in range(3))
+    places = [counted(place, len(data)) for place in whole(indices)] if data.ndim == 1 else []
+    plain = holding.attribute("reduction", "none") == "none" and indices.shape == updates.shape
+    if data.ndim != 1 or not plain or len({*places}) != indices.size:
+        raise Unknown
+    found = data.copy()
+    found[places] = updates
+    return [found]
+
+
 def batch_scatter_nd(view: BatchView) -> Iterator[BatchAnswer]:
     """Data with some slices replaced, each chosen by a row of numbers."""
+    put = view.state.puts.get(view.node)
+    if put is not None:
+        yield _put(view, put)
+        return
     data, indices, updates = (view.mark(index) for index in range(3))
     rank, width = view.rank(1), view.dims(1)[-1]
     if indices is not None and indices.axis == rank - 1:
@@ -45,9 +66,9 @@ def batch_scatter_nd(view: BatchView) -> Iterator[BatchAnswer]:
     if not isinstance(width, int):
         raise Refused("how many numbers choose a slice is not known")
     home = data
-    check_counts(view, along_batch=home is not None and home.axis < width)
     if home is None and updates is not None and updates.axis >= rank - 1 and indices is None:
         home = updates.at(updates.axis - (rank - 1) + width)
+    check_counts(view, along_batch=home is None or home.axis < width)
     if home is not None and home.axis >= width:
         if indices is not None:
             raise Refused("data and indices carry the batch at different places", mixes=True)
@@ -62,6 +83,28 @@ def batch_scatter_nd(view: BatchView) -> Iterator[BatchAnswer]:
     yield from _scatter_along(view, home, (indices, updates), width)
 
 
+def _put(view: BatchView, put: Put) -> BatchAnswer:
+    """An assignment by a mask, as a Where."""
+    mark, mask = view.mark(0), view.state.marks.get(put.mask)
+    shared = mask is None and view.size == 1 and mark is not None and mark.bare  # one that is broadcast
+    if mark is None or not (shared or mark == mask):
+        raise Refused("its data and the mask of what is replaced carry the batch at different places", mixes=True)
+    node = view.node
+
+    def apply(build: Rewriter) -> None:
+        data = view.value(0)
+        if view.state.dtype(data) != ir.DataType.BOOL:
+            build.replace(node, "Where", [put.mask, put.number, data])
+            return
+        # onnxruntime has no Where of truths.
+        written = build.insert(node, "And", [put.mask, put.number])
+        kept = build.insert(node, "And", [build.insert(node, "Not", [put.mask]), data])
+        build.replace(node, "Or", [written, kept])
+
+    message = f"{view.label} writes {put.number.name} at the places of {put.mask.name}, those of all samples in one row"
+    return BatchAnswer((mark,), (view.edit(None, message, "ScatterND", "Where", apply),))
+
+
 def _scatter_along(
     view: BatchView, home: Mark | None, marks: tuple[Mark | None, Mark | None], width: int
 ) -> Iterator[BatchAnswer]:
@@ -71,16 +114,18 @@ def _scatter_along(
     rows = [mark for mark in marks if mark is not None]
     if any(mark.axis >= rank - 1 for mark in rows):
         raise Refused("indices and updates carry the batch at different places", mixes=True)
-    places = [common_mark(rows, view)] if rows else list(free_homes(view.dims(1)[:-1]))
-    datas = [home] if home is not None else [Mark(axis, 1, dim) for axis, dim in enumerate(dims[:width])]
-    for target in sorted(datas, key=lambda mark: not mark.bare):
-        step = step_of(view, target)
-        for place in places:
-            edits = [] if home is not None else [view.spread(0, target)]
-            edits += [] if indices is not None else [view.spread(1, place)]
-            edits += offset(view, 1, Shift(step, place, rank, target.axis, width))
-            edits += [] if updates is not None else [view.spread(2, place)]
-            yield BatchAnswer((target,), tuple(edits))
+    places = [common_mark(rows, view)] if rows else free_homes(view, view.dims(1)[:-1])
+    datas = [home] if home is not None else free_homes(view, dims[:width])
+
+    def answer(target: Mark, place: Mark) -> BatchAnswer:
+        shift = Shift(step_of(view, target), place, rank, target.axis, width)
+        edits = [] if home is not None else [view.spread(0, target)]
+        edits += own(view, 1, shift) if indices is None else offset(view, 1, shift)
+        edits += [] if updates is not None else [view.spread(2, place)]
+        return BatchAnswer((target,), tuple(edits))
+
+    both = [(target, place) for target in datas for place in places]
+    yield from each_home(both, lambda pair: answer(*pair), lambda: no_axis(view, 1))
 
 
 def free_scatter_nd(view: FreeView) -> Iterator[FreeAnswer]:
@@ -114,17 +159,18 @@ def grow_scatter_nd(growing: Growing) -> Inputs:
 
 
 _SCATTER = Record(shape=same_first, batch=batch_gather_elements)
-_PUTS = _SCATTER._replace(carries=frozenset({0}), folds=True)
+_PUTS = _SCATTER._replace(elements=held_scatter_elements, carries=frozenset({0}), folds=True)
 
 RECORDS = {
     "Scatter": _SCATTER,
     "ScatterElements": _PUTS._replace(free=free_scatter_elements, takes={1: "index"}),
     "ScatterND": _PUTS._replace(
+        elements=None,
         batch=batch_scatter_nd,
         several=True,
         free=free_scatter_nd,
         grows=grow_scatter_nd,
-        indexes=True,
+        indexes=1,
         takes={1: "index by columns"},
     ),
 }

@@ -137,12 +137,22 @@ def batch_slice(view: BatchView) -> Iterator[BatchAnswer]:
                 raise Refused(f"it takes a part of axis {mark.axis}, which is {mark.size(view.batch)}")
             mark = mark._replace(outer=rows[1] - rows[0])
         else:
-            raise Refused(f"it takes a part of axis {mark.axis}, which is {mark.size(view.batch)}", mixes=view.size > 1)
+            raise Refused(_what(mark, view, *bounds), mixes=view.size > 1)
         own["steps"] = {place: 1}
     edits = [
         edit for name, index in (("starts", 1), ("ends", 2), ("steps", 4)) for edit in _part(view, name, index, own)
     ]
     yield BatchAnswer((mark,), tuple(edits))
+
+
+def _what(mark: Mark, view: BatchView, start: Size | None, end: Size | None, step: Size | None) -> str:
+    """What a Slice does to the axis that carries N, where it does not take all of it in its order."""
+    axis = f"axis {mark.axis}, which is {mark.size(view.batch)}"
+    here = view.dims(0)[mark.axis]
+    known = isinstance(start, int) and isinstance(end, int) and isinstance(step, int) and isinstance(here, int)
+    if known and step < 0 and len(range(here)[_taken(here, start, end, step)]) == here:  # type: ignore[operator, arg-type]
+        return f"it reverses {axis}, so that the samples come out in another order"
+    return f"it takes a part of {axis}"
 
 
 def _live(view: BatchView, index: int, place: int) -> Size | None:

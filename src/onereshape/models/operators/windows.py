@@ -10,10 +10,11 @@ from functools import partial
 from math import prod
 from typing import NamedTuple
 
+import numpy as np
 import onnx_ir as ir
 
 from onereshape.sizes import Size, ceiling, cut, exact, product, smallest
-from onereshape.models.batch.answers import common_mark, images, node_words, only_first
+from onereshape.models.batch.answers import common_mark, images, node_words, only_first, refusing
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.marks import Mark, marked
 from onereshape.models.batch.view import BatchAnswer, BatchView
@@ -250,11 +251,16 @@ def batch_deformable(view: BatchView) -> Iterator[BatchAnswer]:
 def shape_pool(asking: Asking) -> Shapes:
     """A window that begins beyond the data, in the padding at the end, is none."""
     dims = asking.dims(0)
+    return [(*dims[:2], *pooled_space(asking, dims[2:]))] * asking.count
+
+
+def pooled_space(asking: Asking, space: Sequence[Size]) -> list[Size]:
+    """What a pool makes of the dims of space."""
     kernel = asking.attribute("kernel_shape")
-    if kernel is None or len(kernel) != len(dims) - 2:
+    if kernel is None or len(kernel) != len(space):
         raise Refused("its kernel has not the rank of its data")
     found: list[Size] = []
-    for size, window in zip(dims[2:], _windows(asking, kernel), strict=True):
+    for size, window in zip(space, _windows(asking, kernel), strict=True):
         if window.same:  # with dilations onnxruntime pads by less than the specification
             found.append(asking.new() if window.dilated else window.places(size))
         elif asking.attribute("ceil_mode", 0):
@@ -262,7 +268,7 @@ def shape_pool(asking: Asking) -> Shapes:
             found.append(_sure(smallest(_rounded_up(window, size), inside)))
         else:
             found.append(_pooled(asking, window, size))
-    return [(*dims[:2], *found)] * asking.count
+    return found
 
 
 def _pooled(asking: Asking, window: _Window, size: Size) -> Size:
@@ -281,10 +287,15 @@ def _rounded_up(window: _Window, size: Size) -> Size:
 
 
 def batch_max_pool(view: BatchView) -> Iterator[BatchAnswer]:
-    """The largest of each window; the indices count through the whole batch, so they must not be used."""
-    if any(value.uses() or value.is_graph_output() for value in view.node.outputs[1:]):
+    """The largest of each window; the indices count through the whole batch, as many for each sample as it has."""
+    if not any(value.uses() or value.is_graph_output() for value in view.node.outputs[1:]):
+        yield from images(0, 1)(view)
+        return
+    mark, output = only_first(view), view.output_dims(1)
+    known = [dim for dim in output if isinstance(dim, int)]
+    if mark != Mark(0) or len(known) < len(output) or view.node.outputs[1].is_graph_output():
         raise Refused("its indices count through all samples")
-    yield from images(0, 1)(view)
+    yield BatchAnswer((mark, mark), counts=np.full(known, product(view.dims(0)[1:]), object), counting=1)
 
 
 def free_pool(view: FreeView) -> Iterator[FreeAnswer]:
@@ -403,6 +414,6 @@ RECORDS = {
     **dict.fromkeys(("AveragePool", "LpPool"), _POOL),
     "MaxPool": _POOL._replace(batch=batch_max_pool),
     **dict.fromkeys(("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"), _WHOLE),
-    "MaxUnpool": Record(shape=shape_unpool),
+    "MaxUnpool": Record(shape=shape_unpool, batch=refusing("its indices count through all samples")),
     "Col2Im": Record(shape=shape_columns_to_image, batch=batch_columns_to_image, free=free_columns_to_image),
 }

@@ -24,6 +24,7 @@ from onereshape.models.simpler.agreement import Agreement, Step, agreement
 from onereshape.models.simpler.reading import Reader, Reading
 from onereshape.models.unneeded import bury
 from onereshape.models.words import constant_words
+from onereshape.openvino.drawing import KEY
 from onereshape.sizes import Formula, Size
 
 _MOST_MOVES = 60_000_000
@@ -210,9 +211,9 @@ class _Work:
         return replace(_change("foldable-target", read, name, message, (before, after)), conditions=agreed.conditions)
 
     def _drop_flag(self, read: Reading, _root: ir.Graph | ir.Function, name: str) -> Change | None:
-        """Drops allowzero=1 where no entry is 0."""
-        numbers = read.numbers
-        if read.copies or numbers is None or 0 in numbers:
+        """Drops allowzero=1 where no entry is 0; a layer of an IR always says what a 0 means."""
+        numbers, graph = read.numbers, read.node.graph
+        if read.copies or numbers is None or 0 in numbers or (graph is not None and KEY in graph.meta):
             return None
         del read.node.attributes["allowzero"]
         before = _entries(read)

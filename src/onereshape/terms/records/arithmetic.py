@@ -55,7 +55,7 @@ def _placed(call: Call, left: Tensor, right: Tensor) -> Tensor:
     ):
         call.refuse(f"the dims {list(right.shape)} do not fit at axis {start} of {list(left.shape)}")
     behind = left.rank - start - right.rank
-    return right.moved(lambda array: array.reshape(*array.shape, *[1] * behind))
+    return right.moved(lambda array: array.reshape((*array.shape, *[1] * behind)))
 
 
 def _add(call: Call) -> Sequence[Tensor]:

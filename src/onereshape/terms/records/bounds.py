@@ -9,7 +9,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.terms.hashing import Array, Words
-from onereshape.terms.tensor import Tensor, moderate, terms
+from onereshape.terms.tensor import Tensor, moderate, once, terms
 
 
 def bounded(words: Words, dtype: ir.DataType, low: Any, high: Any) -> Tensor:
@@ -17,9 +17,10 @@ def bounded(words: Words, dtype: ir.DataType, low: Any, high: Any) -> Tensor:
     info = np.iinfo(dtype.numpy()) if dtype.bitwidth >= 8 else None
     if low is None or high is None or info is None or not words.size:
         return terms(words, dtype)
-    if np.min(low) < info.min or np.max(high) > info.max:
+    low, high = np.asarray(low), np.asarray(high)
+    if np.min(once(low)) < info.min or np.max(once(high)) > info.max:
         return terms(words, dtype)
-    return terms(words, dtype, np.asarray(low), np.asarray(high))
+    return terms(words, dtype, low, high)
 
 
 def bounds(tensor: Tensor) -> tuple[Array | None, Array | None]:
@@ -67,8 +68,9 @@ _SAFE: Final = 1 << 31
 
 def small(*arrays: Array | None) -> bool:
     """Whether bounds are there and may be calculated with."""
+    ends = [None if array is None else once(array) for array in arrays]
     return all(
-        array is not None and (not array.size or (array.min() > -_SAFE and array.max() < _SAFE)) for array in arrays
+        array is not None and (not array.size or (array.min() > -_SAFE and array.max() < _SAFE)) for array in ends
     )
 
 

@@ -16,7 +16,7 @@ from onereshape.terms.call import Call, Record, record
 from onereshape.terms.hashing import Words
 from onereshape.terms.records.bounds import bounds
 from onereshape.terms.records.pointwise import cast
-from onereshape.terms.tensor import Tensor, numbers, terms
+from onereshape.terms.tensor import Tensor, numbers, once, terms
 
 _ADDEND_MAY_MISS: Final = 11
 _BROADCASTS: Final = 7
@@ -141,7 +141,7 @@ def centred(call: Call, data: Tensor, zero: Tensor | None) -> Tensor:
     (low, high), (first, last) = bounds(wide), bounds(point)
     if low is None or high is None or first is None or last is None:
         return terms(words, ir.DataType.INT32)
-    return terms(words, ir.DataType.INT32, low - last, high - first)
+    return terms(words, ir.DataType.INT32, once(low) - once(last), once(high) - once(first))
 
 
 def _matmul_integer(call: Call) -> Sequence[Tensor]:

@@ -14,6 +14,7 @@ from onereshape.terms.hashing import Words
 from onereshape.terms.records.content import content
 from onereshape.terms.records.contrib import added, matrices, places
 from onereshape.terms.records.declared import BYTES, DOMAIN, Optional, declared, own, vector
+from onereshape.terms.records.pools import max_pool
 from onereshape.terms.records.quantised import (
     Factors,
     dequantize,
@@ -121,6 +122,13 @@ def _pool(call: Call) -> Sequence[Tensor]:
     windows = bare.contents(call, words, np.asarray(np.uint64(own(call, "beyond"))))
     key = own(call, data.dtype.name, where.kernel, call.attribute("count_include_pad"))
     return _placed(call, call.mixed(data.dtype, key, windows, *_pairs(call, data.dtype, 1, 3)).array, data.dtype)
+
+
+def _last_pool(call: Call) -> Sequence[Tensor]:
+    """NhwcMaxPool: a MaxPool, with the channels behind space."""
+    data = _space(replace(call, attributes={"channels_last": 1}))
+    (found,) = max_pool(replace(call, inputs=(data,)))
+    return [found.moved(lambda array: np.moveaxis(array, 1, -1))]
 
 
 def _columns(call: Call, factors: Factors, scale: int, point: int) -> list[Words]:
@@ -237,6 +245,14 @@ _POOL: Final[dict[str, Any]] = {
     "pads": Optional(list),
     "strides": Optional(list),
 }
+_LAST_POOL: Final[dict[str, Any]] = {
+    "auto_pad": "NOTSET",
+    "ceil_mode": 0,
+    "dilations": Optional(list),
+    "kernel_shape": list,
+    "pads": Optional(list),
+    "strides": Optional(list),
+}
 _NARROW: Final = "FLOAT FLOAT16 BFLOAT16"
 _WORDS: Final = f"{BYTES} INT16 UINT16 INT4 UINT4"
 
@@ -248,6 +264,7 @@ RECORDS: Final[dict[str | tuple[str, str], Record]] = {
     (DOMAIN, "QLinearConcat"): record(_concat),
     (DOMAIN, "QLinearSoftmax"): record(declared(_softmax, "T F T? F T", _B, {"axis": -1, "opset": int})),
     (DOMAIN, "QLinearAveragePool"): record(declared(_pool, "T F T? F T?", _B, _POOL)),
+    (DOMAIN, "NhwcMaxPool"): record(declared(_last_pool, "T", _B, _LAST_POOL)),
     (DOMAIN, "QLinearGlobalAveragePool"): record(declared(_global_pool, "T F T F T", _B, {"channels_last": 0})),
     (DOMAIN, "DynamicQuantizeMatMul"): record(declared(_dynamic_product, "F T F T? F?", _B)),
     (DOMAIN, "MatMulIntegerToFloat"): record(

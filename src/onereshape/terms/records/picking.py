@@ -201,11 +201,19 @@ def _gather(call: Call) -> Sequence[Tensor]:
     if found.settled:
         picked = found.low[..., 0]
         return [data.moved(lambda array: np.take(array, picked, axis))]
+    if _counts(data) and index.dtype == data.dtype:
+        return [modulo(call, index, np.asarray(data.size, np.int64))]
     low, high, which = _boxes(call, found)
     contents = Source(call, data, axis, 1).contents(low, high)
     each = contents.swapaxes(0, 1) if len(low) == 1 else np.moveaxis(contents[which.ravel()], 0, 1)
     result = _picked(call, data, found, each, found.words.reshape(1, -1, 1))
     return [result.moved(lambda array: array.reshape(shape))]
+
+
+def _counts(data: Tensor) -> bool:
+    """Whether data are 0, 1, 2 ..., of which an index picks its own place."""
+    whole = data.known and data.is_integer and data.rank == 1 and not data.depends and not data.grows
+    return whole and np.array_equal(data.array, np.arange(data.size))
 
 
 def check_around(call: Call, data: Tensor, index: Tensor, axis: int) -> None:

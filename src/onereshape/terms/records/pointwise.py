@@ -119,16 +119,16 @@ def cast(call: Call, data: Tensor, kind: ir.DataType) -> Tensor:  # noqa: C901, 
         return numbers(values, kind)
     if data.depends and not (data.is_integer and kind.is_integer()):
         call.doubt("casts a number that depends on the number of samples")
+    if data.is_integer and kind.is_integer() and data.low is not None and data.high is not None:
+        found = bounded(data.hashed(call.hashing), kind, data.low, data.high)
+        if found.low is not None:  # within the bounds a cast changes nothing, so that integers stay linear
+            return leaning(found, slope_of(data), place_of(data))
     key = call.hashing.key("Cast", kind.name, *saturates, call.attribute("round_mode", "up"))
     words = call.hashing.mix(key, data.hashed(call.hashing))
     if not kind.is_integer():
         return terms(words, kind)
     if data.dtype == ir.DataType.BOOL:
         return terms(words, kind, np.zeros((), np.int64), np.ones((), np.int64))
-    if data.is_integer and data.low is not None and data.high is not None:
-        found = bounded(data.hashed(call.hashing), kind, data.low, data.high)
-        if found.low is not None:  # within the bounds a cast changes nothing, so that integers stay linear
-            return leaning(found, slope_of(data), place_of(data))
     if data.depends:
         call.doubt("casts a number that depends on the number of samples")
     return terms(words, kind)
@@ -249,22 +249,18 @@ def _dropout(call: Call) -> Sequence[Tensor]:
 
 def _batch_normalization(call: Call) -> Sequence[Tensor]:
     data = call.tensor(0)
-    if (
-        call.outputs > 1
-        or call.attribute("training_mode", 0)
-        or (call.version < 7 and not call.attribute("is_test", 0))
-    ):
+    trains = call.attribute("training_mode", 0) if call.version >= 14 else call.written > 1
+    if call.version < 7:
+        trains = not call.attribute("is_test", 0)
+    if trains or call.outputs > 1:
         call.refuse("it is one of training")
-    if call.version < 9 and not call.attribute("spatial", 1):
-        call.refuse("it has parameters for every place")
+    places = call.version < 9 and not call.attribute("spatial", 1)  # once there was one for every place of a sample
     channels = data.shape[1] if data.rank > 1 else 1
     parameters = []
     for place in range(1, 5):
-        each = call.tensor(place)
-        if each.shape != (channels,):
-            call.refuse(f"input {place} has dims {list(each.shape)}, and there are {channels} channels")
-        parameters.append(each.hashed(call.hashing).reshape(-1, *[1] * (data.rank - 2)))
-    if data.rank < 2:
+        each = call.shaped(place, *(data.shape[1:] if places else (channels,))).hashed(call.hashing)
+        parameters.append(each if places else each.reshape(-1, *[1] * (data.rank - 2)))
+    if data.rank < 2 and not places:
         parameters = [each.reshape(()) for each in parameters]
     scale = call.hashing.mix(call.key("parameters", call.attribute("epsilon", 1e-5)), *parameters)
     return [call.mixed(data.dtype, call.key(), call.words(0), scale)]

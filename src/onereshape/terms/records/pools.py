@@ -53,7 +53,8 @@ def _pool_key(call: Call, name: str, count: int, *parts: Any) -> int:
     return call.key(count, *parts, op=name)
 
 
-def _max_pool(call: Call) -> Sequence[Tensor]:
+def max_pool(call: Call) -> Sequence[Tensor]:
+    """The largest of each window, and where it is."""
     data = call.tensor(0)
     windows = _windows(call, data)
     content = _pooled(call, data, windows, _nothing(call))
@@ -161,6 +162,6 @@ RECORDS: Final[dict[str, Record]] = {
     "GlobalLpPool": record(_global_pool),
     "GlobalMaxPool": record(_global_pool),
     "LpPool": record(_lp_pool),
-    "MaxPool": record(_max_pool),
+    "MaxPool": record(max_pool),
     "MaxUnpool": record(_max_unpool, carries=True),
 }

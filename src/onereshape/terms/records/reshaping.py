@@ -171,11 +171,11 @@ def _split(call: Call) -> Sequence[Tensor]:
     whole = data.shape[axis]
     sizes: Sequence[int]
     if call.has(1):
-        sizes = call.integers(1, sized=True)
+        sizes = call.integers(1, sized=True) if call.version > 1 else [int(each) for each in call.numbers(1).ravel()]
     elif call.attribute("split") is not None:
         sizes = [int(each) for each in call.attribute("split")]
     else:
-        count = call.attribute("num_outputs") or call.outputs
+        count = call.attribute("num_outputs") or call.written
         step = -(-whole // count)
         if call.version < 18 and whole % count:
             call.refuse(f"{whole} does not divide into {count} parts")

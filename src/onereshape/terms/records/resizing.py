@@ -15,7 +15,6 @@ import numpy as np
 
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import slope_of
-from onereshape.terms.hashing import Words
 from onereshape.terms.records.coordinates import Axis, exact, nearest, reads
 from onereshape.terms.tensor import Tensor, terms
 
@@ -171,14 +170,15 @@ def _along(call: Call, data: Tensor, place: int, axis: Axis, transformation: str
     width = max(high - low + 1 for low, high in around) + 2 * reach
     words = data.hashed(call.hashing)
     call.check_size((*words.shape[:place], axis.after, *words.shape[place + 1 :]))
-    total: Words | None = None
-    for step, factor in enumerate(call.hashing.taps("tap", 0, width)):
-        near = np.take(words, np.array([axis.within(low - reach + step) for low, _ in around]), place)
-        near *= factor
-        total = near if total is None else np.add(total, near, out=total)
+    # Each window is made once, of what there is before the resizing, and then taken as often as it is read.
+    starts = np.array([low - reach for low, _ in around])
+    read = [axis.within(each) for each in range(int(starts.min()), int(starts.max()) + width)]
+    call.check_size((*words.shape[:place], len(read), *words.shape[place + 1 :]))
+    content = call.hashing.slide(np.take(words, read, place), place, width, 1, 1, 0)
+    near = np.take(content, starts - starts.min(), place)
     keys = [call.key(data.dtype.name, axis.before, *parts, each, op="Resize") for each in options]
     where = np.array(keys, np.uint64).reshape(-1, *[1] * (data.rank - place - 1))
-    return terms(call.hashing.mix(call.key(op="Resize"), np.asarray(total), where), data.dtype)
+    return terms(call.hashing.mix(call.key(op="Resize"), near, where), data.dtype)
 
 
 def _nearest(call: Call, axis: Axis, transformation: str) -> list[int] | None:

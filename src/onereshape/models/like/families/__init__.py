@@ -19,6 +19,7 @@ from onereshape.models.like.families.same import blocks, same
 from onereshape.models.like.families.waves import waves
 from onereshape.models.like.families.windows import windowed
 from onereshape.models.like.families.writing import key_of
+from onereshape.sizes import Size
 
 LEAVES: tuple[Family, ...] = (same, affine, diagonals, waves, blocks)
 """What is known of a constant as it is."""
@@ -33,16 +34,36 @@ _PLAIN = tuple(family for family in LEAVES if family is not diagonals)
 """What is known of a part of a constant: a part of a table of differences is none."""
 
 
+def _read_once(families: tuple[Family, ...]) -> Family:
+    """The first of families that knows a constant, which is asked once in the same dims, however it came to them."""
+    seen: dict[tuple[Size, ...], Fit | None] = {}
+
+    def fit(exported: Exported) -> Fit | None:
+        if exported.dims not in seen:
+            seen[exported.dims] = _first(families, exported)
+        return seen[exported.dims]
+
+    return fit
+
+
 def _apart(exported: Exported) -> Fit | None:
-    return _first((*LEAVES, resized, partial(product_of, fit=_apart)), exported)
+    """A constant whose axes are taken apart, as often as it takes."""
+
+    def again(taken: Exported) -> Fit | None:
+        return product_of(taken, fit=fit)
+
+    fit = _read_once((*LEAVES, resized, again))
+    return again(exported)
 
 
 _WHOLE: tuple[Family, ...] = (*_PLAIN, resized)
-_part: Family = partial(
-    _first,
-    (*_WHOLE, partial(product_of, fit=partial(_first, (*_WHOLE, partial(product_of, fit=partial(_first, _WHOLE)))))),
-)
-"""A part of a constant, its axes taken apart twice at most: an anchor for each place of a picture."""
+
+
+def _part(exported: Exported) -> Fit | None:
+    """A part of a constant, its axes taken apart twice at most, once if that will do: anchors all over a picture."""
+    once: Family = partial(product_of, fit=_read_once(_WHOLE))
+    return _first((*_WHOLE, once, partial(product_of, fit=once)), exported)
+
 
 _edged: Family = partial(joined, fit=partial(_first, (same, partial(joined, fit=same, plain=True))), plain=True)
 """The same in the middle, and something else at the edges of one axis or two: the masks of shifted windows."""
@@ -52,9 +73,9 @@ FAMILIES: tuple[Family, ...] = (
     *LEAVES,
     diagonals_cut,
     partial(flattened, fit=_leaf),
-    partial(product_of, fit=_edged),
     resized,
-    partial(product_of, fit=_apart),
+    _apart,
+    partial(product_of, fit=_edged),
     partial(windowed, fit=partial(_first, _PLAIN)),
     partial(joined, fit=_part),
     cut_of,

@@ -9,7 +9,7 @@ reading.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from itertools import islice, product
@@ -21,12 +21,14 @@ from onereshape.models.like.families.planes import Plane, is_bent, plane_of
 from onereshape.models.like.families.positions import Position, Scale, Term
 from onereshape.models.like.families.reading import Reading, error_of, likely, reading_of
 from onereshape.models.like.families.rests import rests
-from onereshape.models.like.families.scales import scales_of
-from onereshape.models.like.families.writing import probes, sizes_of
+from onereshape.models.like.families.scales import Scales, scales_of
+from onereshape.models.like.families.writing import first_along, probes, sizes_of
 from onereshape.sizes import Size, cut, exact
 
 _FEWEST = 3
 """Entries along an axis, in one export at least, from which a slope can be read."""
+_MOST_STEP = 2**20
+"""Of integers that count in the plainest way: marks are no steps."""
 _SURE = 6
 """Entries from which floating-point numbers that are not round lie in a line."""
 _ROUND = 4096
@@ -39,6 +41,12 @@ def affine(exported: Exported) -> Fit | None:
     """A base plus a slope times a position, along each axis that grows; with other ways to read it as such."""
     if not exported.growing or any(is_bent(array, exported.growing) for array in exported.arrays):
         return None
+    counting = _counting(exported)
+    return _on_planes(exported) if counting is None else _read(exported, [counting])
+
+
+def _on_planes(exported: Exported) -> Fit | None:
+    """The same of entries that lie on a plane in each export."""
     planes = [plane_of(array, exported.growing) for array in exported.arrays]
     known = [plane for plane in planes if plane is not None]
     if len(known) < len(planes) or not known or not _still(known):
@@ -49,20 +57,59 @@ def affine(exported: Exported) -> Fit | None:
     if any(len({array.shape[axis] for array in exported.arrays}) == 1 and not known[0].plain(axis) for axis in axes):
         return None  # an axis that is as long in all of them does not show what the size has to do with it
     scales = [scales_of(exported, known, axis) for axis in axes]
+    read: dict[tuple[Position, ...], Reading | None] = {}
+    if all(found.all and found.all[0][0] == Scale() for found in scales):
+        counted = tuple(Position(axis, exported.dims[axis]) for axis in axes)
+        plain = reading_of(exported, known, [(at, found.all[0]) for at, found in zip(counted, scales, strict=True)])
+        if plain is not None and not _level(plain):  # it counts from 0, and there is nothing more to say
+            return _read(exported, [plain])
+        read[counted] = plain
+    plainest = _plainest(exported, known, axes, scales, read)
+    return _read(exported, plainest) if plainest else None
+
+
+def _counting(exported: Exported) -> Reading | None:
+    """Integers that count from 0, in the same steps in all exports: most constants that grow are such."""
+    first, axes = exported.arrays[0], exported.growing
+    lengths = {axis: [array.shape[axis] for array in exported.arrays] for axis in axes}
+    if first.dtype.kind not in "iu" or any(min(each) < 2 or len({*each}) == 1 for each in lengths.values()):
+        return None
+    base = first_along(first, axes).astype(np.int64)
+    terms: list[Term] = []
+    for axis in axes:
+        line = first_along(first, [other for other in axes if other != axis])
+        slope = np.take(line, [1], axis=axis).astype(np.int64)
+        if np.any(slope):
+            terms.append(Term(Position(axis, exported.dims[axis]), slope))
+    if np.any(base) or not terms or any(max(lengths[term.position.axis]) < _FEWEST for term in terms):
+        return None
+    if any(np.any(np.abs(term.slope) > _MOST_STEP) for term in terms):
+        return None
+    reading = Reading(tuple(terms), base, first.dtype, exported.dims)
+    return reading if error_of(reading, exported) == 0 else None
+
+
+def _plainest(
+    exported: Exported,
+    planes: Sequence[Plane],
+    axes: Sequence[int],
+    scales: Sequence[Scales],
+    read: Mapping[tuple[Position, ...], Reading | None],
+) -> list[Reading]:
+    """The readings that say least beside the slopes; some positions were read before."""
     unlikely = {scale for found in scales for scale in found.unlikely}
     levels: dict[int, list[Reading]] = {}
     for chosen in product(*(found.all for found in scales)):
         starts = [list(_positions(exported, axis, scale)) for axis, (scale, _) in zip(axes, chosen, strict=True)]
         sized = sum(scale.size != 1 for scale, _ in chosen)
-        for positions in sorted(likely(exported, known, starts, chosen), key=_starts):
+        for positions in sorted(likely(exported, planes, starts, chosen), key=_starts):
             if levels and _starts(positions) + sized > min(levels):
                 break  # what says more than others do
-            reading = reading_of(exported, known, list(zip(positions, chosen, strict=True)))
+            pairs = list(zip(positions, chosen, strict=True))
+            reading = read[positions] if positions in read else reading_of(exported, planes, pairs)
             if reading is not None and not (np.any(reading.base) and _has(reading, unlikely)):
                 levels.setdefault(_level(reading), []).append(reading)
-            if 0 in levels:  # it counts from 0, and there is nothing more to say
-                return _read(exported, levels[0])
-    return _read(exported, levels[min(levels)]) if levels else None
+    return levels[min(levels)] if levels else []
 
 
 def _still(planes: Sequence[Plane]) -> bool:
@@ -101,7 +148,9 @@ def _halves(size: Size) -> frozenset[Size]:
 
 def _read(exported: Exported, readings: Sequence[Reading]) -> Fit | None:
     """The best reading, with those that say something else at other sizes."""
-    best, *others = sorted(readings, key=lambda each: (error_of(each, exported), bool(np.any(each.base))))
+    best, *others = readings
+    if others:
+        best, *others = sorted(readings, key=lambda each: (error_of(each, exported), bool(np.any(each.base))))
     if not _enough(exported, best):
         return None
     others += rests(exported, best)
@@ -112,7 +161,8 @@ def _read(exported: Exported, readings: Sequence[Reading]) -> Fit | None:
             kept.append(other)
     several = len({_words(each) for each in kept}) < len(kept)
     fits = [Fit(_words(each, steps=several), each.at, each.make, _limits(each)) for each in kept]
-    fits = [fit for fit in fits if agrees(fit, exported)]
+    if best.kind.kind == "f":  # integers were compared when they were read
+        fits = [fit for fit in fits if agrees(fit, exported)]
     return fits[0]._replace(others=tuple(fits[1:])) if fits else None
 
 

@@ -22,6 +22,9 @@ _SETTLED = 1e-14
 _LEAST = 0.98
 """The part of a column that the best wave of those that are tried must explain."""
 
+_TOGETHER = 64
+"""Frequencies that are tried at once: few enough that no other thread is woken, which takes longer than they do."""
+
 _UNEVEN = 0.05
 """What the neighbours of an entry may be off, as a part of the amplitude: much more than any rounding."""
 
@@ -50,8 +53,10 @@ def turning(places: Array, columns: Array, eps: float) -> Turning | None:
         return None
     known = (np.abs(starts[0]) > allowed) | still if len(starts) else None
     some = np.arange(0, columns.shape[1], max(1, columns.shape[1] // 16))
-    if _grid(places, columns[:, some], None if known is None else known[some])[1] is None:
-        return None  # a few columns say it too, where there are many
+    if len(some) < columns.shape[1]:
+        few = _grid(places, columns[:, some], None if known is None else known[some])
+        if few[1] is None:
+            return None  # a few columns say it too, where there are many
     cosine, frequency = _grid(places, columns, known)
     if frequency is None:
         return None
@@ -101,10 +106,10 @@ def _grid(places: Array, columns: Array, known: Array | None) -> tuple[Array, Ar
     energy = np.maximum((values**2).sum(axis=0), 1e-30)
     kept, found = [], []
     tried, *both = _tried(tuple(places[near].tolist()))
-    for waves in both:
-        lengths = np.maximum((waves**2).sum(axis=0), 1e-30)
+    for waves, lengths in both:
         # The part of a column that lies along a wave.
-        parts = (waves.T @ values) ** 2 / lengths[:, None] / energy
+        pieces = (waves[:, first : first + _TOGETHER] for first in range(0, len(tried), _TOGETHER))
+        parts = np.concatenate([piece.T @ values for piece in pieces]) ** 2 / lengths[:, None] / energy
         best = np.argmax(parts, axis=0)
         kept.append(np.take_along_axis(parts, best[None], axis=0)[0])
         found.append(tried[best])
@@ -116,12 +121,14 @@ def _grid(places: Array, columns: Array, known: Array | None) -> tuple[Array, Ar
     return cosine, np.where(cosine, found[1], found[0])
 
 
-@lru_cache(maxsize=2)
-def _tried(places: tuple[float, ...]) -> tuple[Array, Array, Array]:
-    """The frequencies that are tried, and their sines and cosines at these places."""
+@lru_cache(maxsize=4)
+def _tried(places: tuple[float, ...]) -> tuple[Array, tuple[Array, Array], tuple[Array, Array]]:
+    """The frequencies that are tried, and their sines and cosines at these places, each with its length."""
     tried = np.concatenate([np.geomspace(1e-7, 0.05, 300), np.linspace(0.05, np.pi, 1000)])
     angle = np.array(places)[:, None] * tried
-    return tried, np.sin(angle), np.cos(angle)
+    sines, cosines = np.sin(angle), np.cos(angle)
+    one, other = (np.maximum((waves**2).sum(axis=0), 1e-30) for waves in (sines, cosines))
+    return tried, (sines, one), (cosines, other)
 
 
 def _amplitudes(places: Array, columns: Array, cosine: Array, frequency: Array) -> Array:

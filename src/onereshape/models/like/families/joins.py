@@ -77,6 +77,8 @@ def joined(exported: Exported, fit: Family, *, plain: bool = False) -> Fit | Non
             parts = _cut(cutting, start, total, count)
             if parts is not None:
                 return _together(parts, axis)
+            if not any(found is not None for (place, _), found in cutting.seen.items() if place == start):
+                break  # nothing is known to stand first, however many parts there are
     return None
 
 

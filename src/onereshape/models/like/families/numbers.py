@@ -142,7 +142,7 @@ def _readings(
 
         def keep(readings: Iterable[Reading], found: dict[tuple[str, ...], Reading] = found) -> None:
             for reading in readings:
-                if _close(np.array([_at(reading, binding, numbers.dtype) for binding in exported.bindings]), numbers):
+                if _close(_over(reading, exported.bindings, numbers.dtype), numbers):
                     found.setdefault(tuple(_shown(reading, binding) for binding in others), reading)
 
         keep(level(numbers, sizes))
@@ -266,13 +266,23 @@ def _shown(reading: Reading, binding: Binding) -> str:
         return ""
 
 
-def _plain(_numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Iterator[Reading]:
-    for size, _ in sizes:
-        yield from (Reading(size, 1, steps, words) for words, steps in _PLAIN)
+def _plain(numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Iterator[Reading]:
+    table = _table(numbers, sizes)
+    close = [(words, steps, _rows_close(_steps(table, steps), numbers)) for words, steps in _PLAIN]
+    for place, (size, _) in enumerate(sizes):
+        yield from (Reading(size, 1, steps, words) for words, steps, rows in close if rows[place])
 
 
-def _ratios(_numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Iterator[Reading]:
-    yield from (Reading(top, bottom, (), "{}") for top, _ in sizes for bottom, _ in sizes if top != bottom)
+def _ratios(numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Iterator[Reading]:
+    table = _table(numbers, sizes)
+    for (top, _), row in zip(sizes, table, strict=True):
+        rows = zip(sizes, _rows_close(row / table, numbers), strict=True)
+        yield from (Reading(top, bottom, (), "{}") for (bottom, _), close in rows if close and top != bottom)
+
+
+def _table(numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Array:
+    """Sizes, a row for each, in the type that such numbers are calculated in."""
+    return np.array([values for _, values in sizes], _working(numbers.dtype)).reshape(len(sizes), len(numbers))
 
 
 def _scaled(numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Iterator[Reading]:
@@ -305,10 +315,15 @@ def _multiples(numbers: Array, size: Size, values: tuple[int, ...], taken: Abstr
 
 def _close(found: Array, numbers: Array) -> bool:
     """Whether numbers are others, as numbers of their type are rounded."""
-    if not np.all(np.isfinite(found)):
-        return False
-    apart = np.abs(found.astype(np.float64) - numbers.astype(np.float64))
-    return bool(np.all(apart <= _ROUNDING * np.spacing(np.abs(numbers)).astype(np.float64)))
+    return _rows_close(found[None], numbers)[0]
+
+
+def _rows_close(found: Array, numbers: Array) -> list[bool]:
+    """Which rows of numbers are others, as numbers of their type are rounded."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        apart = np.abs(found.astype(numbers.dtype).astype(np.float64) - numbers.astype(np.float64))
+    close: list[bool] = np.all(apart <= _ROUNDING * np.spacing(np.abs(numbers)).astype(np.float64), axis=1).tolist()
+    return close
 
 
 def _working(kind: np.dtype[Any]) -> np.dtype[Any]:
@@ -318,9 +333,17 @@ def _working(kind: np.dtype[Any]) -> np.dtype[Any]:
 
 def _at(reading: Reading, binding: Binding, kind: np.dtype[Any]) -> Any:
     """What is read, at given sizes."""
-    top, bottom = (np.array(size_at(size, binding), _working(kind)) for size in (reading.top, reading.bottom))
+    return _over(reading, [binding], kind)[0]
+
+
+def _over(reading: Reading, bindings: Sequence[Binding], kind: np.dtype[Any]) -> Array:
+    """What is read, at each of several sizes."""
+    working = _working(kind)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return _steps(top / bottom, reading.steps).astype(kind)[()]
+        numbers = np.array([size_at(reading.top, binding) for binding in bindings], working)
+        if reading.bottom != 1:
+            numbers = numbers / np.array([size_at(reading.bottom, binding) for binding in bindings], working)
+        return _steps(numbers, reading.steps).astype(kind)
 
 
 def _steps(numbers: Array, steps: Sequence[Step]) -> Array:

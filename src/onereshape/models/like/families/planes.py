@@ -61,24 +61,30 @@ def is_bent(array: Array, axes: Sequence[int]) -> bool:
     """Whether a few entries already lie on no plane, as of most arrays that do not."""
     if array.dtype.kind not in "iuf" or 0 in array.shape:
         return True
-    start = array[(0,) * array.ndim].item()
+    allowed = 24 * float(np.finfo(array.dtype).eps) * float(np.abs(array).max()) if array.dtype.kind == "f" else 0
+    return _bend(array, axes, 0) > allowed or _bend(array, axes, -1) > allowed
 
-    def rise(places: Mapping[int, int]) -> float:
-        found: float = array[tuple(places.get(axis, 0) for axis in range(array.ndim))].item() - start
+
+def _bend(array: Array, axes: Sequence[int], at: int) -> float:
+    """How far a few entries are from a plane, at the first place of the axes that do not grow, or at the last."""
+    first = [0 if axis in axes else at for axis in range(array.ndim)]
+    start: float = array.item(*first)
+
+    def rise(axis: int, place: int) -> float:
+        found: float = array.item(*first[:axis], place, *first[axis + 1 :]) - start
         return found
 
     last = {axis: array.shape[axis] - 1 for axis in axes if array.shape[axis] > 1}
-    ends = {axis: rise({axis: end}) for axis, end in last.items()}
+    ends = {axis: rise(axis, end) for axis, end in last.items()}
     off = [
-        abs(rise({axis: place}) * end - ends[axis] * place) / end
+        abs(rise(axis, place) * end - ends[axis] * place) / end
         for axis, end in last.items()
         for place in {1, 2, (end + 1) // 2, end - 1}
         if place < end
     ]
-    most: float = max([*off, abs(rise(last) - sum(ends.values()))])
-    if array.dtype.kind != "f" or not most > 0:
-        return most > 0
-    return most > 24 * float(np.finfo(array.dtype).eps) * float(np.abs(array).max())
+    corner: float = array.item(*(last.get(axis, place) for axis, place in enumerate(first)))
+    most: float = max([*off, abs(corner - start - sum(ends.values()))])
+    return most
 
 
 def rounding_of(array: Array, axes: Sequence[int]) -> Array:

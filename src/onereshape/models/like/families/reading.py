@@ -108,7 +108,8 @@ def _rounded(exported: Exported, pairs: Sequence[Pair], base: Array, allowed: Ar
     dtype = exported.arrays[0].dtype
     kind = working(dtype)
     base = _plain(base, allowed)
-    found: list[Reading] = []
+    best: Reading | None = None
+    least, made = np.inf, list[Array]()
     for way in ("plain", "read", "mean"):
         terms = []
         for position, (scale, slope) in pairs:
@@ -118,10 +119,21 @@ def _rounded(exported: Exported, pairs: Sequence[Pair], base: Array, allowed: Ar
             elif way == "read":
                 exactly = _at_one(exported, position, scale, base, exactly)
             terms.append(Term(position, exactly.astype(kind), scale))
-        found.append(Reading(tuple(terms), base.astype(kind), dtype, exported.dims))
-    best = min(found, key=lambda each: error_of(each, exported))
-    cases = zip(exported.bindings, exported.arrays, strict=True)
-    return best if all(near(best.at(binding), array, exported.growing) for binding, array in cases) else None
+        reading = Reading(tuple(terms), base.astype(kind), dtype, exported.dims)
+        if best is None or not _alike(reading, best):
+            found = [reading.at(binding) for binding in exported.bindings]
+            error = _error(found, exported)
+            if best is None or error < least:
+                best, least, made = reading, error, found
+        if least == 0:
+            break
+    cases = zip(made, exported.arrays, strict=True)
+    return best if all(near(one, array, exported.growing) for one, array in cases) else None
+
+
+def _alike(one: Reading, other: Reading) -> bool:
+    """Whether two readings of the same positions and base have the same slopes."""
+    return all(np.array_equal(a.slope, b.slope) for a, b in zip(one.terms, other.terms, strict=True))
 
 
 def _at_one(exported: Exported, position: Position, scale: Scale, base: Array, otherwise: Array) -> Array:
@@ -149,12 +161,16 @@ def _plain(numbers: Array, allowed: Array) -> Array:
 
 def error_of(reading: Reading, exported: Exported) -> float:
     """How far a reading is from the exports."""
+    return _error([reading.at(binding) for binding in exported.bindings], exported)
+
+
+def _error(found: Sequence[Array], exported: Exported) -> float:
+    """How far arrays are from the exports."""
     worst = 0.0
-    for binding, array in zip(exported.bindings, exported.arrays, strict=True):
-        found = reading.at(binding)
+    for one, array in zip(found, exported.arrays, strict=True):
         if array.dtype.kind != "f":
-            if not np.array_equal(found, array):
+            if not np.array_equal(one, array):
                 return np.inf
             continue
-        worst = max(worst, float(np.abs(found.astype(np.float64) - array.astype(np.float64)).max(initial=0)))
+        worst = max(worst, float(np.abs(one.astype(np.float64) - array.astype(np.float64)).max(initial=0)))
     return worst

@@ -8,6 +8,7 @@ trying them; only one may fit.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,9 @@ _LARGEST = 1e4
 """Beyond are the marks of masks, beside which all else is lost in rounding."""
 _FEWEST = 2
 """Entries of the grid along an axis."""
+
+_SMALL = 4096
+"""Weights that are remembered."""
 
 Sizes = tuple[tuple[int, int, int], ...]
 _LARGER: Sizes = ((2, 1, 1), (3, 2, 0), (1, 1, 1))
@@ -110,10 +114,11 @@ def _readings(exported: Exported, axes: tuple[int, ...]) -> Iterator[tuple[Array
             continue
         if not any(_mixed(grid, array) for array in exported.arrays) or any(_even(grid, axis) for axis in axes):
             continue
-        for way in WAYS:
+        others = [array for array in exported.arrays if array is not grid]
+        for way in WAYS:  # each of which leaves the grid itself as it is
             if all(
                 alike(interpolated(grid, axes, (array.shape[first], array.shape[second]), way), array)
-                for array in exported.arrays
+                for array in others
             ):
                 yield grid, way
 
@@ -151,7 +156,16 @@ def interpolated(grid: Array, axes: tuple[int, ...], sizes: tuple[int, int], way
 
 
 def _weights(old: int, new: int, way: Way) -> Array:
-    """How much of each old entry is in each new one."""
+    """How much of each old entry is in each new one; small ones are asked for again and again."""
+    return _small_weights(old, new, way) if old * new <= _SMALL else _made_weights(old, new, way)
+
+
+@lru_cache(maxsize=256)
+def _small_weights(old: int, new: int, way: Way) -> Array:
+    return _made_weights(old, new, way)
+
+
+def _made_weights(old: int, new: int, way: Way) -> Array:
     places = np.arange(new)
     if way.corners:
         centres = places * ((old - 1) / (new - 1)) if new > 1 else places * 0.0

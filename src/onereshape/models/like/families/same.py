@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from math import gcd
 
 import numpy as np
 import onnx_ir as ir
@@ -46,9 +47,10 @@ def blocks(exported: Exported) -> Fit | None:
         return None
     (axis,) = exported.growing
     sizes = [array.shape[axis] for array in exported.arrays]
+    common = gcd(*sizes)
     for length in range(2, min(_LONGEST_BLOCK, *sizes) + 1):
         # Twice in one of them at least, or it is a table that was cut and not a block that comes again.
-        if any(size % length for size in sizes) or max(sizes) < 2 * length or not _again(exported, axis, length):
+        if common % length or max(sizes) < 2 * length or not _again(exported, axis, length):
             continue
         many = exact(exported.dims[axis], length)
         if many is not None and agrees(fit := _tiled(exported, axis, length, many), exported):

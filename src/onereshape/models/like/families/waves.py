@@ -102,8 +102,10 @@ def waves(exported: Exported) -> Fit | None:
     if any(max(sizes) < _FEWEST or min(sizes) < _SHARED for sizes in (_along(exported, axis) for axis in axes)):
         return None
     fits: dict[tuple[str, ...], Fit] = {}
-    found = [list(_lines(exported, axis)) for axis in axes if all(_swings(array, axis) for array in exported.arrays)]
-    for lines in product(*found) if len(found) == len(axes) else ():
+    if not all(_swings(array, axis) for axis in axes for array in exported.arrays):
+        return None
+    found = [list(_lines(exported, axis)) for axis in axes]
+    for lines in product(*found):
         kinds = tuple(line.kind for line in lines)
         if kinds not in fits and (fit := _fit(exported, lines)) is not None:
             fits[kinds] = fit

@@ -71,8 +71,12 @@ sanitize-memory sanitize-threads: $(VENV)/.installed-sanitize
 	$(SANITIZED) $(BIN)/python tests/fuzz_copy.py $$(ls build/$@/_copy*.so) $(COPIES_$(BUDGET))
 	$(SANITIZED) $(BIN)/python tests/fuzz_terms.py $$(ls build/$@/_terms*.so) $(TERMS_$(BUDGET))
 
-docs: $(VENV)/.installed
+# The pages that are written from the code, then the site in build/site. A warning of MkDocs is an error.
+docs: $(VENV)/.installed-docs
 	$(BIN)/python docs/write_dialects.py
+	$(BIN)/python docs/write_commands.py
+	$(BIN)/python docs/picture.py
+	$(BIN)/python -m mkdocs build --strict --quiet
 
 # The oldest versions that pyproject.toml allows, each pinned to its lower bound.
 test-lowest: $(LOWEST)/.installed

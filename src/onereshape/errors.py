@@ -152,7 +152,7 @@ CODES: dict[str, Code] = {
 class ReshapeError(ValueError):
     """A Reshape, or a call of onereshape, that is refused.
 
-    `code` names the reason (see docs/errors.md); `axis`, `data`, `target` and `spec` are what the message shows,
+    `code` names the reason (see docs/semantics.md); `axis`, `data`, `target` and `spec` are what the message shows,
     None where the reason has no such thing; `fields` holds every number of the sentence.
     """
 

@@ -65,8 +65,10 @@ CASES: list[tuple[str, int, list[str]]] = [
     ("certify", 1, ["certify", "model.onnx", "model.onnx", "--batch"]),
     ("convert", 0, ["convert", "model.onnx", "--to", "onnx-13", "-o", "old.onnx"]),
     ("convert", 0, ["convert", "model.onnx", "--node", "/Reshape", "--to", "openvino", "-o", "one.xml"]),
-    ("conform", 1, ["conform", "--engine", "numpy", "onnx-inference-24"]),
+    ("conform", 1, ["conform", "--engine", "numpy", "--case", "neg2", "--case", "scalar_to_2", "--case", "rank_65"]),
+    ("conform", 1, ["conform", "--engine", "onnx-reference-24", "--case", "neg2"]),
     ("show", 0, ["show", "model.onnx"]),
+    ("completion", 0, ["completion", "bash"]),
     ("report", 0, ["report", "model.onnx", "--batch", "-o", "report.html"]),
 ]
 

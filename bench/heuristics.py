@@ -21,7 +21,9 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -129,18 +131,13 @@ def simplified(how: str) -> Heuristic:
     """Declared, and then given to another tool."""
 
     def run(model: onnx.ModelProto, entry: Entry) -> onnx.ModelProto:
-        found = declare(model, entry)
+        found: Any = declare(model, entry)
+        tool: Any = import_module("onnxscript.optimizer" if how == "onnxscript" else how)
         if how == "onnxsim":
-            import onnxsim  # noqa: PLC0415 - each may be missing
-
-            return onnxsim.simplify(found)[0]
-        if how == "onnxslim":
-            import onnxslim  # noqa: PLC0415
-
-            return onnxslim.slim(found)
-        from onnxscript import optimizer  # noqa: PLC0415
-
-        return optimizer.optimize(found)
+            made: onnx.ModelProto = tool.simplify(found)[0]
+        else:
+            made = tool.slim(found) if how == "onnxslim" else tool.optimize(found)
+        return made
 
     return run
 

@@ -1,6 +1,6 @@
 """Draws the picture of the README: `python docs/picture.py` writes picture.svg and picture-dark.svg beside it.
 
-One Reshape three times: as it was exported at batch 1, the same constant at batch 2, and the repaired constant at batch 2.
+One Reshape three times: as it was exported at batch 1, the same constant at batch 2, and the repaired one at batch 2.
 Where each element goes is what `orx.resolve` answers, not what the drawing assumes.
 """
 
@@ -57,16 +57,19 @@ SAMPLE = (2, 3)
 """The dims of one sample."""
 
 
-def text(x: float, y: float, said: str, colour: str, *, size: int = 15, bold: bool = False, mono: bool = False) -> str:
+def text(  # noqa: PLR0913 - what a line of text is
+    x: float, y: float, said: str, colour: str, *, size: int = 15, bold: bool = False, mono: bool = False
+) -> str:
     """One line of text around x."""
     weight = " font-weight='600'" if bold else ""
     font = MONO if mono else SANS
-    return f"<text x='{x:g}' y='{y:g}' font-size='{size}' text-anchor='middle' fill='{colour}'{weight} {font}>{said}</text>"
+    place = f"x='{x:g}' y='{y:g}' font-size='{size}' text-anchor='middle'"
+    return f"<text {place} fill='{colour}'{weight} {font}>{said}</text>"
 
 
-def cells(x: float, y: float, dims: tuple[int, ...], first: int, side: int, colours: Colours) -> str:
-    """A block of elements, numbered from `first` on; x is its middle, y its top."""
-    rows, columns = dims
+def cells(at: tuple[float, float], dims: tuple[int, ...], first: int, side: int, colours: Colours) -> str:
+    """A block of elements, numbered from `first` on; it is `at` the middle of its upper edge."""
+    (x, y), (rows, columns) = at, dims
     left = x - (columns * side + (columns - 1) * GAP) / 2
     drawn = []
     for place in range(rows * columns):
@@ -86,7 +89,7 @@ def panel(each: Panel, x: float, colours: Colours) -> str:
     mark = colours.good if each.right else colours.bad
     apart = SAMPLE[1] * (LARGE + GAP) + 24
     blocks = [
-        cells(x + (sample - (each.batch - 1) / 2) * apart, 40, SAMPLE, sample * prod(SAMPLE), LARGE, colours)
+        cells((x + (sample - (each.batch - 1) / 2) * apart, 40), SAMPLE, sample * prod(SAMPLE), LARGE, colours)
         for sample in range(each.batch)
     ]
     return "".join(
@@ -97,7 +100,7 @@ def panel(each: Panel, x: float, colours: Colours) -> str:
             f"<path d='M{x:g} 134v46m-5-7l5 7 5-7' fill='none' stroke='{colours.line}' stroke-width='2'/>",
             text(x - 62, 162, "Reshape by", colours.faint),
             text(x + 56, 162, str(list(each.target)), mark, size=16, bold=True, mono=True),
-            cells(x, 192 + (2 - output[0]) * SMALL / 2, output, 0, SMALL, colours),
+            cells((x, 192 + (2 - output[0]) * SMALL / 2), output, 0, SMALL, colours),
             text(x, 256, f"output {list(output)}", colours.faint, mono=True),
             text(x, 284, each.verdict, mark, size=15, bold=True),
         ]
@@ -108,8 +111,8 @@ def picture(colours: Colours) -> str:
     """The whole picture, as SVG."""
     width = 2 * MARGIN + len(PANELS) * PANEL
     said = (
-        "Two samples of six elements. The constant [1, -1] of a Reshape, exported at batch 1, puts both of them into one "
-        "row at batch 2. The repaired constant [0, -1] gives each sample a row of its own."
+        "Two samples of six elements. The constant [1, -1] of a Reshape, exported at batch 1, puts both of them into "
+        "one row at batch 2. The repaired constant [0, -1] gives each sample a row of its own."
     )
     drawn = "\n".join(panel(each, MARGIN + (place + 0.5) * PANEL, colours) for place, each in enumerate(PANELS))
     lines = "".join(

@@ -12,11 +12,11 @@ from onereshape.cli.parsing import Parser, parser_of
 HEAD = """\
 # Commands
 
-Every command and every option. This page is written from the parsers themselves by `python docs/write_commands.py`, and a test
-fails where it is out of date. `onereshape COMMAND --help` prints the same.
+Every command and every option. This page is written from the parsers themselves by `python docs/write_commands.py`,
+and a test fails where it is out of date. `onereshape COMMAND --help` prints the same.
 
-Exit codes: 0 is done and nothing found, 1 is findings or a refusal, 2 is "could not run": a usage error or a file that cannot be
-read. Ctrl-C gives 130. `--json` is on every command; [JSON](json.md) describes what it prints.
+Exit codes: 0 is done and nothing found, 1 is findings or a refusal, 2 is "could not run": a usage error or a file that
+cannot be read. Ctrl-C gives 130. `--json` is on every command; [JSON](json.md) describes what it prints.
 
 | command | what it does |
 | --- | --- |

@@ -1,6 +1,6 @@
 """Export a model at batch 1, see why it fails at batch 4, repair it, and run it at batch 4.
 
-Needs torch and onnxscript (for the export) and onnxruntime.  Writes exported.onnx and dynamic.onnx into the working folder.
+Needs torch and onnxscript (for the export) and onnxruntime.  Writes exported.onnx and dynamic.onnx.
 """
 
 from __future__ import annotations

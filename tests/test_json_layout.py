@@ -17,7 +17,8 @@ from onereshape.cli import main
 from onereshape.cli.commands import COMMANDS
 
 ROOT = Path(__file__).parent.parent
-SCHEMAS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in (ROOT / "docs" / "schema").glob("*.json")}
+FILES = (ROOT / "docs" / "schema").glob("*.json")
+SCHEMAS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in FILES}
 CORPUS = ROOT / "tests" / "data" / "corpus"
 
 
@@ -28,7 +29,8 @@ def strict(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     closed = {name: strict(each) for name, each in schema.items()}
-    return {"additionalProperties": False, **closed} if isinstance(schema.get("properties"), dict) and "type" in schema else closed
+    is_object = isinstance(schema.get("properties"), dict) and "type" in schema
+    return {"additionalProperties": False, **closed} if is_object else closed
 
 
 REGISTRY: Any = referencing.Registry().with_resources(
@@ -65,7 +67,7 @@ CASES: list[tuple[str, int, list[str]]] = [
     ("certify", 1, ["certify", "model.onnx", "model.onnx", "--batch"]),
     ("convert", 0, ["convert", "model.onnx", "--to", "onnx-13", "-o", "old.onnx"]),
     ("convert", 0, ["convert", "model.onnx", "--node", "/Reshape", "--to", "openvino", "-o", "one.xml"]),
-    ("conform", 1, ["conform", "--engine", "numpy", "--case", "neg2", "--case", "scalar_to_2", "--case", "rank_65"]),
+    ("conform", 0, ["conform", "--engine", "numpy", "--case", "neg2", "--case", "scalar_to_2", "--case", "rank_65"]),
     ("conform", 1, ["conform", "--engine", "onnx-reference-24", "--case", "neg2"]),
     ("show", 0, ["show", "model.onnx"]),
     ("completion", 0, ["completion", "bash"]),
@@ -91,11 +93,11 @@ def answered(words: Sequence[str], capsys: pytest.CaptureFixture[str]) -> tuple[
     return code, json.loads(capsys.readouterr().out)
 
 
-@pytest.mark.parametrize(("name", "code", "words"), CASES, ids=lambda each: " ".join(each) if isinstance(each, list) else "")
+@pytest.mark.parametrize(("name", "code", "words"), CASES, ids=[" ".join(words) for *_, words in CASES])
 @pytest.mark.usefixtures("folder")
 def test_an_answer_has_the_layout(name: str, code: int, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    if {"fixed.onnx", "sound.onnx"} & {*words}:
-        main(["fix", "model.onnx", "-o", next(word for word in words if word in {"fixed.onnx", "sound.onnx"}), "--batch"])
+    for repaired in {"fixed.onnx", "sound.onnx"} & {*words}:
+        main(["fix", "model.onnx", "-o", repaired, "--batch"])
     ended, answer = answered(words, capsys)
 
     assert ended == code

@@ -10,7 +10,9 @@ import onereshape as orx
 # --8<-- [start:rules]
 print(orx.resolve([2, 3, 4], [0, -1], "onnx"))  # a 0 copies, a -1 is what is left
 print(orx.infer(["N", "S", 768], [0, 0, 12, -1], "onnx"))  # dims that are not known yet
-for spec, flags in [("onnx", {}), ("openvino", {"special_zero": True})]:  # the same integers, two meanings
+
+# The same integers, two meanings.
+for spec, flags in [("onnx", {}), ("openvino", {"special_zero": True})]:
     try:
         print(spec, orx.resolve([0, 3], [0, -1], spec, **flags))
     except orx.ReshapeError as refusal:
@@ -26,7 +28,7 @@ print(z.shape, "a view:", np.shares_memory(x, z))
 # --8<-- [end:arrays]
 
 # --8<-- [start:operator]
-op = orx.Reshape("onednn-static", shape=(0, -1), special_zero=True)  # the operator, for repeated calls
+op = orx.Reshape("onednn-static", shape=(0, -1), special_zero=True)
 print(op(x).shape, op(torch.from_numpy(x)).shape)
 # --8<-- [end:operator]
 

@@ -13,8 +13,9 @@ import onereshape as orx
 
 # --8<-- [start:build]
 x = ops.parameter([1, 4, 6], np.float32, name="x")
-heads = ops.reshape(x, np.array([1, 4, 2, 3]), special_zero=False)  # the batch is written down: 1
-merged = ops.reshape(ops.transpose(heads, np.array([0, 2, 1, 3])), np.array([1, 2, -1]), special_zero=False)
+heads = ops.reshape(x, np.array([1, 4, 2, 3]), special_zero=False)  # the batch: 1
+turned = ops.transpose(heads, np.array([0, 2, 1, 3]))
+merged = ops.reshape(turned, np.array([1, 2, -1]), special_zero=False)  # and here
 model = ov.Model([merged], [x], "heads")
 ov.save_model(model, "fixed.xml", compress_to_fp16=False)
 # --8<-- [end:build]

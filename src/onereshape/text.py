@@ -10,12 +10,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Union
+
+JSON = Union[None, bool, int, float, str, list["JSON"], dict[str, "JSON"]]  # noqa: UP007 - a name in a string needs it
+"""What JSON can hold: the type of all that is for machines."""
 
 LONGEST = 2000
 """Signs of a text that people are shown whole; few paths and no sentences of ours come near."""
 _MOST = 32
 """Names of a list that is shown whole."""
+_WIDEST = 119
+"""Signs of a value at a prompt: one line of a terminal or of a notebook."""
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
@@ -65,6 +70,19 @@ def shown(text: str, longest: int = LONGEST) -> str:
         half = longest // 2
         text = f"{text[:half]} ... {len(text) - 2 * half} characters ... {text[-half:]}"
     return printable(text)
+
+
+def brief(kind: str, *parts: str) -> str:
+    """What a value is, in one line for a prompt: its kind and what matters most, cut where that is long.
+
+    >>> brief("Finding", "baked-dim", "/Reshape: N is forced to 1")
+    'Finding(baked-dim, /Reshape: N is forced to 1)'
+    >>> len(brief("Finding", "a" * 10_000_000))
+    119
+    """
+    room = _WIDEST - len(kind) - 2
+    text = printable(", ".join(part[: room + 1] for part in parts)[: room + 1])
+    return f"{kind}({text if len(text) <= room else text[: room - 3] + '...'})"
 
 
 def listed(names: Iterable[str], most: int = _MOST) -> str:

@@ -95,7 +95,7 @@ class _Converted(NamedTuple):
 
 def said_of(proof: Proof) -> str:
     """The sentence for people."""
-    from onereshape.models.certificates.verdict import said_all  # noqa: PLC0415 - onnx takes long
+    from onereshape.terms.proof import said_all  # noqa: PLC0415 - only who asks for it needs it
 
     if not proof.holds:
         return f"not proven: {proof.reason}"

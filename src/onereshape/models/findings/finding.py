@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
+
+from onereshape import notebook
+from onereshape.text import JSON, brief, shown
 
 Severity = Literal["error", "warning", "note"]
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 """From the worst on."""
+_MOST_SHOWN = 50
+"""Findings that a prompt shows."""
+_NEXT_LINE = ",\n "
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +47,20 @@ CODES: dict[str, Kind] = {
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding, with everything that a person or a machine needs to find the place."""
+    """One finding, with everything that a person or a machine needs to find the place.
+
+    >>> import onereshape as orx
+    >>> found = orx.check("tests/data/corpus/hand_yolo_head.ts.onnx", batch=True)[0]
+    >>> found
+    Finding(baked-dim, /Reshape: N is forced to 1 by /Reshape: shape[0] = 1)
+    >>> found.severity, found.tensor, found.origin, found.fixable
+    ('error', '/Constant_output_0', 'Constant node /Constant', True)
+    """
 
     code: str
+    """What it is, as docs/findings.md calls it: `baked-dim`, `absorbed-dim`, `spec-error` ..."""
     severity: Severity
+    """How bad it is: `error`, `warning` or `note`."""
     node: str
     """The node's name, or its place where it has none."""
     place: str
@@ -59,6 +76,29 @@ class Finding:
     fixable: bool
     """Whether `fix` can repair it."""
 
-    def to_json(self) -> dict[str, Any]:
+    def __repr__(self) -> str:
+        return brief("Finding", self.code, f"{shown(self.node, 40)}: {self.message}")
+
+    def to_json(self) -> dict[str, JSON]:
         """The fields, for machines."""
         return {name: getattr(self, name) for name in self.__slots__}
+
+
+class Findings(list[Finding]):
+    """What `check` found: a list, which a prompt shows a line each and a notebook as a table."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        lines = [repr(finding) for finding in self[:_MOST_SHOWN]]
+        if len(self) > _MOST_SHOWN:
+            lines.append(f"... and {len(self) - _MOST_SHOWN} more")
+        return f"[{_NEXT_LINE.join(lines)}]"
+
+    def _repr_html_(self) -> str:
+        """The findings as a table, for notebooks."""
+        counts = Counter(finding.severity for finding in self)
+        said = [f"{counts[each]} {each}{'' if counts[each] == 1 else 's'}" for each in SEVERITIES if counts[each]]
+        rows = [(each.severity, each.code, each.node, each.message, each.origin or "") for each in self]
+        head = ("severity", "code", "node", "what is wrong", "where it comes from")
+        return notebook.block("Findings", ", ".join(said) or "none", notebook.table(head, rows))

@@ -112,7 +112,7 @@ def test_subclasses_stay_with_numpy() -> None:
 
     assert cpu_copy.takes(np.zeros((600, 600)).T)
     assert not cpu_copy.takes(masked.T)
-    assert orx.reshape(masked.T, [-1], "onnx").mask.sum() == 600
+    assert orx.reshape(masked.T, [-1], "onnx").mask.sum() == 600  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

@@ -202,7 +202,8 @@ class TestView:
         assert (entry.name, entry.place, entry.spec.name) == ("r", "net/Reshape#0", "openvino")
         assert (entry.data, entry.target, entry.output) == ((2, 3, 4), (0, -1), (2, 12))
         assert (entry.element_type, entry.target_type, entry.target_from) == ("f32", "i64", "Const c")
-        assert Reshape(entry.spec, **entry.attributes)(np.zeros((2, 3, 4), np.float32), entry.target).shape == (2, 12)
+        op = Reshape(entry.spec, **entry.attributes)
+        assert op(np.zeros((2, 3, 4), np.float32), entry.target).shape == (2, 12)  # type: ignore[arg-type]
 
     def test_what_is_not_known(self, tmp_path: Path) -> None:
         found = entries(dynamic, tmp_path)

@@ -19,28 +19,41 @@ if _started == "onereshape" and signal.getsignal(signal.SIGINT) is signal.defaul
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C while the rest is imported: no traceback; `main` sets it back
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from onereshape.errors import ReshapeError
+from onereshape.errors import FixError, FormatError, ReshapeError, TranslateError
 from onereshape.operator import Reshape, reshape
 from onereshape.semantics import resolve
 from onereshape.specs import spec
 
 if TYPE_CHECKING:
+    from onereshape.formats.model import Model
     from onereshape.formats.model_files import load, save
     from onereshape.inference import infer
     from onereshape.models.certificates.certificate import Certificate
     from onereshape.models.certify import certify
     from onereshape.models.check import check
+    from onereshape.models.edit import Change
+    from onereshape.models.findings.finding import Finding
     from onereshape.models.fix import fix
+    from onereshape.models.step import Fixed
+    from onereshape.shape import Shape
     from onereshape.translation import translate
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Certificate",
+    "Change",
+    "Finding",
+    "FixError",
+    "Fixed",
+    "FormatError",
+    "Model",
     "Reshape",
     "ReshapeError",
+    "Shape",
+    "TranslateError",
     "__version__",
     "certify",
     "check",
@@ -56,6 +69,11 @@ __all__ = [
 
 _LATER = {
     "Certificate": "onereshape.models.certificates.certificate",
+    "Change": "onereshape.models.edit",
+    "Finding": "onereshape.models.findings.finding",
+    "Fixed": "onereshape.models.step",
+    "Model": "onereshape.formats.model",
+    "Shape": "onereshape.shape",
     "certify": "onereshape.models.certify",
     "check": "onereshape.models.check",
     "fix": "onereshape.models.fix",
@@ -66,12 +84,20 @@ _LATER = {
 }
 """Imported when first asked for: who only reshapes arrays does not wait for them."""
 
+if not TYPE_CHECKING:  # a type checker would take every name for one that may come
 
-def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module 'onereshape' has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(_LATER[name]), name)
-    return found
+    def __getattr__(name: str) -> object:
+        if name not in _LATER:
+            raise AttributeError(f"module 'onereshape' has no attribute {name!r}{_nearest(name)}", name=name)
+        found = globals()[name] = getattr(import_module(_LATER[name]), name)
+        return found
+
+
+def _nearest(name: str) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415 - only a typo needs it
+
+    near = [] if name.startswith("_") else get_close_matches(name, __all__, n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def __dir__() -> list[str]:

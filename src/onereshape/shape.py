@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import overload
 
 from onereshape import notebook
-from onereshape.dims import Dim, show
-from onereshape.text import JSON, shown
+from onereshape.dims import Dim, GivenDim, show
+from onereshape.text import shown
 
 
 class Shape(Sequence[Dim]):
@@ -31,11 +31,11 @@ class Shape(Sequence[Dim]):
     conditions: tuple[str, ...]
     """Sentences; those of `infer` know what they say: see `condition`."""
 
-    def __init__(self, dims: Sequence[Dim] | None, conditions: Sequence[str] = ()) -> None:
+    def __init__(self, dims: Sequence[GivenDim] | None, conditions: Sequence[str] = ()) -> None:
         if dims is not None:
             dims = tuple(dims)
             if list in map(type, dims):  # a pair out of JSON
-                dims = tuple(tuple(dim) if isinstance(dim, list) else dim for dim in dims)
+                dims = tuple(tuple(dim) if isinstance(dim, list) else dim for dim in dims)  # type: ignore[misc]
         _set_dims(self, dims)
         _set_conditions(self, tuple(conditions))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Union
 
 JSON = Union[None, bool, int, float, str, list["JSON"], dict[str, "JSON"]]  # noqa: UP007 - a name in a string needs it
@@ -107,6 +107,21 @@ def page(text: str | Iterable[str]) -> str:
     if isinstance(text, Ready):
         return text
     return "\n".join(map(printable, text.split("\n") if isinstance(text, str) else text))
+
+
+def as_json(value: object) -> JSON:
+    """Fields as JSON has them: tuples as lists, all mappings as dicts.
+
+    >>> as_json({"sizes": ({"N": 1}, {"N": 2})})
+    {'sizes': [{'N': 1}, {'N': 2}]}
+    """
+    if isinstance(value, Mapping):
+        return {str(name): as_json(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_json(each) for each in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise TypeError(f"a {type(value).__name__} is not JSON")
 
 
 def exact_json(value: Any, indent: int | None = None) -> Ready:

@@ -121,7 +121,7 @@ def _report(error: ReshapeError, command: str | None, *, as_json: bool) -> None:
         return
     more = list(getattr(error, "__notes__", ()))
     if command in _ASKING and error.code == "missing-attribute":
-        more.append(f"hint    {flag_hint(FLAGS[error.fields['attribute']])}")
+        more.append(f"hint    {flag_hint(FLAGS[str(error.fields['attribute'])])}")
     _print([*f"onereshape: {error}".split("\n"), *(f"  {line}" for line in more)], sys.stderr)
 
 

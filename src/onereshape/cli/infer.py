@@ -52,7 +52,12 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     attributes = read_attributes(args)
     data, target = read_dims(args.data, "data"), read_dims(args.target, "target")
     shape = infer(data, target, row, bounds=read_bounds(args.bounds), **attributes)
-    machine = {"output": shape.to_json(), "spec": row.name, "dims": [], "conditions": list(shape.conditions)}
+    machine: dict[str, object] = {
+        "output": shape.to_json(),
+        "spec": row.name,
+        "dims": [],
+        "conditions": list(shape.conditions),
+    }
     lines = []
     if shape.dims is not None and target is not None:
         phrases = explain(data, target, row, zero_copies=read_flag(row, attributes))

@@ -26,7 +26,7 @@ from onereshape.formats.onnx_graphs import every, nodes as walk, roots
 from onereshape.formats.onnx_sound import blamed
 from onereshape.models.edit import Change, origin_of
 from onereshape.models.exports import Freed
-from onereshape.models.findings.finding import CODES, SEVERITIES, Finding, Severity
+from onereshape.models.findings.finding import CODES, SEVERITIES, Finding, Findings, Severity
 from onereshape.models.findings.forced import absorbed, forced
 from onereshape.models.request import Batch, Free, requested
 from onereshape.models.facts.facts import Facts
@@ -54,7 +54,7 @@ def check(
     *,
     batch: Batch = None,
     free: Free = None,
-) -> list[Finding]:
+) -> Findings:
     """The findings of a model, the worst first; with `batch`, `free` or both, also what keeps those dims from varying.
 
     `batch` is True for the axes that are likely to carry it (see `fix`), or gives the axis of each input; `free` gives
@@ -65,7 +65,7 @@ def check(
     given = imaged(found)
     with blamed(given, rewritten=owned):
         findings = _findings(given, batch, free, owned=owned or given is not found)
-        return findings if given is found else findings_of(findings, given.ir)
+        return Findings(findings if given is found else findings_of(findings, given.ir))
 
 
 def _findings(found: Model, batch: Batch, free: Free, *, owned: bool) -> list[Finding]:
@@ -280,11 +280,15 @@ def _cannot(places: _Places, error: FixError, *, works: bool | None) -> Iterator
     if works:
         return
     node, op = str(error.fields.get("node", "")), str(error.fields.get("op", ""))
-    place, tensor = places.called.get(node, node), error.fields.get("tensor")
+    place, tensor = places.called.get(node, node), _name(error.fields.get("tensor"))
     more = [_RUNS] if works is None else []
     message = "; ".join([error.sentence, *getattr(error, "__notes__", ()), *more])
     severity: Severity = "warning" if works is None else "error"
     yield Finding("cannot-free", severity, node, place, op, tensor, None, message, fixable=False)
+
+
+def _name(field: object) -> str | None:
+    return field if isinstance(field, str) else None
 
 
 def _simpler(model: Model, facts: Facts, places: _Places, *, owned: bool) -> list[Finding]:

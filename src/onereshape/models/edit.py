@@ -12,7 +12,7 @@ import onnx_ir as ir
 from onereshape.sizes import Size
 from onereshape.models.rewrite import Rewriter, Sources
 from onereshape.models.unneeded import needed, remove_unused
-from onereshape.text import JSON, brief, shown
+from onereshape.text import JSON, as_json, brief, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Change:
 
     def to_json(self) -> dict[str, JSON]:
         """The fields, for machines."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return {name: as_json(getattr(self, name)) for name in self.__slots__}
 
 
 class Edit(NamedTuple):

@@ -151,7 +151,9 @@ def _as_it_is(given: Model, asked: Freed, wish: Wish, refusal: FixError) -> Fixe
     if not wish.certify or not may_work(refusal):
         return None
     found = _certified(given, asked, wish, doubted=needs_proof(refusal, declared=False))
-    if found is None or not believed(refusal, found.certificate, declared=found.model is not given):
+    if found is None or found.certificate is None:
+        return None
+    if not believed(refusal, found.certificate, declared=found.model is not given):
         return None
     return found
 
@@ -179,7 +181,7 @@ def untouched(given: Model, repaired: Fixed, wish: Wish) -> Fixed | None:
     if not wish.certify or not repaired.changes or _is_fixed(given.ir, repaired.freed):
         return None
     found = _certified(given, repaired.freed, wish, doubted=True)
-    if found is None or not _is_for_all(found.certificate):
+    if found is None or found.certificate is None or not _is_for_all(found.certificate):
         return None
     places = {each.name: each.axis for each in found.certificate.outputs}
     for value in given.ir.graph.outputs:  # what is declared falsely is mended

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from onereshape.text import JSON, brief, shown
+from onereshape.text import JSON, as_json, brief, shown
 
 Verdict = Literal["proven", "differs", "not proven"]
 
@@ -75,7 +75,7 @@ class Proof:
 
     def to_json(self) -> dict[str, JSON]:
         """The fields, for machines."""
-        return asdict(self)
+        return {name: as_json(value) for name, value in asdict(self).items()}
 
 
 def said(sizes: Mapping[str, int]) -> str:

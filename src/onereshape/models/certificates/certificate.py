@@ -9,7 +9,7 @@ from typing import Literal
 
 from onereshape import notebook
 from onereshape.terms.proof import Proof, said, said_all
-from onereshape.text import JSON, brief, shown
+from onereshape.text import JSON, as_json, brief, shown
 
 Status = Literal["proven", "certified", "fitted", "unwitnessed", "untested", "differs", "failed"]
 
@@ -166,4 +166,5 @@ class Certificate:
         fields = asdict(self)
         for output in fields["outputs"]:
             output["difference"] = output["difference"] if isfinite(output["difference"]) else None
-        return fields | {"basis": None if self.basis is None else self.basis.to_json()}
+        fields["basis"] = None if self.basis is None else self.basis.to_json()
+        return {name: as_json(value) for name, value in fields.items()}

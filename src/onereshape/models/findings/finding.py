@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from onereshape import notebook
-from onereshape.text import JSON, brief, shown
+from onereshape.text import JSON, as_json, brief, shown
 
 Severity = Literal["error", "warning", "note"]
 
@@ -81,7 +81,7 @@ class Finding:
 
     def to_json(self) -> dict[str, JSON]:
         """The fields, for machines."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return {name: as_json(getattr(self, name)) for name in self.__slots__}
 
 
 class Findings(list[Finding]):

@@ -8,7 +8,6 @@ no rule frees is judged by the terms, as `fix` does, and what only runs could te
 from __future__ import annotations
 
 import itertools
-import os
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -20,15 +19,15 @@ import onnx_ir as ir
 
 from onereshape.dims import Dim, show, shown
 from onereshape.errors import FixError, ReshapeError
+from onereshape.formats.given import Given
 from onereshape.formats.model import Model, ReshapeNode
-from onereshape.formats.model_files import load
 from onereshape.formats.onnx_graphs import every, nodes as walk, roots
 from onereshape.formats.onnx_sound import blamed
 from onereshape.models.edit import Change, origin_of
 from onereshape.models.exports import Freed
 from onereshape.models.findings.finding import CODES, SEVERITIES, Finding, Findings, Severity
 from onereshape.models.findings.forced import absorbed, forced
-from onereshape.models.request import Batch, Free, requested
+from onereshape.models.request import Batch, Free, given_model, requested
 from onereshape.models.facts.facts import Facts
 from onereshape.models.images import findings_of, imaged
 from onereshape.models.shapes import facts_of
@@ -50,7 +49,7 @@ _MOST_PLANNED, _FEWEST_PLANS = 5_000, 4
 
 
 def check(
-    model: Model | str | os.PathLike[str],
+    model: Given,
     *,
     batch: Batch = None,
     free: Free = None,
@@ -61,7 +60,7 @@ def check(
     axes with the names that their dims are to have.
     """
     owned = not isinstance(model, Model)
-    found = model if isinstance(model, Model) else load(model)
+    found = given_model(model)
     given = imaged(found)
     with blamed(given, rewritten=owned):
         findings = _findings(given, batch, free, owned=owned or given is not found)
@@ -71,10 +70,10 @@ def check(
 def _findings(found: Model, batch: Batch, free: Free, *, owned: bool) -> list[Finding]:
     both = ((requested(found, batch), True), (requested(found, free=free), False))
     wishes = [(asked, batched) for asked, batched in both if asked]
-    places = _Places(found.ir)
     if found.format != "onnx":
         findings = list(_of_view(found))
     else:
+        places = _Places(found.ir)
         facts = facts_of(found.ir, _places_as_names(found.ir))
         findings = list(_of_onnx(found, facts, places, repairs=batch is None and free is None))
         if wishes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from onereshape import notebook
 from onereshape.apart.limits import Limits, limited
@@ -184,7 +183,7 @@ def copied(model: Model, *, inline: bool, needed: bool = True) -> Model:
             InlinePass()(copy)
     except Exception as error:  # noqa: BLE001 - whatever onnx-ir raises for a graph that is none: it has no class for it
         raise FixError("unsupported-model", why=f"{model.path}: is not a sound ONNX model: {cause(error)}") from None
-    return replace(model, ir=copy)
+    return replace(model, content=copy)
 
 
 def _check_unfolded(model: Model) -> None:
@@ -197,4 +196,4 @@ def certificate_of(given: Model, fixed: Model, asked: Freed, comparison: Compari
     from onereshape.models.certificates.certify import certify  # noqa: PLC0415 - onnxruntime takes long
 
     with blamed(given):
-        return certify(called(given.ir, asked), fixed.ir, asked, comparison, base_dir=str(Path(given.path).parent))
+        return certify(called(given.ir, asked), fixed.ir, asked, comparison, base_dir=given.folder)

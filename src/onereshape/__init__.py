@@ -21,18 +21,17 @@ if _started == "onereshape" and signal.getsignal(signal.SIGINT) is signal.defaul
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from onereshape.errors import ReshapeError
-from onereshape.operator import Reshape, reshape
-from onereshape.semantics import resolve
-from onereshape.specs import spec
-
 if TYPE_CHECKING:
+    from onereshape.errors import ReshapeError
     from onereshape.formats.model_files import load, save
     from onereshape.inference import infer
     from onereshape.models.certificates.certificate import Certificate
     from onereshape.models.certify import certify
     from onereshape.models.check import check
     from onereshape.models.fix import fix
+    from onereshape.operator import Reshape, reshape
+    from onereshape.semantics import resolve
+    from onereshape.specs import spec
     from onereshape.translation import translate
 
 __version__ = "0.1.0"
@@ -56,15 +55,20 @@ __all__ = [
 
 _LATER = {
     "Certificate": "onereshape.models.certificates.certificate",
+    "Reshape": "onereshape.operator",
+    "ReshapeError": "onereshape.errors",
     "certify": "onereshape.models.certify",
     "check": "onereshape.models.check",
     "fix": "onereshape.models.fix",
     "infer": "onereshape.inference",
     "load": "onereshape.formats.model_files",
+    "reshape": "onereshape.operator",
+    "resolve": "onereshape.semantics",
     "save": "onereshape.formats.model_files",
+    "spec": "onereshape.specs",
     "translate": "onereshape.translation",
 }
-"""Imported when first asked for: who only reshapes arrays does not wait for them."""
+"""Where each name is: imported when it is first asked for, so that nobody waits for what they do not use."""
 
 
 def __getattr__(name: str) -> Any:

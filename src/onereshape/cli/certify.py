@@ -44,7 +44,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--proof", metavar="FILE", help="the certificate that `fix --certificate` wrote")
     parser.add_argument("--seed", type=int, help="of the inputs that are drawn (default 0)")
     add_limits(parser)
-    parser.add_argument("--json", action="store_true", help="answer, and report errors, as one JSON object on stdout")
 
 
 def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any], int]:

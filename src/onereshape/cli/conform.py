@@ -65,7 +65,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write the result as a page to FILE.md, and the answers beside it as FILE.json",
     )
-    parser.add_argument("--json", action="store_true", help="answer, and report errors, as one JSON object on stdout")
 
 
 def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any], int]:

@@ -55,7 +55,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     *others, last = (row.written for row in FORMATS)
     parser.add_argument("-o", "--output", metavar="OUT", required=True, help=f"{', '.join(others)}, or {last}")
     add_limits(parser)
-    parser.add_argument("--json", action="store_true", help="answer, and report errors, as one JSON object on stdout")
 
 
 def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:

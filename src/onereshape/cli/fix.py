@@ -75,7 +75,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--copy-weights", action="store_true", help="copy external data beside OUT, in another folder")
     parser.add_argument("--seed", type=int, default=0, help="of the inputs that are drawn (default 0)")
     add_limits(parser)
-    parser.add_argument("--json", action="store_true", help="answer, and report errors, as one JSON object on stdout")
 
 
 @collecting_rarely()

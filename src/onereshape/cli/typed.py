@@ -150,7 +150,6 @@ def add_spec_options(parser: argparse.ArgumentParser) -> None:
     )
     for flag in FLAGS.values():
         parser.add_argument(_option(flag), metavar="|".join(flag.values), help=flag.about)
-    parser.add_argument("--json", action="store_true", help="answer, and report errors, as one JSON object on stdout")
 
 
 def read_attributes(args: argparse.Namespace) -> dict[str, Any]:

@@ -145,7 +145,7 @@ def _report(error: ReshapeError, command: str | None, *, as_json: bool) -> None:
         return
     more = list(getattr(error, "__notes__", ()))
     if command in _ASKING and error.code == "missing-attribute":
-        from onereshape.cli.typed import flag_hint  # noqa: PLC0415
+        from onereshape.cli.spec_options import flag_hint  # noqa: PLC0415
         from onereshape.specs import FLAGS  # noqa: PLC0415
 
         more.append(f"hint    {flag_hint(FLAGS[error.fields['attribute']])}")

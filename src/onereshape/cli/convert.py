@@ -6,7 +6,7 @@ import argparse
 from typing import Any, NamedTuple
 
 from onereshape.cli.limits import add_limits, limited_by
-from onereshape.cli.typed import spec_names
+from onereshape.cli.spec_options import spec_names
 from onereshape.convert.extract import extract
 from onereshape.convert.files import check_output, check_weights, write
 from onereshape.convert.whole import whole

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from onereshape.cli.typed import add_spec_options, read_attributes, read_bounds, read_dims
+from onereshape.cli.spec_options import add_spec_options, read_attributes
+from onereshape.cli.typed import read_bounds, read_dims
 from onereshape.dims import show
 from onereshape.explain import explain
 from onereshape.inference import infer

@@ -11,7 +11,8 @@ import numpy as np
 from onereshape import dtypes
 from onereshape.arrays.numpy_arrays import Array
 from onereshape.cli import run_stores
-from onereshape.cli.typed import add_spec_options, read_attributes, read_element_type, read_shape
+from onereshape.cli.spec_options import add_spec_options, read_attributes, read_element_type
+from onereshape.cli.typed import read_shape
 from onereshape.errors import FormatError, ReshapeError
 from onereshape.formats.overwriting import refuse_overwriting
 from onereshape.formats.tensor import candidates

@@ -16,7 +16,8 @@ import numpy as np
 
 from onereshape.arrays.numpy_arrays import Array
 from onereshape.cli.limits import read_memory
-from onereshape.cli.typed import read_element_type, read_shape
+from onereshape.cli.spec_options import read_element_type
+from onereshape.cli.typed import read_shape
 from onereshape.dtypes import DType, type_name
 from onereshape.errors import FormatError, ReshapeError
 from onereshape.formats.npy import read_header

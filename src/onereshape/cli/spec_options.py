@@ -44,14 +44,14 @@ def _option(flag: Flag) -> str:
     return f"--{flag.name.replace('_', '-')}"
 
 
-def add_spec_options(parser: argparse.ArgumentParser) -> None:
-    """The options that say which Reshape is meant."""
+def add_spec_options(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
+    """The options that say which Reshape is meant; not `required`: a model may say it."""
     parser.add_argument(
-        "--target", metavar="SHAPE", required=True, help="what is asked for, such as 0,-1 or [2,-1] or 2x-1"
+        "--target", metavar="SHAPE", required=required, help="what is asked for, such as 0,-1 or [2,-1] or 2x-1"
     )
     parser.add_argument(
         "--spec",
-        default=DEFAULT,
+        default=DEFAULT if required else None,
         metavar="SPEC",
         help=spec_names("the newest, and the default"),
     )

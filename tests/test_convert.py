@@ -237,6 +237,7 @@ def test_the_opset_that_was_typed(opset: int, capsys: Captured) -> None:
 def test_json(capsys: Captured) -> None:
     path = onnx_source((0, 3), (3, 0), copies=False)
     expected = {
+        "json_version": 1,
         "input": path,
         "written": "o.xml",
         "opset": None,

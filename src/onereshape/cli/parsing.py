@@ -24,6 +24,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, name: str, **more: Any) -> None:
         self.told: list[argparse.Action] = []
         """Every argument, in the order in which it was added."""
+        self._needed: list[argparse.Action] = []
         self.example = ""
         super().__init__(
             prog=f"onereshape {name}",
@@ -35,9 +36,12 @@ class Parser(argparse.ArgumentParser):
         )
 
     def add_argument(self, *names: Any, **settings: Any) -> argparse.Action:
-        """Adds an argument and remembers it."""
-        added = super().add_argument(*names, **settings)
+        """Adds an argument and remembers it; a word that must be there is asked for by `read`."""
+        is_needed = not names[0].startswith("-") and "nargs" not in settings
+        added = super().add_argument(*names, **settings, **({"nargs": "?"} if is_needed else {}))
         self.told.append(added)
+        if is_needed:
+            self._needed.append(added)
         return added
 
     @property
@@ -54,7 +58,10 @@ class Parser(argparse.ArgumentParser):
             said = _SAID.get(error.message, error.message)
             self.error(f"{error.argument_name}: {said}" if error.argument_name else said)
         if rest:
-            self.error(f"there is one word too many: {rest[0]!r}")
+            self.error(f"{rest[0]!r} is one word too many")
+        for action in self._needed:
+            if getattr(args, action.dest) is None:
+                self.error(f"{action.metavar} is missing")
         return args
 
     def _check(self, words: Sequence[str]) -> None:

@@ -32,6 +32,7 @@ COMMANDS: dict[str, Command] = {
     "run": Command("run", "reshape a tensor file (.npy, .npz, ONNX .pb) or a Zarr store (.zarr)"),
     "convert": Command("convert", "write the Reshapes of a model in another dialect or opset"),
     "conform": Command("conform", "compare the engines installed here with the specifications"),
+    "completion": Command("completion", "print a script that completes commands and options in a shell"),
 }
 """In the order in which people meet them."""
 

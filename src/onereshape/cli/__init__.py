@@ -89,7 +89,7 @@ def _run(words: list[str], *, ours: bool) -> int:
     if args.json:
         _print(exact_json({"json_version": JSON_VERSION, **machine}), sys.stdout)
     elif not args.quiet:
-        _print(text, sys.stderr if getattr(args, "output", None) == "-" else sys.stdout)
+        _print(text, sys.stderr if args.piped else sys.stdout)
     return code[0] if code else 0
 
 

@@ -21,6 +21,9 @@ WORDS = {
     "certify": ["m.onnx", "o.onnx"],
     "convert": ["m.onnx", "--to", "onnx-13", "-o", "o.onnx"],
     "conform": [],
+    "show": ["m.onnx"],
+    "report": ["m.onnx", "-o", "r.html"],
+    "completion": ["bash"],
 }
 PLANTED = [
     KeyError("x"),

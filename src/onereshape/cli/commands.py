@@ -25,9 +25,11 @@ class Command:
 
 
 COMMANDS: dict[str, Command] = {
+    "show": Command("show", "show every Reshape of a model: data, target, output, and what must hold"),
     "check": Command("check", "find what is wrong in a model, or fixes a size that should vary"),
     "fix": Command("fix", "free the batch or another dim of a model, and certify the result"),
     "certify": Command("certify", "say whether a repaired model answers as the original does"),
+    "report": Command("report", "write a page that shows what is wrong with a model, and what a repair changes"),
     "infer": Command("infer", "say the output dims of a Reshape, and where each comes from"),
     "run": Command("run", "reshape a tensor file (.npy, .npz, ONNX .pb) or a Zarr store (.zarr)"),
     "convert": Command("convert", "write the Reshapes of a model in another dialect or opset"),

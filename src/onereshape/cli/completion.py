@@ -28,7 +28,7 @@ The first example is for the shell that is open now; the others last. In zsh the
 is called: fpath=(~/.zfunc $fpath).
 """
 
-_FILES = frozenset({"MODEL", "OUT", "IN", "FILE", "OTHER", "ORIGINAL REPAIRED"})
+_FILES = frozenset({"MODEL", "OUT", "IN", "FILE", "OTHER", "PAGE", "ORIGINAL REPAIRED"})
 """What stands for a file in the help."""
 
 

@@ -165,8 +165,7 @@ def _paths(args: argparse.Namespace, words: list[str]) -> tuple[str, str]:
         raise ReshapeError("bad-usage", why=f"say where to write the repaired model: {_typed(args, path)}")
     if len(outs) > 1:
         raise ReshapeError("bad-usage", why=f"there are two files to write: {outs[0]} and {outs[1]}")
-    args.output = outs[0]
-    check_output(outs[0], as_json=args.json)
+    check_output(outs[0], args)
     if is_same(path, outs[0]) and outs[0] != STREAM:
         why = f"{outs[0]} is the input itself, which is changed only with --in-place"
         raise ReshapeError("bad-usage", why=why)

@@ -126,6 +126,7 @@ def parser_of(name: str) -> Parser:
     if "--quiet" not in parser.options:
         parser.add_argument("-q", "--quiet", action="store_true", help="print errors only; the exit code says the rest")
     parser.add_argument("-h", "--help", action="help", help="show this and exit")
+    parser.set_defaults(piped=False)  # whether standard output holds a file, and messages go to standard error
     parser.usage = f"{parser.prog} {getattr(module, 'USAGE', _usage(parser))}"
     return parser
 

@@ -10,26 +10,30 @@ import sys
 from typing import Any
 
 from onereshape.cli.bar import bar
+from onereshape.cli.batch_axes import batch_axes
 from onereshape.cli.check import add_dims
 from onereshape.cli.collecting import collecting_rarely
 from onereshape.cli.exports import add_exports
-from onereshape.cli.limits import add_limits, read_memory
+from onereshape.cli.limits import add_limits, read_memory, read_seed
+from onereshape.cli.streams import source
 from onereshape.cli.typed import asked_dims
 from onereshape.errors import ReshapeError
+from onereshape.formats.model_files import load
 from onereshape.formats.model_formats import typed_formats
 from onereshape.text import Ready, shown
 
-HELP = "write one page that shows what is wrong with a model, and what a repair changes"
 EXAMPLE = """\
 examples:
   $ onereshape report model.onnx -o report.html
   $ onereshape report model.onnx --batch -o report.html
   $ onereshape report model.onnx --free input_ids:1=S --like longer.onnx -o report.html
   $ onereshape report model.onnx --batch --no-certify -o - > report.html
-
-The page is one file that loads nothing and runs no script.  It has what `onereshape check` finds; with --batch, --free
+"""
+NOTES = """\
+The page is one file that loads nothing and runs no script. It has what `onereshape check` finds; with --batch, --free
 or --like also what `onereshape fix` changes, with its certificate, or why it refuses; a picture of each such node with
-the dims around it; and all Reshapes.  The repaired model itself is not written: the page has the command that does.
+the dims around it; and all Reshapes. The repaired model itself is not written: the page has the command that does.
+
 Exit code 0: the page was written, whatever it says.
 """
 
@@ -43,9 +47,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--per-sample", action="store_true", help="as `onereshape fix` takes it")
     parser.add_argument("--unwitnessed", action="store_true", help="as `onereshape fix` takes it")
     parser.add_argument("--no-certify", action="store_true", help="run nothing: the repair is shown without certificate")
-    parser.add_argument("--seed", type=int, default=0, help="of the inputs that are drawn (default 0)")
+    parser.add_argument("--seed", type=read_seed, default=0, help="of the inputs that are drawn (default 0)")
     add_limits(parser)
-    parser.add_argument("--json", action="store_true", help="answer, and report errors, as one JSON object on stdout")
 
 
 @collecting_rarely()
@@ -53,17 +56,19 @@ def answer(args: argparse.Namespace) -> tuple[str | list[str], dict[str, Any]]:
     """The answer for people and the answer for machines."""
     from onereshape.reports import report  # noqa: PLC0415
 
-    batch, free, more = asked_dims(args.batch, args.free, both=True)
-    model = _model(args, more)
+    words = [] if args.model is None else [args.model]
+    batch, free, more = asked_dims(args.batch, args.free, both=True, models=words)
+    path = _model(args, more)
     if args.output is None:
         raise ReshapeError("bad-usage", why="name the page to write: -o report.html, or -o - for standard output")
     if args.output == "-" and args.json:
         raise ReshapeError("bad-usage", why="-o - prints the page, and --json prints an answer: name a file")
-    with bar("certifying") as progress:
+    model = load(source(path))
+    with bar("certifying", seen=not args.quiet) as progress:
         page = report(
             model,
             None if args.output == "-" else args.output,
-            batch=batch,
+            batch=batch_axes(model, batch, more),
             free=free,
             like=args.like,
             witness=args.witness,
@@ -78,7 +83,7 @@ def answer(args: argparse.Namespace) -> tuple[str | list[str], dict[str, Any]]:
     if args.output == "-":
         return _printed(page), {}
     size = len(page.encode("utf-8", "backslashreplace"))
-    machine = {"input": model, "written": args.output, "bytes": size}
+    machine = {"input": path, "written": args.output, "bytes": size}
     return [f"{size:,} bytes, written to {shown(args.output)}"], machine
 
 

@@ -59,7 +59,7 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     target = read_shape(args.target, "target")
     attributes = read_attributes(args)
     element_type = read_element_type(args.dtype)
-    check_piped(args.output, as_json=args.json)
+    check_piped(args.output, args)
     if STREAM in {args.input, args.output}:
         _check_npy(args)
     elif run_stores.is_streamed(args):

@@ -13,22 +13,25 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from onereshape.cli.collecting import collecting_rarely
+from onereshape.cli.streams import shown_source, source
 from onereshape.formats.model_formats import typed_formats
 from onereshape.text import Ready, shown
 
 if TYPE_CHECKING:
     from onereshape.models.show import ReshapeRow
 
-HELP = "show every Reshape of a model: data, target, output, and what must hold"
 EXAMPLE = """\
 examples:
   $ onereshape show model.onnx
   $ onereshape show model.onnx --node decoder/Reshape_3
   $ onereshape show model.xml --json
-
-Nothing is run.  The dims are inferred from the inputs and the constants of the whole model, as formulas of the inputs'
-dims; a size without a name is called by the first place that has it, such as x[1].  The first column is what --node
+"""
+NOTES = """\
+Nothing is run. The dims are inferred from the inputs and the constants of the whole model, as formulas of the inputs'
+dims; a size without a name is called by the first place that has it, such as x[1]. The first column is what --node
 takes: the node's name, or its place where several nodes share a name.
+
+MODEL may be - for standard input.
 """
 
 _WIDEST = 60
@@ -42,7 +45,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     parser.add_argument("model", metavar="MODEL", help=typed_formats())
     parser.add_argument("--node", metavar="NAME", help="this Reshape alone: its name, or its place")
-    parser.add_argument("--json", action="store_true", help="answer, and report errors, as one JSON object on stdout")
 
 
 @collecting_rarely()
@@ -51,19 +53,19 @@ def answer(args: argparse.Namespace) -> tuple[list[str] | Ready, dict[str, Any]]
     from onereshape.models.request import given_model  # noqa: PLC0415
     from onereshape.models.show import TITLES, cells_of, show  # noqa: PLC0415
 
-    model = given_model(args.model)
+    model = given_model(source(args.model))
     rows: Sequence[ReshapeRow] = show(model)
     shared = Counter(row.name for row in rows)
     if args.node is not None:
-        from onereshape.convert.extract import find  # noqa: PLC0415
+        from onereshape.formats.naming import node_named  # noqa: PLC0415
 
-        place = find(model, args.node).place
+        place = node_named(model, args.node).place
         rows = [row for row in rows if row.place == place]
     machine = {"input": args.model, "format": model.format, "reshapes": [row.to_json() for row in rows]}
     if args.json:
         return [], machine
     cells = [cells_of(row, row.place if shared[row.name] > 1 else None) for row in rows]
-    count = f"{len(rows)} Reshape{'' if len(rows) == 1 else 's'} in {shown(args.model)}"
+    count = f"{len(rows)} Reshape{'' if len(rows) == 1 else 's'} in {shown(shown_source(args.model))}"
     if not rows:
         return [count], machine
     if sys.stdout is not None and sys.stdout.isatty():

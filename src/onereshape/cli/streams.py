@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 import tempfile
 from io import BytesIO
@@ -34,11 +35,12 @@ def shown_output(path: str) -> str:
     return _OUT if path == STREAM else path
 
 
-def check_output(path: str | None, *, as_json: bool) -> None:
+def check_output(path: str | None, args: argparse.Namespace) -> None:
     """Refuses bytes on standard output where somebody would see them, or where an answer is printed too."""
-    if path != STREAM:
+    args.piped = path == STREAM
+    if not args.piped:
         return
-    if as_json:
+    if args.json:
         why = "with -o - the bytes of the file go to standard output, and so would --json: leave one of them out"
         raise ReshapeError("bad-usage", why=why)
     if sys.stdout is None or sys.stdout.isatty():

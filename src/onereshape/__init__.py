@@ -21,12 +21,8 @@ if _started == "onereshape" and signal.getsignal(signal.SIGINT) is signal.defaul
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from onereshape.errors import FixError, FormatError, ReshapeError, TranslateError
-from onereshape.operator import Reshape, reshape
-from onereshape.semantics import resolve
-from onereshape.specs import spec
-
 if TYPE_CHECKING:
+    from onereshape.errors import FixError, FormatError, ReshapeError, TranslateError
     from onereshape.formats.model import Model
     from onereshape.formats.model_files import load, save
     from onereshape.inference import infer
@@ -37,7 +33,10 @@ if TYPE_CHECKING:
     from onereshape.models.findings.finding import Finding
     from onereshape.models.fix import fix
     from onereshape.models.step import Fixed
+    from onereshape.operator import Reshape, reshape
+    from onereshape.semantics import resolve
     from onereshape.shape import Shape
+    from onereshape.specs import spec
     from onereshape.translation import translate
 
 __version__ = "0.1.0"
@@ -71,18 +70,26 @@ _LATER = {
     "Certificate": "onereshape.models.certificates.certificate",
     "Change": "onereshape.models.edit",
     "Finding": "onereshape.models.findings.finding",
+    "FixError": "onereshape.errors",
     "Fixed": "onereshape.models.step",
+    "FormatError": "onereshape.errors",
     "Model": "onereshape.formats.model",
+    "Reshape": "onereshape.operator",
+    "ReshapeError": "onereshape.errors",
     "Shape": "onereshape.shape",
+    "TranslateError": "onereshape.errors",
     "certify": "onereshape.models.certify",
     "check": "onereshape.models.check",
     "fix": "onereshape.models.fix",
     "infer": "onereshape.inference",
     "load": "onereshape.formats.model_files",
+    "reshape": "onereshape.operator",
+    "resolve": "onereshape.semantics",
     "save": "onereshape.formats.model_files",
+    "spec": "onereshape.specs",
     "translate": "onereshape.translation",
 }
-"""Imported when first asked for: who only reshapes arrays does not wait for them."""
+"""Where each name is: imported when it is first asked for, so that nobody waits for what they do not use."""
 
 if not TYPE_CHECKING:  # a type checker would take every name for one that may come
 

@@ -97,7 +97,7 @@ def listed(names: Iterable[str], most: int = _MOST) -> str:
 
 
 def page(text: str | Iterable[str]) -> str:
-    r"""What is printed: each line through the door, unless all of it is ready.
+    r"""What is printed: each line through the door, unless the line, or all of it, is ready.
 
     Whoever puts in names gives lines rather than a text of several: the end of a line within one is none then.
 
@@ -106,7 +106,8 @@ def page(text: str | Iterable[str]) -> str:
     """
     if isinstance(text, Ready):
         return text
-    return "\n".join(map(printable, text.split("\n") if isinstance(text, str) else text))
+    lines = text.split("\n") if isinstance(text, str) else text
+    return "\n".join(line if isinstance(line, Ready) else printable(line) for line in lines)
 
 
 def as_json(value: object) -> JSON:

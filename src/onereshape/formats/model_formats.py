@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
-from onereshape.formats.model import Model, ReshapeNode
-from onereshape.formats.plan import Plan, Wiring
 from onereshape.specs import Dialect
+
+if TYPE_CHECKING:
+    from onereshape.formats.model import Model, ReshapeNode
+    from onereshape.formats.plan import Plan, Wiring
 
 
 class Files(Protocol):

@@ -14,7 +14,7 @@ _SHOWN = 8
 def node_named(model: Model, text: str) -> ReshapeNode:
     """The one Reshape with that place or that name; `Reshape#1` is short for `graph/Reshape#1`.
 
-    A whole place comes before a name, and a name before what is short for a place.  Refuses what names none, or several.
+    A whole place comes before a name, and a name before what is short for a place.  None, or several, is refused.
     """
     found = _named(model, text)
     if len(found) == 1:

@@ -28,6 +28,7 @@ from onereshape.models.edit import Change, origin_of
 from onereshape.models.exports import Freed
 from onereshape.models.findings.finding import CODES, SEVERITIES, Finding, Severity
 from onereshape.models.findings.forced import absorbed, forced
+from onereshape.models.findings.limited import limited
 from onereshape.models.request import Batch, Free, requested
 from onereshape.models.facts.facts import Facts
 from onereshape.models.images import findings_of, imaged
@@ -119,6 +120,9 @@ def _of_onnx(model: Model, facts: Facts, places: _Places, *, repairs: bool) -> I
             yield replace(_refusal(node, error), severity="warning", origin="declared in the file")
     yield from _declared(graph, facts, places)
     yield from _baked(model, facts, repairs=repairs)
+    for found in limited(model, facts, symbol_places(graph)):
+        message = _PLACE.sub(r"\1", found.message)
+        yield replace(_finding("size-condition", found.node, message), severity=found.severity)
     yield from _given_up(facts, places)
 
 
@@ -191,6 +195,17 @@ def _declared_dim(dim: Any) -> Dim:
     if isinstance(dim, int):
         return dim if dim >= 0 else None
     return dim.value or None
+
+
+def symbol_places(model: ir.Model) -> dict[str, tuple[tuple[str, int], ...]]:
+    """The names of the dims of inputs, each with all places that have it; a dim without one is called `x[0]`."""
+    found: dict[str, tuple[tuple[str, int], ...]] = {}
+    for value in model.graph.inputs:
+        for axis, dim in enumerate(value.shape or ()):
+            if isinstance(dim, ir.SymbolicDim) and not value.is_initializer():
+                called = dim.value or f"{value.name}[{axis}]"
+                found[called] = (*found.get(called, ()), (value.name or "", axis))
+    return found
 
 
 def input_symbols(model: ir.Model) -> dict[str, tuple[str, int]]:

@@ -27,6 +27,7 @@ CODES: dict[str, Kind] = {
     "absorbed-dim": Kind(
         "error", "A -1 swallows the dim that another slot should carry; it runs, and answers wrongly."
     ),
+    "size-condition": Kind("error", "The Reshape runs at some of the sizes only that the file declares."),
     "cannot-free": Kind("error", "A dim that is to be free cannot be freed at this node."),
     "declared-mismatch": Kind("error", "The file declares another shape than its operators compute."),
     "foldable-target": Kind("note", "The target is computed at run time and always equals a constant."),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import onnx_ir as ir
@@ -13,12 +13,10 @@ from onereshape.dims import Product
 from onereshape.formats.model import Model, ReshapeNode
 from onereshape.models.facts.facts import Facts
 from onereshape.models.findings.finding import Severity
+from onereshape.models.findings.symbols import Places
 from onereshape.models.findings.trials import Question, Sizes, Trial, Tried, tried
 from onereshape.models.shapes import facts_of
 from onereshape.sizes import Formula
-
-Places = Mapping[str, tuple[tuple[str, int], ...]]
-"""The name of a dim -> the inputs and axes that have it."""
 
 _KINDS = frozenset({"equal", "divisible", "most", "least", "among"})
 """Conditions of sizes; the others are about what only a run tells."""

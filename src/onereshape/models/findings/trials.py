@@ -1,7 +1,7 @@
 """One Reshape of a model at many sizes, in integers: where it fails, and where it runs and mixes what data keeps apart.
 
-The sizes are those of the inputs, from 1 on.  A size at which a dim of data would be less than 1, or no whole number, is
-none that gets this far: something before the Reshape asks for others.
+The sizes are those of the inputs, from 1 on.  A size at which a dim of data would be less than 1, or no whole number,
+does not get this far: something before the Reshape asks for others.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from itertools import product
+from itertools import pairwise, product
 from math import isqrt, lcm, prod
 from typing import NamedTuple
 
@@ -183,7 +183,7 @@ def _sizes_of(
 
 
 def _is_pinned(question: Question, starts: Sizes, names: Sequence[str]) -> bool:
-    """Whether there is one size at most of the only name at which it runs; where it must be divisible there are more."""
+    """Whether it runs at one size at most of the only name: where that must be divisible there are more."""
     if len(names) != 1:
         return False
     trials = [at(question, {**starts, names[0]: size}) for size in range(1, _IN_A_ROW + 1)]
@@ -204,7 +204,7 @@ def _is_nested(dims: Sequence[int], output: Sequence[int]) -> bool:
     (True, False)
     """
     blocks = sorted({prod(each[axis:]) for each in (dims, output) for axis in range(len(each) + 1)})
-    return all(large % small == 0 for small, large in zip(blocks, blocks[1:], strict=False))
+    return all(large % small == 0 for small, large in pairwise(blocks))
 
 
 def _has_rows_of_several(dims: Sequence[int], output: Sequence[int]) -> bool:

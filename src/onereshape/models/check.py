@@ -34,6 +34,7 @@ from onereshape.models.images import findings_of, imaged
 from onereshape.models.repairs import Repairs, asked_step, fixed_batch
 from onereshape.models.request import Batch, Free, requested
 from onereshape.models.shapes import facts_of
+from onereshape.text import listed
 
 if TYPE_CHECKING:
     from onereshape.models.fix import Plan
@@ -42,6 +43,8 @@ _PLACE = re.compile(r"\(([^()\s]+\[\d+\])\)")
 """A dim that is called by its place needs no brackets, whatever it is multiplied by."""
 _RUNS = "`fix` runs the model, and leaves it as it is if that shows nothing wrong"
 """Of a model that no rule frees, and whose batch may be right already."""
+_MOST_INPUTS = 4
+"""Inputs that a message names."""
 _SIMPLER = NextStep("fix", options=("simplify",))
 
 
@@ -143,7 +146,7 @@ def _limiting(model: Model, facts: Facts, places: Places, *, planning: bool) -> 
             said += [((symbol,), finding_of(code, node, _words(message))) for symbol, message in found]
     for each in limited(model, facts, symbols):
         finding = replace(finding_of("size-condition", each.node, _words(each.message)), severity=each.severity)
-        said.append((each.names if each.severity == "error" else (), finding))
+        said.append((each.samples if each.severity == "error" else (), finding))
     if said:
         repairs = Repairs(model, symbols, places.called, planning=planning)
         for names, finding in said:
@@ -168,9 +171,9 @@ def _fixed_batch(model: Model) -> Iterator[_Told]:
     """A model that was exported for one sample."""
     axes = fixed_batch(model.ir)
     if axes:
-        where = ", ".join(f"{name}:{axis}" for name, axis in axes.items())
+        where = listed([f"{name}:{axis}" for name, axis in axes.items()], _MOST_INPUTS)
         name = next(iter(axes))
-        message = f"the batch is fixed to 1 ({where})"
+        message = f"the batch is fixed to 1 at {where}"
         yield _Told(
             Finding("fixed-batch", "note", name, "graph", "input", name, None, message, fixable=None),
             NextStep("fix", batch=True),

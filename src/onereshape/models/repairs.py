@@ -94,7 +94,7 @@ def _likely(model: ir.Model) -> dict[str, int] | None:
 
 
 def fixed_batch(model: ir.Model) -> dict[str, int]:
-    """The axes of the batch of a model that was exported for one sample; none where a dim is free, or none is likely."""
+    """The axes of the batch of a model exported for one sample; none where a dim is free or no batch is likely."""
     shapes = shapes_of(inputs_of(model))
     axes = _likely(model)
     if not axes or not all(isinstance(dim, int) for dims in shapes.values() for dim in dims):

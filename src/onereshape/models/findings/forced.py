@@ -27,7 +27,7 @@ def absorbed(node: ReshapeNode, facts: Facts, symbols: Places) -> Iterator[tuple
     data, target = _sizes(node, facts), _target(node, facts)
     first = data[0] if data else None
     name = first.name if isinstance(first, Formula) else None
-    if data is None or target is None or name is None or not _is_batch(name, symbols):
+    if data is None or target is None or name is None or not may_be_batch(name, symbols):
         return
     slot = next((axis for axis, entry in enumerate(target) if entry == -1), None)
     if not slot or product(data[1:]) == 1 or 0 in target or any(entry != 1 for entry in target[:slot]):
@@ -39,7 +39,7 @@ def absorbed(node: ReshapeNode, facts: Facts, symbols: Places) -> Iterator[tuple
         yield name, f"{first} is swallowed by {node.name}: {kept} stands where {first} should be"
 
 
-def _is_batch(name: str, symbols: Places) -> bool:
+def may_be_batch(name: str, symbols: Places) -> bool:
     """Whether a dim may be that of the samples: the first of an input, or one that is called so."""
     return name in symbols and not is_length(name) and (is_batch(name) or any(axis == 0 for _, axis in symbols[name]))
 

@@ -51,7 +51,7 @@ def _lines(report: Report, paint: Paint) -> Iterator[str]:
     for found in report.findings:
         end = _end(found, alone=len(steps[found.next]) == 1)
         yield f"{path}: {paint(shown(found.node), 'place')}: {paint(found.code, found.severity)}: {end}"
-    for step, several in steps.items():
+    for step, several in sorted(steps.items(), key=lambda each: min(map(_badness, each[1]))):
         if step is not None and len(several) > 1:
             yield f"{path}: next, for {_counts(several)}: {printable(step)}"
 
@@ -62,6 +62,10 @@ def _end(found: Finding, *, alone: bool = True) -> str:
     more += [_ABLE[found.fixable]] if _ABLE[found.fixable] else []
     more += [f"next: {printable(found.next)}"] if alone and found.next else []
     return f"{shown(found.message)} ({'; '.join(more)})" if more else shown(found.message)
+
+
+def _badness(found: Finding) -> int:
+    return SEVERITIES.index(found.severity)
 
 
 def _counts(findings: Iterable[Finding]) -> str:

@@ -13,6 +13,7 @@ from onereshape.dims import Product
 from onereshape.formats.model import Model, ReshapeNode
 from onereshape.models.facts.facts import Facts
 from onereshape.models.findings.finding import Severity
+from onereshape.models.findings.forced import may_be_batch
 from onereshape.models.findings.symbols import Places
 from onereshape.models.findings.trials import Question, Sizes, Trial, Tried, tried
 from onereshape.models.shapes import facts_of
@@ -31,8 +32,8 @@ class Limit(NamedTuple):
 
     node: ReshapeNode
     severity: Severity
-    names: tuple[str, ...]
-    """The names of sizes that it depends on."""
+    samples: tuple[str, ...]
+    """The name of the batch, where it is among those that decide."""
     said: str
     """Where it runs, and where not."""
 
@@ -106,7 +107,7 @@ def _judged(  # noqa: PLR0913, PLR0917 - what it depends on
         return None
     first = question.data[0] if question.data else 0
     sample = first.name if isinstance(first, Formula) and len(question.data) > 1 else None
-    samples = sample == names[0] and sample in walks.firsts and len(names) > 1
+    samples = sample == names[0] and may_be_batch(sample, walks.symbols) and len(names) > 1
     found = tried(question, names, numbers, before, samples=samples)
     fails = next((trial for trial in found.fails if walks.fails(node.node, trial.sizes)), None)
     if fails is None:
@@ -119,7 +120,7 @@ def _judged(  # noqa: PLR0913, PLR0917 - what it depends on
     if mixes is not None and severity == "error":
         said += f"; at {_listed(mixes, names)} it runs and turns {list(mixes.dims)} into {list(mixes.output or ())}, "
         said += "which mixes what data keeps apart"
-    return Limit(node, severity, tuple(sorted(question.names)), said)
+    return Limit(node, severity, tuple(name for name in names if may_be_batch(name, walks.symbols)), said)
 
 
 def _severity(found: Tried, mixes: Trial | None, *, fixed: bool, several: bool) -> Severity:
@@ -153,8 +154,6 @@ class _Walks:
         self._model, self._facts, self.symbols = model, facts, symbols
         self._left = max(_FEWEST_WALKS, min(_MOST_WALKS, _MOST_WALKED // max(1, len(model.graph))))
         self._seen: dict[tuple[tuple[str, int], ...], frozenset[ir.Node] | None] = {}
-        self.firsts = {name for name, places in symbols.items() if any(axis == 0 for _, axis in places)}
-        """The names that an input has at its first axis."""
 
     def inputs_of(self, names: frozenset[str]) -> int:
         """The most inputs that it takes to give all these names a size."""

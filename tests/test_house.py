@@ -66,6 +66,7 @@ MODEL_FLOORS = [
     {"batch_work", "dims_work", "layered"},
     {"unrepaired"},
     {"certify", "fix"},
+    {"repairs"},
     {"check", "proof_fields"},
     {"proof_file", "show"},
 ]

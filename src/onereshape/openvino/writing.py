@@ -18,7 +18,7 @@ import onnx_ir as ir
 
 from onereshape.errors import FixError
 from onereshape.formats.openvino_net import precision_of
-from onereshape.openvino.drawing import KEY, Drawing, Net, fed, mark_of, net_of
+from onereshape.openvino.drawing import KEY, Drawing, Net, fed, is_right, mark_of, net_of
 from onereshape.openvino.hoisting import hoist
 from onereshape.openvino.pen import Dims, Place, UnspelledError, kind_of, type_name
 from onereshape.openvino.spelling import SPELLINGS
@@ -75,8 +75,11 @@ class _Writer:
         """Everything, in the order of the graph."""
         drawings, present = self._drawings()
         self._inputs()
-        feeding = {drawing.layer: fed(drawing, present[drawing.layer]) for drawing in drawings}
-        intact = {layer: ports for layer, ports in feeding.items() if ports is not None}
+        intact = {
+            drawing.layer: ports
+            for drawing in drawings
+            if (ports := fed(drawing, present[drawing.layer])) is not None and is_right(drawing, ports)
+        }
         for node in self._graph:
             mark = mark_of(node)
             if mark is None or mark.drawing.layer not in intact:
@@ -113,6 +116,7 @@ class _Writer:
 
     def _keep(self, drawing: Drawing, ports: Mapping[int, ir.Value], nodes: Mapping[int, ir.Node]) -> None:
         """A layer as it is, fed by what feeds its drawing now."""
+        ports = {**ports, **{place: ports[first] for place, first in drawing.twins.items() if first in ports}}
         inputs = {place: self.place(value) for place, value in ports.items()}  # before it, where they are new
         element = self._copied(drawing.layer)
         if self._freed:
@@ -214,6 +218,8 @@ class _Writer:
         name = (self._node.name if self._node is not None else "") or kind
         called = own.get("name", "") if own is not None else self._unused(name if outputs else f"{name}/{kind}")
         element = self._element(number, called, kind, opset, data)
+        if own is not None:
+            element.extend(copy.deepcopy(note) for note in own.iterfind("rt_info"))
         ports = ET.SubElement(element, "input")
         for place, start in enumerate(inputs):
             self._feeds[number, str(place)] = start
@@ -340,7 +346,7 @@ def _loosen(element: ET.Element) -> None:
     data = element.find("data")
     if data is None:
         return
-    if data.get("auto_broadcast", "").lower() == "none":
+    if data.get("auto_broadcast", "").lower() in {"none", "pdpd"}:
         data.set("auto_broadcast", "numpy")
     if element.get("type") == "Broadcast" and data.get("mode", "numpy").lower() == "numpy":
         data.set("mode", "bidirectional")

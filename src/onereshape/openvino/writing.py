@@ -147,7 +147,14 @@ class _Writer:
             self._name(port, value)
 
     def _results(self) -> None:
-        for number, value in zip(self._net.results, self._graph.outputs, strict=True):
+        ends: list[tuple[Place | None, ir.Value]] = []
+        """What fed a Result, and what it is now."""
+        for number, output in zip(self._net.results, self._graph.outputs, strict=True):
+            port = self._net.body.layers[number].find("input/port")
+            fed_by = None if port is None else self._net.body.feeds.get((number, port.get("id", "")))
+            same = (each for start, each in ends if start == fed_by and each.shape == output.shape is not None)
+            value = next(same, output)  # one tensor stays one, with its names
+            ends.append((fed_by, value))
             maker = value.producer()
             handed = maker is not None and maker.op_type == "Identity" and mark_of(maker) is None
             source = maker.inputs[0] if handed and maker is not None and maker.inputs[0] is not None else value
@@ -298,8 +305,20 @@ class _Writer:
         for number in set(taken.values()) - used:
             del self._layers[number]
 
+    def _prune(self) -> None:
+        """Takes out what is new and feeds nobody."""
+        while True:
+            used = {start[0] for start in self._feeds.values()}
+            unused = self._layers.keys() - used - self._net.body.layers.keys()
+            if not unused:
+                return
+            for number in unused:
+                del self._layers[number]
+            self._feeds = {end: start for end, start in self._feeds.items() if end[0] not in unused}
+
     def _finished(self) -> ET.Element:
         self._adopt()
+        self._prune()
         root = self._root
         layers, edges = (ET.Element(tag) for tag in ("layers", "edges"))
         layers.extend(self._in_order())

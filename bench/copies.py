@@ -26,6 +26,7 @@ import torch
 
 import onereshape as orx
 from onereshape.arrays import _copy, calls, cpu_copy
+from onereshape.arrays.threads import threads
 
 Dims = tuple[int, ...]
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -263,13 +264,13 @@ def main() -> None:
     """Times all of them, prints the tables and the means, and draws the picture where asked."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--svg", type=Path, help="the picture, of this machine beside others noted in a .json there")
-    parser.add_argument("--machine", default=f"{platform.machine()}, {cpu_copy.threads()} threads", help="its name")
+    parser.add_argument("--machine", default=f"{platform.machine()}, {threads()} threads", help="its name")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--seconds", type=float, default=0.6, help="for each case of 64 MB; a part of it for others")
     parser.add_argument("--cases", default="", help="only the named cases with this in their name, or none")
     parser.add_argument("--count", type=int, default=200, help="of random layouts")
     parser.add_argument("--seed", type=int, default=0, help="of random layouts")
-    parser.add_argument("--threads", type=int, default=cpu_copy.threads())
+    parser.add_argument("--threads", type=int, default=threads())
     args = parser.parse_args()
     looked = "C++" if calls.ASKED else "Python"
     print(f"{args.threads} threads, torch {torch.get_num_threads()}; level {_copy.levels() - 1}; calls by {looked}")

@@ -217,7 +217,7 @@ class TestKeys:
         swapped = X.astype(">f4")
         assert orx.reshape(swapped, [4, 6], "onnx-1").dtype == swapped.dtype
         with pytest.raises(orx.ReshapeError, match="not an array"):
-            orx.reshape(X.tolist(), [4, 6], "onnx-1")
+            orx.reshape(X.tolist(), [4, 6], "onnx-1")  # type: ignore[call-overload]
 
     def test_layouts_of_data(self) -> None:
         for copy in (None, False):
@@ -470,7 +470,8 @@ class TestTensors:
     def test_transforms_beside_what_is_remembered(self) -> None:
         x = torch.randn(5, 2, 3, 4)
         orx.reshape(x[0], [0, -1], "onnx")
-        assert torch.equal(torch.func.vmap(lambda y: orx.reshape(y, [0, -1], "onnx"))(x), x.reshape(5, 2, 12))
+        many = torch.func.vmap(lambda y: orx.reshape(y, [0, -1], "onnx"))(x)
+        assert torch.equal(many, x.reshape(5, 2, 12))  # type: ignore[arg-type]
         grad = torch.func.grad(lambda y: (orx.reshape(y, [0, -1], "onnx") ** 2).sum())(x[0])
         assert torch.allclose(grad, 2 * x[0])
 

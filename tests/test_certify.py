@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import onnx_ir as ir
 import pytest
@@ -27,19 +28,11 @@ def test_a_right_repair_is_certified() -> None:
 
 
 def test_a_certificate_is_json() -> None:
-    found = batch(flat("1", 1), flat("N", 0)).to_json()
+    found: Any = batch(flat("1", 1), flat("N", 0)).to_json()
 
-    assert json.loads(json.dumps(found)) == {
-        **found,
-        "compared": list(found["compared"]),
-        "ran": [],
-        "outputs": list(found["outputs"]),
-        "refused": [],
-        "held": [],
-        "fitted": [],
-        "witnesses": [],
-        "extremes": ["large", "negative", "huge", "equal"],
-    }
+    assert json.loads(json.dumps(found)) == found
+    assert (found["ran"], found["refused"], found["held"], found["fitted"], found["witnesses"]) == ([], [], [], [], [])
+    assert found["extremes"] == ["large", "negative", "huge", "equal"]
     assert found["status"] == "certified"
     assert found["outputs"][0]["name"] == "y"
 
@@ -280,7 +273,8 @@ def test_infinities_must_be_at_the_same_places() -> None:
     wrong = batch(original, built(body.format(n="N", last="1")))
     assert wrong.status == "differs"
     assert "a value that is not finite" in wrong.reason
-    assert wrong.to_json()["outputs"][0]["difference"] is None
+    machine: Any = wrong.to_json()
+    assert machine["outputs"][0]["difference"] is None
 
 
 def test_no_samples_say_nothing() -> None:

@@ -44,7 +44,7 @@ def test_another_dim_with_a_witness() -> None:
     assert (found.compared, found.ran) == (({"S": 4}, {"S": 7}), ({"S": 8}, {"S": 2}, {"S": 5}, {"S": 12}))
     assert found.reason == "compared at S = 4, 7; the largest difference is 0; only ran at S = 8, 2, 5, 12"
     machine = found.to_json()
-    assert (machine["compared"], machine["ran"]) == (found.compared, found.ran)
+    assert (machine["compared"], machine["ran"]) == ([*found.compared], [*found.ran])
 
 
 def test_another_dim_that_has_other_dims_than_promised() -> None:

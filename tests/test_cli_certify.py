@@ -182,14 +182,14 @@ def test_weights_beside_each_of_the_models(tmp_path: Path) -> None:
 
 
 USAGE = {
-    "one model": (["a.onnx"], "name two models, the original and the repaired one, and not 1"),
-    "three": (["a.onnx", "b.onnx", "a.onnx"], "and not 3"),
+    "one model": (["a.onnx"], "name two models, the original and the repaired one: only one is named here"),
+    "three": (["a.onnx", "b.onnx", "a.onnx"], "3 are named here"),
     "a witness of a batch": (["a.onnx", "b.onnx", "--batch", "--witness", "a.onnx"], "a witness is for freed dims"),
     "a seed below 0": (["a.onnx", "b.onnx", "--seed", "-1"], "a seed is 0 or more"),
     "no such file": (["a.onnx", "c.onnx"], "c.onnx"),
     "batch and free": (["a.onnx", "b.onnx", "--batch", "--free", "x:1=S"], "--batch and --free exclude each other"),
     "proof and batch": (["--proof", "p.json", "--batch"], "--batch is in p.json already"),
-    "proof and one model": (["--proof", "p.json", "a.onnx"], "beside --proof name two models or none, and not 1"),
+    "proof and one model": (["--proof", "p.json", "a.onnx"], "beside --proof name both models, the original and the repaired one, or none of them: 1 named"),
     "no such proof": (["--proof", "p.json"], "p.json: is not a file that is there"),
 }
 
@@ -236,6 +236,6 @@ def test_what_is_given_is_not_changed(here: Path) -> None:
 
     orx.certify(*models, batch=True)
 
-    declared = [[str(dim) for dim in each.ir.graph.inputs[0].shape] for each in models]
+    declared = [[str(dim) for dim in each.ir.graph.inputs[0].shape or ()] for each in models]
     assert declared == [["1", "2", "3"], ["batch", "2", "3"]]
     assert onnx.load("b.onnx").graph.input[0].type.tensor_type.shape.dim[0].dim_param == "batch"

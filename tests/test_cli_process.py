@@ -48,7 +48,7 @@ class TestLimits:
         [
             (["--timeout", "0"], "--timeout is 0, but it takes seconds, up to 86400"),
             (["--timeout", "nan"], "--timeout is nan, but it takes seconds, up to 86400"),
-            (["--timeout", "soon"], "argument --timeout: invalid float value: 'soon'"),
+            (["--timeout", "soon"], "--timeout: 'soon' is not a number of seconds"),
             (["--memory", "much"], "--memory much: write a whole number with a unit, such as 2GB or 512MiB"),
             (["--memory", "1MB"], "--memory is 1 MB, and an engine needs at least 256 MB"),
         ],

@@ -32,6 +32,7 @@ class TestRun:
 
     def test_json(self, capsys: Captured) -> None:
         expected = {
+            "json_version": 1,
             "input": "x.npy",
             "array": None,
             "dtype": "float32",

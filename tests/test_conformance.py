@@ -336,7 +336,7 @@ class TestUsage:
         assert not {"onnx", "onnxruntime", "openvino", "torch", "jax"} & set(done.stdout.split())
 
     def test_the_help_names_the_engines(self) -> None:
-        named = re.split(r",\s+", conform.EXAMPLE.partition("engines: ")[2].strip())
+        named = re.split(r",\s+", conform.NOTES.partition("engines: ")[2].strip())
         assert named == [engine.name for engine in ENGINES]
 
 

@@ -199,8 +199,8 @@ def test_a_cluster_that_is_lost(
         def lose(self: stream.Record, block: int) -> None:
             call(self, block)
             if self.done == 3:
-                process.stdin.write("\n")  # type: ignore[union-attr]
-                process.stdin.flush()  # type: ignore[union-attr]
+                process.stdin.write("\n")
+                process.stdin.flush()
                 time.sleep(1)
 
         words = [

@@ -247,8 +247,8 @@ class TestCommand:
         assert self.run(capsys, "m.onnx")[1] == as_text(reports) + "\n"
         assert self.run(capsys, "m.onnx", "--format", "github")[1] == as_github(reports) + "\n"
         assert self.run(capsys, "m.onnx", "--format=sarif")[1] == as_sarif(reports, orx.__version__) + "\n"
-        assert json.loads(self.run(capsys, "m.onnx", "--format", "json")[1]) == as_json(reports)
-        assert json.loads(self.run(capsys, "--json", "m.onnx")[1]) == as_json(reports)
+        assert json.loads(self.run(capsys, "m.onnx", "--format", "json")[1]) == {"json_version": 1, **as_json(reports)}
+        assert json.loads(self.run(capsys, "--json", "m.onnx")[1]) == {"json_version": 1, **as_json(reports)}
 
     @pytest.mark.parametrize(
         "words",
@@ -270,11 +270,11 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("words", "message"),
         [
-            ([], "a model is missing (see onereshape check --help)"),
-            (["--batch"], "a model is missing (see onereshape check --help)"),
+            ([], "a model is missing: onereshape check MODEL (see onereshape check --help)"),
+            (["--batch"], "a model is missing: onereshape check MODEL (see onereshape check --help)"),
             (["m.onnx", "--batch", "x:0=N"], "'x:0=N' gives the batch a name: write --batch x:0, or --free x:0=N"),
             (["m.onnx", "--batch", "x:0", "x:1"], "--batch gives x two axes, 0 and 1"),
-            (["m.onnx", "--batch", "x:first"], "'x:first' is neither a model file nor INPUT:AXIS"),
+            (["m.onnx", "--batch", "x:first"], "the model has no input 'x:first'; its inputs are x"),
             (["m.onnx", "--free", "x:0"], "'x:0' gives the dim no name: write --free x:0=NAME"),
             (["m.onnx", "--free", "x:0="], "'x:0=' gives the dim no name: write --free x:0=NAME"),
             (["--free", "m.onnx"], "--free is followed by no INPUT:AXIS=NAME"),

@@ -42,7 +42,7 @@ def right(proto: onnx.ModelProto, module: Module, size: int) -> bool:
     return found is not None and found.shape == want.shape and np.allclose(found, want, rtol=1e-4, atol=1e-5)
 
 
-def sizes(found: Certificate) -> set[int]:
+def sizes(found: Certificate | None) -> set[int]:
     """The sizes that a certificate calls compared."""
     return {size for each in found.compared for size in each.values()}
 

@@ -18,7 +18,8 @@ SOURCE = ROOT / "src" / "onereshape"
 
 # Each floor may import the floors above it in this list, and nothing below.
 FLOORS = [
-    {"integers", "memory", "terms", "text"},
+    {"integers", "memory", "text"},
+    {"notebook", "terms"},
     {"errors"},
     {"specs", "dtypes", "dims"},
     {"sizes"},
@@ -36,7 +37,7 @@ FLOORS = [
     {"conformance", "formats", "onnx_backend", "shape_rule"},
     {"openvino"},
     {"models", "stores"},
-    {"convert"},
+    {"convert", "reports"},
     {"cli"},
     {"__init__", "__main__"},
 ]
@@ -65,8 +66,9 @@ MODEL_FLOORS = [
     {"batch_work", "dims_work", "layered"},
     {"unrepaired"},
     {"certify", "fix"},
+    {"repairs"},
     {"check", "proof_fields"},
-    {"proof_file"},
+    {"proof_file", "show"},
 ]
 
 
@@ -76,9 +78,9 @@ def room(path: Path) -> str:
 
 
 def imported(path: Path) -> set[str]:
-    """The rooms of ours that a file imports, wherever in it."""
+    """The rooms of ours that a file imports, wherever in it, but for what only a type checker reads."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in run(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module == "onereshape":
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -163,11 +165,13 @@ def test_the_floors_of_models_are_seen() -> None:
 
 
 def test_the_term_run_stands_alone() -> None:
-    """It is written from ONNX's specification: it knows nothing of the rules by which models are repaired."""
+    """It is written from ONNX's specification: it knows nothing of the rules by which models are repaired.
+
+    `text`, which knows nothing, is how its proofs are printed."""
     files = [path for path in FILES if room(path) == "terms"]
 
     assert len(files) > 10
-    assert set().union(*map(imported, files)) == {"terms"}
+    assert set().union(*map(imported, files)) == {"terms", "text"}
 
 
 def test_every_floor_has_a_room() -> None:
@@ -183,11 +187,12 @@ def test_importing_is_light() -> None:
 
 
 def test_the_public_names() -> None:
-    public = (
-        "Certificate Reshape ReshapeError __version__ certify check fix infer load reshape resolve save spec translate"
-    )
+    verbs = "resolve infer reshape translate load save check fix certify"
+    nouns = "Reshape spec Shape Model Finding Change Fixed Certificate"
+    errors = "ReshapeError FixError FormatError TranslateError"
 
-    assert sorted(orx.__all__) == public.split()
+    assert sorted(orx.__all__) == sorted(f"{verbs} {nouns} {errors} __version__".split())
+    assert all(getattr(orx, name) is not None for name in orx.__all__)
 
 
 def test_the_map_names_every_room() -> None:

@@ -216,7 +216,7 @@ def test_one_node_is_evaluated_with_what_is_given() -> None:
     model = model_of("{ r = Add(y, y) }", f"{X}, int64[1] y", outputs="int64[1] r")
     node, seven = model.graph[0], array_of([7])
 
-    assert evaluated(node, [seven, seven], lambda _: None, 21, lambda _: None)[0].tolist() == [14]  # type: ignore[union-attr]
+    assert evaluated(node, [seven, seven], lambda _: None, 21, lambda _: None)[0].tolist() == [14]
     assert evaluated(node, [seven, None], lambda _: None, 21, lambda _: None) == [None]
 
 
@@ -225,7 +225,7 @@ def test_every_formula_may_be_taken_for_a_size() -> None:
     model = model_of("{ r = Div(y, k) }", f"{X}, int64[1] y, int64[1] k", outputs="int64[1] r")
     given = [array_of([symbol("N") - 3]), array_of([2])]
 
-    assert evaluated(model.graph[0], given, lambda _: None, 21, lambda _: None)[0].tolist() == [None]  # type: ignore[union-attr]
+    assert evaluated(model.graph[0], given, lambda _: None, 21, lambda _: None)[0].tolist() == [None]
     (found,) = evaluated(model.graph[0], given, lambda _: None, 21, lambda _: None, plain=True)
     assert found is not None
     assert str(found[0]) == "floor((N + 1)/2) - 2"

@@ -137,7 +137,7 @@ def test_every_element_type(run: Run, opset: int, name: str) -> None:
 def test_a_type_of_a_later_version(run: Run) -> None:
     """Refused by the version of the opset, as the checker would, though NumPy could."""
     with pytest.raises(ReshapeError, match="data of type int4 is refused: allowed since onnx Reshape-21"):
-        run(reshape_model(19, [3, 1]), np.zeros(3, dtypes.named("int4").numpy))  # type: ignore[union-attr]
+        run(reshape_model(19, [3, 1]), np.zeros(3, dtypes.named("int4").numpy))
 
 
 def test_what_onnx_takes_wrongly() -> None:
@@ -241,7 +241,7 @@ def test_an_initializer_is_the_default_of_an_input(inputs: Any) -> None:
     ("attribute", "expected"),
     [
         ("value = int64[2] {3, 4}", np.array([3, 4], np.int64)),
-        ("value = bfloat16 {16256}", np.array(1, dtypes.named("bfloat16").numpy)),  # type: ignore[union-attr]  # its bits
+        ("value = bfloat16 {16256}", np.array(1, dtypes.named("bfloat16").numpy)),  # its bits
         ("value_int = 7", np.array(7, np.int64)),
         ("value_ints = [7, 8]", np.array([7, 8], np.int64)),
         ("value_float = 0.1", np.array(0.1, np.float32)),

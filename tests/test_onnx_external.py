@@ -38,7 +38,9 @@ class TestExternalData:
         found = load("model.onnx")
         monkeypatch.chdir("/")
 
-        assert found.ir.graph.initializers["shape"].const_value.numpy().tolist() == [-1, 2]
+        tensor = found.ir.graph.initializers["shape"].const_value
+        assert tensor is not None
+        assert tensor.numpy().tolist() == [-1, 2]
 
     def test_another_folder_is_refused(self, tmp_path: Path) -> None:
         found = load(self.weighted(tmp_path))

@@ -17,6 +17,7 @@ from openvino import opset1, opset8, opset13
 from onereshape.errors import FormatError
 from onereshape.formats.model import Model, ReshapeNode
 from onereshape.formats.model_files import load, refreshed, save
+from onereshape.formats.openvino_ir import root_of
 from onereshape.operator import Reshape
 from tests.models import model as onnx_text
 
@@ -152,7 +153,7 @@ class TestRoundTrip:
     def test_a_change_changes_nothing_else(self, written: Path) -> None:
         found = load(written)
         before = canonical(written)
-        found.ir.set("name", "changed")
+        root_of(found).set("name", "changed")
         save(found, written)
 
         assert canonical(written) == re.sub('<net name="[^"]*"', '<net name="changed"', before)
@@ -164,7 +165,7 @@ class TestRoundTrip:
         save(found, tmp_path / "again.xml")
         assert (tmp_path / "again.xml").read_text(encoding="utf-8") == V10
 
-        found.ir.find("meta_data").set("k", "v")
+        next(root_of(found).iter("meta_data")).set("k", "v")
         save(found, tmp_path / "changed.xml")
         changed = ET.canonicalize(V10.replace("<meta_data>", '<meta_data k="v">'))
         assert ET.canonicalize(from_file=tmp_path / "changed.xml") == changed
@@ -198,11 +199,12 @@ class TestView:
         found: Model = load(tmp_path / "model.xml")
         (entry,) = found.reshapes
 
-        assert (found.format, found.ir.tag) == ("openvino", "net")
+        assert (found.format, root_of(found).tag) == ("openvino", "net")
         assert (entry.name, entry.place, entry.spec.name) == ("r", "net/Reshape#0", "openvino")
         assert (entry.data, entry.target, entry.output) == ((2, 3, 4), (0, -1), (2, 12))
         assert (entry.element_type, entry.target_type, entry.target_from) == ("f32", "i64", "Const c")
-        assert Reshape(entry.spec, **entry.attributes)(np.zeros((2, 3, 4), np.float32), entry.target).shape == (2, 12)
+        op = Reshape(entry.spec, **entry.attributes)
+        assert op(np.zeros((2, 3, 4), np.float32), entry.target).shape == (2, 12)  # type: ignore[arg-type]
 
     def test_what_is_not_known(self, tmp_path: Path) -> None:
         found = entries(dynamic, tmp_path)

@@ -15,6 +15,7 @@ from onereshape.cli import main
 from onereshape.errors import FormatError
 from onereshape.formats import openvino_ir
 from onereshape.formats.model_files import load, save
+from onereshape.formats.openvino_ir import root_of
 from onereshape.formats.openvino_pair import write_pair
 from onereshape.formats.openvino_xml import encoded, parsed
 from tests.converting import core
@@ -162,7 +163,7 @@ def test_names_that_xml_has_no_words_for(name: str, capsys: pytest.CaptureFixtur
 def test_a_changed_model_that_xml_has_no_words_for(name: str) -> None:
     converted("6")
     loaded = load("o.xml")
-    loaded.ir.set("name", name)
+    root_of(loaded).set("name", name)
     with pytest.raises(FormatError, match="XML has no words"):
         save(loaded, "p.xml")
 

@@ -294,7 +294,7 @@ class TestEndsOfTheParent:
         )
         env = os.environ | {"PYTHONPATH": str(tmp_path)}
         with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=env) as process:  # noqa: S603
-            child = int(process.stdout.readline())  # type: ignore[union-attr]
+            child = int(process.stdout.readline())
             _wait((tmp_path / "begun").exists)
             process.kill()
             process.wait(30)

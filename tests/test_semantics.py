@@ -125,14 +125,14 @@ def test_what_is_no_list(bad: Any) -> None:
 def test_a_flag_is_0_or_1(value: object) -> None:
     for name, flag in (("onnx", "allowzero"), ("openvino", "special_zero"), ("onednn-static", "special_zero")):
         with pytest.raises(orx.ReshapeError) as refusal:
-            orx.resolve([2, 3], [6], name, **{flag: value})
+            orx.resolve([2, 3], [6], name, **{flag: value})  # type: ignore[arg-type]
         assert refusal.value.code == "bad-attribute"
 
 
 @pytest.mark.parametrize("value", [1, True, np.True_, np.int64(1), np.uint8(1)])
 def test_a_flag_of_every_kind(value: object) -> None:
-    assert orx.resolve([2, 0], [0, 2], "onnx", allowzero=value) == (0, 2)
-    assert orx.resolve([2, 3], [0, 3], "openvino", special_zero=value) == (2, 3)
+    assert orx.resolve([2, 0], [0, 2], "onnx", allowzero=value) == (0, 2)  # type: ignore[arg-type]
+    assert orx.resolve([2, 3], [0, 3], "openvino", special_zero=value) == (2, 3)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from onereshape import cli
+from onereshape.cli.commands import module_of
 
 ASKING = [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)]
 
@@ -28,7 +29,7 @@ def plant(monkeypatch: pytest.MonkeyPatch, *numbers: int) -> list[str]:
             tidied.append("tidied")
         return "", {}
 
-    monkeypatch.setattr(cli._COMMANDS["infer"], "answer", answer)
+    monkeypatch.setattr(module_of("infer"), "answer", answer)
     return tidied
 
 

@@ -127,7 +127,7 @@ def test_the_whole_change() -> None:
         "[0, -1, 4]",
         "before": "[N, -1, 4]",
         "after": "[0, -1, 4]",
-        "conditions": (),
+        "conditions": [],
     }
 
 
@@ -182,7 +182,7 @@ def test_a_default_that_can_be_overridden_is_no_constant() -> None:
 
     assert simplify(new) == []
     assert [change.after for change in simplify(old)] == ["[2, -1]"]
-    assert old.graph[-1].inputs[1].producer().op_type == "Constant"  # type: ignore[union-attr]
+    assert old.graph[-1].inputs[1].producer().op_type == "Constant"
 
 
 def test_what_only_a_default_makes_true_is_not_proven() -> None:

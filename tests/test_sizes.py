@@ -314,7 +314,7 @@ def test_a_name_is_not_the_formula_that_it_looks_like(name: str) -> None:
     odd, like = symbol(name), LIKE[name]
 
     assert odd != like
-    assert odd.symbols.isdisjoint(like.symbols)  # type: ignore[union-attr]
+    assert odd.symbols.isdisjoint(like.symbols)
     ways: list[Callable[[Size], Size]] = [
         lambda size: cut(size, 7),
         lambda size: largest(size, K),
@@ -458,4 +458,4 @@ def test_no_random_calculation_is_wrong() -> None:
 
 def test_operations_weigh_their_names() -> None:
     assert Operation("Max", (N, M * N + 1)).weight == 3
-    assert cut(N * M, 3).weight == 2  # type: ignore[union-attr]
+    assert cut(N * M, 3).weight == 2

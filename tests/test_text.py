@@ -59,7 +59,7 @@ class TestTheDoor:
             assert [line[:8].strip() for line in lines[1:]] == ["data", "target", "", "rule"]
             assert lines[3].index("^") == lines[2].index("-1]")
             assert name in error.sentence == error.to_json()["message"]
-            typed = ReshapeError("data-type", spec=name, type=name, allowed=name, types=name)
+            typed = ReshapeError("data-type", spec=name, type=name, allowed=name, types=name)  # type: ignore[arg-type]
             assert ours(str(typed)).count("\n") == 1
 
     def test_lists(self) -> None:

@@ -126,7 +126,7 @@ class TestCompiled:
         compiled = torch.compile(lambda x, words: OP(x, words) * 2, fullgraph=True, dynamic=True, backend="aot_eager")
         x = torch.randn(4, 6, 5)
         for words in ([0, -1], [-1, 5], [8, 15], [-1, 0], [2, 60], [0, 30], [-1, 3], [3, -1], [120, 1], [1, -1]):
-            assert torch.equal(compiled(x, words), OP(x, words) * 2)
+            assert torch.equal(compiled(x, words), OP(x, words) * 2)  # type: ignore[arg-type]
 
     def test_types_are_checked(self) -> None:
         torch._dynamo.reset()

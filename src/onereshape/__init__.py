@@ -19,28 +19,40 @@ if _started == "onereshape" and signal.getsignal(signal.SIGINT) is signal.defaul
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C while the rest is imported: no traceback; `main` sets it back
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-from onereshape.errors import ReshapeError
-from onereshape.operator import Reshape, reshape
-from onereshape.semantics import resolve
-from onereshape.specs import spec
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from onereshape.errors import FixError, FormatError, ReshapeError, TranslateError
+    from onereshape.formats.model import Model
     from onereshape.formats.model_files import load, save
     from onereshape.inference import infer
     from onereshape.models.certificates.certificate import Certificate
     from onereshape.models.certify import certify
     from onereshape.models.check import check
+    from onereshape.models.edit import Change
+    from onereshape.models.findings.finding import Finding
     from onereshape.models.fix import fix
+    from onereshape.models.step import Fixed
+    from onereshape.operator import Reshape, reshape
+    from onereshape.semantics import resolve
+    from onereshape.shape import Shape
+    from onereshape.specs import spec
     from onereshape.translation import translate
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Certificate",
+    "Change",
+    "Finding",
+    "FixError",
+    "Fixed",
+    "FormatError",
+    "Model",
     "Reshape",
     "ReshapeError",
+    "Shape",
+    "TranslateError",
     "__version__",
     "certify",
     "check",
@@ -56,22 +68,43 @@ __all__ = [
 
 _LATER = {
     "Certificate": "onereshape.models.certificates.certificate",
+    "Change": "onereshape.models.edit",
+    "Finding": "onereshape.models.findings.finding",
+    "FixError": "onereshape.errors",
+    "Fixed": "onereshape.models.step",
+    "FormatError": "onereshape.errors",
+    "Model": "onereshape.formats.model",
+    "Reshape": "onereshape.operator",
+    "ReshapeError": "onereshape.errors",
+    "Shape": "onereshape.shape",
+    "TranslateError": "onereshape.errors",
     "certify": "onereshape.models.certify",
     "check": "onereshape.models.check",
     "fix": "onereshape.models.fix",
     "infer": "onereshape.inference",
     "load": "onereshape.formats.model_files",
+    "reshape": "onereshape.operator",
+    "resolve": "onereshape.semantics",
     "save": "onereshape.formats.model_files",
+    "spec": "onereshape.specs",
     "translate": "onereshape.translation",
 }
-"""Imported when first asked for: who only reshapes arrays does not wait for them."""
+"""Where each name is: imported when it is first asked for, so that nobody waits for what they do not use."""
+
+if not TYPE_CHECKING:  # a type checker would take every name for one that may come
+
+    def __getattr__(name: str) -> object:
+        if name not in _LATER:
+            raise AttributeError(f"module 'onereshape' has no attribute {name!r}{_nearest(name)}", name=name)
+        found = globals()[name] = getattr(import_module(_LATER[name]), name)
+        return found
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module 'onereshape' has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(_LATER[name]), name)
-    return found
+def _nearest(name: str) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415 - only a typo needs it
+
+    near = [] if name.startswith("_") else get_close_matches(name, __all__, n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def __dir__() -> list[str]:

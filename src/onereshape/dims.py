@@ -18,6 +18,8 @@ from onereshape.errors import INT64_MAX, ReshapeError
 from onereshape.integers import exact
 
 Dim = int | None | str | tuple[int, int | None]
+GivenDim = Dim | list[int | None]
+"""A dim that is given: also a pair as JSON has it."""
 
 UNBOUNDED = INT64_MAX
 """As the high end of an interval: no limit other than int64's."""

@@ -9,9 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from onereshape.text import printable, shown
+from onereshape.text import JSON, as_json, printable, shown
+
+if TYPE_CHECKING:  # what an error carries is defined above it
+    from onereshape.dims import Dim
+    from onereshape.models.certificates.certificate import Certificate
+    from onereshape.specs import Spec
 
 INT64_MAX = 2**63 - 1
 
@@ -152,19 +157,38 @@ CODES: dict[str, Code] = {
 class ReshapeError(ValueError):
     """A Reshape, or a call of onereshape, that is refused.
 
-    `code` names the reason (see docs/semantics.md); `axis`, `data`, `target` and `spec` are what the message shows,
-    None where the reason has no such thing; `fields` holds every number of the sentence.
+    >>> import onereshape as orx
+    >>> try:
+    ...     orx.resolve([2, 3, 4], [5, -1], "onnx-14")
+    ... except orx.ReshapeError as error:
+    ...     print(error.code, error.axis, error.data, error.target, error.spec, error.fields["remainder"])
+    ...     print(error.sentence)
+    indivisible 1 (2, 3, 4) (5, -1) onnx Reshape-14 4
+    target[1] cannot be inferred: 24 elements do not divide by 5 (remainder 4)
     """
+
+    code: str
+    """The reason; docs/semantics.md has a heading for each."""
+    data: tuple[Dim, ...] | None
+    """The dims of data that the message shows; None where the reason has none."""
+    target: tuple[Dim, ...] | None
+    """The entries of the target that the message shows; None where the reason has none."""
+    spec: Spec | None
+    """The specification that refuses; None where none does."""
+    axis: int | None
+    """The entry at fault, of the target or of data; None where it is no single one."""
+    fields: dict[str, object]
+    """Every number and name of the sentence, as the table of messages calls them."""
 
     def __init__(
         self,
         code: str,
         *,
-        data: tuple[Any, ...] | None = None,
-        target: tuple[Any, ...] | None = None,
-        spec: Any = None,
+        data: tuple[Dim, ...] | None = None,
+        target: tuple[Dim, ...] | None = None,
+        spec: Spec | None = None,
         axis: int | None = None,
-        **fields: Any,
+        **fields: object,
     ) -> None:
         self.code = code
         self.data = data
@@ -188,33 +212,60 @@ class ReshapeError(ValueError):
         """Whether the call is at fault rather than the operator."""
         return CODES[self.code].usage
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, JSON]:
         """The fields, for machines."""
-        known = {"code": self.code, "message": self.sentence, "axis": self.axis}
-        shown = {"data": self.data, "target": self.target, "spec": None if self.spec is None else self.spec.name}
-        return known | {key: list(value) if isinstance(value, tuple) else value for key, value in shown.items()}
+        return {
+            "code": self.code,
+            "message": self.sentence,
+            "axis": self.axis,
+            "data": as_json(self.data),
+            "target": as_json(self.target),
+            "spec": None if self.spec is None else self.spec.name,
+        }
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         # Exceptions pickle through their args; ours are keywords.
         state = {"data": self.data, "target": self.target, "spec": self.spec, "axis": self.axis, **self.fields}
         return _rebuild, (type(self), self.code, state)
 
 
 class FormatError(ReshapeError):
-    """A file that cannot be read or written."""
+    """A file that cannot be read or written.
+
+    >>> import onereshape as orx
+    >>> orx.load("missing.onnx")
+    Traceback (most recent call last):
+    onereshape.errors.FormatError: missing.onnx: No such file or directory  [unreadable]
+    """
 
 
 class FixError(ReshapeError):
-    """A model that cannot be repaired, or a repair without a certificate."""
+    """A model that cannot be repaired, or a repair without a certificate.
 
-    certificate: Any = None
+    >>> import onereshape as orx
+    >>> try:
+    ...     orx.fix("tests/data/corpus/neg_minibatch_std.ts.onnx", batch=True)
+    ... except orx.FixError as error:
+    ...     print(error.code, error.fields["op"])
+    mixes-samples ReduceMean
+    """
+
+    certificate: Certificate | None = None
     """What was found instead of a certificate, where both models ran."""
     alone: bool = False
     """Whether the model would be right if it ran once for each sample, though no rule mixes them."""
 
 
 class TranslateError(ReshapeError):
-    """A Reshape that has no words in another dialect."""
+    """A Reshape that has no words in another dialect.
+
+    >>> import onereshape as orx
+    >>> try:
+    ...     orx.translate(orx.Reshape("onnx-24", allowzero=1), "onnx-5")
+    ... except orx.TranslateError as error:
+    ...     print(error.sentence)
+    a literal 0 at run time cannot be said in onnx Reshape-5: there a 0 always copies
+    """
 
 
 def _rebuild(cls: type[ReshapeError], code: str, state: dict[str, Any]) -> ReshapeError:
@@ -255,7 +306,7 @@ class _Count(int):
         return repr(int(self)) if bits <= 1024 else f"2^{bits - 1} or more"  # Python refuses to print the longest
 
 
-def _cells(entries: tuple[Any, ...], axis: int | None) -> tuple[str, list[str]]:
+def _cells(entries: tuple[Dim, ...], axis: int | None) -> tuple[str, list[str]]:
     """The list as it is printed, and the line with the caret under entry `axis`."""
     texts = [str(_Count(entry)) if type(entry) is int else shown(str(entry), _WIDEST) for entry in entries]
     if len(texts) > _LONGEST:  # the ends of a long list, and the culprit only by its number
@@ -267,7 +318,6 @@ def _cells(entries: tuple[Any, ...], axis: int | None) -> tuple[str, list[str]]:
     return cells, [" " * before + "^" * len(texts[axis])]
 
 
-def _elements(data: tuple[Any, ...]) -> str:
-    if not all(isinstance(dim, int) and dim >= 0 for dim in data):
-        return ""
-    return f"  ({_Count(prod(data)):element})"
+def _elements(data: tuple[Dim, ...]) -> str:
+    known = [dim for dim in data if isinstance(dim, int) and dim >= 0]
+    return f"  ({_Count(prod(known)):element})" if len(known) == len(data) else ""

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, SupportsIndex
 
 from onereshape.balance import Balance, Open, Question, Word
 from onereshape.bounds import read_bounds
 from onereshape.cases import tightened
 from onereshape.condition import Condition, equals
 from onereshape.conditions import Never, Settled
-from onereshape.dims import Dim, Interval, Product, Size, Symbols, is_ours, place_of, read_dim, shown
+from onereshape.dims import Dim, GivenDim, Interval, Product, Size, Symbols, is_ours, place_of, read_dim, shown
 from onereshape.errors import INT64_MAX, ReshapeError
 from onereshape.plain import plain_answer
 from onereshape.semantics import output_dims, read_data
@@ -35,12 +35,12 @@ _FEW = 4
 
 
 def infer(
-    data: Iterable[Dim] | None,
-    target: Iterable[Dim] | None,
+    data: Iterable[GivenDim] | None,
+    target: Iterable[GivenDim] | None,
     spec: str | Spec,
     *,
     bounds: Mapping[str, tuple[int, int | None]] | None = None,
-    **attributes: Any,
+    **attributes: SupportsIndex | Iterable[SupportsIndex],
 ) -> Shape:
     """The output dims as far as they are known, with the conditions under which they are right.
 
@@ -80,7 +80,7 @@ def infer(
     try:
         return _answer(Question(row, copies, sizes, words), tuple(limits.items()))
     except Never as never:
-        code, axis, fields = "impossible-volume", None, {"why": str(never)}
+        code, axis, fields = "impossible-volume", None, dict[str, object](why=str(never))
     except ReshapeError as error:
         code, axis, fields = error.code, error.axis, error.fields
     data_shown = None if dims is None else shown(dims)

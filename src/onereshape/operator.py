@@ -7,12 +7,13 @@ target is given.  What the target means is in `semantics`; how elements move is 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
 from onereshape import dtypes
 from onereshape.arrays import calls
+from onereshape.arrays.accepted import A, AnyArray, Attribute, Chunks, D, S, Words
 from onereshape.arrays.chunked import chunked_library
 from onereshape.arrays.libraries import library_of
 from onereshape.arrays.numpy_arrays import Array, quickest, reshape_numpy
@@ -20,6 +21,7 @@ from onereshape.errors import ReshapeError
 from onereshape.semantics import output_dims
 from onereshape.specs import NAMES, SPECS, Spec, spec as find_spec
 from onereshape.target import read_flag, read_integers, read_target
+from onereshape.text import shown
 
 _NUMPY = (np.ndarray, np.generic)
 _LISTS = (list, tuple)
@@ -61,7 +63,7 @@ def _read(spec: Spec, attributes: dict[str, Any]) -> _Asked:
     return _Asked(spec, zero_copies, target)
 
 
-class Reshape(calls.Door):  # type: ignore[misc]
+class Reshape(calls.Door):
     """The operator of one specification, for repeated calls.
 
     >>> x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
@@ -73,28 +75,34 @@ class Reshape(calls.Door):  # type: ignore[misc]
 
     __slots__ = ("__weakref__", "_zero_copies", "attributes", "spec", "target")
 
-    def __init__(self, spec: str | Spec, **attributes: Any) -> None:
+    spec: Spec
+    """The specification."""
+    attributes: dict[str, Attribute]
+    """The attributes as they were given; none is added."""
+    target: tuple[int, ...] | None
+    """The target, where it is an attribute of the specification or was bound."""
+
+    def __init__(self, spec: str | Spec, **attributes: Attribute) -> None:
         asked = _read(find_spec(spec), attributes)
         self.spec = asked.spec
         self.attributes = dict(attributes)
         self.target = asked.target
-        """The target, where it is an attribute of the specification or was bound."""
         self._zero_copies = asked.zero_copies
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _again, (type(self), self.spec, self.attributes, self.target)  # what it remembers holds here alone
 
     def __repr__(self) -> str:
         attributes = "".join(f", {name}={value!r}" for name, value in self.attributes.items())
         bound = f".bind({list(self.target)})" if self.target is not None and "shape" not in self.attributes else ""
-        return f"Reshape({self.spec.name!r}{attributes}){bound}"
+        return shown(f"Reshape({self.spec.name!r}{attributes}){bound}")
 
     @property
     def zero_copies(self) -> bool:
         """Whether a 0 in the target copies a dim of data."""
         return self._zero_copies
 
-    def bind(self, target: Any) -> Reshape:
+    def bind(self, target: Words) -> Reshape:
         """The same operator with a constant second input, which a call may leave out.
 
         >>> Reshape("onnx").bind([0, -1])(np.zeros((2, 3, 4))).shape
@@ -106,6 +114,24 @@ class Reshape(calls.Door):  # type: ignore[misc]
         bound.target = _words(self._asked(), target)
         return bound
 
+    @overload
+    def __call__(
+        self, data: np.ndarray[tuple[int, ...], D], shape: Words | None = None, *, copy: bool | None = None
+    ) -> np.ndarray[tuple[int, ...], D]: ...
+    @overload
+    def __call__(
+        self, data: S, shape: Words | None = None, *, copy: bool | None = None
+    ) -> np.ndarray[tuple[int, ...], np.dtype[S]]: ...
+    @overload
+    def __call__(
+        self,
+        data: A,
+        shape: Words | None = None,
+        *,
+        copy: bool | None = None,
+        chunks: Chunks | None = None,
+        limit: int | str | None = None,
+    ) -> A: ...
     def __call__(
         self, data: Any, shape: Any = None, *, copy: bool | None = None, chunks: Any = None, limit: Any = None
     ) -> Any:
@@ -126,7 +152,7 @@ class Reshape(calls.Door):  # type: ignore[misc]
     def _asked(self) -> _Asked:
         return _Asked(self.spec, self._zero_copies, self.target)
 
-    def output_dims(self, data: Any, shape: Any = None) -> tuple[int, ...]:
+    def output_dims(self, data: AnyArray, shape: Words | None = None) -> tuple[int, ...]:
         """The dims of the output alone, for data of which only `shape` and `dtype` are there; nothing is moved."""
         return _output_dims(self._asked(), data, shape)
 
@@ -203,7 +229,7 @@ def _output_dims(asked: _Asked, data: Any, shape: Any) -> tuple[int, ...]:
     return _output(asked, data.shape, shape)
 
 
-class _Reshaping(calls.Door):  # type: ignore[misc]
+class _Reshaping(calls.Door):
     """The function `reshape`, as an object that remembers."""
 
     __slots__ = ("__dict__",)
@@ -212,6 +238,32 @@ class _Reshaping(calls.Door):  # type: ignore[misc]
         self.__name__ = self.__qualname__ = "reshape"
         self.__doc__ = type(self).__call__.__doc__
 
+    @overload
+    def __call__(
+        self,
+        array: np.ndarray[tuple[int, ...], D],
+        target: Words,
+        spec: str | Spec,
+        *,
+        copy: bool | None = None,
+        **attributes: Attribute,
+    ) -> np.ndarray[tuple[int, ...], D]: ...
+    @overload
+    def __call__(
+        self, array: S, target: Words, spec: str | Spec, *, copy: bool | None = None, **attributes: Attribute
+    ) -> np.ndarray[tuple[int, ...], np.dtype[S]]: ...
+    @overload
+    def __call__(
+        self,
+        array: A,
+        target: Words,
+        spec: str | Spec,
+        *,
+        copy: bool | None = None,
+        chunks: Chunks | None = None,
+        limit: int | str | None = None,
+        **attributes: Attribute,
+    ) -> A: ...
     def __call__(  # noqa: PLR0913 - the options of arrays are keywords
         self,
         array: Any,

@@ -7,14 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import prod
-from typing import Any
+from typing import Any, SupportsIndex
 
 from onereshape.errors import INT64_MAX, ReshapeError
 from onereshape.specs import Spec, spec as find_spec
 from onereshape.target import Copied, Fixed, Target, read_flag, read_integers, read_target
 
 
-def resolve(data: Iterable[int], target: Iterable[int], spec: str | Spec, **attributes: Any) -> tuple[int, ...]:
+def resolve(
+    data: Iterable[SupportsIndex],
+    target: Iterable[SupportsIndex],
+    spec: str | Spec,
+    **attributes: SupportsIndex | Iterable[SupportsIndex],
+) -> tuple[int, ...]:
     """The output dims of a Reshape: the one shape that the specification gives, or a `ReshapeError` that says why not.
 
     >>> resolve([2, 3, 4], [0, -1], "onnx-14")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, overload
+from typing import overload
 
-from onereshape.dims import Dim, show
+from onereshape import notebook
+from onereshape.dims import Dim, GivenDim, show
+from onereshape.text import shown
 
 
 class Shape(Sequence[Dim]):
@@ -29,11 +31,11 @@ class Shape(Sequence[Dim]):
     conditions: tuple[str, ...]
     """Sentences; those of `infer` know what they say: see `condition`."""
 
-    def __init__(self, dims: Sequence[Dim] | None, conditions: Sequence[str] = ()) -> None:
+    def __init__(self, dims: Sequence[GivenDim] | None, conditions: Sequence[str] = ()) -> None:
         if dims is not None:
             dims = tuple(dims)
             if list in map(type, dims):  # a pair out of JSON
-                dims = tuple(tuple(dim) if isinstance(dim, list) else dim for dim in dims)
+                dims = tuple(tuple(dim) if isinstance(dim, list) else dim for dim in dims)  # type: ignore[misc]
         _set_dims(self, dims)
         _set_conditions(self, tuple(conditions))
 
@@ -43,7 +45,7 @@ class Shape(Sequence[Dim]):
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"a Shape never changes: {name} cannot be deleted")
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type[Shape], tuple[tuple[Dim, ...] | None, tuple[str, ...]]]:
         return Shape, (self.dims, self.conditions)
 
     @property
@@ -86,9 +88,13 @@ class Shape(Sequence[Dim]):
         return "[...]" if self.dims is None else "[" + ", ".join(str(show(dim)) for dim in self.dims) + "]"
 
     def __repr__(self) -> str:
-        return f"Shape {self}" + (f" if {', '.join(self.conditions)}" if self.conditions else "")
+        return shown(f"Shape {self}" + (f" if {', '.join(self.conditions)}" if self.conditions else ""))
 
-    def to_json(self) -> list[Any] | None:
+    def _repr_html_(self) -> str:
+        """The dims and the conditions, for notebooks."""
+        return notebook.block("Shape", str(self), notebook.table(("if",), [(each,) for each in self.conditions]))
+
+    def to_json(self) -> list[int | str | list[int | None] | None] | None:
         """The dims in the notation that infer() takes, with pairs as lists; None for an unknown rank."""
         return None if self.dims is None else [list(dim) if isinstance(dim, tuple) else dim for dim in self.dims]
 

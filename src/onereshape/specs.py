@@ -11,9 +11,10 @@ import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from onereshape.errors import ReshapeError
+from onereshape.text import brief
 
 NEWEST_OPSET = 28
 """The newest ONNX opset whose operators were compared with this table."""
@@ -27,6 +28,7 @@ class Flag:
     """The attribute that says what a 0 in the target means."""
 
     name: str
+    """What the specification calls it."""
     copies: bool
     """The value under which a 0 copies the dim of data at its index; under the other one it is literal."""
     default: bool | None
@@ -36,6 +38,9 @@ class Flag:
     about: str
     """Whose it is and what it says, for people."""
 
+    def __repr__(self) -> str:
+        return brief("Flag", self.name)
+
     def value(self, *, copies: bool) -> int:
         """The value under which a 0 copies, or does not."""
         return next(value for value in self.values.values() if value == (self.copies == copies))
@@ -43,15 +48,26 @@ class Flag:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spec:
-    """One version of one dialect's Reshape; a row of the table, equal only to itself."""
+    """One version of one dialect's Reshape; a row of the table, equal only to itself.
+
+    >>> spec("onnx")
+    spec('onnx-25')
+    >>> spec("openvino").flag.name, spec("openvino").target_in, spec("onednn-static").data_types
+    ('special_zero', 'input', ('f32', 'f16', 'bf16'))
+    """
 
     dialect: Dialect
+    """Whose it is."""
     operator: str
+    """What the specification calls the operator: `Reshape`, `StaticReshape`, `DynamicReshape`."""
     version: int
+    """The version of the operator: of ONNX the opset that brought it."""
     name: str
+    """The name by which `spec` finds it."""
     target_in: Literal["attribute", "input"]
+    """Where the target is: an attribute, or the second input."""
     flag: Flag | None
-    """None: a 0 always copies."""
+    """The attribute that says what a 0 means.  None: a 0 always copies."""
     empty_copy_beside_inferred: bool
     """Whether -1 may stand beside a 0 that copies a dim of size 0 (copied dims then take no part in the division)."""
     shape_types: tuple[str, ...]
@@ -64,7 +80,10 @@ class Spec:
     def __str__(self) -> str:
         return f"{self.dialect} {self.operator}-{self.version}"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __repr__(self) -> str:
+        return f"spec({self.name!r})"
+
+    def __reduce__(self) -> tuple[object, ...]:
         return spec, (self.name,)  # the same row, in whatever process
 
 

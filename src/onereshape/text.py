@@ -9,13 +9,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Union
+
+JSON = Union[None, bool, int, float, str, list["JSON"], dict[str, "JSON"]]  # noqa: UP007 - a name in a string needs it
+"""What JSON can hold: the type of all that is for machines."""
 
 LONGEST = 2000
 """Signs of a text that people are shown whole; few paths and no sentences of ours come near."""
 _MOST = 32
 """Names of a list that is shown whole."""
+_WIDEST = 119
+"""Signs of a value at a prompt: one line of a terminal or of a notebook."""
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
@@ -67,6 +72,19 @@ def shown(text: str, longest: int = LONGEST) -> str:
     return printable(text)
 
 
+def brief(kind: str, *parts: str) -> str:
+    """What a value is, in one line for a prompt: its kind and what matters most, cut where that is long.
+
+    >>> brief("Finding", "baked-dim", "/Reshape: N is forced to 1")
+    'Finding(baked-dim, /Reshape: N is forced to 1)'
+    >>> len(brief("Finding", "a" * 10_000_000))
+    119
+    """
+    room = _WIDEST - len(kind) - 2
+    text = printable(", ".join(part[: room + 1] for part in parts)[: room + 1])
+    return f"{kind}({text if len(text) <= room else text[: room - 3] + '...'})"
+
+
 def listed(names: Iterable[str], most: int = _MOST) -> str:
     """Names with commas, the first of them where there are many.
 
@@ -79,7 +97,7 @@ def listed(names: Iterable[str], most: int = _MOST) -> str:
 
 
 def page(text: str | Iterable[str]) -> str:
-    r"""What is printed: each line through the door, unless all of it is ready.
+    r"""What is printed: each line through the door, unless the line, or all of it, is ready.
 
     Whoever puts in names gives lines rather than a text of several: the end of a line within one is none then.
 
@@ -88,7 +106,23 @@ def page(text: str | Iterable[str]) -> str:
     """
     if isinstance(text, Ready):
         return text
-    return "\n".join(map(printable, text.split("\n") if isinstance(text, str) else text))
+    lines = text.split("\n") if isinstance(text, str) else text
+    return "\n".join(line if isinstance(line, Ready) else printable(line) for line in lines)
+
+
+def as_json(value: object) -> JSON:
+    """Fields as JSON has them: tuples as lists, all mappings as dicts.
+
+    >>> as_json({"sizes": ({"N": 1}, {"N": 2})})
+    {'sizes': [{'N': 1}, {'N': 2}]}
+    """
+    if isinstance(value, Mapping):
+        return {str(name): as_json(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_json(each) for each in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise TypeError(f"a {type(value).__name__} is not JSON")
 
 
 def exact_json(value: Any, indent: int | None = None) -> Ready:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, SupportsIndex
 
-from onereshape.dims import Dim, Interval, Product, Symbols, parse, read_dim, shown
+from onereshape.dims import Dim, GivenDim, Interval, Product, Symbols, parse, read_dim, shown
 from onereshape.dtypes import ElementType, named
 from onereshape.errors import ReshapeError, TranslateError
 from onereshape.inference import infer, read_list
@@ -32,8 +32,8 @@ def translate(
     op: Reshape,
     spec: str | Spec,
     *,
-    target: Iterable[int] | None = None,
-    data: Iterable[Dim] | None = None,
+    target: Iterable[SupportsIndex] | None = None,
+    data: Iterable[GivenDim] | None = None,
     dtype: str | ElementType | None = None,
 ) -> Reshape:
     """The same Reshape under another specification, or a `TranslateError` that says what cannot be said.
@@ -175,7 +175,7 @@ class Dims(NamedTuple):
     bounds: dict[str, Interval]
 
     @staticmethod
-    def read(data: Iterable[Dim]) -> Dims:
+    def read(data: Iterable[GivenDim]) -> Dims:
         """The dims as `infer` takes them; a dim without a name gets one that none of them has.
 
         >>> Dims.read([None, "_0", (1, 8)]).names

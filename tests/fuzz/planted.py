@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from onereshape import cli
+from onereshape.cli.commands import COMMANDS, module_of
 from onereshape.errors import ReshapeError
 from onereshape.formats import atomic
 
@@ -19,7 +19,7 @@ def _answer(wrong: Callable[[Any], Any]) -> Callable[[], None]:
     """Plants something in front of the answer of every command."""
 
     def plant() -> None:
-        for command in cli._COMMANDS.values():
+        for command in map(module_of, COMMANDS):
             answer = command.answer
 
             def planted(args: Any, answer: Any = answer) -> Any:

@@ -393,7 +393,7 @@ def transpose_the_other_way(patch: pytest.MonkeyPatch) -> None:
 @mutant("ReduceSum ReduceMax ArgMax")
 def reduction_that_keeps_all_axes(patch: pytest.MonkeyPatch) -> None:
     for op in ("ReduceSum", "ReduceMax", "ArgMax"):
-        _marks(patch, op, lambda view, mark: mark.at(view.mark(0).axis))  # type: ignore[union-attr]
+        _marks(patch, op, lambda view, mark: mark.at(view.mark(0).axis))
 
 
 @mutant("Softmax LogSoftmax Hardmax")
@@ -405,7 +405,7 @@ def softmax_of_old_opsets_along_one_axis(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("Expand")
 def expand_that_counts_axes_from_the_front(patch: pytest.MonkeyPatch) -> None:
-    _marks(patch, "Expand", lambda view, mark: mark if view.mark(0) is None else mark.at(view.mark(0).axis))  # type: ignore[union-attr]
+    _marks(patch, "Expand", lambda view, mark: mark if view.mark(0) is None else mark.at(view.mark(0).axis))
 
 
 @mutant("Flatten")

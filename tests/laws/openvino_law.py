@@ -81,7 +81,7 @@ def _judged(case: Sketch, read: Model) -> Verdict:
     marks = [plan.marks.get(value) for value in model.graph.outputs]
     apply.apply_batch(model, plan, freed)
     try:
-        ours = IrEngine(layered.written_ir(read, replace(given, ir=model)).openvino())
+        ours = IrEngine(layered.written_ir(read, replace(given, content=model)).openvino())
     except FixError as refusal:
         return Verdict("refused", refusal.sentence)
     except RuntimeError as error:

@@ -49,7 +49,7 @@ def test_dims_types_and_what_depends_on_what(name: str) -> None:
     node = NODES[name]
     rng = np.random.default_rng(5)
     check_dims(node)
-    check_dependency(node, rng, lambda place: rng.integers(3) if node.inputs[place].dtype.kind == "i" else rng.normal())  # type: ignore[union-attr]
+    check_dependency(node, rng, lambda place: rng.integers(3) if node.inputs[place].dtype.kind == "i" else rng.normal())
     if name != "ArrayFeatureExtractor":
         check_apart(node, dict.fromkeys(node.fed, 0), [0] * node.outputs)
 

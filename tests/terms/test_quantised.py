@@ -77,7 +77,7 @@ def test_quantizing(seed: int) -> None:
     node = _quantize(rng)
     check_dims(node)
     check_dependency(node, rng, _draw(node, rng))
-    if node.inputs[1].ndim == 0 or not node.attributes:  # type: ignore[union-attr]
+    if node.inputs[1].ndim == 0 or not node.attributes:
         check_apart(node, {0: 0}, [0])
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from types import MethodDescriptorType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -124,21 +124,25 @@ class PlainDoor:
 
     _plans: _Remembered
 
-    def __new__(cls, *_: Any, **__: Any) -> Any:
+    def __new__(cls, *_: object, **__: object) -> Self:
         made = super().__new__(cls)
         made._plans = _Remembered()
         return made
 
 
 key: Callable[..., Any] = plain_key
-Door: Any = PlainDoor
 ASKED = _calls is not None
 """Whether calls are looked up before a `__call__` is asked."""
 
 if _calls is not None:
     _calls.know_specs(Spec, BY_NAME, *FLAGS)
     _calls.know_others(plain_key, plain_quick)
-    key, Door = _calls.key, _calls.Door
+    key = _calls.key
+
+if TYPE_CHECKING or _calls is None:  # noqa: SIM108 - a type checker takes no expression for a base class
+    Door = PlainDoor
+else:
+    Door = _calls.Door
 
 
 def remember(

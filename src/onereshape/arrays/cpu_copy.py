@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from onereshape.arrays.layout import LINE, copy_plan
+from onereshape.arrays.threads import threads
 
 try:
     from onereshape.arrays import _copy
@@ -46,17 +46,6 @@ _OPAQUE = frozenset("OTUSVmM")
 def available() -> bool:
     """Whether the kernels were built."""
     return _copy is not None
-
-
-def threads() -> int:
-    """How many threads a large copy may use: ONERESHAPE_NUM_THREADS, else OMP_NUM_THREADS, else one per processor."""
-    for name in ("ONERESHAPE_NUM_THREADS", "OMP_NUM_THREADS"):
-        first = os.environ.get(name, "").split(",")[0].strip()
-        if first.isdecimal() and int(first) > 0:
-            return min(int(first), 1024)
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 @lru_cache(maxsize=4096)

@@ -44,8 +44,9 @@ def reshape(data: Any, words: Dims, name: str, zero_copies: bool, copy: bool | N
     try:
         return _traced(data, words, name, zero_copies, copy)
     except ReshapeError as error:
-        shown = {"data": error.data, "target": error.target, "spec": error.spec, "axis": error.axis}
-        raise _SaidError(error.code, **shown, **error.fields) from None
+        raise _SaidError(
+            error.code, data=error.data, target=error.target, spec=error.spec, axis=error.axis, **error.fields
+        ) from None
 
 
 def _traced(data: Any, words: Dims, name: str, zero_copies: bool, copy: bool | None) -> Any:

@@ -6,36 +6,23 @@ Exit codes: 0 answered, 1 the operator refuses, 2 could not run (bad usage, unre
 
 from __future__ import annotations
 
-import argparse
 import os
-import platform
 import sys
-import traceback
 from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import Any, NoReturn, TextIO
+from typing import TYPE_CHECKING, TextIO
 
-import onereshape
-from onereshape.apart.pages import keep_pages
-from onereshape.arrays import cpu_copy
-from onereshape.cli import certify, check, conform, convert, fix, infer, run
 from onereshape.cli.collecting import leave_garbage
+from onereshape.cli.commands import COMMANDS, module_of, no_command
 from onereshape.cli.quiet import quiet
 from onereshape.cli.signals import Stopped, stopping
-from onereshape.cli.typed import flag_hint, join_negative_shapes
 from onereshape.errors import ReshapeError
-from onereshape.specs import FLAGS
 from onereshape.text import exact_json, page
 
-_COMMANDS = {
-    "infer": infer,
-    "run": run,
-    "check": check,
-    "fix": fix,
-    "certify": certify,
-    "convert": convert,
-    "conform": conform,
-}
+if TYPE_CHECKING:
+    import argparse
+
+JSON_VERSION = 1
+"""The version of the layout of all JSON answers; a field that goes, or means something else, makes it 2."""
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141
 _ASKING = {"infer", "run"}
@@ -46,19 +33,17 @@ _TRACEBACK = "ONERESHAPE_TRACEBACK"
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code; no traceback is ever shown for what a user or a file did."""
-    if argv is None:  # the process is ours
-        keep_pages()
-    code = _main(list(sys.argv[1:] if argv is None else argv))
-    if argv is None:  # and ends
+    code = _main(list(sys.argv[1:] if argv is None else argv), ours=argv is None)
+    if argv is None:  # the process is ours, and ends
         leave_garbage()
     return code
 
 
-def _main(words: list[str]) -> int:
+def _main(words: list[str], *, ours: bool) -> int:
     _fill_streams()
     try:
         with quiet(), stopping():
-            code = _run(words)
+            code = _run(words, ours=ours)
         if sys.stdout is not None:
             sys.stdout.flush()
     except Stopped as stop:
@@ -78,18 +63,20 @@ def _main(words: list[str]) -> int:
     return code
 
 
-def _run(words: list[str]) -> int:
+def _run(words: list[str], *, ours: bool) -> int:
     as_json = "--json" in words or "--format json" in " ".join(words).replace("=", " ")
+    command = words[0] if words and words[0] in COMMANDS else None
     try:
-        parser = _parser()
-        args = parser.parse_args(join_negative_shapes(words))
-        if args.command is None:
-            parser.error(f"a command is missing: one of {', '.join(_COMMANDS)}")
-        text, machine, *code = _COMMANDS[args.command].answer(args)
-    except SystemExit as stop:  # --help and --version
+        if command is None:
+            return _overall(words)
+        args = _read(command, words[1:])
+        if ours:
+            _keep_pages()
+        text, machine, *code = module_of(command).answer(args)
+    except SystemExit as stop:  # --help
         return 0 if stop.code is None else int(stop.code)
     except ReshapeError as error:
-        _report(error, words[0] if words else None, as_json=as_json)
+        _report(error, command, as_json=as_json)
         return 2 if error.usage else 1
     except MemoryError:
         _report(ReshapeError("bad-usage", why="there is not enough memory for this"), None, as_json=as_json)
@@ -97,17 +84,54 @@ def _run(words: list[str]) -> int:
     except BrokenPipeError:
         raise
     except Exception as error:  # noqa: BLE001 - the net: what gets here is a mistake of ours, whatever it is
-        if os.environ.get(_TRACEBACK, "0") not in {"", "0"}:
-            _print(traceback.format_exc().rstrip(), sys.stderr)
         _report(_unforeseen(error), None, as_json=as_json)
         return 2
-    _print(exact_json(machine) if args.json else text, sys.stdout)
+    if args.json:
+        _print(exact_json({"json_version": JSON_VERSION, **machine}), sys.stdout)
+    elif not args.quiet:
+        _print(text, sys.stderr if args.piped else sys.stdout)
     return code[0] if code else 0
+
+
+def _overall(words: list[str]) -> int:
+    """Answers what is asked of the whole program."""
+    if words[:1] == ["help"] and words[1:2] and words[1] in COMMANDS:
+        _read(words[1], ["--help"])
+    if words[:1] in (["--help"], ["-h"], ["help"]):
+        from onereshape.cli.overview import overview  # noqa: PLC0415 - here and below: no other command needs it
+
+        _print(overview(), sys.stdout)
+        return 0
+    if words[:1] in (["--version"], ["-V"]):
+        from onereshape.cli.overview import versions  # noqa: PLC0415
+
+        _print(versions(), sys.stdout)
+        return 0
+    raise no_command(words)
+
+
+def _read(command: str, words: list[str]) -> argparse.Namespace:
+    """What was typed after the command."""
+    from onereshape.cli.parsing import parser_of  # noqa: PLC0415
+    from onereshape.cli.typed import join_negative_shapes  # noqa: PLC0415
+
+    return parser_of(command).read(join_negative_shapes(words))
+
+
+def _keep_pages() -> None:
+    from onereshape.apart.pages import keep_pages  # noqa: PLC0415
+
+    keep_pages()
 
 
 def _unforeseen(error: Exception) -> ReshapeError:
     """What is said of an exception that is none of ours: its type, and the last line of our code on its way."""
-    home = Path(onereshape.__file__).parent
+    import traceback  # noqa: PLC0415
+    from pathlib import Path  # noqa: PLC0415
+
+    if os.environ.get(_TRACEBACK, "0") not in {"", "0"}:
+        _print("".join(traceback.format_exception(error)).rstrip(), sys.stderr)
+    home = Path(__file__).parent.parent
     lines = [frame for frame in traceback.extract_tb(error.__traceback__) if home in Path(frame.filename).parents]
     place = (
         f"{Path(lines[-1].filename).relative_to(home).as_posix()}:{lines[-1].lineno}" if lines else "an unknown place"
@@ -117,64 +141,15 @@ def _unforeseen(error: Exception) -> ReshapeError:
 
 def _report(error: ReshapeError, command: str | None, *, as_json: bool) -> None:
     if as_json:
-        _print(exact_json({"error": error.to_json()}), sys.stdout)
+        _print(exact_json({"json_version": JSON_VERSION, "error": error.to_json()}), sys.stdout)
         return
     more = list(getattr(error, "__notes__", ()))
     if command in _ASKING and error.code == "missing-attribute":
-        more.append(f"hint    {flag_hint(FLAGS[error.fields['attribute']])}")
+        from onereshape.cli.spec_options import flag_hint  # noqa: PLC0415
+        from onereshape.specs import FLAGS  # noqa: PLC0415
+
+        more.append(f"hint    {flag_hint(FLAGS[str(error.fields['attribute'])])}")
     _print([*f"onereshape: {error}".split("\n"), *(f"  {line}" for line in more)], sys.stderr)
-
-
-class _Parser(argparse.ArgumentParser):
-    """argparse, with its errors as ours."""
-
-    def error(self, message: str) -> NoReturn:
-        raise ReshapeError("bad-usage", why=f"{message} (see {self.prog} --help)")
-
-
-class _Version(argparse.Action):
-    """Prints our version and those that matter in a bug report; looked up without importing anything."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
-        parts = [f"{name} {_installed(name)}" for name in ("numpy", "ml_dtypes", "onnx")]
-        _print(f"onereshape {onereshape.__version__}", sys.stdout)
-        _print(f"{', '.join(parts)}, Python {platform.python_version()}", sys.stdout)
-        kernels = (
-            f"C++, up to {cpu_copy.threads()} threads" if cpu_copy.available() else "NumPy's (no C++ kernels built)"
-        )
-        _print(f"copies: {kernels}", sys.stdout)
-        parser.exit()
-
-
-def _installed(name: str) -> str:
-    from importlib import metadata  # noqa: PLC0415 - takes long
-
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return "not installed"
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
-        prog="onereshape",
-        description="One Reshape for ONNX, OpenVINO and oneDNN Graph: exact in every dialect and version.",
-        epilog="Exit codes: 0 answered, 1 the operator refuses, 2 could not run (bad usage, unreadable file).",
-        allow_abbrev=False,
-    )
-    parser.add_argument("--version", action=_Version, nargs=0, help="show the versions and exit")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for name, command in _COMMANDS.items():
-        added = commands.add_parser(
-            name,
-            help=command.HELP,
-            description=f"{command.HELP[0].upper()}{command.HELP[1:]}.",
-            epilog=command.EXAMPLE,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-        )
-        command.add_options(added)
-    return parser
 
 
 def _print(text: str | Iterable[str], stream: TextIO | None) -> None:

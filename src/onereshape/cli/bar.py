@@ -13,9 +13,9 @@ _WIDEST = 200
 
 
 @contextmanager
-def bar(title: str) -> Iterator[Callable[[int, int, str], None] | None]:
+def bar(title: str, *, seen: bool = True) -> Iterator[Callable[[int, int, str], None] | None]:
     """What is told of progress; None where nobody would see it."""
-    if sys.stderr is None or not sys.stderr.isatty():
+    if not seen or sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console  # noqa: PLC0415

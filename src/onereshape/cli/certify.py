@@ -10,57 +10,71 @@ from typing import Any
 
 from onereshape.apart.limits import checked
 from onereshape.cli.bar import bar
+from onereshape.cli.batch_axes import batch_axes, needs_model
 from onereshape.cli.check import add_dims
 from onereshape.cli.exports import add_exports
-from onereshape.cli.limits import add_limits, read_memory
+from onereshape.cli.limits import add_limits, read_memory, read_seed
+from onereshape.cli.streams import STREAM, source
 from onereshape.cli.typed import asked_dims
 from onereshape.errors import ReshapeError
 from onereshape.text import shown
 
-HELP = "say whether a repaired model answers as its original does, whoever repaired it"
 EXAMPLE = """\
 examples:
   $ onereshape certify model.onnx dynamic.onnx --batch
   $ onereshape certify model.onnx dynamic.onnx --free input_ids:1=S --witness longer.onnx
   $ onereshape certify model.onnx simpler.onnx
   $ onereshape certify --proof proof.json
-
-With --batch N samples must get what each of them gets alone, with --free the models must agree at the exported size,
-and with other exports at their own: those that the repair was fitted on (--like), and those that it did not use
-(--witness); with neither they must agree on the same inputs.  onnxruntime runs both models on drawn inputs; the term
-run follows every output element back to the inputs.  proven: it is the same expression of them, whatever is fed.
-certified: the answers agree on drawn inputs with a truth that the repair did not use.  fitted: they agree with what it
-was fitted on, and were compared with no other size.  --proof makes the certificate that `fix --certificate` kept again,
-of the files that it names or of ORIGINAL and REPAIRED, and says whether it is so.
-Nothing is written.  Exit code 1: not proven, certified or fitted, or not what the kept certificate says.
 """
+NOTES = """\
+It does not matter who repaired the model. With --batch, N samples must get what each of them gets alone. With --free
+the models must agree at the exported size, and at the sizes of other exports: those that the repair was fitted on
+(--like), and those that it did not use (--witness). With neither they must agree on the same inputs.
+
+onnxruntime runs both models on drawn inputs, and the term run follows every output element back to the inputs. What
+was found is proven, certified, fitted, unwitnessed or refused; `onereshape fix --help` says what the words mean.
+
+--proof repeats the certificate that `fix --certificate` kept, for the files that it names or for ORIGINAL and REPAIRED,
+and says whether the result is the same.
+
+Nothing is written. Exit code 1: not proven, certified or fitted, or not what the kept certificate says.
+"""
+USAGE = "ORIGINAL REPAIRED [options]"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser.add_argument("models", metavar="ORIGINAL REPAIRED", nargs="*", help="two ONNX .onnx")
+    parser.add_argument("models", metavar="ORIGINAL REPAIRED", nargs="*", help="two .onnx, or two .xml")
     add_dims(parser)
     add_exports(parser)
     parser.add_argument("--proof", metavar="FILE", help="the certificate that `fix --certificate` wrote")
-    parser.add_argument("--seed", type=int, help="of the inputs that are drawn (default 0)")
+    parser.add_argument("--seed", type=read_seed, help="of the inputs that are drawn (default 0)")
     add_limits(parser)
-    parser.add_argument("--json", action="store_true", help="answer, and report errors, as one JSON object on stdout")
 
 
 def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any], int]:
     """The answer for people, the answer for machines, and the exit code."""
-    batch, free, more = asked_dims(args.batch, args.free)
+    batch, free, more = asked_dims(args.batch, args.free, models=args.models)
     paths = [*args.models, *more]
     if args.proof is not None:
         return _rechecked(args, paths)
     if len(paths) != 2:
-        why = f"name two models, the original and the repaired one, and not {len(paths)}"
+        count = "none is" if not paths else "only one is" if len(paths) == 1 else f"{len(paths)} are"
+        why = f"name two models, the original and the repaired one: {count} named here"
         raise ReshapeError("bad-usage", why=f"{why} (see onereshape certify --help)")
+    if paths == [STREAM, STREAM]:
+        raise ReshapeError("bad-usage", why="standard input holds one model: name a file for the other")
+    from onereshape.formats.model_files import load  # noqa: PLC0415
     from onereshape.models.certify import certify  # noqa: PLC0415
 
-    with bar("certifying") as progress:
+    original = source(paths[0])
+    if needs_model(batch, more):
+        original = load(original)
+        batch = batch_axes(original, batch, more)
+    with bar("certifying", seen=not args.quiet) as progress:
         found = certify(
-            *paths,
+            original,
+            source(paths[1]),
             batch=batch,
             free=free,
             like=args.like,
@@ -82,12 +96,12 @@ def _rechecked(args: argparse.Namespace, paths: list[str]) -> tuple[list[str], d
     if told:
         raise ReshapeError("bad-usage", why=f"--{told[0]} is in {args.proof} already")
     if len(paths) not in {0, 2}:
-        why = f"beside --proof name two models or none, and not {len(paths)}"
+        why = f"beside --proof name both models, the original and the repaired one, or none of them: {len(paths)} named"
         raise ReshapeError("bad-usage", why=f"{why} (see onereshape certify --help)")
     original, repaired = paths or (None, None)
     limit = checked(args.timeout, read_memory(args.memory))
     kept = read_proof(args.proof)
-    with bar("checking") as progress:
+    with bar("checking", seen=not args.quiet) as progress:
         found = recheck(kept, original, repaired, limit=limit, progress=progress)
     now = f"{found.certificate.status}: {shown(found.certificate.reason)}"
     lines = [now]

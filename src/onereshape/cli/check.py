@@ -6,33 +6,37 @@ What it needs is imported when the command runs: no other command should wait fo
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING, Any
 
 import onereshape
+from onereshape.cli.batch_axes import batch_axes, needs_model
 from onereshape.cli.collecting import collecting_rarely
-from onereshape.cli.typed import asked_dims
+from onereshape.cli.colours import paint
+from onereshape.cli.streams import shown_source, source
+from onereshape.cli.typed import Batch, asked_dims
 from onereshape.errors import ReshapeError
+from onereshape.formats.model_files import load
 from onereshape.formats.model_formats import typed_formats
 from onereshape.text import Ready
 
 if TYPE_CHECKING:
-    from onereshape.models.findings.formats import Paint, Report
+    from onereshape.models.findings.formats import Report
 
-HELP = "find the Reshapes of a model that are wrong, or that fix a size which should vary"
 EXAMPLE = """\
 examples:
   $ onereshape check model.onnx
   $ onereshape check model.onnx --batch
   $ onereshape check model.onnx --batch pixel_values:0 state:1
   $ onereshape check model.onnx --free input_ids:1=S attention_mask:1=S
-
-Nothing is run.  With --batch the dim that the inputs share is to vary, found as `onereshape fix` finds it, or just the
-axes that are named; with --free any other dims, also beside the batch.  Each finding is an error, a warning or a
-note, and says whether `onereshape fix` can repair it.  Exit code 1: there are errors (with --strict, or warnings).
 """
+NOTES = """\
+Nothing is run. Each finding is an error, a warning or a note, and says whether `onereshape fix` can repair it.
 
-_STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan", "place": "bold"}
+--batch asks what keeps the batch from varying: at the axes that are named, or at those that `onereshape fix --batch`
+would take. --free asks the same of other dims.
+
+MODEL may be - for standard input. Exit code 1: there are errors (with --strict, or warnings).
+"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -53,10 +57,10 @@ def add_dims(parser: argparse.ArgumentParser) -> None:
     """The options that say which dims are to be free."""
     parser.add_argument(
         "--batch",
-        metavar="INPUT:AXIS",
+        metavar="INPUT[:AXIS]",
         nargs="*",
         action="extend",
-        help="the batch is to vary: the dim that the inputs share, or just these axes",
+        help="the batch is to vary: the dim that the inputs share, or just these inputs",
     )
     parser.add_argument(
         "--free",
@@ -72,11 +76,11 @@ def answer(args: argparse.Namespace) -> tuple[str | list[str], dict[str, Any], i
     """The answer for people, the answer for machines, and the exit code."""
     from onereshape.models.findings import formats  # noqa: PLC0415
 
-    batch, free, more = asked_dims(args.batch, args.free, both=True)
+    batch, free, more = asked_dims(args.batch, args.free, both=True, models=args.models)
     paths = [*args.models, *more]
     if not paths:
-        raise ReshapeError("bad-usage", why="a model is missing (see onereshape check --help)")
-    reports = [_report(path, batch, free) for path in paths]
+        raise ReshapeError("bad-usage", why="a model is missing: onereshape check MODEL (see onereshape check --help)")
+    reports = [_report(path, batch, free, more) for path in paths]
     if len(reports) == 1 and reports[0].error is not None:
         raise reports[0].error
     args.json = args.json or args.format == "json"
@@ -89,32 +93,23 @@ def answer(args: argparse.Namespace) -> tuple[str | list[str], dict[str, Any], i
     elif args.format == "sarif":
         text = formats.as_sarif(reports, onereshape.__version__)
     else:
-        paint = _paint()
-        text = Ready(formats.as_text(reports, *paint)) if paint else formats.as_text(reports)
+        painted = paint()
+        text = formats.as_text(reports) if painted is None else Ready(formats.as_text(reports, painted))
     failed = any(report.error is not None for report in reports)
     bad = {"error", "warning"} if args.strict else {"error"}
     is_bad = any(found.severity in bad for report in reports for found in report.findings)
     return text, machine, 2 if failed else int(is_bad)
 
 
-def _report(path: str, batch: Any, free: Any) -> Report:
+def _report(path: str, batch: Batch, free: Any, typed_after: list[str]) -> Report:
+    """What was found in one model; `typed_after` are the files that were typed after --batch."""
     from onereshape.models.check import check  # noqa: PLC0415
     from onereshape.models.findings.formats import Report  # noqa: PLC0415
 
     try:
-        return Report(path, tuple(check(path, batch=batch, free=free)))
+        if not needs_model(batch, typed_after):
+            return Report(shown_source(path), tuple(check(source(path), batch=batch, free=free)))
+        model = load(source(path))
+        return Report(shown_source(path), tuple(check(model, batch=batch_axes(model, batch, typed_after), free=free)))
     except ReshapeError as error:
-        return Report(path, error=error)
-
-
-def _paint() -> list[Paint]:
-    """The colours of a terminal that has them and wants them; none for a pipe."""
-    if sys.stdout is None or not sys.stdout.isatty():
-        return []
-    from rich.console import Console  # noqa: PLC0415
-    from rich.style import Style  # noqa: PLC0415
-
-    console = Console(file=sys.stdout)
-    if console.no_color or console.color_system is None:
-        return []
-    return [lambda text, what: Style.parse(_STYLES[what]).render(text)]
+        return Report(shown_source(path), error=error)

@@ -20,22 +20,25 @@ if TYPE_CHECKING:
     from onereshape.conformance.engines import Engine
     from onereshape.conformance.result import Result
 
-HELP = "put the case table to the engines installed here, and say where they differ from the specifications"
 EXAMPLE = """\
 examples:
   $ onereshape conform --engine onnxruntime
   $ onereshape conform --engine openvino-evaluate --case zero_and_neg1 --case vol_mismatch_with_0
   $ onereshape conform --engine my_backend:reshape --spec openvino
+"""
+NOTES = """\
+The last example asks a function of your own, called as reshape(data, target, special_zero=True) with NumPy arrays and
+the flag that the specification has; it returns an array, or refuses by raising any exception.
 
-The last asks a function of your own, called as reshape(data, target, special_zero=True) with NumPy arrays and the flag
-that the specification has; it returns an array, or refuses by raising anything. Every engine runs in processes of its
-own: a crash or a hang is an answer. Exit code 1: an engine differs from its specification; array libraries (numpy,
-torch, jax) follow none, are compared with ONNX's literal 0, and change no exit code. Where no oneDNN is found, the
-answers recorded of it are shown, marked as such; they change none either.
+Every engine runs in processes of its own: a crash or a hang is an answer. Array libraries (numpy, torch, jax) follow no
+specification; they are compared with ONNX's literal 0. Where no oneDNN is found, its recorded answers are shown, marked
+as such.
+
+Exit code 1: an engine differs from its specification. Array libraries and recorded answers never change the exit code.
 
 engines: onnx-reference-24, onnx-reference-13, onnx-inference-24, onnx-inference-13, onnxruntime-24,
-  onnxruntime-24-constant, onnxruntime-13, onnxruntime-1, openvino-inference, openvino-evaluate, openvino-cpu,
-  openvino-cpu-constant, openvino-cpu-static, onednn-compile, onednn-graph, numpy, torch, jax
+onnxruntime-24-constant, onnxruntime-13, onnxruntime-1, openvino-inference, openvino-evaluate, openvino-cpu,
+openvino-cpu-constant, openvino-cpu-static, onednn-compile, onednn-graph, numpy, torch, jax
 """
 
 _CLEAR = "\r\x1b[K"
@@ -48,7 +51,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     parser.add_argument(
         "--engine",
-        metavar="NAME",
+        metavar="ENGINE",
         action="append",
         default=[],
         help="ask only this engine, all of this package, or a function MODULE:FUNCTION; may be repeated",
@@ -57,7 +60,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--case", metavar="NAME", action="append", default=[], help="put only this case; may be repeated"
     )
     parser.add_argument(
-        "--spec", metavar="NAME", help=f"what a MODULE:FUNCTION is held against (default: {DEFAULT}, the newest)"
+        "--spec", metavar="SPEC", help=f"what a MODULE:FUNCTION is held against (default: {DEFAULT}, the newest)"
     )
     add_limits(parser)
     parser.add_argument(
@@ -65,7 +68,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write the result as a page to FILE.md, and the answers beside it as FILE.json",
     )
-    parser.add_argument("--json", action="store_true", help="answer, and report errors, as one JSON object on stdout")
 
 
 def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any], int]:
@@ -79,7 +81,7 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any], int]:
     engines = find_engines(args.engine, args.spec or DEFAULT) if args.engine else ENGINES
     cases = find_cases(args.case, CASES) if args.case else CASES
     _check(args, engines)
-    shows = sys.stderr is not None and sys.stderr.isatty()
+    shows = not args.quiet and sys.stderr is not None and sys.stderr.isatty()
     with limited_by(args):
         result = run(engines, cases, progress=_progress if shows else None, recorded=shipped())
     if shows:

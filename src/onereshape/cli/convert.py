@@ -6,7 +6,8 @@ import argparse
 from typing import Any, NamedTuple
 
 from onereshape.cli.limits import add_limits, limited_by
-from onereshape.cli.typed import spec_names
+from onereshape.cli.spec_options import spec_names
+from onereshape.cli.streams import source
 from onereshape.convert.extract import extract
 from onereshape.convert.files import check_output, check_weights, write
 from onereshape.convert.whole import whole
@@ -20,7 +21,6 @@ from onereshape.specs import Spec, opset_of, spec
 from onereshape.terms.proof import Proof
 from onereshape.text import shown
 
-HELP = "write the Reshapes of a model in another dialect or opset"
 EXAMPLE = """\
 examples:
   $ onereshape convert model.onnx --node decoder/Reshape_3 --to openvino -o reshape.xml
@@ -29,12 +29,16 @@ examples:
   $ onereshape convert model.onnx --to onnx-13 -o older.onnx
   decoder/Reshape_3: onnx Reshape-14 [0, -1] -> onnx Reshape-13 [0, -1], written to older.onnx
   proven: at N = 5, 1, 0 each output element is the same expression of the inputs
-
+"""
+NOTES = """\
 With --node one Reshape becomes a model of its own, which runs; element types and dims that an ONNX file does not
-declare are inferred, and what the other dialect lacks is refused.  Without it a file of nothing but Reshapes converts
-whole, and an ONNX model of any operators changes its opset: its Reshapes by our rules, the others by onnx's.  The term
-run then puts both models beside each other, at sizes of 0, 1 and more: one that is another expression of the inputs is
-refused, and the answer says whether it is proven to be the same.
+declare are inferred, and what the other dialect cannot say is refused.
+
+Without --node, a file of nothing but Reshapes converts whole, and an ONNX model of any operators changes its opset: its
+Reshapes by our rules, the others by onnx's. The term run then compares both models at sizes of 0, 1 and more: a result
+that differs is refused, and the answer says whether it is proven to be the same.
+
+MODEL may be - for standard input.
 """
 
 
@@ -44,7 +48,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--node",
         metavar="NAME",
-        help="only this Reshape, by its exact name or by its place, as `check --json` says them",
+        help="only this Reshape, by its name or by its place, such as Reshape#1 (the second of the graph)",
     )
     parser.add_argument(
         "--to",
@@ -55,14 +59,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     *others, last = (row.written for row in FORMATS)
     parser.add_argument("-o", "--output", metavar="OUT", required=True, help=f"{', '.join(others)}, or {last}")
     add_limits(parser)
-    parser.add_argument("--json", action="store_true", help="answer, and report errors, as one JSON object on stdout")
 
 
 def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     """The answer for people and the answer for machines."""
     row = spec(args.to)
     check_output(args.model, args.output, row)
-    model = load(args.model)
+    model = load(source(args.model))
     check_weights(model, args.output, row)
     with limited_by(args), blamed(model):
         found = _converted(args, model, row)
@@ -95,7 +98,7 @@ class _Converted(NamedTuple):
 
 def said_of(proof: Proof) -> str:
     """The sentence for people."""
-    from onereshape.models.certificates.verdict import said_all  # noqa: PLC0415 - onnx takes long
+    from onereshape.terms.proof import said_all  # noqa: PLC0415 - only who asks for it needs it
 
     if not proof.holds:
         return f"not proven: {proof.reason}"

@@ -7,47 +7,53 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 from typing import Any
 
 from onereshape.cli.bar import bar
+from onereshape.cli.batch_axes import batch_axes
 from onereshape.cli.check import add_dims
-from onereshape.cli.exports import add_exports
 from onereshape.cli.collecting import collecting_rarely
-from onereshape.cli.limits import add_limits, read_memory
+from onereshape.cli.colours import Paint, paint
+from onereshape.cli.exports import add_exports
+from onereshape.cli.limits import add_limits, read_memory, read_seed
+from onereshape.cli.streams import STREAM, check_output, shown_output, shown_source, source, write_model
 from onereshape.cli.typed import asked_dims
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model import Model
 from onereshape.formats.model_files import data_files, load, save
 from onereshape.formats.overwriting import is_same, refuse_overwriting
-from onereshape.text import shown
+from onereshape.text import Ready, shown
 
-HELP = "free a baked dim of a model, and compare what the result answers with what the original does"
 EXAMPLE = """\
 examples:
   $ onereshape fix model.onnx -o dynamic.onnx --batch
   $ onereshape fix model.onnx -o dynamic.onnx --batch pixel_values:0 --diff
-  $ onereshape fix model.onnx -o dynamic.onnx --like longer.onnx --free input_ids:1=S --witness longest.onnx
-  $ onereshape fix model.onnx -o dynamic.onnx --batch --like longer.onnx
-  $ onereshape fix model.onnx -o dynamic.onnx --free input_ids:1=S attention_mask:1=S --witness longer.onnx
-  $ onereshape fix quantised.onnx -o dynamic.onnx --batch --per-sample
-  $ onereshape fix model.onnx -o simpler.onnx --simplify
   $ onereshape fix model.onnx -o dynamic.onnx --batch --certificate proof.json
-
-With --batch the first axis of every input that shares the size of the first input becomes N, or the dims that have its
-name, or just the axes that are named; where the rules refuse that, and one other choice of axes (a state [1, 1, H] at
-axis 1) can be freed, it is taken and said; with --free any other dims get the names that are given; with --like all
-dims in which the exports differ are free, and --free may name them.  A batch beside other dims is freed after them.
-With --per-sample a model that mixes its samples (one scale that is taken from all of them, a maximum over all) runs
-once for each of them, in a Scan: that is right, and as slow as so many calls; a model that can be freed otherwise is.
-onnxruntime runs both models before anything is written, and the term run follows every output element back to the
-inputs.  proven: it is the same expression of its own sample's inputs, whatever is fed.  certified: the answers on drawn
-inputs agree with a truth that the repair did not use: the original itself, sample by sample, for the batch; another
-export (--witness) for other dims.  fitted: they agree with all exports that the repair was fitted on (--like), and were
-compared with no other size.  unwitnessed: they agree at the exported size, and elsewhere they were compared with
-nothing; such a file is written only with --unwitnessed.  Of two steps the weaker word stands for both.  --certificate
-keeps what was found, to be checked by anyone who has the models.
-Exit code 1: the dim cannot be freed, or it is not proven, certified or fitted; nothing is written then.
+  $ onereshape fix model.onnx -o dynamic.onnx --like longer.onnx --witness longest.onnx
+  $ onereshape fix model.onnx -o dynamic.onnx --free input_ids:1=S --witness longer.onnx
+  $ onereshape fix model.onnx -o simpler.onnx --simplify
 """
+NOTES = """\
+--batch frees the batch: at the axes that are named, or at the dim that the inputs share. Where the rules refuse that
+dim and exactly one other choice can be freed (a state [1, 1, H] at axis 1), it is taken, and the answer says so.
+--free names other dims; --like frees all dims in which the exports differ. A batch beside them is freed after them.
+
+Before anything is written, onnxruntime runs both models, and the term run follows every output element back to the
+inputs. What was found is one of these:
+
+  proven       the same expression of its own sample's inputs, whatever is fed
+  certified    agrees on drawn inputs with what the repair did not use: the
+               original sample by sample, or another export (--witness)
+  fitted       agrees with the exports that it was fitted on (--like), and
+               was compared at no other size
+  unwitnessed  agrees at the exported size, and was compared with nothing at
+               others: written only with --unwitnessed
+
+MODEL may be - for standard input, and OUT - for standard output; messages go to standard error then.
+Exit code 1: the dim cannot be freed, or the result is none of the first three; nothing is written then.
+"""
+USAGE = "MODEL -o OUT [options]"
 
 _WIDEST = 200
 """Signs of a name in the table."""
@@ -73,9 +79,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--certificate", metavar="FILE", help="keep the certificate, for `certify --proof FILE`")
     parser.add_argument("--no-certify", action="store_true", help="write without running anything, and say so")
     parser.add_argument("--copy-weights", action="store_true", help="copy external data beside OUT, in another folder")
-    parser.add_argument("--seed", type=int, default=0, help="of the inputs that are drawn (default 0)")
+    parser.add_argument("--seed", type=read_seed, default=0, help="of the inputs that are drawn (default 0)")
     add_limits(parser)
-    parser.add_argument("--json", action="store_true", help="answer, and report errors, as one JSON object on stdout")
 
 
 @collecting_rarely()
@@ -84,14 +89,16 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     from onereshape.models.fix import fix  # noqa: PLC0415
     from onereshape.models.summary import rows, summary  # noqa: PLC0415
 
-    batch, free, more = asked_dims(args.batch, args.free, both=True)
-    path, written = _paths(args, more)
+    words = [word for word in (args.model, args.out) if word is not None]
+    batch, free, more = asked_dims(args.batch, args.free, both=True, models=words)
+    path, written = _paths(args, [*words, *more])
     memory = read_memory(args.memory)
-    model = load(path)
+    model = load(source(path))
+    batch = batch_axes(model, batch, more)
     _check_others(args, model, written)
     digest = _digest(args, model)
     before = summary(model)
-    with bar("certifying") as progress:
+    with bar("certifying", seen=not args.quiet) as progress:
         try:
             fixed = fix(
                 model,
@@ -111,7 +118,7 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
                 copy=False,
             )
         except FixError as error:
-            error.add_note(f"nothing was written to {written}")
+            error.add_note(f"nothing was written to {shown_output(written)}")
             raise
     _write(fixed.model, written, copy_weights=args.copy_weights)
     kept = _keep(args, (model, digest), batch, (written, fixed))
@@ -132,33 +139,45 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
         none = "" if args.certificate is None else ", so there is no certificate to keep"
         said = [shown(each) for each in fixed.notes]
         said += [] if fixed.certificate is None else [shown(_certified(fixed.certificate))]
-        return [*said, f"nothing to repair; {written} is {path}, byte for byte{none}"], machine
-    lines = _diff(fixed.changes) if args.diff else []
+        same = f"nothing to repair; {shown_output(written)} is {shown_source(path)}, byte for byte{none}"
+        return [*said, same], machine
+    lines = _diff(fixed.changes, None if written == STREAM else paint()) if args.diff else []
     lines += [*_table(rows(before, after), path, written), *map(shown, fixed.notes)]
     lines += [f"holds if {shown(each)}" for each in fixed.conditions]
     lines.append(shown(_certified(fixed.certificate)))
-    lines.append(f"{_count(len(fixed.changes), 'change')}, written to {written}")
+    lines.append(f"{_count(len(fixed.changes), 'change')}, written to {shown_output(written)}")
     return [*lines, *([f"the certificate is kept in {kept}"] if kept else [])], machine
 
 
-def _paths(args: argparse.Namespace, more: list[str]) -> tuple[str, str]:
+def _paths(args: argparse.Namespace, words: list[str]) -> tuple[str, str]:
     """The model that is read and the one that is written."""
-    words = [word for word in (args.model, args.out, *more) if word is not None]
     if not words:
-        raise ReshapeError("bad-usage", why="a model is missing (see onereshape fix --help)")
+        raise ReshapeError("bad-usage", why="a model is missing: onereshape fix MODEL -o OUT (see onereshape fix --help)")
     path, *rest = words
     outs = [*rest, *([args.output] if args.output is not None else [])]
     if args.in_place:
         if outs:
             raise ReshapeError("bad-usage", why=f"--in-place writes over {path}, and {outs[0]} is named as well")
+        if path == STREAM:
+            raise ReshapeError("bad-usage", why="--in-place writes over a file, and standard input is none")
         return path, path
-    if len(outs) != 1:
-        why = "name the file to write: -o OUT" if not outs else f"two files to write: {outs[0]} and {outs[1]}"
-        raise ReshapeError("bad-usage", why=why)
-    if is_same(path, outs[0]):
+    if not outs:
+        raise ReshapeError("bad-usage", why=f"say where to write the repaired model: {_typed(args, path)}")
+    if len(outs) > 1:
+        raise ReshapeError("bad-usage", why=f"there are two files to write: {outs[0]} and {outs[1]}")
+    check_output(outs[0], args)
+    if is_same(path, outs[0]) and outs[0] != STREAM:
         why = f"{outs[0]} is the input itself, which is changed only with --in-place"
         raise ReshapeError("bad-usage", why=why)
     return path, outs[0]
+
+
+def _typed(args: argparse.Namespace, path: str) -> str:
+    """The command with a file to write, as somebody would type it."""
+    stem, ending = os.path.splitext(os.path.basename(path))  # noqa: PTH119, PTH122 - any text
+    asked = any((args.batch, args.free, args.like, args.simplify)) or args.batch is not None
+    more = "" if asked else " --batch"
+    return f"onereshape fix {shlex.quote(path)} -o {shlex.quote(f'{stem}-dynamic{ending}')}{more}"
 
 
 def _check_others(args: argparse.Namespace, model: Model, written: str) -> None:
@@ -227,7 +246,9 @@ def _keep(
 
 
 def _write(model: Any, written: str, *, copy_weights: bool) -> None:
-    if copy_weights:
+    if written == STREAM:
+        write_model(model)
+    elif copy_weights:
         from onereshape.formats.onnx_weights import save_with_weights  # noqa: PLC0415
 
         save_with_weights(model, written)
@@ -237,7 +258,7 @@ def _write(model: Any, written: str, *, copy_weights: bool) -> None:
 
 def _table(found: list[tuple[str, str, str]], path: str, written: str) -> list[str]:
     """The summaries side by side."""
-    titles = ("", os.path.basename(path), os.path.basename(written))  # noqa: PTH119 - any text
+    titles = ("", os.path.basename(shown_source(path)), os.path.basename(shown_output(written)))  # noqa: PTH119 - any text
     lines = [[shown(cell, _WIDEST) for cell in line] for line in (titles, *found)]
     widths = [max(len(line[column]) for line in lines) for column in range(3)]
     rule = "+".join("-" * (width + 2) for width in widths)
@@ -245,12 +266,16 @@ def _table(found: list[tuple[str, str, str]], path: str, written: str) -> list[s
     return [drawn[0].rstrip(), rule, *(line.rstrip() for line in drawn[1:])]
 
 
-def _diff(changes: tuple[Any, ...]) -> list[str]:
-    """Each node before and after."""
+def _diff(changes: tuple[Any, ...], painted: Paint | None) -> list[str]:
+    """Each node before and after, in colours where there are any."""
     lines = []
     for change in changes:
-        lines += [f"{shown(change.node)} ({shown(change.op)}): {change.code}: {shown(change.message)}"]
-        lines += [f"  - {shown(change.before)}  ({shown(change.origin)})", f"  + {shown(change.after)}"]
+        told = [
+            ("place", f"{shown(change.node)} ({shown(change.op)}): {change.code}: {shown(change.message)}"),
+            ("before", f"  - {shown(change.before)}  ({shown(change.origin)})"),
+            ("after", f"  + {shown(change.after)}"),
+        ]
+        lines += [line if painted is None else Ready(painted(line, what)) for what, line in told]
     return lines
 
 

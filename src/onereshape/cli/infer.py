@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from onereshape.cli.typed import add_spec_options, read_attributes, read_bounds, read_dims
-from onereshape.dims import show
+from onereshape.cli.spec_options import add_spec_options, read_attributes
+from onereshape.cli.typed import read_bounds, read_dims
+from onereshape.dims import Dim, show
+from onereshape.errors import ReshapeError
 from onereshape.explain import explain
 from onereshape.inference import infer
-from onereshape.specs import spec
+from onereshape.shape import Shape
+from onereshape.specs import DEFAULT, Spec, spec
 from onereshape.target import read_flag
 from onereshape.text import printable
 
-HELP = "say the output dims of a Reshape, and why"
+if TYPE_CHECKING:
+    from onereshape.cli.infer_model import Found
+
 EXAMPLE = """\
 examples:
   $ onereshape infer --data 2,3,4 --target 0,-1 --spec onnx-14
@@ -27,38 +32,108 @@ examples:
     3*N/2  inferred: 6*N / 4
     if N is divisible by 2
 
-A dim is a number, a name or a product of names (N, 2*N*S), ? for unknown, or an interval (1..8, 1..); the rank is
-unknown if --data is ... (three dots), and nothing is known of the target if --target is.
+  $ onereshape infer model.onnx --node /decoder/Reshape_3
 """
+NOTES = """\
+A dim is a number, a name or a product of names (N, 2*N*S), ? for unknown, or an interval (1..8, 1..). The rank is unknown
+if --data is ... (three dots), and nothing is known of the target if --target is.
+
+With MODEL the data, the target, the specification and its flag are those of one Reshape of the model; whatever is typed
+beside it takes their place.
+"""
+USAGE = "[MODEL --node NAME] [--data SHAPE] [--target SHAPE] [options]"
+
+Dims = tuple[Dim, ...] | None
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
+    parser.add_argument("model", metavar="MODEL", nargs="?", help="a model, whose Reshape is meant")
+    parser.add_argument(
+        "--node",
+        metavar="NAME",
+        help="which Reshape of MODEL, by its name or by its place, such as Reshape#1 (the second of the graph)",
+    )
     parser.add_argument(
         "--data",
         metavar="SHAPE",
-        required=True,
         help="the dims of what is reshaped: 2,3,4 or [2,3,4] or 2x3x4 or x:2,3,4; also N,3,?,1..8",
     )
     parser.add_argument(
         "--bounds", metavar="N=LOW..HIGH", action="append", default=[], help="limits of a name, such as N=1..8 or N=1.."
     )
-    add_spec_options(parser)
+    add_spec_options(parser, required=False)
 
 
 def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     """The answer for people and the answer for machines."""
-    row = spec(args.spec)
+    found = _found(args)
+    data = read_dims(args.data, "data") if args.data is not None else found and found.data
+    target = read_dims(args.target, "target") if args.target is not None else found and found.target
+    row = spec(args.spec or (DEFAULT if found is None else found.spec))
     attributes = read_attributes(args)
-    data, target = read_dims(args.data, "data"), read_dims(args.target, "target")
-    shape = infer(data, target, row, bounds=read_bounds(args.bounds), **attributes)
-    machine = {"output": shape.to_json(), "spec": row.name, "dims": [], "conditions": list(shape.conditions)}
-    lines = []
-    if shape.dims is not None and target is not None:
-        phrases = explain(data, target, row, zero_copies=read_flag(row, attributes))
-        texts = [printable(str(show(dim))) for dim in shape.dims]
-        width = max(map(len, texts), default=0)
-        lines = [f"  {text:<{width}}  {why}" for text, why in zip(texts, phrases, strict=True)]
-        machine["dims"] = [{"dim": dim, "why": why} for dim, why in zip(shape.to_json() or [], phrases, strict=True)]
+    if found is not None and args.spec is None:
+        attributes = {**found.attributes, **attributes}
+    try:
+        shape = infer(data, target, row, bounds=read_bounds(args.bounds), **attributes)
+    except ReshapeError as error:
+        if error.code == "negative-dim":
+            error.add_note("a dim that is not known is written ?, or as a name such as N")
+        raise
+    lines, dims = _explained(shape, data, target, row, attributes)
+    machine = {"output": shape.to_json(), "spec": row.name, "dims": dims, "conditions": list(shape.conditions)}
     lines += [f"  if {condition}" for condition in shape.conditions]
+    if found is not None:
+        sources = _sources(args, found)
+        lines += _origins(sources, data, target, row, attributes)
+        given = {"data": Shape(data).to_json(), "target": Shape(target).to_json(), "attributes": attributes}
+        machine |= {"model": args.model, "node": found.name, "place": found.place, **given, "from": sources}
     return [str(shape), *lines], machine
+
+
+def _found(args: argparse.Namespace) -> Found | None:
+    """The Reshape of a model, where one is named; refuses a command line that says too little."""
+    if args.model is not None:
+        from onereshape.cli.infer_model import read_node  # noqa: PLC0415 - only a model needs it
+
+        return read_node(args.model, args.node)
+    if args.node is not None:
+        why = f"--node {args.node} is a Reshape of a model, and no model is named: onereshape infer MODEL --node NAME"
+        raise ReshapeError("bad-usage", why=f"{why} (see onereshape infer --help)")
+    missing = [f"--{name}" for name in ("data", "target") if getattr(args, name) is None]
+    if missing:
+        why = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing (see onereshape infer --help)"
+        error = ReshapeError("bad-usage", why=why)
+        error.add_note("for example: onereshape infer --data 2,3,4 --target 0,-1")
+        raise error
+    return None
+
+
+def _explained(
+    shape: Shape, data: Dims, target: Dims, row: Spec, attributes: dict[str, Any]
+) -> tuple[list[str], list[dict[str, Any]]]:
+    """Where each dim of the output comes from: for people, and for machines."""
+    if shape.dims is None or target is None:
+        return [], []
+    phrases = explain(data, target, row, zero_copies=read_flag(row, attributes))
+    texts = [printable(str(show(dim))) for dim in shape.dims]
+    width = max(map(len, texts), default=0)
+    lines = [f"  {text:<{width}}  {why}" for text, why in zip(texts, phrases, strict=True)]
+    return lines, [{"dim": dim, "why": why} for dim, why in zip(shape.to_json() or [], phrases, strict=True)]
+
+
+def _sources(args: argparse.Namespace, found: Found) -> dict[str, str]:
+    """Where what was asked comes from."""
+    return {
+        "data": "typed" if args.data is not None else found.data_from,
+        "target": "typed" if args.target is not None else found.target_from,
+        "spec": "typed" if args.spec is not None else f"{found.name} in {found.path}",
+    }
+
+
+def _origins(sources: dict[str, str], data: Dims, target: Dims, row: Spec, attributes: dict[str, Any]) -> list[str]:
+    """The same for people."""
+    flags = "".join(f" {name}={str(value).lower()}" for name, value in attributes.items())
+    said = {"data": str(Shape(data)), "target": str(Shape(target)), "spec": f"{row.name}{flags}"}
+    width = max(map(len, said.values()))
+    return [f"  {what:<6}  {said[what]:<{width}}  {where}" for what, where in sources.items()]

@@ -17,7 +17,7 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timeout",
         metavar="SECONDS",
-        type=float,
+        type=read_seconds,
         default=SECONDS,
         help=f"how long one answer of an engine may take: a load, or a run (default: {SECONDS:g})",
     )
@@ -31,6 +31,22 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
 def limited_by(args: argparse.Namespace) -> AbstractContextManager[None]:
     """Sets the limits for whatever runs inside."""
     return limited(checked(args.timeout, read_memory(args.memory)))
+
+
+def read_seconds(text: str) -> float:
+    """The number of seconds that was typed."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds") from None
+
+
+def read_seed(text: str) -> int:
+    """The integer that was typed."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an integer") from None
 
 
 def read_memory(text: str | None) -> int | None:

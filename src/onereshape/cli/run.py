@@ -11,23 +11,28 @@ import numpy as np
 from onereshape import dtypes
 from onereshape.arrays.numpy_arrays import Array
 from onereshape.cli import run_stores
-from onereshape.cli.typed import add_spec_options, read_attributes, read_element_type, read_shape
+from onereshape.cli.spec_options import add_spec_options, read_attributes, read_element_type
+from onereshape.cli.streams import STREAM, read_npy, shown_output, shown_source, write_npy
+from onereshape.cli.streams import check_output as check_piped
+from onereshape.cli.typed import read_shape
 from onereshape.errors import FormatError, ReshapeError
 from onereshape.formats.overwriting import refuse_overwriting
 from onereshape.formats.tensor import candidates
-from onereshape.formats.tensor_files import check_suffix, read_tensor, write_tensor
+from onereshape.formats.tensor_files import check_suffix, read_tensor, typed, write_tensor
 from onereshape.operator import bound, reshape
 from onereshape.specs import Spec, spec
 
-HELP = "reshape a tensor file (.npy, .npz or ONNX .pb) or a Zarr store (.zarr)"
 EXAMPLE = """\
-Without -o nothing is written: the types and dims are checked and the result is said.  A .zarr may be larger than
-memory; the same command goes on where an interrupted one stopped.
-
 example:
   $ onereshape run x.npy --target 0,-1 --spec onnx -o y.npy
   x.npy: float32 [2, 3, 4] -> [2, 12]
   written to y.npy
+"""
+NOTES = """\
+Without -o nothing is written: the types and dims are checked, and the result is said. IN and OUT may be -, for a .npy on
+standard input or output; messages go to standard error then.
+
+A .zarr may be larger than memory; the same command continues where an interrupted one stopped.
 """
 
 
@@ -54,21 +59,29 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     target = read_shape(args.target, "target")
     attributes = read_attributes(args)
     element_type = read_element_type(args.dtype)
-    if run_stores.is_streamed(args):
+    check_piped(args.output, args)
+    if STREAM in {args.input, args.output}:
+        _check_npy(args)
+    elif run_stores.is_streamed(args):
         _check_other(args.input, args.output)
         return run_stores.answer(args, row, bound(target, row, **attributes), _known)
-    if args.output is not None:
+    if args.output not in {None, STREAM}:
         _check_output(args.input, args.output)
-    tensor = read_tensor(args.input, array=args.array, element_type=element_type, mapped=args.output is None)
+    if args.input == STREAM:
+        tensor = typed(read_npy(), element_type, shown_source(args.input))
+    else:
+        tensor = read_tensor(args.input, array=args.array, element_type=element_type, mapped=args.output is None)
     array = _known(tensor.array, row, args.input)
     if args.output is not None and tensor.data_file is not None:
         refuse_overwriting([args.output], args.input, [tensor.data_file])
     output = reshape(array, target, row, **attributes).view(tensor.array.dtype)
-    if args.output is not None:
+    if args.output == STREAM:
+        write_npy(dataclasses.replace(tensor, array=output))
+    elif args.output is not None:
         write_tensor(args.output, dataclasses.replace(tensor, array=output))
     name = dtypes.type_name(tensor.array.dtype)
-    lines = [f"{args.input}: {name} {list(array.shape)} -> {list(output.shape)}"]
-    return lines if args.output is None else [*lines, f"written to {args.output}"], {
+    lines = [f"{shown_source(args.input)}: {name} {list(array.shape)} -> {list(output.shape)}"]
+    return lines if args.output is None else [*lines, f"written to {shown_output(args.output)}"], {
         "input": args.input,
         "array": tensor.name or None,
         "dtype": name,
@@ -77,6 +90,16 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
         "spec": row.name,
         "written": args.output,
     }
+
+
+def _check_npy(args: argparse.Namespace) -> None:
+    """Refuses what a .npy in a pipe has not: arrays by name, and blocks."""
+    run_stores.refuse_options(args, "a .npy in a pipe is reshaped as a whole")
+    if args.array is not None:
+        raise ReshapeError("bad-usage", why="--array chooses in an .npz or a Zarr group, and - is a .npy")
+    for path in (args.input, args.output or STREAM):
+        if path.rstrip("/").lower().endswith(".zarr"):
+            raise ReshapeError("bad-usage", why=f"{path}: a Zarr store is a folder, which is not read from a pipe or written to one")
 
 
 def _check_output(read: str, written: str) -> None:

@@ -16,7 +16,8 @@ import numpy as np
 
 from onereshape.arrays.numpy_arrays import Array
 from onereshape.cli.limits import read_memory
-from onereshape.cli.typed import read_element_type, read_shape
+from onereshape.cli.spec_options import read_element_type
+from onereshape.cli.typed import read_shape
 from onereshape.dtypes import DType, type_name
 from onereshape.errors import FormatError, ReshapeError
 from onereshape.formats.npy import read_header
@@ -51,7 +52,7 @@ def is_streamed(args: argparse.Namespace) -> bool:
     """Whether a command is about stores, or asks for what only they have."""
     paths = [args.input, *([args.output] if args.output is not None else [])]
     suffixes = {_suffix(path) for path in paths}
-    asked = [option for name, option in _OPTIONS.items() if getattr(args, name) is not None]
+    asked = _asked(args)
     if ".zarr" not in suffixes and not asked:
         return suffixes == {".npy"} and _is_large_fortran(args.input)
     if suffixes <= _SUFFIXES:
@@ -61,6 +62,16 @@ def is_streamed(args: argparse.Namespace) -> bool:
     raise ReshapeError(
         "bad-usage", why=f"{what}: only .zarr and .npy are reshaped a block at a time, and {other} is neither"
     )
+
+
+def refuse_options(args: argparse.Namespace, why: str) -> None:
+    """Refuses the options that only stores have."""
+    for option in _asked(args):
+        raise ReshapeError("bad-usage", why=f"{option}: {why}")
+
+
+def _asked(args: argparse.Namespace) -> list[str]:
+    return [option for name, option in _OPTIONS.items() if getattr(args, name) is not None]
 
 
 def answer(
@@ -87,7 +98,7 @@ def answer(
     }
     if args.output is None:
         return lines, machine
-    with _progress() as progress:
+    with _progress(seen=not args.quiet) as progress:
         try:
             told = stores.reshape_store(opened, args.output, output, chunks, memory, args.scheduler, progress)
         except KeyboardInterrupt:
@@ -150,9 +161,9 @@ def _read_chunks(text: str | None, output: tuple[int, ...], path: str | None) ->
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
+def _progress(*, seen: bool) -> Iterator[Callable[[int, int], None]]:
     """Where to tell how many blocks are done: a bar on a terminal, and nowhere else."""
-    if sys.stderr is None or not sys.stderr.isatty() or find_spec("rich") is None:
+    if not seen or sys.stderr is None or not sys.stderr.isatty() or find_spec("rich") is None:
         yield lambda _done, _total: None
         return
     progress = import_module("rich.progress")

@@ -1,18 +1,17 @@
-"""What people type: shapes, flags and types, read in one place."""
+"""What people type: shapes, limits of names, and dims that are to be free."""
 
 from __future__ import annotations
 
-import argparse
-import difflib
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from onereshape.cli.pasted import pasted
 from onereshape.dims import Dim
-from onereshape.dtypes import ELEMENT_TYPES, ElementType, named
 from onereshape.errors import ReshapeError
-from onereshape.specs import DEFAULT, FLAGS, NAMES, Flag
+from onereshape.formats.model_formats import SUFFIXES
 
 _SHAPE_OPTIONS = {"--data", "--target", "--chunks"}
 _INTEGER = re.compile(r"[+-]?[0-9]+")
@@ -28,10 +27,15 @@ def read_shape(text: str, what: str) -> tuple[int, ...]:
 
     >>> read_shape("2,3,4", "data") == read_shape("x:[2, 3, 4]", "data") == read_shape("2x3x4", "data") == (2, 3, 4)
     True
+    >>> read_shape("{2,3,4}", "data") == read_shape("torch.Size([2, 3, 4])", "data") == (2, 3, 4)
+    True
     >>> read_shape("[]", "target")
     ()
     """
-    return tuple(_read_integer(word, what, axis) for axis, word in enumerate(_words(text, what)))
+    words = pasted(text)
+    if words is None:
+        raise _written_so(ReshapeError("not-a-list", what=what, value=repr(text)))
+    return tuple(_read_integer(word, what, axis) for axis, word in enumerate(words))
 
 
 def read_dims(text: str, what: str) -> tuple[Dim, ...] | None:
@@ -40,9 +44,17 @@ def read_dims(text: str, what: str) -> tuple[Dim, ...] | None:
     >>> read_dims("N,3,?,1..8", "data")
     ('N', 3, None, (1, 8))
     """
-    if text.strip().rpartition(":")[2].strip() in {"...", "[...]"}:
+    words = pasted(text)
+    if words is None:
+        raise _written_so(ReshapeError("not-a-list", what=what, value=repr(text)))
+    if words == ["..."]:
         return None
-    return tuple(_read_dim(word, what, axis) for axis, word in enumerate(_words(text, what)))
+    return tuple(_read_dim(word, what, axis) for axis, word in enumerate(words))
+
+
+def _written_so(error: ReshapeError) -> ReshapeError:
+    error.add_note("a shape is written 2,3,4 or [2,3,4] or 2x3x4, and a dim that is not known ?")
+    return error
 
 
 def read_bounds(texts: Iterable[str]) -> dict[str, Any]:
@@ -59,34 +71,8 @@ def read_bounds(texts: Iterable[str]) -> dict[str, Any]:
     return bounds
 
 
-def _words(text: str, what: str) -> list[str]:
-    body = _body(text.strip())
-    if body is None:
-        raise ReshapeError("not-a-list", what=what, value=repr(text))
-    if not body:
-        return []
-    separator = r",(?![^(]*\))" if "," in body else r"(?<=[\d?])\s*x(?=\s*[-\d?])"
-    words = [word.strip() for word in re.split(separator, body, flags=re.IGNORECASE)]
-    if words[-1] == "" and len(words) > 1:  # Python writes (3,)
-        words.pop()
-    return words
-
-
-def _body(text: str) -> str | None:
-    """The shape without its name and its brackets, or None where the brackets do not match."""
-    name, opened, body = text.partition("[")
-    if opened or text.endswith("]"):
-        return body[:-1].strip() if body.endswith("]") and not set("[]") & set(name + body[:-1]) else None
-    plain = text.rpartition(":")[2].strip()
-    if plain.count("(") != plain.count(")"):
-        return None
-    if plain.startswith("(") and plain.endswith(")") and ")" not in plain[1:-1]:
-        return plain[1:-1].strip()
-    return plain
-
-
 def _read_dim(word: str, what: str, axis: int) -> Dim:
-    if word == "?":
+    if word in {"?", "None"}:  # NumPy's and Keras' word for it
         return None
     if pair := _INTERVAL.fullmatch(word.removeprefix("(").removesuffix(")")):
         return _pair(pair)
@@ -102,93 +88,61 @@ def _pair(found: re.Match[str]) -> tuple[int, int | None]:
 
 def _read_integer(word: str, what: str, axis: int) -> int:
     if not _INTEGER.fullmatch(word):
-        raise ReshapeError("not-an-integer", what=what, axis=axis, value=repr(word))
+        raise _written_so(ReshapeError("not-an-integer", what=what, axis=axis, value=repr(word)))
     if len(word) > _MOST_DIGITS:
         raise ReshapeError("bad-usage", why=f"{what}[{axis}] has {len(word)} digits, far beyond int64")
     return int(word)
 
 
-def read_element_type(name: str | None) -> ElementType | None:
-    """The element type of that name in any dialect."""
-    if name is None:
-        return None
-    found = named(name)
-    if found is None:
-        known = [row.name for row in ELEMENT_TYPES]
-        near = difflib.get_close_matches(name, known, n=1)
-        nearest = f" (did you mean {near[0]!r}?)" if near else ""
-        raise ReshapeError("bad-usage", why=f"{name!r} is not an element type{nearest}; they are {', '.join(known)}")
-    return found
-
-
-def spec_names(newest: str, numbered: str = "") -> str:
-    """The names of specifications in one line, with what is said of the first two."""
-    first, opsets, *others, last = NAMES
-    return f"{first} ({newest}), {opsets}{numbered}, {', '.join(others)} or {last}"
-
-
-def flag_hint(flag: Flag) -> str:
-    """How to say on the command line what a message asks for in the specifications' words."""
-    said = {value == flag.copies: f"{_option(flag)} {word}" for word, value in flag.values.items()}
-    return f"{said[True]} (a 0 in the target copies) or {said[False]} (a 0 is a 0)"
-
-
-def _option(flag: Flag) -> str:
-    return f"--{flag.name.replace('_', '-')}"
-
-
-def add_spec_options(parser: argparse.ArgumentParser) -> None:
-    """The options that say which Reshape is meant."""
-    parser.add_argument(
-        "--target", metavar="SHAPE", required=True, help="what is asked for, such as 0,-1 or [2,-1] or 2x-1"
-    )
-    parser.add_argument(
-        "--spec",
-        default=DEFAULT,
-        metavar="NAME",
-        help=spec_names("the newest, and the default"),
-    )
-    for flag in FLAGS.values():
-        parser.add_argument(_option(flag), metavar="|".join(flag.values), help=flag.about)
-    parser.add_argument("--json", action="store_true", help="answer, and report errors, as one JSON object on stdout")
-
-
-def read_attributes(args: argparse.Namespace) -> dict[str, Any]:
-    """The attributes that were given, by the specifications' names."""
-    typed = {name: getattr(args, name) for name in FLAGS}
-    return {name: _read_flag(FLAGS[name], text) for name, text in typed.items() if text is not None}
-
-
-def _read_flag(flag: Flag, text: str) -> int:
-    try:
-        return flag.values[text.strip().lower()]
-    except KeyError:
-        allowed = " or ".join(flag.values)
-        raise ReshapeError("bad-attribute", attribute=flag.name, value=repr(text), allowed=allowed) from None
+Batch = bool | dict[str, int | None] | None
+"""The batch that is asked for; an input that was named without an axis has none yet, and `batch_axes` finds it."""
 
 
 def asked_dims(
-    batch: list[str] | None, free: list[str] | None, *, both: bool = False
-) -> tuple[bool | dict[str, int] | None, dict[str, dict[int, str]] | None, list[str]]:
-    """The dims that are to be free, from `--batch` and `--free`, and the other words that followed those options.
+    batch: list[str] | None, free: list[str] | None, *, both: bool = False, models: Sequence[str] | None = None
+) -> tuple[Any, dict[str, dict[int, str]] | None, list[str]]:
+    """The dims that are to be free, from `--batch` and `--free`, and the files that were typed after those options.
 
-    `both`: whether they may be given together.
+    `both`: whether they may be given together.  `models` are the files that were typed elsewhere.  A word after
+    `--batch` that is no file is the name of an input, once a model is known; its axis is found in the model.
 
     >>> asked_dims(["x:0", "model.onnx"], None)
     ({'x': 0}, None, ['model.onnx'])
     >>> asked_dims(["model.onnx"], None), asked_dims(None, ["past:key:1=S"])
     ((True, None, ['model.onnx']), (None, {'past:key': {1: 'S'}}, []))
+    >>> asked_dims(["x"], None, models=["model.onnx"])
+    ({'x': None}, None, [])
     """
     if batch is not None and free is not None and not both:
         raise ReshapeError("bad-usage", why="--batch and --free exclude each other: ask for one after the other")
     samples, dims = ([_PLACE.fullmatch(word) for word in words or ()] for words in (batch, free))
-    others = [word for word in (*(batch or ()), *(free or ())) if not _PLACE.fullmatch(word)]
-    for word in others:
+    others = [word for word in batch or () if not _PLACE.fullmatch(word)]
+    files = [word for word in others if _is_file(word)]
+    names = [word for word in others if word not in files]
+    for word in free or ():
+        if not _PLACE.fullmatch(word):
+            _check_free(word)
+            files.append(word)
+    if names and not models and not files:
+        models, files, names = None, names, []  # no model is named: one of these is meant, and its reader says what is wrong
+    for word in files:
         if ":" in word and not Path(word).exists():
             why = f"{word!r} is neither a model file nor INPUT:AXIS (with --free, INPUT:AXIS=NAME), such as x:0"
             raise ReshapeError("bad-usage", why=why)
     named = None if free is None else _read_free([place for place in dims if place])
-    return None if batch is None else _read_batch([place for place in samples if place]) or True, named, others
+    axes = {**dict.fromkeys(names), **_read_batch([place for place in samples if place])}
+    return None if batch is None else axes or True, named, files
+
+
+def _is_file(word: str) -> bool:
+    """Whether a word can only be a model: such a file is there, or its name ends as theirs do."""
+    return word == "-" or word.lower().endswith(SUFFIXES) or (os.path.exists(word) and not os.path.isdir(word))  # noqa: PTH110, PTH112 - any text
+
+
+def _check_free(word: str) -> None:
+    if not _is_file(word):
+        why = f"{word!r} is neither a model file nor INPUT:AXIS=NAME, such as {word.partition(':')[0] or 'x'}:1=S"
+        raise ReshapeError("bad-usage", why=why)
 
 
 def _read_batch(places: list[re.Match[str]]) -> dict[str, int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from onereshape.dtypes import ElementType, named
 from onereshape.errors import ReshapeError
 from onereshape.formats.model import ReshapeNode
@@ -63,7 +65,7 @@ def _planned(node: ReshapeNode, spec: Spec, data: Tensor | None, names: tuple[st
     if after.target is None:
         length = None if node.target is None else len(node.target)
         target = Tensor(names[1], (length,), _named(spec.shape_types[0]))
-    flags = {name: value for name, value in before.attributes.items() if name != "shape"}
+    flags: dict[str, Any] = {name: value for name, value in before.attributes.items() if name != "shape"}
     words = node.target if before.target is None else before.target
     output = _merged(infer(data.dims, words, node.spec, **flags).dims, node.output)
     return Step(node.name, before, after, data, target, Tensor(names[2], output, data.type), assumed)

@@ -7,16 +7,27 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from onereshape.dims import Dim
-from onereshape.errors import FormatError
+from onereshape.errors import FormatError, ReshapeError
 from onereshape.specs import Dialect, Spec
+from onereshape.text import shown
+
+if TYPE_CHECKING:
+    import os
+    from xml.etree.ElementTree import Element
+
+    import onnx
+    import onnx_ir
+    import openvino
 
 LONGEST_TARGET = 65_536
 """More entries than any tensor has dims; a target that claims more is not read."""
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
+_LONGEST_PATH = 120
+"""Signs of a path that a repr shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +59,61 @@ class ReshapeNode:
     """The node itself: an `onnx_ir.Node`, the `layer` element of an IR, the dict of a oneDNN operator."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Model:
-    """A model file that was read.
+    """A model that was read: what `load` and `fix` give.
 
-    `ir` may be changed in place; `refreshed` of model_files then gives the view of what it has become.
+    It goes on to other libraries: `ir` to onnx_ir and torch, `proto()` to onnx and onnxruntime, `openvino()` to
+    OpenVINO, and `save()` to a file.
     """
 
     format: Dialect
     path: str
+    """Its file; what it is called in messages, where it was not read from a file."""
     reshapes: tuple[ReshapeNode, ...]
-    ir: Any = field(repr=False, compare=False)
-    """The model itself: an `onnx_ir.Model`, the root element of an OpenVINO IR, the dict of a oneDNN graph."""
-    original: Any = field(repr=False, compare=False)
-    """What the file was, for its format's `save`: an unchanged model is written as the bytes that were read."""
+    content: onnx_ir.Model | Element | dict[str, Any] | None = field(compare=False)
+    """The model itself: an `onnx_ir.Model`, the root element of an OpenVINO IR, the dict of a oneDNN graph.
 
-    def openvino(self) -> Any:
+    It may be changed in place; `refreshed` of model_files then gives the view of what it has become."""
+    original: object = field(compare=False)
+    """What was read, for its format's `save`: an unchanged model is written as the bytes that were read."""
+    weights_in: str | None = field(default=None, compare=False)
+    """The folder of the files with its weights, where it was not read from a file itself."""
+
+    def __repr__(self) -> str:
+        """One line, however many Reshapes there are."""
+        count = f"{len(self.reshapes)} Reshape{'' if len(self.reshapes) == 1 else 's'}"
+        return f"Model({self.format}, {shown(self.path, _LONGEST_PATH)}, {count})"
+
+    @property
+    def ir(self) -> onnx_ir.Model:
+        """The `onnx_ir.Model` of an ONNX model, not a copy of it."""
+        if self.format != "onnx":
+            raise ReshapeError("bad-usage", why=f"{self.path} is no ONNX model, and has no onnx_ir.Model")
+        return cast("onnx_ir.Model", self.content)
+
+    @property
+    def folder(self) -> str:
+        """Where its weights are, if they are in other files."""
+        return str(Path(self.path).parent) if self.weights_in is None else self.weights_in
+
+    def proto(self) -> onnx.ModelProto:
+        """An ONNX model as one message of its own, with all weights in it: for `onnx`, or for onnxruntime by
+        `SerializeToString()`.  Beyond 2 GiB, which no message can hold, it is refused; `save` writes such a model.
+        """
+        if self.format != "onnx":
+            raise ReshapeError("bad-usage", why=f"{self.path} is no ONNX model, and has no ModelProto")
+        from onereshape.formats.onnx_held import proto_of  # noqa: PLC0415 - only an ONNX model needs it
+
+        return proto_of(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the model in its own format: all of it, or nothing."""
+        from onereshape.formats.model_files import save  # noqa: PLC0415 - it imports this module
+
+        save(self, path)
+
+    def openvino(self) -> openvino.Model:
         """An OpenVINO IR as an `openvino.Model`, to be compiled or changed further."""
         from onereshape.formats.openvino_models import opened  # noqa: PLC0415 - only an IR needs it
 

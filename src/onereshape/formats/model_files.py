@@ -1,4 +1,4 @@
-"""Model files, whatever their format: the suffix chooses who reads and who writes.
+"""Models, whatever their format and whatever they are given as: the suffix of a file chooses who reads and who writes.
 
 The formats are rows of `model_formats`; their modules are imported when they are needed.
 """
@@ -8,32 +8,36 @@ from __future__ import annotations
 import dataclasses
 import os
 import stat
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from onereshape.errors import ReshapeError
+from onereshape.formats.given import Given
+from onereshape.formats.held import held
 from onereshape.formats.model import Model, unreadable, unwritable
-from onereshape.formats.model_formats import FORMATS, SUFFIXES, Format, format_of
+from onereshape.formats.model_formats import FORMATS, START, SUFFIXES, Format, format_of, sniffed
 from onereshape.formats.overwriting import is_same
+from onereshape.text import shown
 
 
-if TYPE_CHECKING:
-    from openvino import Model as HeldModel
-
-
-def load(path: str | os.PathLike[str] | HeldModel) -> Model:
+def load(model: Given) -> Model:
     """The model of an `.onnx`, OpenVINO `.xml` or oneDNN graph `.json` file; its weights stay where they are.
 
-    An `openvino.Model` is read as the IR that it is.  A file of another name is read by what its first byte says.
-    Whatever is wrong with a file is a `FormatError`.
-    """
-    if "openvino" in sys.modules:
-        from onereshape.formats.openvino_models import held, is_held  # noqa: PLC0415 - only who has one needs it
+    Its bytes or a file that is open are read as well, by what they begin with, as is a file of another name; and an
+    `onnx.ModelProto`, an `onnx_ir.Model`, torch's `ONNXProgram` or an `openvino.Model`, none of which is ever changed.
+    Whatever is wrong with a model is a `FormatError`.
 
-        if is_held(path):
-            return held(path)
-    name = _name(path)
+    >>> load("tests/data/corpus/hand_yolo_head.ts.onnx")
+    Model(onnx, tests/data/corpus/hand_yolo_head.ts.onnx, 6 Reshapes)
+    """
+    try:
+        found = held(model)
+    except MemoryError:
+        raise unreadable(f"a {type(model).__name__}", "is too large for the memory of this machine") from None
+    return found if found is not None else _loaded(_name(model, "a model"))
+
+
+def _loaded(name: str) -> Model:
+    """The model of a file."""
     if "\0" in name:
         raise unreadable(name, "is not a path")
     try:
@@ -48,31 +52,32 @@ def load(path: str | os.PathLike[str] | HeldModel) -> Model:
         raise unreadable(name, "is too large for the memory of this machine") from None
 
 
-def save(model: Model, path: str | os.PathLike[str]) -> None:
+def save(model: Given, path: str | os.PathLike[str]) -> None:
     """Writes a model in its own format: all of it, or nothing; `save(load(f), f)` changes no byte."""
-    name = _name(path)
-    if not isinstance(model, Model):
-        why = f"what is saved is a {type(model).__name__}, not a model that load() or fix() gave"
-        raise ReshapeError("bad-usage", why=why)
-    row = format_of(model.format)
+    name = _name(path, "the path of a file")
+    found = load(model)
+    row = format_of(found.format)
     if suffix(name) not in row.suffixes:
         raise unwritable(name, f"{row.words} is saved under a name that ends in {' or '.join(row.suffixes)}")
-    if any(is_same(file, name) for file in data_files(model)):
+    if any(is_same(file, name) for file in data_files(found)):
         raise unwritable(name, "holds the weights of this very model")
     try:
-        row.files.save(model, name)
+        row.files.save(found, name)
     except OSError as error:
         raise unwritable(name, error.strerror or str(error)) from None
     except MemoryError:
         raise unwritable(name, "is too large for the memory of this machine") from None
 
 
-def _name(path: Any) -> str:
+def _name(path: object, what: str) -> str:
     name = path.__fspath__() if isinstance(path, os.PathLike) else path
-    if not isinstance(name, str):
-        why = f"the path of a model is a str or a pathlib.Path, not a {type(name).__name__}"
-        raise ReshapeError("bad-usage", why=why)
-    return name
+    if isinstance(name, str):
+        return name
+    if name is not path:
+        raise ReshapeError("bad-usage", why=f"{what} is given as a {type(path).__name__} of bytes; make it one of str")
+    raise ReshapeError(
+        "bad-usage", why=f"{what} is a str or a pathlib.Path, not a {shown(type(path).__name__, 80)}"
+    )
 
 
 def refreshed(model: Model) -> Model:
@@ -93,8 +98,7 @@ def suffix(path: str) -> str:
 
 def _sniffed(path: str) -> Format:
     with Path(path).open("rb") as file:
-        start = file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")
-    for row in FORMATS:
-        if start.startswith(row.first):
-            return row
-    raise unreadable(path, f"is not a model file that is known here; their names end in {', '.join(SUFFIXES)}")
+        found = sniffed(file.read(START))
+    if found is None:
+        raise unreadable(path, f"is not a model file that is known here; their names end in {', '.join(SUFFIXES)}")
+    return found

@@ -5,19 +5,23 @@ Who asks for a format takes its row; nobody else asks which one it is.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
-from onereshape.formats.model import Model, ReshapeNode
-from onereshape.formats.plan import Plan, Wiring
 from onereshape.specs import Dialect
+
+if TYPE_CHECKING:
+    from onereshape.formats.model import Model, ReshapeNode
+    from onereshape.formats.plan import Plan, Wiring
 
 
 class Files(Protocol):
     """What the module of a format has: its files as models, and back."""
 
     def load(self, path: str) -> Model: ...
+    def read(self, content: bytes, name: str) -> Model: ...
     def save(self, model: Model, path: str) -> None: ...
     def reshapes(self, model: Model) -> tuple[ReshapeNode, ...]: ...
     def data_files(self, model: Model) -> list[str]: ...
@@ -95,6 +99,28 @@ FORMATS: tuple[Format, ...] = (
 
 SUFFIXES = tuple(suffix for row in FORMATS for suffix in row.suffixes)
 _BY_DIALECT = {row.dialect: row for row in FORMATS}
+PACKED = b"\x1f\x8b"
+"""How a gzip file begins: the one that is read is a packed ONNX model."""
+TEXTUAL = re.compile(
+    rb"(?:#[^\n]*\n\s*)*<\s*(?:ir_version|opset_import|producer_name|producer_version|domain|model_version|doc_string"
+    rb"|metadata_props)\s*:"
+)
+"""How a textual ONNX model begins, which no XML does."""
+START = 4096
+"""Bytes by which a format is told."""
+
+
+def beginning(content: bytes) -> bytes:
+    """The first bytes of a file, without what editors put there."""
+    return content[:START].lstrip(b"\xef\xbb\xbf \t\r\n")
+
+
+def sniffed(content: bytes) -> Format | None:
+    """The format of a file, by its beginning."""
+    start = beginning(content)
+    if start.startswith(PACKED) or TEXTUAL.match(start):
+        return format_of("onnx")
+    return next((row for row in FORMATS if start.startswith(row.first)), None)
 
 
 def format_of(dialect: Dialect) -> Format:

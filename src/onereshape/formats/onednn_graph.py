@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from onereshape.dims import Dim
 from onereshape.formats.atomic import replacing
@@ -27,6 +27,7 @@ from onereshape.specs import spec as find_spec
 
 _LARGEST = 1 << 27
 """Bytes of a file; a dump of a thousand operators has about one million."""
+_TOO_LARGE = "which no dump of a graph has"
 _SPECS = {"StaticReshape": "onednn-static", "Reshape": "onednn-reshape", "DynamicReshape": "onednn-dynamic"}
 _UNKNOWN = -(2**63)
 """DNNL_GRAPH_UNKNOWN_DIM; alone in a list it is all that the library writes where any dim is unknown."""
@@ -47,25 +48,37 @@ class _Operator(NamedTuple):
 
 def load(path: str) -> Model:
     """The graph of a file, checked as far as its operators and their tensors are asked for."""
-    content = content_of(path, _LARGEST, "which no dump of a graph has")
-    graph = _parsed(content, path)
-    return Model("onednn", path, _reshapes(graph, path), graph, content)
+    return read(content_of(path, _LARGEST, _TOO_LARGE), path)
+
+
+def read(content: bytes, name: str) -> Model:
+    """The same of the content of a file."""
+    if len(content) > _LARGEST:
+        raise unreadable(name, f"has more than {_LARGEST} bytes, {_TOO_LARGE}")
+    graph = _parsed(content, name)
+    return Model("onednn", name, _reshapes(graph, name), graph, content)
+
+
+def graph_of(model: Model) -> dict[str, Any]:
+    """The dict of a graph."""
+    return cast("dict[str, Any]", model.content)
 
 
 def save(model: Model, path: str) -> None:
     """Writes the graph, in the bytes that were read if it is unchanged."""
     try:
-        text = json.dumps(model.ir, indent=2, allow_nan=False)
+        text = json.dumps(graph_of(model), indent=2, allow_nan=False)
     except (ValueError, TypeError, RecursionError) as error:
         raise unwritable(path, f"the graph cannot be written: {cause(error)}") from None
-    unchanged = text == json.dumps(_parsed(model.original, model.path), indent=2)
+    original = cast("bytes", model.original)
+    unchanged = text == json.dumps(_parsed(original, model.path), indent=2)
     with replacing(path) as file:
-        file.write(model.original if unchanged else f"{text}\n".encode())
+        file.write(original if unchanged else f"{text}\n".encode())
 
 
 def reshapes(model: Model) -> tuple[ReshapeNode, ...]:
     """The view of the model as it is now."""
-    return _reshapes(model.ir, model.path)
+    return _reshapes(graph_of(model), model.path)
 
 
 def data_files(_: Model) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 from onereshape.errors import TranslateError
 from onereshape.formats.atomic import replacing
 from onereshape.formats.model import Model
+from onereshape.formats.onednn_graph import graph_of
 from onereshape.formats.plan import Link, Plan, Step, Tensor, Wiring, not_whole
 
 _VERSION = "3.12.0"
@@ -111,7 +112,7 @@ def wiring(model: Model) -> Wiring:
     """The values of a file of nothing but Reshapes and their constants."""
     by_node = {id(node.node): node for node in model.reshapes}
     links = []
-    for operator in model.ir["graph"]:
+    for operator in graph_of(model)["graph"]:
         found = by_node.get(id(operator))
         if found is None:
             raise not_whole(model, f"{operator['kind']} {operator.get('name', '')} is no Reshape")
@@ -123,6 +124,6 @@ def wiring(model: Model) -> Wiring:
     made = {link.output for link in links}
     used = [key for link in links for key in (link.data, link.target) if key is not None]
     fed = [key for key in dict.fromkeys(used) if key not in made]
-    ends = [key for key in model.ir.get("output_ports", []) if key in made]
+    ends = [key for key in graph_of(model).get("output_ports", []) if key in made]
     outputs = ends or [link.output for link in links if link.output not in used]
     return Wiring(tuple(fed), tuple(outputs), tuple(links), {})

@@ -24,9 +24,16 @@ _MOST_BYTES = 2**63 - 1
 
 def check_tensors(proto: onnx.ModelProto, path: str) -> None:
     """Refuses a model with a tensor that is not what it says."""
-    for tensor, what in (*_in_graph(proto.graph), *(each for part in proto.functions for each in _in_nodes(part.node))):
+    for tensor, what in tensors_of(proto):
         if (why := _complaint(tensor)) is not None:
             raise unreadable(path, f"{what} {why}")
+
+
+def tensors_of(proto: onnx.ModelProto) -> Iterator[tuple[onnx.TensorProto, str]]:
+    """Every tensor of a message, each with what it is called."""
+    yield from _in_graph(proto.graph)
+    for function in proto.functions:
+        yield from _in_nodes(function.node)
 
 
 def _in_graph(graph: onnx.GraphProto) -> Iterator[tuple[onnx.TensorProto, str]]:

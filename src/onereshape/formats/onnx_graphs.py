@@ -101,9 +101,9 @@ def unfolded(model: ir.Model) -> int:
 
 
 def external_file(tensor: ir.ExternalTensor, path: str) -> Path:
-    """The file of a tensor's data; refuses one outside the folder of the model, by a link too."""
+    """The file of a tensor's data; refuses one outside the folder that it is tied to, by a link too."""
     location = str(tensor.location)
-    file = file_beside(path, location)
+    file = file_beside(str(Path(tensor.base_dir) / "model"), location)
     if file is None:
         raise unreadable(path, f"the data of {tensor.name!r} are in {location!r}, outside its own folder")
     return file
@@ -147,7 +147,7 @@ def check_outputs(parts: Iterable[Any], path: str) -> None:
 def put_in_order(model: ir.Model, path: str) -> None:
     """Sorts nodes that stand before what they need, as some tools write them and engines take them; refuses circles."""
     for graph, _ in roots(model):
-        if not _in_order(graph, set()):
+        if not in_order(graph):
             for part in graphs(graph):
                 _check_circle(part, path)
             graph.sort()
@@ -168,11 +168,12 @@ def _check_circle(graph: Any, path: str) -> None:
         raise unreadable(path, f"its nodes are in a circle: {names}")
 
 
-def _in_order(graph: Any, used: set[ir.Value | None]) -> bool:
+def in_order(graph: Any, used: set[ir.Value | None] | None = None) -> bool:
     """Whether no node makes what was used before, as the specification asks; then there is no circle."""
+    used = set() if used is None else used
     for node in graph:
         used.update(node.inputs)
-        if node.attributes.data and not all(_in_order(subgraph, used) for _, subgraph in subgraphs(node)):
+        if node.attributes.data and not all(in_order(subgraph, used) for _, subgraph in subgraphs(node)):
             return False
         if not used.isdisjoint(node.outputs):
             return False
@@ -204,23 +205,62 @@ def _needs(node: ir.Node) -> Iterator[ir.Node]:
 
 def external_tensors(model: ir.Model) -> Iterator[ir.ExternalTensor]:
     """The tensors whose data are in other files: of each graph and function the initializers, then the attributes."""
+    return (tensor for tensor in _tensors(model) if isinstance(tensor, ir.ExternalTensor))
+
+
+def inner_tensors(model: ir.Model) -> Iterator[ir.TensorProtocol]:
+    """The tensors whose data are not."""
+    return (tensor for tensor in _tensors(model) if not isinstance(tensor, ir.ExternalTensor))
+
+
+def _tensors(model: ir.Model) -> Iterator[ir.TensorProtocol]:
     for root, _ in roots(model):
         holding = [node for node in root if any(each.type in _HOLDING for each in node.attributes.data.values())]
         for part in (root, *graphs(holding)[1:]):
             for value in getattr(part, "initializers", {}).values():  # a function has none
-                if isinstance(value.const_value, ir.ExternalTensor):
+                if value.const_value is not None:
                     yield value.const_value
         for node in every(holding):
             for attribute in node.attributes.data.values():
-                if isinstance(attribute.value, ir.ExternalTensor):
+                if attribute.type == ir.AttributeType.TENSOR and attribute.value is not None:
                     yield attribute.value
                 elif attribute.type == ir.AttributeType.TENSORS:
-                    yield from (value for value in attribute.value or () if isinstance(value, ir.ExternalTensor))
+                    yield from attribute.value or ()
 
 
-def check_external(model: ir.Model, path: str) -> None:
-    """Ties external data to the folder of the model; those that are there must hold what is said of them."""
-    folder = Path(path).absolute().parent
+def own_external(model: ir.Model) -> None:
+    """Gives a copy of a model tensors of its own in place of those in other files, which its original has too."""
+    for root, _ in roots(model):
+        for part in graphs(root):
+            for value in getattr(part, "initializers", {}).values():
+                if isinstance(value.const_value, ir.ExternalTensor):
+                    value.const_value = _twin(value.const_value)
+        for node in every(root):
+            for name, attribute in [*node.attributes.data.items()]:
+                if attribute.type == ir.AttributeType.TENSOR and isinstance(attribute.value, ir.ExternalTensor):
+                    node.attributes[name] = ir.AttrTensor(name, _twin(attribute.value), attribute.doc_string)
+                elif attribute.type == ir.AttributeType.TENSORS and attribute.value:
+                    twins = [_twin(each) if isinstance(each, ir.ExternalTensor) else each for each in attribute.value]
+                    node.attributes[name] = ir.AttrTensors(name, twins, attribute.doc_string)
+
+
+def _twin(tensor: ir.ExternalTensor) -> ir.ExternalTensor:
+    return ir.ExternalTensor(
+        tensor.location,
+        tensor.offset,
+        tensor.length,
+        tensor.dtype,
+        shape=tensor.shape,
+        name=tensor.name or "",
+        doc_string=tensor.doc_string,
+        metadata_props=dict(tensor.metadata_props),
+        base_dir=tensor.base_dir,
+    )
+
+
+def check_external(model: ir.Model, path: str, folder: Path | None = None) -> None:
+    """Ties external data to a folder, that of the model; those that are there must hold what is said of them."""
+    folder = Path(path).absolute().parent if folder is None else folder
     sizes: dict[Path, int | None] = {}
     for tensor in external_tensors(model):
         tensor.base_dir = folder  # without a folder onnx-ir would check nothing

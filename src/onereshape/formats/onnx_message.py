@@ -14,9 +14,13 @@ LARGEST = 2**31 - 1
 def message_bytes(path: str, what: str) -> bytes:
     """The content of a file that should be a message."""
     with Path(path).open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if size > LARGEST:
-            raise unreadable(path, f"is no ONNX {what}: {size} bytes are more than a protobuf message can have")
-        if size == 0:
-            raise unreadable(path, "is empty")
+        check_size(os.fstat(file.fileno()).st_size, path, what)
         return file.read()
+
+
+def check_size(size: int, path: str, what: str) -> None:
+    """Refuses what no message has."""
+    if size > LARGEST:
+        raise unreadable(path, f"is no ONNX {what}: {size} bytes are more than a protobuf message can have")
+    if size == 0:
+        raise unreadable(path, "is empty")

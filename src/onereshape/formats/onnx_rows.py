@@ -189,8 +189,8 @@ def _same_constants(read: onnx.GraphProto, graph: ir.Graph) -> frozenset[str]:
 def _read(original: onnx.ModelProto, kept: set[int], constants: frozenset[str]) -> tuple[onnx.ModelProto, list[bool]]:
     """The message without the nodes and constants that are kept; and which of its nodes are not mere stand-ins."""
     read, graph = onnx.ModelProto(), original.graph
-    _take(read, original, but={"graph"})
-    _take(read.graph, graph, but={"node", "initializer"})
+    take(read, original, but={"graph"})
+    take(read.graph, graph, but={"node", "initializer"})
     read.graph.initializer.extend(tensor for tensor in graph.initializer if tensor.name not in constants)
     declared = {info.name for info in graph.value_info} | {each.tensor_name for each in graph.quantization_annotation}
     shown: list[onnx.NodeProto] = []
@@ -244,7 +244,7 @@ def _view(graph: ir.Graph, nodes: Iterable[Any], constants: frozenset[str]) -> A
     )
 
 
-def _take(result: Message, source: Message, *, but: set[str]) -> None:
+def take(result: Message, source: Message, *, but: set[str]) -> None:
     """Copies the fields of a message but for some."""
     for each, value in source.ListFields():
         if each.name in but:

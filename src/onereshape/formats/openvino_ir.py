@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import cast
 from xml.etree import ElementTree as ET
 
 from onereshape.errors import FormatError
@@ -20,10 +20,12 @@ from onereshape.formats.openvino_xml import encoded, LARGEST, parsed
 
 _VERSIONS = ("10", "11")
 _TRIES = 10
+_NOWHERE = Path()
+"""The .bin of an IR that is in no file."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Original:
+class Original:
     """The files as they were; size and time tell whether the .bin still is."""
 
     xml: bytes
@@ -34,7 +36,7 @@ class _Original:
     """Constants that come behind those of the .bin,"""
     start: int = 0
     """from this byte on."""
-    folder: Any = None
+    folder: object = None
     """What keeps the files, where they are there for this model alone."""
 
     @property
@@ -59,12 +61,12 @@ def load(path: str) -> Model:
 
 def save(model: Model, path: str) -> None:
     """Writes the .xml, and the .bin of the same name beside it unless that is the one that was read."""
-    original: _Original = model.original
+    original = original_of(model)
     weights = Path(path).with_suffix(".bin")
     if _stamp(original.weights) != original.stamp:
         raise unwritable(path, f"{original.weights.name!r} has changed since the model was read")
-    unchanged = ET.tostring(model.ir) == ET.tostring(parsed(original.xml, model.path))
-    content = original.xml if unchanged else encoded(model.ir, path)
+    unchanged = ET.tostring(root_of(model)) == ET.tostring(parsed(original.xml, model.path))
+    content = original.xml if unchanged else encoded(root_of(model), path)
     if original.added:
         _save_longer(path, content, original)
         return
@@ -76,7 +78,7 @@ def save(model: Model, path: str) -> None:
         write_pair(path, content, file)
 
 
-def _save_longer(path: str, content: bytes, original: _Original) -> None:
+def _save_longer(path: str, content: bytes, original: Original) -> None:
     """The .xml, with a .bin that holds the old constants where they were, and new ones behind them."""
     if original.stamp is None:
         write_pair(path, content, io.BytesIO(b"\0" * original.start + original.added))
@@ -88,7 +90,7 @@ def _save_longer(path: str, content: bytes, original: _Original) -> None:
 def rewritten(model: Model, net: ET.Element, added: bytes, start: int) -> Model:
     """A model that was read, with another net, which has more constants from a byte of the .bin on."""
     ET.indent(net, "\t")
-    original: _Original = model.original
+    original = original_of(model)
     longer = replace(original, added=added, start=start)
     changed = Model("openvino", model.path, (), net, longer)
     return replace(changed, reshapes=reshapes(changed))
@@ -96,28 +98,55 @@ def rewritten(model: Model, net: ET.Element, added: bytes, start: int) -> Model:
 
 def reshapes(model: Model) -> tuple[ReshapeNode, ...]:
     """The view of the model as it is now."""
-    original: _Original = model.original
-    return find_reshapes(model.ir, original.weights, original.size, model.path, (original.start, original.added))
+    original = original_of(model)
+    return find_reshapes(root_of(model), original.weights, original.size, model.path, (original.start, original.added))
 
 
 def data_files(model: Model) -> list[str]:
     """The .bin."""
-    return [str(model.original.weights)]
+    original = original_of(model)
+    return [] if original.weights == _NOWHERE else [str(original.weights)]
+
+
+def root_of(model: Model) -> ET.Element:
+    """The root element of an IR."""
+    return cast("ET.Element", model.content)
+
+
+def original_of(model: Model) -> Original:
+    """The files of an IR as they were."""
+    return cast("Original", model.original)
 
 
 def _content(path: str) -> bytes:
     return content_of(path, LARGEST, "and an IR keeps its weights in the .bin")
 
 
-def _model(content: bytes, path: str) -> Model:
+def read(content: bytes, name: str) -> Model:
+    """The model of an .xml that is in no file; refuses one with constants, which are in its .bin."""
+    if len(content) > LARGEST:
+        raise unreadable(name, f"has more than {LARGEST} bytes, and an IR keeps its weights in the .bin")
+    net = _net(content, name)
+    if any(layer.get("type") == "Const" for layer in net.iter("layer")):
+        why = "is an OpenVINO IR with constants, which are in its .bin: give the path of its .xml or an openvino.Model"
+        raise unreadable(name, why)
+    return Model("openvino", name, find_reshapes(net, _NOWHERE, None, name), net, Original(content, _NOWHERE, None))
+
+
+def _net(content: bytes, path: str) -> ET.Element:
     net = parsed(content, path)
     if net.tag != "net" or net.get("version") not in _VERSIONS:
         what = f"version {net.get('version')} of <{net.tag}>"
         raise unreadable(
             path, f"is {what}, and only OpenVINO IRs (<net>) of version {' and '.join(_VERSIONS)} are known"
         )
+    return net
+
+
+def _model(content: bytes, path: str) -> Model:
+    net = _net(content, path)
     weights = Path(path).with_suffix(".bin")
-    original = _Original(content, weights, _stamp(weights))
+    original = Original(content, weights, _stamp(weights))
     return Model("openvino", path, find_reshapes(net, weights, original.size, path), net, original)
 
 

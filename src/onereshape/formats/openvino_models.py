@@ -10,12 +10,16 @@ import tempfile
 import weakref
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from onereshape.errors import ReshapeError
 from onereshape.formats.model import Model, cause, unreadable
-from onereshape.formats.openvino_ir import load
+from onereshape.formats.openvino_ir import load, original_of, root_of
 from onereshape.formats.openvino_xml import encoded
+from onereshape.text import shown
+
+if TYPE_CHECKING:
+    import openvino
 
 
 class _Folder:
@@ -39,16 +43,16 @@ def held(given: Any) -> Model:
 
     folder = _Folder()
     path = folder.path / "model.xml"
-    name = f"openvino.Model {given.get_friendly_name()}"
+    name = f"openvino.Model {shown(given.get_friendly_name(), 80)}"
     try:
         openvino.serialize(given, path)
     except RuntimeError as error:
         raise unreadable(name, f"cannot be written by OpenVINO: {cause(error)}") from None
     model = load(str(path))
-    return replace(model, path=name, original=replace(model.original, folder=folder))
+    return replace(model, path=name, original=replace(original_of(model), folder=folder))
 
 
-def opened(model: Model) -> Any:
+def opened(model: Model) -> openvino.Model:
     """An IR as an `openvino.Model`."""
     if model.format != "openvino":
         raise ReshapeError("bad-usage", why=f"{model.path} is no OpenVINO IR")
@@ -57,11 +61,11 @@ def opened(model: Model) -> Any:
     except ImportError:
         why = "openvino is not installed: pip install 'onereshape[openvino]'"
         raise ReshapeError("bad-usage", why=why) from None
-    original = model.original
+    original = original_of(model)
     weights = b"" if original.stamp is None else original.weights.read_bytes()
     if original.added:
         weights = weights.ljust(original.start, b"\0") + original.added
-    content = io.BytesIO(encoded(model.ir, model.path))
+    content = io.BytesIO(encoded(root_of(model), model.path))
     try:
         return openvino.Core().read_model(content, io.BytesIO(weights))
     except RuntimeError as error:

@@ -13,6 +13,7 @@ import numpy as np
 from onereshape.dims import Dim
 from onereshape.dtypes import named
 from onereshape.formats.model import Model
+from onereshape.formats.openvino_ir import root_of
 from onereshape.formats.openvino_net import precision_of
 from onereshape.formats.openvino_pair import write_pair
 from onereshape.formats.openvino_xml import encoded
@@ -127,11 +128,11 @@ def _dim(dim: Dim) -> str:
 def wiring(model: Model) -> Wiring:
     """The values of a file of nothing but Reshapes and their constants."""
     by_layer = {node.node.get("id"): node for node in model.reshapes}
-    layers = model.ir.findall("layers/layer")
+    layers = root_of(model).findall("layers/layer")
     names: dict[Hashable, str] = {}
     feeds = {
         (edge.get("to-layer"), edge.get("to-port")): (edge.get("from-layer"), edge.get("from-port"))
-        for edge in model.ir.iterfind("edges/edge")
+        for edge in root_of(model).iterfind("edges/edge")
     }
     inputs, outputs, links = [], [], []
     for layer in layers:

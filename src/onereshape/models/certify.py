@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import onnx_ir as ir
 
 from onereshape.apart.limits import SECONDS, Limits, checked, limited
 from onereshape.condition import never_empty
 from onereshape.errors import FixError, ReshapeError
+from onereshape.formats.given import Given
 from onereshape.formats.model import Model
 from onereshape.formats.onnx_sound import blamed
 from onereshape.models.certificates.certificate import Certificate
@@ -31,7 +30,6 @@ from onereshape.models.request import (
     requested,
 )
 
-Given = Model | str | os.PathLike[str]
 Asked = dict[str, dict[int, str]]
 
 
@@ -135,7 +133,7 @@ def certified(  # noqa: PLR0913 - see certify
                 term_seed=term_seed,
                 progress=progress,
             ),
-            base_dir=str(Path(first.path).parent),
+            base_dir=first.folder,
         )
 
 
@@ -164,5 +162,5 @@ def _comparison(original: Model, repaired: ir.Model, asked: Asked, question: Que
     size = batch_size(original.ir, {name: axis for name, dims in asked.items() for axis in dims})
     places = question.outputs
     if places is None:
-        places = carried(original.ir, repaired, asked, size, base_dir=str(Path(original.path).parent))
+        places = carried(original.ir, repaired, asked, size, base_dir=original.folder)
     return Comparison("batch", size, places)

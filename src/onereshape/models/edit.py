@@ -12,11 +12,20 @@ import onnx_ir as ir
 from onereshape.sizes import Size
 from onereshape.models.rewrite import Rewriter, Sources
 from onereshape.models.unneeded import needed, remove_unused
+from onereshape.text import JSON, as_json, brief, shown
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One node of a model, before and after, and why.  `check` reports it before it is made, `fix` after."""
+    """One node of a model, before and after, and why.  `check` reports it before it is made, `fix` after.
+
+    >>> import onereshape as orx
+    >>> change = orx.fix("tests/data/corpus/hand_yolo_head.ts.onnx", batch=True, certify=False).changes[0]
+    >>> change
+    Change(baked-dim, /Reshape: [1, 3, 7, 16, 16] -> [0, 3, 7, 16, 16])
+    >>> change.message, change.op, change.origin
+    ('N is forced to 1 by /Reshape: shape[0] = 1', 'Reshape', 'Constant node /Constant')
+    """
 
     code: str
     """The finding that it repairs: `baked-dim`, `absorbed-dim`, `foldable-target`, `identity` ..."""
@@ -37,9 +46,12 @@ class Change:
     conditions: tuple[str, ...] = ()
     """The sizes for which it is the same: `N >= 1` where an empty batch would be refused now."""
 
-    def to_json(self) -> dict[str, Any]:
+    def __repr__(self) -> str:
+        return brief("Change", self.code, f"{shown(self.node, 40)}: {shown(self.before, 40)} -> {self.after}")
+
+    def to_json(self) -> dict[str, JSON]:
         """The fields, for machines."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return {name: as_json(getattr(self, name)) for name in self.__slots__}
 
 
 class Edit(NamedTuple):

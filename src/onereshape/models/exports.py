@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.errors import FixError, ReshapeError
+from onereshape.errors import FixError
+from onereshape.formats.given import Given
+from onereshape.formats.held import is_model, refused
 from onereshape.formats.model import Model
 from onereshape.formats.model_formats import format_of
 from onereshape.models.images import imaged
 from onereshape.models.request import given_model
 
-Export = Model | str | os.PathLike[str]
-Exports = Export | Sequence[Export] | None
+Exports: TypeAlias = "Given | Sequence[Given] | None"
 """One or several."""
 Freed = Mapping[str, Mapping[int, str]]
 
@@ -26,11 +26,9 @@ def given_exports(given: Exports, what: str) -> tuple[Model, ...]:
     """The models that were given, one or several, or what their files hold."""
     if given is None:
         return ()
-    each = [given] if isinstance(given, (Model, str, os.PathLike)) else given
-    if isinstance(each, (bytes, Mapping)) or not isinstance(each, Iterable):
-        raise ReshapeError(
-            "bad-usage", why=f"{what} is a {type(given).__name__}, not a model, its path or a list of them"
-        )
+    each: Any = [given] if is_model(given) else given
+    if isinstance(each, Mapping) or not isinstance(each, Iterable):
+        raise refused(given, f"{what}, or each of a list for it,")
     found = tuple(imaged(given_model(one)) for one in each)
     for model in found:
         if model.format != "onnx":

@@ -7,13 +7,13 @@ its owner says that a copy need not be made.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
 from onereshape.apart.limits import SECONDS, checked
 from onereshape.errors import FixError, ReshapeError
+from onereshape.formats.given import Given
 from onereshape.formats.model import Model
 from onereshape.formats.onnx_sound import blamed
 from onereshape.models.dims_work import free_work, like_work
@@ -37,7 +37,7 @@ class Plan:
     conditions: tuple[str, ...] = ()
 
 
-def plan(model: Model | str | os.PathLike[str], *, batch: Batch = None, free: Free = None) -> Plan:
+def plan(model: Given, *, batch: Batch = None, free: Free = None) -> Plan:
     """What `fix` would rewrite; a FixError where the dims cannot be freed."""
     given = imaged(given_model(model))
     asked = requested(given, batch, free)
@@ -82,7 +82,7 @@ def _planned_batch(given: Model, axes: dict[str, int], facts: Facts | None, *, l
 
 
 def fix(  # noqa: PLR0913 - the options of the command
-    model: Model | str | os.PathLike[str],
+    model: Given,
     *,
     batch: Batch = None,
     free: Free = None,

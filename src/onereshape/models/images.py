@@ -25,7 +25,7 @@ _Said = TypeVar("_Said", Change, Finding)
 
 def imaged(model: Model) -> Model:
     """The model as an ONNX graph: itself, or the image of an IR."""
-    if model.format != "openvino" or isinstance(model.ir, ir.Model):
+    if model.format != "openvino" or isinstance(model.content, ir.Model):
         return model
     from onereshape.openvino.image import image  # noqa: PLC0415 - only an IR needs it
 
@@ -45,7 +45,7 @@ def in_layers(model: Model) -> Iterator[None]:
     try:
         yield
     except FixError as error:
-        if isinstance(model.ir, ir.Model) and net_of(model.ir.graph) is not None:
+        if isinstance(model.content, ir.Model) and net_of(model.ir.graph) is not None:
             Names(model.ir).correct(error)
         raise
 

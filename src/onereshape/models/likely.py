@@ -39,9 +39,7 @@ def likely_axes(shapes: Shapes) -> Axes:
     ranked = {name: dims for name, dims in shapes.items() if dims}
     if not ranked:
         raise FixError("no-batch", why="the model has no inputs" if not shapes else "none has an axis that is declared")
-    called = next(
-        (dim for dims in ranked.values() for dim in dims if isinstance(dim, str) and _words(dim) & _BATCH), None
-    )
+    called = next((dim for dims in ranked.values() for dim in dims if is_batch(dim)), None)
     firsts = [dims[0] for dims in ranked.values()]
     if called is None and is_length(firsts[0]):
         # Another input may name the batch; a size of 1 alone says too little.
@@ -79,7 +77,12 @@ def other_axes(shapes: Shapes, axes: Mapping[str, int]) -> Iterator[list[Axes]]:
 
 def is_length(dim: Declared) -> bool:
     """Whether a dim has the name of a length, and not of a number of samples."""
-    return isinstance(dim, str) and bool(_words(dim) & (_HEIGHT | _WIDTH | _OTHERS)) and not _words(dim) & _BATCH
+    return isinstance(dim, str) and bool(_words(dim) & (_HEIGHT | _WIDTH | _OTHERS)) and not is_batch(dim)
+
+
+def is_batch(dim: Declared) -> bool:
+    """Whether a dim has the name of a number of samples."""
+    return isinstance(dim, str) and bool(_words(dim) & _BATCH)
 
 
 def unlikely(shapes: Shapes, axes: Mapping[str, int]) -> FixError | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import os
 from collections.abc import Callable, Iterator, Mapping
 from numbers import Integral
 from operator import index
@@ -13,6 +12,7 @@ import onnx_ir as ir
 
 from onereshape.dims import symbols_of
 from onereshape.errors import FixError, ReshapeError
+from onereshape.formats.given import Given
 from onereshape.formats.model import Model
 from onereshape.formats.model_files import load
 from onereshape.formats.model_formats import format_of
@@ -55,9 +55,9 @@ def batch_size(model: ir.Model, axes: Mapping[str, int]) -> int:
     return next((dim for dim in dims if isinstance(dim, int) and dim >= 0), 1)
 
 
-def given_model(model: Model | str | os.PathLike[str]) -> Model:
-    """A model, or what its file holds."""
-    return model if isinstance(model, Model) else load(model)
+def given_model(model: Given) -> Model:
+    """A model: itself, or that of whatever it is given as."""
+    return load(model)
 
 
 def check_progress(progress: Any) -> None:

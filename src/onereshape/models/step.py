@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
 
+from onereshape import notebook
 from onereshape.apart.limits import Limits, limited
 from onereshape.condition import never_empty
 from onereshape.errors import FixError
@@ -22,17 +21,26 @@ from onereshape.models.exports import Freed, other_weights
 from onereshape.models.pairing import called
 from onereshape.models.request import Progress
 from onereshape.models.work import Work
+from onereshape.text import brief
 
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """A repaired model."""
+    """A repaired model, what was changed in it, and what shows that it is right.
+
+    >>> import onereshape as orx
+    >>> fixed = orx.fix("tests/data/corpus/hand_cls_token_expand.ts.onnx", batch=True)
+    >>> fixed
+    Fixed(1 change, proven for all N >= 1, compared at N = 1, 2, 3, 5)
+    >>> fixed.freed, fixed.conditions
+    ({'x': {0: 'N'}}, ())
+    """
 
     model: Model
     """The repaired model; the one that was given, where nothing had to be changed."""
     changes: tuple[Change, ...]
     """What was rewritten, in the order of the graph; declared dims are not among them."""
-    certificate: Any
+    certificate: Certificate | None
     """What onnxruntime and the term run said of both models; None where they were not asked.  Its status is `proven`,
     `certified`, `fitted` (on the exports that were given) or, where that was asked for, `unwitnessed`."""
     conditions: tuple[str, ...] = ()
@@ -41,6 +49,28 @@ class Fixed:
     """Input -> axis -> the name of a dim that is free now."""
     notes: tuple[str, ...] = ()
     """What was decided without being asked: axes that carry the batch, and were not the likely ones."""
+
+    def __repr__(self) -> str:
+        return brief("Fixed", self._changed(), self._shown())
+
+    def _repr_html_(self) -> str:
+        """The changes as a table, for notebooks."""
+        rows = [(each.node, each.op, each.before, each.after, each.message) for each in self.changes]
+        shown = self._shown() if self.certificate is None else f"{self.certificate.status}: {self.certificate.reason}"
+        return notebook.block(
+            "Fixed",
+            f"{self._changed()}, {shown}",
+            notebook.table(("node", "operator", "before", "after", "why"), rows),
+            *(notebook.line(f"holds if {condition}") for condition in self.conditions[: notebook.MOST_ROWS]),
+            *(notebook.line(note) for note in self.notes[: notebook.MOST_ROWS]),
+        )
+
+    def _changed(self) -> str:
+        count = len(self.changes)
+        return f"{count or 'no'} change{'' if count == 1 else 's'}"
+
+    def _shown(self) -> str:
+        return "no certificate" if self.certificate is None else self.certificate.summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +183,7 @@ def copied(model: Model, *, inline: bool, needed: bool = True) -> Model:
             InlinePass()(copy)
     except Exception as error:  # noqa: BLE001 - whatever onnx-ir raises for a graph that is none: it has no class for it
         raise FixError("unsupported-model", why=f"{model.path}: is not a sound ONNX model: {cause(error)}") from None
-    return replace(model, ir=copy)
+    return replace(model, content=copy)
 
 
 def _check_unfolded(model: Model) -> None:
@@ -166,4 +196,4 @@ def certificate_of(given: Model, fixed: Model, asked: Freed, comparison: Compari
     from onereshape.models.certificates.certify import certify  # noqa: PLC0415 - onnxruntime takes long
 
     with blamed(given):
-        return certify(called(given.ir, asked), fixed.ir, asked, comparison, base_dir=str(Path(given.path).parent))
+        return certify(called(given.ir, asked), fixed.ir, asked, comparison, base_dir=given.folder)

@@ -35,16 +35,18 @@ def summary(model: Model) -> dict[str, Any]:
 
 
 def _of_layers(model: Model) -> dict[str, Any]:
-    layers = model.ir.findall("layers/layer")
+    from onereshape.formats.openvino_ir import root_of  # noqa: PLC0415 - only an IR needs it
+
+    layers = root_of(model).findall("layers/layer")
     kinds = Counter(layer.get("type", "") for layer in layers)
     constant = sum(node.target is not None and None not in node.target for node in model.reshapes)
     ends = {"Parameter": "inputs", "Result": "outputs"}
     sides: dict[str, dict[str, list[Any] | None]] = {"inputs": {}, "outputs": {}}
     for layer in layers:
-        if (side := ends.get(layer.get("type"))) is not None:
+        if (side := ends.get(layer.get("type", ""))) is not None:
             port = layer.find(f"{'output' if side == 'inputs' else 'input'}/port")
             dims = [] if port is None else [integer(dim.text) for dim in port.iterfind("dim")]
-            sides[side][layer.get("name")] = [None if dim is None or dim < 0 else dim for dim in dims]
+            sides[side][layer.get("name", "")] = [None if dim is None or dim < 0 else dim for dim in dims]
     operators = {kind: count for kind, count in sorted(kinds.items()) if kind not in {*ends, "Const"}}
     return {
         **sides,

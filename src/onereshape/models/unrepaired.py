@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import islice
-from pathlib import Path
 
 import onnx_ir as ir
 
@@ -151,7 +150,9 @@ def _as_it_is(given: Model, asked: Freed, wish: Wish, refusal: FixError) -> Fixe
     if not wish.certify or not may_work(refusal):
         return None
     found = _certified(given, asked, wish, doubted=needs_proof(refusal, declared=False))
-    if found is None or not believed(refusal, found.certificate, declared=found.model is not given):
+    if found is None or found.certificate is None:
+        return None
+    if not believed(refusal, found.certificate, declared=found.model is not given):
         return None
     return found
 
@@ -179,7 +180,7 @@ def untouched(given: Model, repaired: Fixed, wish: Wish) -> Fixed | None:
     if not wish.certify or not repaired.changes or _is_fixed(given.ir, repaired.freed):
         return None
     found = _certified(given, repaired.freed, wish, doubted=True)
-    if found is None or not _is_for_all(found.certificate):
+    if found is None or found.certificate is None or not _is_for_all(found.certificate):
         return None
     places = {each.name: each.axis for each in found.certificate.outputs}
     for value in given.ir.graph.outputs:  # what is declared falsely is mended
@@ -205,16 +206,16 @@ def _certified(given: Model, asked: Freed, wish: Wish, *, doubted: bool) -> Fixe
             asking = _asking(given, copy, asked, wish, fixed=fixed, doubtful=fixed or doubted)
             if asking is None:
                 return None
-            certificate = certificate_of(given, replace(given, ir=copy), asked, asking)
+            certificate = certificate_of(given, replace(given, content=copy), asked, asking)
             if certificate.status == "differs" and not fixed and not _lost(asking.outputs):
-                lost = lost_axes(copy, asked, asking.size, str(Path(given.path).parent))
+                lost = lost_axes(copy, asked, asking.size, given.folder)
                 if lost:
                     asking = replace(asking, outputs={**asking.outputs, **lost}, proof=None)
-                    certificate = certificate_of(given, replace(given, ir=copy), asked, asking)
+                    certificate = certificate_of(given, replace(given, content=copy), asked, asking)
     except ReshapeError:
         return None
     notes = tuple(f"output {name} has no axis for the batch where that is 1" for name in _lost(asking.outputs))
-    return Fixed(refreshed(replace(given, ir=copy)) if fixed else given, (), certificate, (), asked, notes)
+    return Fixed(refreshed(replace(given, content=copy)) if fixed else given, (), certificate, (), asked, notes)
 
 
 def _lost(outputs: Mapping[str, Carried | None]) -> list[str]:
@@ -234,7 +235,7 @@ def _asking(  # noqa: PLR0913 - what it depends on
         return None
     if doubtful and proof is None and _meet(given.ir, copy, asked, size):
         return None
-    outputs = carried(given.ir, copy, asked, size, base_dir=str(Path(given.path).parent), proof=proof)
+    outputs = carried(given.ir, copy, asked, size, base_dir=given.folder, proof=proof)
     name = next(name for dims in asked.values() for name in dims.values())
     if fixed and not declared_outputs(given.ir, copy, outputs, name):
         return None

@@ -43,6 +43,14 @@ class Held(NamedTuple):
 Wire = Port | Made | Held | None
 
 
+class Sized(NamedTuple):
+    """A dim of an input for which a drawing is right, and for no other."""
+
+    place: int
+    axis: int
+    size: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """One node of a drawing, as it was drawn."""
@@ -61,6 +69,10 @@ class Drawing:
     parts: tuple[Part, ...]
     outputs: tuple[Made, ...]
     """The node and its output for each output port."""
+    twins: Mapping[int, int]
+    """Ports that are fed what an earlier one is, which has the wires of both."""
+    sizes: tuple[Sized, ...] = ()
+    """What it is right for: with other sizes the layer says something else."""
 
 
 class Mark(NamedTuple):
@@ -112,6 +124,19 @@ def fed(drawing: Drawing, nodes: Mapping[int, ir.Node]) -> dict[int, ir.Value] |
             if not _fits(value, wire, nodes, ports):
                 return None
     return ports
+
+
+def is_right(drawing: Drawing, ports: Mapping[int, ir.Value]) -> bool:
+    """Whether a layer that is fed these values still says what its drawing does: some do so for one size only."""
+    return all(_size(ports[each.place].shape, each.axis) == (each.size,) for each in drawing.sizes)
+
+
+def _size(shape: ir.Shape | None, axis: int) -> tuple[int | None] | None:
+    """A dim, None in it where it is not known; nothing where there is no such dim."""
+    if shape is None or axis >= len(shape):
+        return None
+    dim = shape[axis]
+    return (dim if isinstance(dim, int) else None,)
 
 
 def _same(node: ir.Node, attributes: Mapping[str, Any]) -> bool:

@@ -20,6 +20,7 @@ import onnx_ir as ir
 
 from onereshape.errors import FixError
 from onereshape.formats.model import Model, unreadable
+from onereshape.formats.openvino_ir import original_of, root_of
 from onereshape.formats.openvino_net import Body, Weights, body_of, data_of
 from onereshape.openvino.drawing import DOMAIN, KEY, Mark, Net
 from onereshape.openvino.layer import Layer, UndrawnError, data_type, declare_port, declare_self
@@ -38,10 +39,10 @@ _STATES = frozenset({"ReadValue", "Assign"})
 
 def image(model: Model) -> ir.Model:
     """The graph; the model is not changed."""
-    original = model.original
+    original, net = original_of(model), root_of(model)
     weights = Weights(original.weights, original.size, model.path, original.start, original.added)
-    sheet = _Sheet(body_of(model.ir, "net", model.path), weights)
-    return sheet.drawn(model.ir)
+    sheet = _Sheet(body_of(net, "net", model.path), weights)
+    return sheet.drawn(net)
 
 
 class _Sheet:

@@ -13,7 +13,7 @@ from onereshape.dims import Dim
 from onereshape.dtypes import named
 from onereshape.formats.model import integer
 from onereshape.formats.openvino_net import data_of, read_dims, read_shape, read_type
-from onereshape.openvino.drawing import Drawing, Held, Made, Part, Port, Wire
+from onereshape.openvino.drawing import Drawing, Held, Made, Part, Port, Sized, Wire
 
 
 FLOATS = frozenset({ir.DataType.FLOAT, ir.DataType.FLOAT16, ir.DataType.DOUBLE, ir.DataType.BFLOAT16})
@@ -47,6 +47,9 @@ class Layer:
         self._sheet = sheet
         self._ports = {value: Port(place) for place, value in reversed([*enumerate(inputs)]) if value is not None}
         self._held: dict[ir.Value, Held] = {}
+        self._read: set[int] = set()
+        """Inputs that are in the drawing by what they hold."""
+        self._sizes: list[Sized] = []
 
     # What the file says
 
@@ -127,6 +130,12 @@ class Layer:
             raise UndrawnError(f"dim {axis} of its input {place} is not known")
         return size
 
+    def rely(self, place: int, axis: int) -> None:
+        """Notes that what is drawn is what the layer says only while a dim is what it is."""
+        dims = self.dims(place) or ()
+        size = dims[axis]
+        self._sizes.append(Sized(place, axis % len(dims), size if isinstance(size, int) else None))
+
     def kind_of(self, place: int) -> ir.DataType | None:
         """The element type of an input."""
         value = self.inputs[place] if place < len(self.inputs) else None
@@ -135,6 +144,7 @@ class Layer:
     def constant(self, place: int) -> np.ndarray[Any, Any] | None:
         """What an input holds, where the file says it."""
         value = self.inputs[place] if place < len(self.inputs) else None
+        self._read.add(place)
         return None if value is None or value.const_value is None else value.const_value.numpy()
 
     def integers_at(self, place: int, what: str) -> list[int]:
@@ -216,7 +226,13 @@ class Layer:
             )
             for node in self.nodes
         )
-        return Drawing(self._element.get("id", ""), parts, tuple(made[value] for value in outputs))
+        twins = {
+            place: self._ports[value].place
+            for place, value in enumerate(self.inputs)
+            if value is not None and self._ports[value].place != place and place not in self._read
+        }
+        ends = tuple(made[value] for value in outputs)
+        return Drawing(self._element.get("id", ""), parts, ends, twins, tuple(self._sizes))
 
 
 def data_type(kind: str | None) -> ir.DataType | None:

@@ -18,7 +18,7 @@ import onnx_ir as ir
 
 from onereshape.errors import FixError
 from onereshape.formats.openvino_net import precision_of
-from onereshape.openvino.drawing import KEY, Drawing, Net, fed, mark_of, net_of
+from onereshape.openvino.drawing import KEY, Drawing, Net, fed, is_right, mark_of, net_of
 from onereshape.openvino.hoisting import hoist
 from onereshape.openvino.pen import Dims, Place, UnspelledError, kind_of, type_name
 from onereshape.openvino.spelling import SPELLINGS
@@ -75,8 +75,11 @@ class _Writer:
         """Everything, in the order of the graph."""
         drawings, present = self._drawings()
         self._inputs()
-        feeding = {drawing.layer: fed(drawing, present[drawing.layer]) for drawing in drawings}
-        intact = {layer: ports for layer, ports in feeding.items() if ports is not None}
+        intact = {
+            drawing.layer: ports
+            for drawing in drawings
+            if (ports := fed(drawing, present[drawing.layer])) is not None and is_right(drawing, ports)
+        }
         for node in self._graph:
             mark = mark_of(node)
             if mark is None or mark.drawing.layer not in intact:
@@ -113,6 +116,7 @@ class _Writer:
 
     def _keep(self, drawing: Drawing, ports: Mapping[int, ir.Value], nodes: Mapping[int, ir.Node]) -> None:
         """A layer as it is, fed by what feeds its drawing now."""
+        ports = {**ports, **{place: ports[first] for place, first in drawing.twins.items() if first in ports}}
         inputs = {place: self.place(value) for place, value in ports.items()}  # before it, where they are new
         element = self._copied(drawing.layer)
         if self._freed:
@@ -143,7 +147,14 @@ class _Writer:
             self._name(port, value)
 
     def _results(self) -> None:
-        for number, value in zip(self._net.results, self._graph.outputs, strict=True):
+        ends: list[tuple[Place | None, ir.Value]] = []
+        """What fed a Result, and what it is now."""
+        for number, output in zip(self._net.results, self._graph.outputs, strict=True):
+            port = self._net.body.layers[number].find("input/port")
+            fed_by = None if port is None else self._net.body.feeds.get((number, port.get("id", "")))
+            same = (each for start, each in ends if start == fed_by and each.shape == output.shape is not None)
+            value = next(same, output)  # one tensor stays one, with its names
+            ends.append((fed_by, value))
             maker = value.producer()
             handed = maker is not None and maker.op_type == "Identity" and mark_of(maker) is None
             source = maker.inputs[0] if handed and maker is not None and maker.inputs[0] is not None else value
@@ -214,6 +225,8 @@ class _Writer:
         name = (self._node.name if self._node is not None else "") or kind
         called = own.get("name", "") if own is not None else self._unused(name if outputs else f"{name}/{kind}")
         element = self._element(number, called, kind, opset, data)
+        if own is not None:
+            element.extend(copy.deepcopy(note) for note in own.iterfind("rt_info"))
         ports = ET.SubElement(element, "input")
         for place, start in enumerate(inputs):
             self._feeds[number, str(place)] = start
@@ -292,8 +305,20 @@ class _Writer:
         for number in set(taken.values()) - used:
             del self._layers[number]
 
+    def _prune(self) -> None:
+        """Takes out what is new and feeds nobody."""
+        while True:
+            used = {start[0] for start in self._feeds.values()}
+            unused = self._layers.keys() - used - self._net.body.layers.keys()
+            if not unused:
+                return
+            for number in unused:
+                del self._layers[number]
+            self._feeds = {end: start for end, start in self._feeds.items() if end[0] not in unused}
+
     def _finished(self) -> ET.Element:
         self._adopt()
+        self._prune()
         root = self._root
         layers, edges = (ET.Element(tag) for tag in ("layers", "edges"))
         layers.extend(self._in_order())
@@ -340,7 +365,7 @@ def _loosen(element: ET.Element) -> None:
     data = element.find("data")
     if data is None:
         return
-    if data.get("auto_broadcast", "").lower() == "none":
+    if data.get("auto_broadcast", "").lower() in {"none", "pdpd"}:
         data.set("auto_broadcast", "numpy")
     if element.get("type") == "Broadcast" and data.get("mode", "numpy").lower() == "numpy":
         data.set("mode", "bidirectional")

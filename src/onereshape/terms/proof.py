@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Literal
+
+from onereshape.text import JSON, as_json, brief, shown
 
 Verdict = Literal["proven", "differs", "not proven"]
 
@@ -20,6 +22,10 @@ class OutputTerms:
     """How many times the samples follow one another along it."""
     elements: int
     """How many were put beside each other, over all sizes."""
+
+    def __repr__(self) -> str:
+        where = "no batch" if self.axis is None else f"batch at axis {self.axis}"
+        return brief("OutputTerms", shown(self.name, 40), where, f"{self.elements} elements")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +49,55 @@ class Proof:
     held: tuple[str, ...]
     """Inputs that had numbers instead of terms, as they serve as sizes, and which."""
     outputs: tuple[OutputTerms, ...]
+    """What was put beside each other, output by output."""
     seed: int
+    """What the hashes of the terms were made with."""
+
+    def __repr__(self) -> str:
+        return brief("Proof", self.verdict + (f" {where}" if (where := self.where) else f": {self.reason}"))
+
+    @property
+    def where(self) -> str:
+        """The sizes for which it is proven, in words; empty where nothing is."""
+        if not self.holds:
+            return ""
+        if not self.always:
+            return f"at {said_all(self.sizes)}"
+        batch = next((name for each in self.sizes for name in each), "N")
+        rest = {tuple((name, size) for name, size in each.items() if name != batch): None for each in self.sizes}
+        others = [dict(each) for each in rest if each]
+        return f"for all {batch} >= 1" + (f" and {said_all(others)}" if others else "")
 
     @property
     def holds(self) -> bool:
         """Whether the expressions are the same."""
         return self.verdict == "proven"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, JSON]:
         """The fields, for machines."""
-        return asdict(self)
+        return {name: as_json(value) for name, value in asdict(self).items()}
+
+
+def said(sizes: Mapping[str, int]) -> str:
+    """Sizes as a sentence names them."""
+    return ", ".join(f"{name} = {size}" for name, size in sizes.items())
+
+
+def said_all(sizes: Sequence[Mapping[str, int]]) -> str:
+    """Several sizes: `N = 1, 2`, `(H, W) = (4, 6), (8, 6)`.
+
+    >>> said_all([{"N": 1}, {"N": 2}]), said_all([{"H": 4, "W": 6}, {"H": 8, "W": 6}]), said_all([{}])
+    ('N = 1, 2', '(H, W) = (4, 6), (8, 6)', 'the sizes of the original')
+    """
+    names = [*sizes[0]] if sizes else []
+    if not names:
+        return "the sizes of the original"
+    if any([*each] != names for each in sizes):
+        return "; ".join(map(said, sizes))
+    if len(names) == 1:
+        return f"{names[0]} = {_listed(each[names[0]] for each in sizes)}"
+    return f"({', '.join(names)}) = {_listed(f'({_listed(each.values())})' for each in sizes)}"
+
+
+def _listed(items: Iterable[object]) -> str:
+    return ", ".join(map(str, items))

@@ -19,8 +19,9 @@ from onereshape.models.certificates.reference import Reference, settle
 from onereshape.models.certificates.settings import Chooser, Setting
 from onereshape.models.certificates.steadiness import FLOAT_KINDS
 from onereshape.models.certificates.suits import suits_of
-from onereshape.models.certificates.trial import Answers, Feeds, Freed, Sizes, Stop, Trial, amount, compare, said
+from onereshape.models.certificates.trial import Answers, Feeds, Freed, Sizes, Stop, Trial, amount, compare
 from onereshape.models.certificates.waverer import Waverer
+from onereshape.terms.proof import said
 
 _TIMES: Final = (1, 2, 3, 5)
 _SINGLES: Final = 16

@@ -19,9 +19,9 @@ from onereshape.models.certificates.drawn_runs import run_drawn
 from onereshape.models.certificates.reference import Reference
 from onereshape.models.certificates.suits import fed
 from onereshape.models.certificates.trial import Freed, Stop, Trial, certificate
-from onereshape.models.certificates.verdict import said_all, verdict
+from onereshape.models.certificates.verdict import verdict
 from onereshape.terms.batches import LOST_AXIS, NEW_AXIS, Place
-from onereshape.terms.proof import Proof
+from onereshape.terms.proof import Proof, said_all
 
 __all__ = ["Carried", "Certificate", "Comparison", "certify"]
 

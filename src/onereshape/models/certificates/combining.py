@@ -9,9 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from onereshape.models.certificates.certificate import Certificate, Status
-from onereshape.models.certificates.trial import Sizes
-from onereshape.models.certificates.verdict import said_all
-from onereshape.terms.proof import Proof, Verdict
+from onereshape.terms.proof import Proof, Verdict, said_all
 
 _SAMPLE = "each output element is the same expression of its own sample's inputs"
 _INPUTS = "each output element is the same expression of the inputs"
@@ -78,8 +76,7 @@ def claim(engine: Certificate, proof: Proof) -> str:
     if not proof.always:
         why = f" (not shown for all {symbol}: {proof.not_always})" if proof.not_always else ""
         return f"at {said_all(proof.sizes)} {what}{given}{why}"
-    others = _others(proof, symbol)
-    return f"for all {symbol} >= 1{f' and {said_all(others)}' if others else ''} {what}{given}"
+    return f"{proof.where} {what}{given}"
 
 
 def merged(proofs: list[Proof]) -> Proof:
@@ -101,12 +98,6 @@ def merged(proofs: list[Proof]) -> Proof:
         tuple(replace(each, elements=totals[name]) for name, each in sorted(outputs.items())),
         worst.seed,
     )
-
-
-def _others(proof: Proof, symbol: str) -> list[Sizes]:
-    """The sizes of the dims that are not the batch, each once."""
-    found = {tuple((name, size) for name, size in each.items() if name != symbol): None for each in proof.sizes}
-    return [dict(each) for each in found if each]
 
 
 def _agreed(engine: Certificate) -> str:

@@ -22,7 +22,8 @@ from onereshape.models.certificates.draw import SIZES
 from onereshape.models.certificates.engine import Array, Refusal, Session
 from onereshape.models.certificates.reference import Reference, settle
 from onereshape.models.certificates.suits import Suit, suits_of
-from onereshape.models.certificates.trial import Answers, Feeds, Freed, Sizes, Stop, Trial, batch_of, compare, said
+from onereshape.models.certificates.trial import Answers, Feeds, Freed, Sizes, Stop, Trial, batch_of, compare
+from onereshape.terms.proof import said
 
 _FIVE: Final = 5
 _PLACES: Final = ((1, 3), (0, 2, 4))

@@ -20,7 +20,8 @@ from onereshape.models.certificates.engine import Array, Refusal, Session
 from onereshape.models.certificates.reference import Reference, meters_of
 from onereshape.models.certificates.settings import Chooser
 from onereshape.models.certificates.steadiness import FLOAT_KINDS, steady, wavering
-from onereshape.models.certificates.trial import Answers, Feeds, Sizes, Stop, Trial, amount, contrast, said
+from onereshape.models.certificates.trial import Answers, Feeds, Sizes, Stop, Trial, amount, contrast
+from onereshape.terms.proof import said
 
 _MOVED: Final = 1e-4
 """How far inputs are moved, relative to themselves."""

@@ -34,8 +34,8 @@ from onereshape.models.certificates.trial import (
     Trial,
     check_declared,
     check_interface,
-    said,
 )
+from onereshape.terms.proof import said
 
 
 _WITNESSED: Final = 2

@@ -21,7 +21,8 @@ from onereshape.models.certificates.compare import (
 from onereshape.models.certificates.engine import Refusal, Session, engine_of
 from onereshape.models.certificates.settings import Setting
 from onereshape.models.certificates.steadiness import SLIGHTLY, wavering
-from onereshape.models.certificates.trial import Answers, Feeds, Sizes, Stop, Trial, amount, said
+from onereshape.models.certificates.trial import Answers, Feeds, Sizes, Stop, Trial, amount
+from onereshape.terms.proof import said
 
 _NOISE_RUNS: Final = 3
 _NOISE: Final = 10

@@ -15,7 +15,8 @@ from onereshape.models.certificates.extremes import judge, stand_out
 from onereshape.models.certificates.reference import Reference, settle
 from onereshape.models.certificates.settings import Chooser, Setting
 from onereshape.models.certificates.suits import Suit, suits_of
-from onereshape.models.certificates.trial import Answers, Feeds, Sizes, Trial, compare, contrast, said
+from onereshape.models.certificates.trial import Answers, Feeds, Sizes, Trial, compare, contrast
+from onereshape.terms.proof import said
 
 _DRAWS: Final = 3
 """Values on which the original size is compared."""

@@ -15,6 +15,7 @@ from onereshape.models.certificates.compare import CLEARLY, FLOATS, Carried, Dis
 from onereshape.models.certificates.comparison import Kind, Progress
 from onereshape.models.certificates.engine import Array, Refusal, Session, engine_name, engine_of, folder_of
 from onereshape.models.certificates.suits import fed
+from onereshape.terms.proof import said
 
 Feeds = dict[str, Array]
 Answers = Mapping[str, Array]
@@ -218,11 +219,6 @@ def check_interface(original: ir.Model, other: ir.Model, what: str) -> None:
                 raise Stop(
                     "differs", f"{after.name!r} is {after.dtype} in the {what}, and {before.dtype} in the original"
                 )
-
-
-def said(sizes: Sizes) -> str:
-    """Sizes as a sentence names them."""
-    return ", ".join(f"{name} = {size}" for name, size in sizes.items())
 
 
 def amount(found: Distance) -> str:

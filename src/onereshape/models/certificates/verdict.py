@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from onereshape.models.certificates.certificate import Status
-from onereshape.models.certificates.trial import Sizes, Trial, is_blind, matters, said
+from onereshape.models.certificates.trial import Sizes, Trial, is_blind, matters
+from onereshape.terms.proof import said, said_all
 
 
 def verdict(trial: Trial) -> tuple[Status, str]:
@@ -62,22 +63,6 @@ def _shut(trial: Trial) -> list[str]:
     """The freed dims that were compared at no other size than those that the repair has read."""
     used = [trial.own, *(each.freed for each in trial.fitted)]
     return [symbol for symbol in trial.own if all(at[symbol] in {has[symbol] for has in used} for at in trial.compared)]
-
-
-def said_all(sizes: Sequence[Sizes]) -> str:
-    """Several sizes: `N = 1, 2`, `(H, W) = (4, 6), (8, 6)`."""
-    names = [*sizes[0]] if sizes else []
-    if not names:
-        return "the sizes of the original"
-    if any([*each] != names for each in sizes):
-        return "; ".join(map(said, sizes))
-    if len(names) == 1:
-        return f"{names[0]} = {_listed(each[names[0]] for each in sizes)}"
-    return f"({', '.join(names)}) = {_listed(f'({_listed(each.values())})' for each in sizes)}"
-
-
-def _listed(items: Iterable[object]) -> str:
-    return ", ".join(map(str, items))
 
 
 def _silent(trial: Trial) -> dict[str, list[str]]:

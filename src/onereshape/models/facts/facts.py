@@ -43,6 +43,8 @@ class Facts:
         """What must hold for what is said of a node, and of all that follows from it, to be so."""
         self.errors: Mapping[ir.Node, ReshapeError] = {} if walk is None else walk.errors
         """The Reshapes that no input can satisfy."""
+        self.unread: Mapping[ir.Node, str] = {} if walk is None else walk.unread
+        """The nodes whose outputs are not known, though all that they read is, and why."""
         self.unnamed: frozenset[str] = frozenset() if walk is None else frozenset(walk.unnamed)
         """The names in sizes that stand for something unknown, each for one and the same thing wherever it is."""
         self.given_up = tuple(given_up)
@@ -83,9 +85,7 @@ class Facts:
         said = f"the rank of {value.name} is not known"
         if maker is None:
             return f"{said}, as {first.name} declares none"
-        why = {} if self._walk is None else self._walk.unread
-        if maker in self.errors:
-            why = {maker: self.errors[maker].sentence}
+        why = {maker: self.errors[maker].sentence} if maker in self.errors else self.unread
         label = maker.name or f"{maker.op_type} of {maker.outputs[0].name}"
         return f"{said}, which begins at {label} ({maker.op_type}): {why.get(maker, 'only its run tells')}"
 

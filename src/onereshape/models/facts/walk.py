@@ -39,9 +39,11 @@ from onereshape.models.facts.limits import (
     TooLargeError,
 )
 from onereshape.models.facts.order import inner_graphs, ordered, values_of
+from onereshape.models.facts.undrawn import declared
 from onereshape.models.facts.wellformed import is_wellformed
 from onereshape.models.node_view import Refused
 from onereshape.models.record import RECORDS, Record
+from onereshape.openvino.drawing import DOMAIN
 from onereshape.sizes import Formula, Size, symbol
 
 _SHORT_ONES = (ir.DataType.INT64, ir.DataType.INT32, ir.DataType.FLOAT)
@@ -232,11 +234,23 @@ class Walk:
             return
         record = RECORDS.get(op if domain == "" else f"{domain}::{op}")
         if record is None or record.shape is None:
+            self._unruled(node, scope)
+        else:
+            self._recorded(node, scope, record, scope.opset if domain == "" else scope.imports.get(domain, 1))
+
+    def _unruled(self, node: ir.Node, scope: Scope) -> None:
+        """A node whose operator has no rule for its shape; of a layer of an IR the file may say it."""
+        found = declared(node, scope) if node.domain == DOMAIN else None
+        if found is None:
             self.unread[node] = "it has no rule for its shape"
             for graph in inner_graphs(node):
                 self.graph(graph, scope)
-        else:
-            self._recorded(node, scope, record, scope.opset if domain == "" else scope.imports.get(domain, 1))
+            return
+        for value, dims in zip(node.outputs, found, strict=True):
+            if dims is not None:
+                scope.dims[value] = self._followed(node, dims, scope)
+            if value.dtype is not None:
+                scope.kinds[value] = value.dtype
 
     def _recorded(self, node: ir.Node, scope: Scope, record: Record, version: int) -> None:
         """A node whose operator has a rule for its shape."""

@@ -7,6 +7,8 @@ from collections.abc import Container, Iterator
 from onereshape.dims import Dim, show
 from onereshape.formats.model import ReshapeNode
 from onereshape.models.facts.facts import Facts
+from onereshape.models.findings.symbols import Places
+from onereshape.models.likely import is_batch, is_length
 from onereshape.sizes import Formula, Size, product
 
 
@@ -20,12 +22,12 @@ def forced(node: ReshapeNode, facts: Facts, symbols: Container[str]) -> Iterator
             yield min(names), f"{product} is forced to {size} by {node.name}: {slot}"
 
 
-def absorbed(node: ReshapeNode, facts: Facts, symbols: Container[str]) -> Iterator[tuple[str, str]]:
-    """A symbol in axis 0 of data that the -1 takes although a 1 stands where it would go, and the sentence."""
+def absorbed(node: ReshapeNode, facts: Facts, symbols: Places) -> Iterator[tuple[str, str]]:
+    """A batch in axis 0 of data that the -1 takes although a 1 stands where it would go, and the sentence."""
     data, target = _sizes(node, facts), _target(node, facts)
     first = data[0] if data else None
     name = first.name if isinstance(first, Formula) else None
-    if data is None or target is None or name is None or name not in symbols:
+    if data is None or target is None or name is None or not may_be_batch(name, symbols):
         return
     slot = next((axis for axis, entry in enumerate(target) if entry == -1), None)
     if not slot or product(data[1:]) == 1 or 0 in target or any(entry != 1 for entry in target[:slot]):
@@ -35,6 +37,11 @@ def absorbed(node: ReshapeNode, facts: Facts, symbols: Container[str]) -> Iterat
     if isinstance(taken, Formula) and name in taken.symbols:
         kept = f"target[{slot}] = -1 becomes {taken}, while target[0] = 1"
         yield name, f"{first} is swallowed by {node.name}: {kept} stands where {first} should be"
+
+
+def may_be_batch(name: str, symbols: Places) -> bool:
+    """Whether a dim may be that of the samples: the first of an input, or one that is called so."""
+    return name in symbols and not is_length(name) and (is_batch(name) or any(axis == 0 for _, axis in symbols[name]))
 
 
 def _slot(node: ReshapeNode, facts: Facts, symbol: str, size: int) -> str:

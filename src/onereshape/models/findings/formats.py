@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,13 @@ from urllib.parse import quote
 
 from onereshape.errors import ReshapeError
 from onereshape.models.findings.finding import CODES, SEVERITIES, Finding
-from onereshape.text import Ready, exact_json, shown
+from onereshape.text import Ready, exact_json, printable, shown
 
 Paint = Callable[[str, str], str]
 """A text and what it is (a severity, or `place`) -> the text in its colour."""
 
+_ABLE = {True: "fix can repair it", None: "fix may repair it", False: ""}
+"""What is said of `Finding.fixable`."""
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _GITHUB = {"error": "error", "warning": "warning", "note": "notice"}
 
@@ -34,7 +36,7 @@ def _plain(text: str, _: str) -> str:
 
 
 def as_text(reports: Sequence[Report], paint: Paint = _plain) -> str:
-    """One line per finding, the worst of each file first, and a line that counts them."""
+    """One line per finding, in the order of the graph; what to do next; and a line that counts the findings."""
     lines = [line for report in reports for line in _lines(report, paint)]
     return "\n".join([*lines, _total(reports)])
 
@@ -43,25 +45,44 @@ def _lines(report: Report, paint: Paint) -> Iterator[str]:
     path = paint(shown(report.path), "place")
     if report.error is not None:
         yield f"{path}: {paint('cannot be checked', 'error')}: {shown(_why(report))}"
+    steps: dict[str | None, list[Finding]] = {}
     for found in report.findings:
-        more = [found.origin] if found.origin else []
-        more += ["fix can repair it"] if found.fixable else []
-        end = f" ({'; '.join(map(shown, more))})" if more else ""
-        code = paint(found.code, found.severity)
-        yield f"{path}: {paint(shown(found.node), 'place')}: {code}: {shown(found.message)}{end}"
+        steps.setdefault(found.next, []).append(found)
+    for found in report.findings:
+        end = _end(found, alone=len(steps[found.next]) == 1)
+        yield f"{path}: {paint(shown(found.node), 'place')}: {paint(found.code, found.severity)}: {end}"
+    for step, several in sorted(steps.items(), key=lambda each: min(map(_badness, each[1]))):
+        if step is not None and len(several) > 1:
+            yield f"{path}: next, for {_counts(several)}: {printable(step)}"
+
+
+def _end(found: Finding, *, alone: bool = True) -> str:
+    """The sentence, and what is known beside it; what to do next, unless that is said of several findings at once."""
+    more = [shown(found.origin)] if found.origin else []
+    more += [_ABLE[found.fixable]] if _ABLE[found.fixable] else []
+    more += [f"next: {printable(found.next)}"] if alone and found.next else []
+    return f"{shown(found.message)} ({'; '.join(more)})" if more else shown(found.message)
+
+
+def _badness(found: Finding) -> int:
+    return SEVERITIES.index(found.severity)
+
+
+def _counts(findings: Iterable[Finding]) -> str:
+    counts = Counter(found.severity for found in findings)
+    return ", ".join(_counted(counts[severity], severity) for severity in SEVERITIES if counts[severity])
 
 
 def _total(reports: Sequence[Report]) -> str:
     """How many findings there are, and in what."""
-    counts = Counter(found.severity for report in reports for found in report.findings)
-    parts = [_counted(counts[severity], severity) for severity in SEVERITIES if counts[severity]]
+    found = _counts(each for report in reports for each in report.findings)
     checked = [report for report in reports if report.error is None]
     failed = len(reports) - len(checked)
     lost = [f"{_counted(failed, 'model')} could not be checked"] if failed else []
     if not checked:
         return lost[0]
     where = shown(checked[0].path) if len(checked) == 1 else _counted(len(checked), "model")
-    return "; ".join([f"{', '.join(parts) or 'no findings'} in {where}", *lost])
+    return "; ".join([f"{found or 'no findings'} in {where}", *lost])
 
 
 def _counted(number: int, noun: str) -> str:
@@ -97,9 +118,8 @@ def as_github(reports: Sequence[Report]) -> Ready:
         if report.error is not None:
             lines.append(f"::error file={file},title={_property(report.error.code)}::{_data(_why(report))}")
         for found in report.findings:
-            more = f" ({found.origin})" if found.origin else ""
             title = _property(f"{found.code}: {found.node}")
-            lines.append(f"::{_GITHUB[found.severity]} file={file},title={title}::{_data(found.message + more)}")
+            lines.append(f"::{_GITHUB[found.severity]} file={file},title={title}::{_data(_end(found))}")
     return Ready("\n".join(lines))
 
 
@@ -118,6 +138,7 @@ def as_sarif(reports: Sequence[Report], version: str) -> Ready:
         {
             "id": code,
             "shortDescription": {"text": kind.meaning},
+            "help": {"text": _said(kind.help)},
             "defaultConfiguration": {"level": kind.severity},
         }
         for code, kind in CODES.items()
@@ -154,7 +175,7 @@ def _result(report: Report, found: Finding) -> dict[str, Any]:
         "ruleId": found.code,
         **rule,
         "level": found.severity,
-        "message": {"text": _said(found.message)},
+        "message": {"text": _said(found.message) + (f" Next: {_said(found.next)}" if found.next else "")},
         "locations": [
             {
                 "physicalLocation": {"artifactLocation": {"uri": _uri(report.path)}},
@@ -166,6 +187,7 @@ def _result(report: Report, found: Finding) -> dict[str, Any]:
             "tensor": found.tensor,
             "origin": found.origin,
             "fixable": found.fixable,
+            "next": found.next,
         },
     }
 

@@ -119,6 +119,7 @@ def _roll(layer: Layer) -> list[ir.Value]:
     for shift, axis in zip(shifts, axes, strict=True):
         size = layer.size(0, axis)
         if size == 0 or shift % size == 0:
+            layer.rely(0, axis)
             continue
         along, one, cut = layer.held([axis]), layer.held([1]), layer.held([size - shift % size])
         behind = layer.draw("Slice", [data, cut, layer.held([2**63 - 1]), along, one])

@@ -77,12 +77,17 @@ def _broadcast(layer: Layer) -> list[ir.Value]:
 
 
 def _explicit(layer: Layer) -> list[ir.Value]:
-    """Each dim of data goes to a named axis of the output: the others are put in as 1."""
+    """Each dim of data goes to a named axis of the output: the others are put in as 1.
+
+    A dim must be what the target says; in the drawing it may also be 1 there.
+    """
     axes = layer.integers_at(2, "axes")
     target = layer.dims(1)
     rank = target[0] if target is not None and len(target) == 1 else None
     if not isinstance(rank, int) or axes != sorted(axes):
         raise UndrawnError("its target is of unknown length, or its axes are not in order")
+    for axis in range(layer.rank(0)):
+        layer.rely(0, axis)
     missing = [axis for axis in range(rank) if axis not in axes]
     data = layer.draw("Unsqueeze", [layer.input(0), layer.held(missing)]) if missing else layer.input(0)
     return [layer.draw("Expand", [data, layer.vector(1)])]

@@ -1,0 +1,64 @@
+"""What is said of the whole program: its help, and its version."""
+
+from __future__ import annotations
+
+import platform
+from importlib import metadata
+
+import onereshape
+from onereshape.arrays.threads import kernels_built, threads
+from onereshape.cli.commands import COMMANDS
+from onereshape.cli.parsing import width, wrapped
+
+_EXAMPLES = """\
+examples:
+  $ onereshape check model.onnx --batch                   what keeps the batch from varying
+  $ onereshape fix model.onnx -o dynamic.onnx --batch     free it, and certify the result
+  $ onereshape infer --data N,6 --target 4,-1             the output dims of one Reshape
+"""
+_CODES = """\
+exit codes:
+  0  answered: nothing is wrong
+  1  errors were found, or the operation is refused
+  2  it could not run: a wrong command line, or a file that cannot be read
+"""
+
+
+def overview() -> str:
+    """The help of the whole program."""
+    column = max(map(len, COMMANDS))
+    about = "One Reshape for ONNX, OpenVINO and oneDNN Graph: check, repair and convert models, and reshape arrays."
+    rows = [f"  {name:<{column}}  {_short(command.help, column + 4)}" for name, command in COMMANDS.items()]
+    more = "onereshape COMMAND --help says more of a command; onereshape --version shows the versions."
+    return "\n".join(
+        ["usage: onereshape COMMAND ...", "", wrapped(about), "", "commands:", *rows, "", _EXAMPLES, _CODES + wrapped(more)]
+    )
+
+
+def _short(text: str, column: int) -> str:
+    return wrapped_at(text, column) if column + len(text) > width() else text
+
+
+def wrapped_at(text: str, column: int) -> str:
+    """Words beside a column, whose further lines begin under the first."""
+    import textwrap  # noqa: PLC0415 - on narrow terminals only
+
+    return f"\n{' ' * column}".join(textwrap.wrap(text, max(20, width() - column)))
+
+
+def versions() -> list[str]:
+    """Our version and those that matter in a bug report; looked up without importing anything."""
+    parts = [f"{name} {_installed(name)}" for name in ("numpy", "ml_dtypes", "onnx")]
+    kernels = f"C++, up to {threads()} threads" if kernels_built() else "NumPy's (no C++ kernels built)"
+    return [
+        f"onereshape {onereshape.__version__}",
+        f"{', '.join(parts)}, Python {platform.python_version()}",
+        f"copies: {kernels}",
+    ]
+
+
+def _installed(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,137 @@
+"""The one door for models that are not in a file: bytes, open files, and what other libraries hold in memory.
+
+No library is imported to be asked whether something is its own: whoever has one of its objects has imported it.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from typing import Any
+
+from onereshape.errors import ReshapeError
+from onereshape.formats.model import Model, cause, unreadable
+from onereshape.formats.model_formats import START, sniffed
+from onereshape.text import shown
+
+_LARGEST = 2**31 - 1
+"""Bytes of a protobuf message, the largest that is read."""
+_CHUNK = 1 << 24
+_LONGEST_PATH = 1000
+_LONGEST_NAME = 80
+_HINTS = (
+    ("onnx", "GraphProto", "onnx.helper.make_model(graph) makes a model of it"),
+    ("onnx_ir", "Graph", "onnx_ir.Model(graph, ir_version=...) makes a model of it"),
+    ("onnxruntime", "InferenceSession", "give the path or the bytes that it was made of"),
+    ("torch.nn", "Module", "torch.onnx.export(module, args, dynamo=True) makes an ONNXProgram of it"),
+    ("torch.export", "ExportedProgram", "torch.onnx.export(program, dynamo=True) makes an ONNXProgram of it"),
+    ("openvino", "CompiledModel", "give the openvino.Model that it was compiled from"),
+    ("onereshape.models.step", "Fixed", "give its .model"),
+)
+"""What is no model though its owner may take it for one: where its class is, and what to do."""
+
+
+def held(given: Any) -> Model | None:
+    """The model of what was given; None: that is a path."""
+    if isinstance(given, Model):
+        return given
+    if isinstance(given, (str, os.PathLike)):
+        return None
+    if isinstance(given, (bytes, bytearray, memoryview)):
+        return _of_bytes(given)
+    if _is(given, "openvino", "Model"):
+        from onereshape.formats.openvino_models import held as from_openvino  # noqa: PLC0415 - only who has one needs it
+
+        return from_openvino(given)
+    if _is(given, "onnx", "ModelProto"):
+        from onereshape.formats.onnx_held import from_proto  # noqa: PLC0415 - as above
+
+        return from_proto(given)
+    if _is(given, "onnx_ir", "Model"):
+        from onereshape.formats.onnx_held import from_ir  # noqa: PLC0415 - as above
+
+        return from_ir(given, "onnx_ir.Model")
+    if _is(given, "torch.onnx", "ONNXProgram") and _is(given.model, "onnx_ir", "Model"):
+        from onereshape.formats.onnx_held import from_ir  # noqa: PLC0415 - as above
+
+        return from_ir(given.model, "ONNXProgram")
+    if callable(getattr(given, "read", None)):
+        return _of_file(given)
+    raise refused(given, "a model")
+
+
+def is_model(given: Any) -> bool:
+    """Whether this is one model, or its path, rather than a list of them."""
+    kinds = (Model, str, os.PathLike, bytes, bytearray, memoryview)
+    places = (("openvino", "Model"), ("onnx", "ModelProto"), ("onnx_ir", "Model"), ("torch.onnx", "ONNXProgram"))
+    return isinstance(given, kinds) or any(_is(given, *place) for place in places) or hasattr(given, "read")
+
+
+def refused(given: Any, what: str) -> ReshapeError:
+    """What is raised for something that is no model."""
+    hint = next((f"; {hint}" for module, name, hint in _HINTS if _is(given, module, name)), "")
+    kinds = "a path, bytes, a binary file, an onnx.ModelProto, onnx_ir.Model, ONNXProgram or openvino.Model"
+    kind = shown(type(given).__name__, _LONGEST_NAME)
+    return ReshapeError("bad-usage", why=f"{what} is given as {kinds}, not as {kind}{hint}")
+
+
+def _is(given: Any, module: str, name: str) -> bool:
+    """Whether something is an instance of a class, which is not imported to be asked."""
+    found = getattr(sys.modules.get(module), name, None)
+    return isinstance(found, type) and isinstance(given, found)
+
+
+def _of_bytes(given: bytes | bytearray | memoryview) -> Model:
+    try:
+        content = given if type(given) is bytes else bytes(given)
+    except ValueError as error:  # a memoryview that was released
+        raise unreadable("bytes", f"cannot be read: {cause(error)}") from None
+    return _read(content, "bytes")
+
+
+def _of_file(given: Any) -> Model:
+    """The model in the rest of an open file."""
+    called = getattr(given, "name", None)
+    name = f"file {shown(called, _LONGEST_NAME)}" if isinstance(called, str) and called else "file object"
+    if isinstance(given, io.TextIOBase):
+        raise unreadable(name, 'is open as text: open it with "rb"')
+    parts: list[bytes] = []
+    size = 0
+    while part := _part(given, name):
+        size += len(part)
+        parts.append(part)
+        if len(parts) == 1 and len(part) >= START and sniffed(part) is None:
+            break  # it may be endless
+        if size > _LARGEST:
+            raise unreadable(name, f"has more than {_LARGEST} bytes, which no model has without external data")
+    if not parts:
+        raise unreadable(name, "is empty, or was read to its end already: seek(0) goes back")
+    return _read(b"".join(parts), name)
+
+
+def _part(given: Any, name: str) -> bytes:
+    """The next bytes of a file."""
+    try:
+        part = given.read(_CHUNK)
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - of an object that anybody may have written
+        why = getattr(error, "strerror", None) or f"{type(error).__name__}: {cause(error)}"
+        raise unreadable(name, f"cannot be read: {shown(why, 200)}") from None
+    if isinstance(part, str):
+        raise unreadable(name, 'gives text: open it with "rb"')
+    if not isinstance(part, (bytes, bytearray, memoryview)):
+        raise unreadable(name, f"gives a {shown(type(part).__name__, _LONGEST_NAME)} where bytes are read")
+    return bytes(part)
+
+
+def _read(content: bytes, name: str) -> Model:
+    found = sniffed(content)
+    if found is not None:
+        return found.files.read(content, name)
+    if not content:
+        raise unreadable(name, "is empty")
+    hint = "; a path is given as a str" if len(content) <= _LONGEST_PATH and content.isascii() else ""
+    kinds = "ONNX (protobuf, gzip or text), OpenVINO (.xml) and oneDNN (.json)"
+    raise unreadable(name, f"begins like no model that is known here, which are {kinds}{hint}")

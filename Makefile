@@ -76,7 +76,7 @@ docs: $(VENV)/.installed-docs
 	$(BIN)/python docs/write_dialects.py
 	$(BIN)/python docs/write_commands.py
 	$(BIN)/python docs/picture.py
-	$(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 # The oldest versions that pyproject.toml allows, each pinned to its lower bound.
 test-lowest: $(LOWEST)/.installed

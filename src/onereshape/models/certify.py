@@ -74,7 +74,7 @@ def certify(  # noqa: PLR0913 - the options of the command
         conditions: What sizes must satisfy, such as `"N >= 1"`: then no size is 0.
         seed: The seed of the random inputs.
         term_seed: The seed of the term run; None draws a new one.
-        timeout: Seconds that one answer of an engine may take; it runs in a child process.
+        timeout: Seconds that one answer of an engine may take (120); it runs in a child process.
         memory: Bytes that this process may use; None is half of what is free.
         progress: Called with how many steps are done, how many there are, and what is being done.
 

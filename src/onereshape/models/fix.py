@@ -127,7 +127,7 @@ def fix(  # noqa: PLR0913 - the options of the command
         new_axis: An output of one sample without a batch, such as `[8]` after a squeeze, gets a new first axis:
             `[N, 8]`.  With False it keeps its rank: `[8*N]`.
         seed: The seed of the random inputs.
-        timeout: Seconds that one answer of an engine may take; it runs in a child process.
+        timeout: Seconds that one answer of an engine may take (120); it runs in a child process.
         memory: Bytes that this process may use; None is half of what is free.
         progress: Called with how many steps are done, how many there are, and what is being done.
         copy: With False the model that is given may be changed, which saves a copy.

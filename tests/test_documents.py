@@ -170,6 +170,37 @@ class TestExamples:
 
         assert there <= shown
 
+    def test_the_check_of_a_folder(self, tmp_path: Path) -> None:
+        """Of a model that is baked, and of its repair."""
+        baked = ROOT / "tests" / "data" / "corpus" / "hand_lstm.ts.onnx"
+        for name, model in (("baked", orx.load(baked)), ("free", orx.fix(baked, batch=True).model)):
+            (tmp_path / name).mkdir()
+            model.save(tmp_path / name / "model.onnx")
+        script = str(ROOT / "examples" / "ci" / "check_models.py")
+        runs = {
+            name: subprocess.run(  # noqa: S603 - our own code
+                [sys.executable, script, str(tmp_path / name)], capture_output=True, text=True, check=False
+            )
+            for name in ("baked", "free")
+        }
+
+        assert (runs["free"].returncode, runs["free"].stdout) == (0, "")
+        assert runs["baked"].returncode == 1
+        assert "next: onereshape fix" in runs["baked"].stdout
+
+    def test_workflows_name_what_there_is(self) -> None:
+        """The hook and the inputs of the action."""
+        from yaml import safe_load as read_yaml
+
+        hooks = read_yaml(read(ROOT / ".pre-commit-hooks.yaml"))
+        typed = read_yaml(read(ROOT / "examples" / "ci" / "pre-commit-config.yaml"))["repos"][0]["hooks"]
+        steps = read_yaml(read(ROOT / "examples" / "ci" / "check.yml"))["jobs"]["check"]["steps"]
+        inputs = read_yaml(read(ROOT / "action.yml"))["inputs"]
+
+        assert {each["id"] for each in typed} <= {each["id"] for each in hooks}
+        assert {*steps[-1]["with"]} <= {*inputs}
+        assert {*inputs} == {*re.findall(r"^\| `(\w+)` \|", read(DOCS / "tutorials" / "ci.md"), re.MULTILINE)}
+
     def test_the_first_code_of_the_readme_runs(self, tmp_path: Path) -> None:
         first = re.findall(r"^```python\n(.*?)^```", read(ROOT / "README.md"), re.MULTILINE | re.DOTALL)[0]
         done = subprocess.run(  # noqa: S603 - our own code

@@ -190,7 +190,7 @@ class TestExamples:
 
     def test_workflows_name_what_there_is(self) -> None:
         """The hook and the inputs of the action."""
-        from yaml import safe_load as read_yaml
+        from yaml import safe_load as read_yaml  # type: ignore[import-untyped]
 
         hooks = read_yaml(read(ROOT / ".pre-commit-hooks.yaml"))
         typed = read_yaml(read(ROOT / "examples" / "ci" / "pre-commit-config.yaml"))["repos"][0]["hooks"]
@@ -209,4 +209,4 @@ class TestExamples:
 
         assert done.returncode == 0, done.stderr
         assert "for all N" in done.stdout
-        assert orx.check(tmp_path / "dynamic.onnx", batch=True) == []
+        assert {found.severity for found in orx.check(tmp_path / "dynamic.onnx", batch=True)} <= {"note"}

@@ -65,13 +65,6 @@ class Model:
 
     It goes on to other libraries: `ir` to onnx_ir and torch, `proto()` to onnx and onnxruntime, `openvino()` to
     OpenVINO, and `save()` to a file.
-
-    >>> import onereshape as orx
-    >>> model = orx.load("tests/data/corpus/hand_yolo_head.ts.onnx")
-    >>> model.reshapes[0].name, model.reshapes[0].target
-    ('/Reshape', (1, 3, 7, 16, 16))
-    >>> model.proto().graph.input[0].name
-    'x'
     """
 
     format: Dialect

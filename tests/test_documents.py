@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -117,6 +118,17 @@ def test_the_figures_of_the_readme_are_those_of_the_page() -> None:
 
     assert len(table) > 4
     assert [number for row in table for number in re.findall(r"[\d,.]*\d", row) if number not in known] == []
+
+
+def test_the_cases_of_the_copies_are_those_that_were_noted() -> None:
+    noted = json.loads(read(DOCS / "copies.json"))
+    arm, intel = noted.values()
+    page = read(DOCS / "figures.md")
+
+    assert len(intel) == len(arm) == 10
+    for case in intel:
+        shares = [str(machine[case][who]) for machine in (intel, arm) for who in ("onereshape", "NumPy", "torch")]
+        assert f"| {case} | {' | '.join(shares)} |" in page
 
 
 def test_every_bench_is_on_the_page_of_figures() -> None:

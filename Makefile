@@ -41,6 +41,7 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python bench/inference.py
 	$(BIN)/python bench/formats.py
 	$(BIN)/python bench/corpus.py
+	$(BIN)/python bench/heuristics.py
 	$(BIN)/python bench/models.py
 	$(BIN)/python bench/certificates.py
 	$(BIN)/python bench/copies.py

@@ -263,8 +263,8 @@ class TranslateError(ReshapeError):
     >>> try:
     ...     orx.translate(orx.Reshape("onnx-24", allowzero=1), "onnx-5")
     ... except orx.TranslateError as error:
-    ...     print(error.sentence)
-    a literal 0 at run time cannot be said in onnx Reshape-5: there a 0 always copies
+    ...     print(error.fields["what"], "in", error.fields["to"], "-", error.fields["why"])
+    a literal 0 at run time in onnx Reshape-5 - there a 0 always copies
     """
 
 

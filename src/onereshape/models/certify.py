@@ -57,6 +57,11 @@ def certify(  # noqa: PLR0913 - the options of the command
     `conditions` is `N >= 1`.
     onnxruntime runs both models on values drawn from `seed`, and the term run proves what it can, from a seed that
     nobody knows beforehand unless `term_seed` gives it.  Nothing is written and neither model is changed.
+
+    >>> model = "tests/data/corpus/hand_squeeze_all.ts.onnx"
+    >>> found = certify(model, model)
+    >>> found, found.holds
+    (Certificate(proven at the sizes of the original, compared at the sizes of the original), True)
     """
     return certified(
         Pair(_onnx(original), _onnx(repaired), given_exports(witness, "witness"), given_exports(like, "like")),

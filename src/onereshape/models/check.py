@@ -65,6 +65,12 @@ def check(
 
     `batch` is True for the axes that are likely to carry it (see `fix`), or gives the axis of each input; `free` gives
     axes with the names that their dims are to have.
+
+    >>> found = check("tests/data/corpus/hand_yolo_head.ts.onnx", batch={"x": 0})
+    >>> [(each.code, each.node) for each in found][:2]
+    [('baked-dim', '/Reshape'), ('absorbed-dim', '/Reshape_2')]
+    >>> found[0].message
+    'N is forced to 1 by /Reshape: shape[0] = 1'
     """
     owned = not isinstance(model, Model)
     found = given_model(model)

@@ -118,6 +118,11 @@ def fix(  # noqa: PLR0913 - the options of the command
 
     The model that is given stays as it is.  With `copy=False` nobody needs it any more: it may be rewritten itself, and
     be neither the old nor the new one after a refusal.
+
+    >>> fixed = fix("tests/data/corpus/hand_cls_token_expand.ts.onnx", batch=True)
+    >>> fixed
+    Fixed(1 change, proven for all N >= 1, compared at N = 1, 2, 3, 5)
+    >>> fixed.model.save("any-batch.onnx")  # doctest: +SKIP
     """
     limit = checked(timeout, memory)
     drawn_from = read_seed(seed)

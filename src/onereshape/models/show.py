@@ -26,7 +26,7 @@ from onereshape.models.images import imaged
 from onereshape.models.request import given_model
 from onereshape.models.shapes import facts_of
 from onereshape.sizes import Formula
-from onereshape.text import shown
+from onereshape.text import JSON, as_json, shown
 
 if TYPE_CHECKING:
     from onereshape.shape import Shape
@@ -68,13 +68,9 @@ class ReshapeRow:
     inferred: bool = True
     """Whether the dims of data follow from the inputs; else they are what the file declares."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, JSON]:
         """The fields, for machines; pairs of limits are lists."""
-        fields = {name: getattr(self, name) for name in self.__slots__}
-        for name in ("data", "target", "output"):
-            dims = fields[name]
-            fields[name] = None if dims is None else [list(dim) if isinstance(dim, tuple) else dim for dim in dims]
-        return fields | {"conditions": list(self.conditions), "attributes": dict(self.attributes)}
+        return {name: as_json(getattr(self, name)) for name in self.__slots__}
 
     def __repr__(self) -> str:
         result = "refused" if self.refused is not None else listed_dims(self.output)
@@ -111,7 +107,7 @@ class ReshapeTable(Sequence[ReshapeRow]):
     def __hash__(self) -> int:
         return hash(self._rows)
 
-    def to_json(self) -> list[dict[str, Any]]:
+    def to_json(self) -> list[dict[str, JSON]]:
         """The rows, for machines."""
         return [row.to_json() for row in self._rows]
 

@@ -10,7 +10,7 @@ from onereshape.errors import FixError
 from onereshape.formats.model import Model
 from onereshape.formats.model_formats import format_of
 from onereshape.models.certificates.certificate import Certificate
-from onereshape.models.certificates.verdict import said_all
+from onereshape.terms.proof import said_all
 from onereshape.models.findings.finding import SEVERITIES
 from onereshape.models.show import TITLES, cells_of
 from onereshape.models.summary import rows

@@ -37,7 +37,7 @@ FLOORS = [
     {"conformance", "formats", "onnx_backend", "shape_rule"},
     {"openvino"},
     {"models", "stores"},
-    {"convert", "reports"},
+    {"convert", "passes", "reports"},
     {"cli"},
     {"__init__", "__main__"},
 ]

@@ -44,8 +44,8 @@ def batch_axes(model: Model, batch: Batch, files: Sequence[str]) -> Any:
         try:
             requested(given, {name: 0})
         except FixError as error:
-            axis = f"; an axis is a number, as in {name.partition(':')[0]}:0" if ":" in name else ""
-            error.add_note(f"nor is there a file {name}{axis}")
+            first = next(iter(inputs), "x")
+            error.add_note(f"nor is there a file {name}; write --batch {first}, or with its axis --batch {first}:0")
             raise
     return axes
 

@@ -12,6 +12,7 @@ import onereshape
 from onereshape.cli.batch_axes import batch_axes, needs_model
 from onereshape.cli.collecting import collecting_rarely
 from onereshape.cli.colours import paint
+from onereshape.cli.parsing import one_of
 from onereshape.cli.streams import shown_source, source
 from onereshape.cli.typed import Batch, asked_dims
 from onereshape.errors import ReshapeError
@@ -39,13 +40,17 @@ MODEL may be - for standard input. Exit code 1: there are errors (with --strict,
 """
 
 
+_FORMATS = ("text", "json", "github", "sarif")
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     parser.add_argument("models", metavar="MODEL", nargs="*", help=typed_formats())
     add_dims(parser)
     parser.add_argument(
         "--format",
-        choices=["text", "json", "github", "sarif"],
+        metavar="|".join(_FORMATS),
+        type=one_of(_FORMATS),
         default="text",
         help="text for people (the default), one JSON object, annotations of GitHub, or SARIF 2.1.0",
     )

@@ -12,8 +12,9 @@ import onereshape
 from onereshape.cli.batch_axes import batch_axes, needs_model
 from onereshape.cli.collecting import collecting_rarely
 from onereshape.cli.colours import paint
+from onereshape.cli.dims_options import add_dims
 from onereshape.cli.parsing import one_of
-from onereshape.cli.streams import shown_source, source
+from onereshape.cli.streams import STREAM, shown_source, source
 from onereshape.cli.typed import Batch, asked_dims
 from onereshape.errors import ReshapeError
 from onereshape.formats.model_files import load
@@ -58,24 +59,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strict", action="store_true", help="warnings change the exit code as errors do")
 
 
-def add_dims(parser: argparse.ArgumentParser) -> None:
-    """The options that say which dims are to be free."""
-    parser.add_argument(
-        "--batch",
-        metavar="INPUT[:AXIS]",
-        nargs="*",
-        action="extend",
-        help="the batch is to vary: the dim that the inputs share, or just these inputs",
-    )
-    parser.add_argument(
-        "--free",
-        metavar="INPUT:AXIS=NAME",
-        nargs="+",
-        action="extend",
-        help="other dims are to vary, under these names",
-    )
-
-
 @collecting_rarely()
 def answer(args: argparse.Namespace) -> tuple[str | list[str], dict[str, Any], int]:
     """The answer for people, the answer for machines, and the exit code."""
@@ -85,6 +68,8 @@ def answer(args: argparse.Namespace) -> tuple[str | list[str], dict[str, Any], i
     paths = [*args.models, *more]
     if not paths:
         raise ReshapeError("bad-usage", why="a model is missing: onereshape check MODEL (see onereshape check --help)")
+    if paths.count(STREAM) > 1:
+        raise ReshapeError("bad-usage", why="standard input holds one model: - is typed twice")
     reports = [_report(path, batch, free, more) for path in paths]
     if len(reports) == 1 and reports[0].error is not None:
         raise reports[0].error

@@ -12,7 +12,7 @@ from typing import Any
 
 from onereshape.cli.bar import bar
 from onereshape.cli.batch_axes import batch_axes
-from onereshape.cli.check import add_dims
+from onereshape.cli.dims_options import add_dims
 from onereshape.cli.collecting import collecting_rarely
 from onereshape.cli.colours import Paint, paint
 from onereshape.cli.exports import add_exports
@@ -216,6 +216,9 @@ def _check_certificate(args: argparse.Namespace, model: Model, written: str) -> 
         raise ReshapeError("bad-usage", why=why)
     if args.in_place:
         why = "--in-place leaves no original that a certificate could be checked against: name another OUT"
+        raise ReshapeError("bad-usage", why=why)
+    if args.piped or args.model == STREAM:
+        why = "a certificate names the files that it is about, and - is none: name MODEL and OUT"
         raise ReshapeError("bad-usage", why=why)
     refuse_overwriting([args.certificate], model.path, data_files(model))
     for other in (*(args.like or ()), *(args.witness or ())):

@@ -12,10 +12,11 @@ from onereshape.apart.limits import SECONDS
 from onereshape.errors import FixError
 from onereshape.formats.model import Model
 from onereshape.formats.onnx_sound import blamed
-from onereshape.models.check import check, input_symbols
+from onereshape.models.check import check
 from onereshape.models.edit import Change
 from onereshape.models.exports import Exports, Freed
 from onereshape.models.findings.finding import Finding
+from onereshape.models.findings.symbols import symbol_places
 from onereshape.models.fix import fix
 from onereshape.models.images import imaged
 from onereshape.models.request import Batch, Free, Progress, requested
@@ -105,7 +106,7 @@ def gathered(model: Model, asking: Asking) -> Story:
         rows = rows_of(fixed.model if fixed is not None else model)
     names = frozenset(name for axes in freed.values() for name in axes.values())
     if not names and original is not None:
-        names = frozenset(input_symbols(original.model))
+        names = frozenset(symbol_places(original.model))
     after = summary(fixed.model) if fixed is not None and changed else None
     return Story(
         model=model,

@@ -9,7 +9,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 import onereshape
-from onereshape.cli.batch_axes import batch_axes, needs_model
+from onereshape.cli.batch_axes import TwoMeaningsError, batch_axes, needs_model
 from onereshape.cli.collecting import collecting_rarely
 from onereshape.cli.colours import paint
 from onereshape.cli.dims_options import add_dims
@@ -96,10 +96,13 @@ def _report(path: str, batch: Batch, free: Any, typed_after: list[str]) -> Repor
     from onereshape.models.check import check  # noqa: PLC0415
     from onereshape.models.findings.formats import Report  # noqa: PLC0415
 
+    called = shown_source(path)
     try:
         if not needs_model(batch, typed_after):
-            return Report(shown_source(path), tuple(check(source(path), batch=batch, free=free)))
+            return Report(called, tuple(check(source(path), batch=batch, free=free)))
         model = load(source(path))
-        return Report(shown_source(path), tuple(check(model, batch=batch_axes(model, batch, typed_after), free=free)))
+        return Report(called, tuple(check(model, batch=batch_axes(model, batch, typed_after), free=free)))
+    except TwoMeaningsError:  # of the command line, whatever else is wrong with the model
+        raise
     except ReshapeError as error:
-        return Report(shown_source(path), error=error)
+        return Report(called, error=error)

@@ -143,7 +143,11 @@ CODES: dict[str, Code] = {
         "`onereshape --version` says ({variable}=1 shows the traceback)",
         usage=True,
     ),
-    "nothing-asked": Code("nothing is asked of fix: give a batch, dims to free, or simplify", usage=True),
+    "nothing-asked": Code(
+        "fix was not told what to do: free the batch (batch, --batch) or other dims (free or like, --free or --like), "
+        "or simplify (--simplify)",
+        usage=True,
+    ),
     "not-certified": Code("the repaired model is not certified: {why}"),
     "other-file": Code("{path} is not the file that {proof} was made for: {what}"),
     "unwitnessed": Code(

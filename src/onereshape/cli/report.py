@@ -11,7 +11,7 @@ from typing import Any
 
 from onereshape.cli.bar import bar
 from onereshape.cli.batch_axes import batch_axes
-from onereshape.cli.check import add_dims
+from onereshape.cli.dims_options import add_dims
 from onereshape.cli.collecting import collecting_rarely
 from onereshape.cli.exports import add_exports
 from onereshape.cli.limits import add_limits, read_memory, read_seed

@@ -115,7 +115,7 @@ def read_proof(path: str) -> Kept:
         raise unreadable(path, "is not a path")
     try:
         if not Path(path).is_file():
-            raise unreadable(path, "is not a file that is there")
+            raise unreadable(path, "there is no such file")
         content = content_of(path, _LARGEST, "and no certificate has")
     except OSError as error:
         raise unreadable(path, error.strerror or str(error)) from None

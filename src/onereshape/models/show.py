@@ -21,7 +21,7 @@ from onereshape.formats.model import Model, ReshapeNode
 from onereshape.formats.onnx_sound import blamed
 from onereshape.inference import infer
 from onereshape.models.facts.facts import Facts
-from onereshape.models.findings.symbols import symbol_places
+from onereshape.models.findings.symbols import is_unnamed, symbol_places
 from onereshape.models.images import imaged
 from onereshape.models.request import given_model
 from onereshape.models.shapes import facts_of
@@ -184,8 +184,9 @@ def rows_of(model: Model) -> list[ReshapeRow]:
 def places_as_names(model: ir.Model) -> dict[str, dict[int, str]]:
     """Input -> axis -> the place as a name, for each dim of an input that is free and has none."""
     found: dict[str, dict[int, str]] = {}
-    for name, ((value, axis), *_) in symbol_places(model).items():
-        if name == f"{value}[{axis}]" and len(name) <= _LONGEST_PLACE:
+    places = symbol_places(model)
+    for name, ((value, axis), *_) in places.items():
+        if is_unnamed(name, places) and len(name) <= _LONGEST_PLACE:
             found.setdefault(value, {})[axis] = name
     return found
 

@@ -13,10 +13,10 @@ from onereshape.errors import FixError
 from onereshape.formats.model import Model
 from onereshape.formats.onnx_sound import blamed
 from onereshape.models.check import check
-from onereshape.models.findings.symbols import symbol_places
 from onereshape.models.edit import Change
 from onereshape.models.exports import Exports, Freed
 from onereshape.models.findings.finding import Finding
+from onereshape.models.findings.symbols import symbol_places
 from onereshape.models.fix import fix
 from onereshape.models.images import imaged
 from onereshape.models.request import Batch, Free, Progress, requested

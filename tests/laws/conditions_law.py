@@ -52,8 +52,8 @@ def breaches(case: Case) -> Iterator[str]:
         if not _is_full(held, facts, sizes):
             continue
         node, outputs = run.at(sizes)
-        if node is None and not said:
-            yield from _others(held, facts, sizes, outputs)
+        if node is None:
+            yield from () if said else _others(held, facts, sizes, outputs)
         elif (
             node in run.reshapes and not _is_explained(run.reshapes, node, said) and _is_known(held, facts, node, case)
         ):

@@ -26,6 +26,7 @@ from onereshape.models.images import imaged
 from onereshape.models.request import given_model
 from onereshape.models.shapes import facts_of
 from onereshape.sizes import Formula
+from onereshape.specs import spec as find_spec
 from onereshape.text import shown
 
 if TYPE_CHECKING:
@@ -134,15 +135,18 @@ TITLES = ("node", "data", "target", "output", "if", "target from")
 def cells_of(row: ReshapeRow, called: str | None = None) -> tuple[str, ...]:
     """A row for people; `called` stands in the place of its name, where several have that."""
     output = f"refused: {row.refused}" if row.refused is not None else listed_dims(row.output)
-    target = listed_dims(row.target) + flags_of(row)
+    target = listed_dims(row.target) + flag_of(row)
     return called or row.name, listed_dims(row.data), target, output, ", ".join(row.conditions), row.target_from
 
 
-def flags_of(row: ReshapeRow) -> str:
-    """The flags of a Reshape, where they could matter: in its target is a 0, or what only a run tells."""
+def flag_of(row: ReshapeRow) -> str:
+    """The flag of a Reshape, if it is not the usual one and could matter: a 0, or what only a run tells, is asked."""
     if row.target is not None and all(isinstance(word, int) and word != 0 for word in row.target):
         return ""
-    return "".join(f" {name}={str(value).lower()}" for name, value in row.attributes.items())
+    flag = find_spec(row.spec).flag
+    if flag is None or flag.name not in row.attributes or (value := row.attributes[flag.name]) == flag.default:
+        return ""
+    return f" {flag.name}={str(value).lower()}"
 
 
 def listed_dims(dims: Dims) -> str:
@@ -168,8 +172,8 @@ def show(model: Model | str | os.PathLike[str]) -> ReshapeTable:
     return ReshapeTable(found.path, rows_of(found))
 
 
-def rows_of(model: Model) -> list[ReshapeRow]:
-    """The rows of a model that was read."""
+def rows_of(model: Model, facts: Facts | None = None) -> list[ReshapeRow]:
+    """The rows of a model that was read; `facts` are those of its graph, where they are known already."""
     try:
         given = imaged(model)
     except FixError:  # an IR that keeps a state: its Reshapes are shown with the dims that it declares
@@ -178,7 +182,7 @@ def rows_of(model: Model) -> list[ReshapeRow]:
         return [_declared(node) for node in model.reshapes]
     with blamed(given):
         drawn = {node.place: node for node in given.reshapes}
-        reader = _Reader(facts_of(given.ir, places_as_names(given.ir)))
+        reader = _Reader(facts or facts_of(given.ir, places_as_names(given.ir)))
         return [
             reader.row(node, drawn[node.place].node) if node.place in drawn else _declared(node)
             for node in model.reshapes

@@ -57,9 +57,17 @@ def _options(asking: Asking) -> Iterator[str]:
 
 
 def _paths(others: Exports) -> Iterator[str]:
-    every = [] if others is None else others if isinstance(others, Sequence) and not isinstance(others, str) else [others]
+    every = (
+        [] if others is None else others if isinstance(others, Sequence) and not isinstance(others, str) else [others]
+    )
     for other in every:
-        yield other.path if isinstance(other, Model) else os.fspath(other) if isinstance(other, str | os.PathLike) else "OTHER"
+        yield (
+            other.path
+            if isinstance(other, Model)
+            else os.fspath(other)
+            if isinstance(other, str | os.PathLike)
+            else "OTHER"
+        )
 
 
 def _typed(words: Sequence[str]) -> str:

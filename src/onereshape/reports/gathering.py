@@ -102,7 +102,10 @@ def gathered(model: Model, asking: Asking) -> Story:
         if fixed is not None and changed:
             made = imaged(fixed.model)
             repaired = Side(made.ir, freed) if isinstance(made.ir, ir.Model) else None
-        rows = rows_of(fixed.model if fixed is not None else model)
+        known = (
+            repaired.facts if repaired is not None and fixed is not None and repaired.model is fixed.model.ir else None
+        )
+        rows = rows_of(fixed.model if fixed is not None else model, known)
     names = frozenset(name for axes in freed.values() for name in axes.values())
     if not names and original is not None:
         names = frozenset(input_symbols(original.model))
@@ -152,10 +155,8 @@ def _fixed(model: Model, asking: Asking) -> tuple[Fixed | None, FixError | None]
 
 def _found(model: Model, asking: Asking, *, repaired: bool) -> list[Finding]:
     """The findings; what other exports tell of dims is not asked of `check`, which does not know them."""
-    if asking.like is None:
-        found = check(model, batch=asking.batch or None, free=asking.free)
-    else:
-        found = check(model)
+    asked = {} if asking.like is not None else {"batch": asking.batch, "free": asking.free}
+    found = check(model, **asked)  # type: ignore[arg-type]
     return [each for each in found if not (repaired and each.code == "cannot-free")]
 
 

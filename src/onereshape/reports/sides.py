@@ -33,6 +33,8 @@ class Side:
         self._layers: dict[str, str] = {}
         self.boxes: dict[str, list[ir.Node]] = {}
         """The nodes of each box, by its key."""
+        self.owners: dict[ir.Graph, ir.Node] = {}
+        """The node whose branch or body a graph is."""
         for root, start in roots(model):
             self._name(root, "" if start == "graph" else f"{start}\n")
 
@@ -126,6 +128,7 @@ class Side:
             self._keys[node] = key
             self.boxes.setdefault(key, []).append(node)
             for label, inner in subgraphs(node):
+                self.owners[inner] = node
                 self._name(inner, f"{key}\n{label}\n")
 
     def _new_key(self, node: ir.Node, prefix: str) -> str:

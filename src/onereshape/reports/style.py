@@ -18,7 +18,7 @@ h1,h2,h3{line-height:1.25;font-weight:600;overflow-wrap:anywhere}
 h1{font-size:1.75rem;margin:.2rem 0 .6rem}
 h2{font-size:1.25rem;margin:3.5rem 0 1rem;padding-top:1.25rem;border-top:1px solid var(--faint)}
 h3{font-size:1rem;margin:0 0 .5rem}
-p{margin:.5rem 0;max-width:46rem;overflow-wrap:anywhere}
+p{margin:.5rem 0;max-width:46rem;overflow-wrap:anywhere;text-wrap:pretty}
 .kicker{margin:0;color:var(--soft);font-size:.875rem}
 .lead{font-size:1.0625rem}
 .soft{color:var(--soft)}
@@ -84,6 +84,9 @@ dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.6rem}
 .reshapes th::before{content:"node"}.reshapes td:nth-child(2)::before{content:"data"}
 .reshapes td:nth-child(3)::before{content:"target"}.reshapes td:nth-child(4)::before{content:"output"}
 .reshapes td:nth-child(5)::before{content:"if"}.reshapes td:nth-child(6)::before{content:"target from"}
+.outputs th::before{content:"output"}.outputs td:nth-child(2)::before{content:"axis of N"}
+.outputs td:nth-child(3)::before{content:"compared"}.outputs td:nth-child(4)::before{content:"difference"}
+.outputs td:nth-child(5)::before{content:"magnitude"}
 .found th::before{content:"node"}.found td:nth-child(2)::before{content:"code"}
 .found td:nth-child(3)::before{content:"says"}}
 @media print{:root{color-scheme:light;--ink:#000;--soft:#444;--faint:#bbb;--ground:#fff;--raised:#fff;

@@ -65,15 +65,17 @@ class Drawer:
         return (story.inlined, story.repaired) if case.change is not None else (story.original, None)
 
     def _key(self, case: Case, original: Side | None, repaired: Side | None) -> str | None:
-        """The box of the node that is spoken of."""
-        place = case.finding.place if case.finding is not None else None
-        node = case.change.node if case.change is not None else case.finding.node if case.finding is not None else ""
+        """The box of the node that is spoken of; places in a file with functions are not those of the unfolded one."""
+        said = case.change or case.finding
+        if said is None:
+            return None
+        same = case.change is None or self._story.inlined is self._story.original
+        place = case.finding.place if case.finding is not None and same else ""
         for side in (original, repaired):
-            if side is None:
-                continue
-            found = side.places.get(place or "") or side.names.get(node) or side.places.get(node)
-            if found is not None:
-                return found
+            if side is not None:
+                found = side.places.get(place) or side.names.get(said.node) or side.places.get(said.node)
+                if found is not None:
+                    return found
         return None
 
     def _way(self, case: Case, key: str, original: Side | None, repaired: Side | None) -> list[Markup]:

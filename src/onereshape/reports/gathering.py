@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -162,10 +163,13 @@ def _found(model: Model, asking: Asking, *, repaired: bool) -> list[Finding]:
 
 def _paired(findings: list[Finding], changes: tuple[Change, ...]) -> tuple[Iterator[Case], Iterator[Case]]:
     """Changes with the findings that they repair, and the findings that are left."""
-    by_node: dict[tuple[str, str], Finding] = {}
+    by_node: dict[tuple[str, str], deque[Finding]] = {}
     for finding in findings:
-        by_node.setdefault((finding.code, finding.node), finding)
-    done = [Case(by_node.get((change.code, change.node)), change) for change in changes]
+        by_node.setdefault((finding.code, finding.node), deque()).append(finding)
+    done = []
+    for change in changes:  # nodes that share a name come in the same order
+        waiting = by_node.get((change.code, change.node))
+        done.append(Case(waiting.popleft() if waiting else None, change))
     told = {(change.code, change.node) for change in changes}
     left = [Case(finding, None) for finding in findings if (finding.code, finding.node) not in told]
     return iter(done), iter(left)

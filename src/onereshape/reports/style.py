@@ -70,8 +70,8 @@ svg .stub{stroke-dasharray:2 3}
 svg .tip{fill:var(--soft)}
 svg .wire.goes{stroke:var(--bad);stroke-dasharray:4 3}svg .tip.goes{fill:var(--bad)}
 svg .wire.comes{stroke:var(--good)}svg .tip.comes{fill:var(--good)}
-footer{margin-top:4rem;padding-top:1.25rem;padding-bottom:4rem;border-top:1px solid var(--faint);
-color:var(--soft);font-size:.875rem}
+footer{margin-top:4rem;padding-bottom:3rem;color:var(--soft);font-size:.875rem}
+footer p{padding-top:1.25rem;border-top:1px solid var(--faint);max-width:none}
 @media (max-width:44rem){body{font-size:15px}main,header,footer{padding-left:1rem;padding-right:1rem}
 header{padding-top:2rem}figure{padding:.75rem .25rem;margin-left:-.25rem;margin-right:-.25rem}
 dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.6rem}

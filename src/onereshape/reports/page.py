@@ -259,7 +259,8 @@ def _reshapes(story: Story) -> str:
     caption = (
         f"All Reshapes {whose}, in the order of its graph" if not left else f"The first {len(lines)} Reshapes {whose}"
     )
-    found = table(list(TITLES), lines, caption, "rows reshapes")
+    bare = "" if any(row.conditions for row in story.rows) else " unconditional"
+    found = table(list(TITLES), lines, caption, f"rows reshapes{bare}")
     return joined([found, *_left(left, "Reshape", f"{show_command(story.model)} shows them all")])
 
 

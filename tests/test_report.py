@@ -1,4 +1,4 @@
-"""report(): what a page says, that it stays small and is the same each time, and where everything of a picture stands."""
+"""report(): what a page says, that it stays small and is the same each time, and where things stand in a picture."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_repair_with_its_certificate() -> None:
 
     assert "Repaired and proven." in text
     assert "onnxruntime agrees at N = 1, 2, 3, 5" in text
-    assert f"onereshape fix {YOLO} --batch -o hand_yolo_head.ts-repaired.onnx" in text
+    assert f"onereshape fix {YOLO} --batch -o hand_yolo_head.ts-dynamic.onnx" in text
     assert page.count("<svg") == 4
     assert page.count('class="box constant goes"') == page.count('class="box constant comes"') == 4
     for words in ("[1, 3, 7, 16, 16]", "[0, 3, 7, 16, 16]", "pytorch 2.13.0", "ai.onnx 17", "[N, 960, 7]"):
@@ -95,7 +95,7 @@ def test_not_certified_is_said() -> None:
     assert "Repaired, not certified." in plain(report(YOLO, batch=True, certify=False))
 
 
-def test_other_exports(tmp_path: Path) -> None:
+def test_other_exports() -> None:
     """The exports a repair is fitted on, and the one that witnesses it, are in the command too."""
     folder = Path(__file__).parent / "data" / "sizes"
     page = report(
@@ -113,7 +113,7 @@ def test_it_is_the_same_each_time(tmp_path: Path) -> None:
         assert report(path, **asked) == report(path, **asked)  # type: ignore[arg-type]
 
 
-def test_the_model_is_not_changed(tmp_path: Path) -> None:
+def test_the_model_is_not_changed() -> None:
     model = load(YOLO)
     before = [str(node) for node in model.ir.graph]
     report(model, batch=True, certify=False)
@@ -299,7 +299,7 @@ def drawn_at_random(seed: int) -> Picture:
     boxes = tuple(
         Box(
             f"b{number}",
-            draw.choice(["node", "constant", "input", "output"]),  # type: ignore[arg-type]
+            draw.choice(["node", "constant", "input", "output"]),
             draw.choice(looks),
             draw.choice(["Relu", "Reshape", "[1, 2, 3]", "漢字" * 9, "w" * 60, ""]),
             draw.choice(["", "/layer.0/x", "n" * 90]),

@@ -46,6 +46,8 @@ class Drawer:
         ]
         if case.change is not None:
             parts.append(_diff(case))
+        elif case.finding is not None and case.finding.next is not None:
+            parts.append(element("p", f"Next: {element('code', escaped(case.finding.next, _LONGEST))}", class_="soft"))
         sides = self._sides(case)
         key = self._key(case, *sides)
         if key is not None:

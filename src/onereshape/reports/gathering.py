@@ -7,16 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import onnx_ir as ir
-
 from onereshape.apart.limits import SECONDS
 from onereshape.errors import FixError
 from onereshape.formats.model import Model
 from onereshape.formats.onnx_sound import blamed
-from onereshape.models.check import check, input_symbols
+from onereshape.models.check import check
 from onereshape.models.edit import Change
 from onereshape.models.exports import Exports, Freed
 from onereshape.models.findings.finding import Finding
+from onereshape.models.findings.symbols import symbol_places
 from onereshape.models.fix import fix
 from onereshape.models.images import imaged
 from onereshape.models.request import Batch, Free, Progress, requested
@@ -102,14 +101,16 @@ def gathered(model: Model, asking: Asking) -> Story:
         repaired = None
         if fixed is not None and changed:
             made = imaged(fixed.model)
-            repaired = Side(made.ir, freed) if isinstance(made.ir, ir.Model) else None
+            repaired = Side(made.ir, freed)
         known = (
-            repaired.facts if repaired is not None and fixed is not None and repaired.model is fixed.model.ir else None
+            repaired.facts
+            if repaired is not None and fixed is not None and repaired.model is fixed.model.content
+            else None
         )
         rows = rows_of(fixed.model if fixed is not None else model, known)
     names = frozenset(name for axes in freed.values() for name in axes.values())
     if not names and original is not None:
-        names = frozenset(input_symbols(original.model))
+        names = frozenset(symbol_places(original.model))
     after = summary(fixed.model) if fixed is not None and changed else None
     return Story(
         model=model,
@@ -186,7 +187,7 @@ def _freed(given: Model | None, asking: Asking, fixed: Fixed | None) -> Freed:
 
 
 def _sides(given: Model | None, freed: Freed, *, inline: bool) -> tuple[Side | None, Side | None]:
-    if given is None or not isinstance(given.ir, ir.Model):
+    if given is None or given.format != "onnx":
         return None, None
     original = Side(given.ir, freed)
     if not (inline and given.ir.functions):

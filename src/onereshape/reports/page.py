@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
+from xml.etree.ElementTree import Element
 
 from onereshape.errors import FixError
 from onereshape.formats.model import Model
 from onereshape.formats.model_formats import format_of
 from onereshape.models.certificates.certificate import Certificate
-from onereshape.models.certificates.verdict import said_all
 from onereshape.models.findings.finding import SEVERITIES
 from onereshape.models.show import TITLES, cells_of
 from onereshape.models.summary import rows
@@ -19,6 +19,7 @@ from onereshape.reports.commands import fix_command, report_command, show_comman
 from onereshape.reports.gathering import Case, Story
 from onereshape.reports.markup import Budget, Markup, element, escaped, joined, name_of, table
 from onereshape.reports.style import STYLE
+from onereshape.terms.proof import said_all
 
 _PICTURES, _LISTED, _RESHAPES, _SUMMARY = 420_000, 120_000, 280_000, 60_000
 """Bytes that the parts of a page may have; together they stay under a million."""
@@ -147,9 +148,12 @@ def _identity(model: Model) -> list[tuple[str, str]]:
         made = " ".join(filter(None, [model.ir.producer_name, model.ir.producer_version])) or "not said"
         opsets = ", ".join(f"{name or 'ai.onnx'} {version}" for name, version in model.ir.graph.opset_imports.items())
         return [("producer", made), ("opset", opsets), ("IR version", str(model.ir.ir_version))]
-    if model.format == "openvino":
-        return [("net", str(model.ir.get("name") or "not said")), ("IR version", str(model.ir.get("version") or "?"))]
-    return [("version", str(model.ir.get("version", "not said")))] if isinstance(model.ir, dict) else []
+    if isinstance(model.content, dict):
+        return [("version", str(model.content.get("version", "not said")))]
+    if isinstance(model.content, Element):
+        named = (("net", "name"), ("IR version", "version"))
+        return [(what, str(model.content.get(attribute) or "not said")) for what, attribute in named]
+    return []
 
 
 def _list(pairs: Iterable[tuple[str, str]]) -> Markup:

@@ -46,7 +46,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_exports(parser)
     parser.add_argument("--per-sample", action="store_true", help="as `onereshape fix` takes it")
     parser.add_argument("--unwitnessed", action="store_true", help="as `onereshape fix` takes it")
-    parser.add_argument("--no-certify", action="store_true", help="run nothing: the repair is shown without certificate")
+    parser.add_argument("--no-certify", action="store_true", help="run nothing: the repair has no certificate")
     parser.add_argument("--seed", type=read_seed, default=0, help="of the inputs that are drawn (default 0)")
     add_limits(parser)
 

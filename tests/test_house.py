@@ -18,7 +18,7 @@ SOURCE = ROOT / "src" / "onereshape"
 
 # Each floor may import the floors above it in this list, and nothing below.
 FLOORS = [
-    {"integers", "memory", "terms", "text"},
+    {"installed", "integers", "memory", "terms", "text"},
     {"errors"},
     {"specs", "dtypes", "dims"},
     {"sizes"},

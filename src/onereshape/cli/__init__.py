@@ -136,23 +136,17 @@ class _Version(argparse.Action):
     """Prints our version and those that matter in a bug report; looked up without importing anything."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
-        parts = [f"{name} {_installed(name)}" for name in ("numpy", "ml_dtypes", "onnx")]
+        from onereshape.installed import runtime, version_of  # noqa: PLC0415 - takes long
+
+        parts = [f"{name} {version_of(name)}" for name in ("numpy", "ml_dtypes", "onnx", "onnx-ir")]
         _print(f"onereshape {onereshape.__version__}", sys.stdout)
         _print(f"{', '.join(parts)}, Python {platform.python_version()}", sys.stdout)
         kernels = (
             f"C++, up to {cpu_copy.threads()} threads" if cpu_copy.available() else "NumPy's (no C++ kernels built)"
         )
         _print(f"copies: {kernels}", sys.stdout)
+        _print(f"certificates: {' '.join(runtime())}, openvino {version_of('openvino')}", sys.stdout)
         parser.exit()
-
-
-def _installed(name: str) -> str:
-    from importlib import metadata  # noqa: PLC0415 - takes long
-
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return "not installed"
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -18,7 +18,7 @@ SOURCE = ROOT / "src" / "onereshape"
 
 # Each floor may import the floors above it in this list, and nothing below.
 FLOORS = [
-    {"delayed", "integers", "memory", "text"},
+    {"delayed", "installed", "integers", "memory", "text"},
     {"notebook", "terms"},
     {"errors"},
     {"specs", "dtypes", "dims"},

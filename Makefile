@@ -6,16 +6,45 @@ LOWEST := .venv-lowest
 # What the extension is built from, at installation.
 KERNELS := CMakeLists.txt $(wildcard src/kernels/*)
 
-.PHONY: demo test test-lowest worlds hostile fuzz lint bench sanitize sanitize-memory sanitize-threads docs clean
+.PHONY: help demo test quick test-lowest worlds hostile fuzz lint bench sanitize sanitize-memory sanitize-threads docs \
+    dist wheel browser clean
+
+help:
+	@echo "make demo         a repair from beginning to end"
+	@echo "make quick        a part of the tests that asks every room, in about a minute"
+	@echo "make test         all tests, and which of them are slow"
+	@echo "make test-lowest  tests with the oldest versions that pyproject.toml allows"
+	@echo "make lint         ruff and mypy"
+	@echo "make docs         the documents, in build/site"
+	@echo "make dist         the source package in dist/, looked through"
+	@echo "make wheel        a wheel made from it, repaired, and tried in an environment of its own"
+	@echo "make bench        every figure of the documents"
+	@echo "make sanitize     the C++ kernels with sanitizers (BUDGET=small for a part)"
+	@echo "make worlds       the laws that make test asks in part, asked whole"
+	@echo "make hostile      hostile graphs for SECONDS=600"
+	@echo "make fuzz         damaged files for SECONDS=600"
+	@echo "make clean        removes all that these made"
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
 
 # Hundreds of tests start processes, and both workers read all tests: bytecode that is kept is compiled once.
-test test-lowest worlds: export PYTHONDONTWRITEBYTECODE =
+test quick test-lowest worlds: export PYTHONDONTWRITEBYTECODE =
 
-test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -n auto --dist worksteal
+test: $(VENV)/.installed-test browser
+	$(BIN)/python -m pytest -n auto --dist worksteal --durations=15
+
+# Every room by its fastest tests.
+quick: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -n auto --dist worksteal -q $$(cat tests/quick.txt)
+
+# What the tests of the report look at its pages with.  Debian's packages; elsewhere their names are told.
+browser:
+	@if [ -x /usr/bin/chromium ] && [ -x /usr/bin/chromedriver ]; then exit 0; fi; \
+	as_root=; [ "$$(id -u)" = 0 ] || as_root="sudo -n"; \
+	{ command -v apt-get && $$as_root true && $$as_root apt-get update -qq && \
+	  DEBIAN_FRONTEND=noninteractive $$as_root apt-get install -qq -y --no-install-recommends chromium chromium-driver; \
+	} > /dev/null 2>&1 || echo "make: the tests of the report need /usr/bin/chromium and /usr/bin/chromedriver: please install them"
 
 # The laws whose worlds `make test` asks in part, asked whole.
 worlds: $(VENV)/.installed-test
@@ -79,9 +108,26 @@ docs: $(VENV)/.installed-docs
 	$(BIN)/python docs/picture.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
-# The oldest versions that pyproject.toml allows, each pinned to its lower bound.
+# The oldest versions that pyproject.toml allows, each pinned to its lower bound.  What the tests in the list hold does
+# not depend on a release; the others record what one release of an engine answers, or ask for the newest operators.
 test-lowest: $(LOWEST)/.installed
-	$(LOWEST)/bin/python -m pytest -n auto --dist worksteal -p no:cacheprovider
+	$(LOWEST)/bin/python -m pytest -n auto --dist worksteal -p no:cacheprovider $$(cat tests/lowest.txt)
+
+dist: $(VENV)/.installed-dist
+	rm -rf dist
+	$(BIN)/python -m build --sdist --outdir dist
+	$(BIN)/python tests/packed.py dist/*.tar.gz
+
+# As a user has it: made from the source package, installed where there is nothing else, away from this folder.
+wheel: dist
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist dist/*.tar.gz
+	$(BIN)/python tests/packed.py dist/*.whl
+	if [ "$$(uname)" = Linux ]; then \
+	    PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m auditwheel repair --wheel-dir dist/repaired dist/*.whl; \
+	else mkdir -p dist/repaired && cp dist/*.whl dist/repaired; fi
+	$(PYTHON) -m venv --clear build/tried
+	build/tried/bin/python -m pip install --quiet "$$(ls dist/repaired/*.whl)[onnxruntime]" pytest
+	cd build/tried && cp $(CURDIR)/tests/test_installed.py . && bin/python -m pytest -q -p no:cacheprovider test_installed.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'onereshape needs Python 3.11 or newer')"
@@ -96,7 +142,7 @@ $(VENV)/.modules: $(VENV)/bin/python FORCE
 FORCE:
 
 $(VENV)/.installed: $(VENV)/bin/python pyproject.toml $(KERNELS) $(VENV)/.modules
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable '.[onnxruntime]'
 	touch $@
 
 $(VENV)/.installed-%: $(VENV)/.installed pyproject.toml
@@ -105,6 +151,10 @@ $(VENV)/.installed-%: $(VENV)/.installed pyproject.toml
 
 $(VENV)/.installed-lint: $(VENV)/.installed-test
 $(VENV)/.installed-bench: $(VENV)/.installed-test
+
+$(VENV)/.installed-dist: $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --group dist
+	touch $@
 
 $(LOWEST)/.installed: pyproject.toml $(KERNELS)
 	$(PYTHON) -m venv $(LOWEST)

@@ -17,6 +17,9 @@ MODELS: dict[str, str] = {
     "impossible-volume": "g (float[2, 3] x) => (float[a, b] y) <int64[2] t = {4, -1}> { y = Reshape(x, t) }",
     "spec-error": "g (float[2, 3] x) => (float[a, b] y) <int64[2] t = {-1, -1}> { y = Reshape(x, t) }",
     "declared-mismatch": "g (float[2, 3] x) => (float[7] y) <int64[1] t = {-1}> { y = Reshape(x, t) }",
+    "size-condition": "g (float[batch, 3, h, w] x) => (float[a, b, c] y) <int64[3] t = {-1, 3, 50176}> {"
+    " y = Reshape(x, t) }",
+    "fixed-batch": "g (float[1, 6] x, float[1, 2] z) => (float[a, b] y, float[c, d] v) { v = Relu(z) y = Relu(x) }",
     "cannot-free": "g (float[1, 6] x) => (float[1, 6] y) { y = Softmax <axis = 0> (x) }",
     "foldable-target": "g (float[N, 6] x) => (float[a, b, c] y)"
     " <int64[1] k = {2}, int64[1] m = {-1}, int64[1] z = {0}> {"

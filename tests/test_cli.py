@@ -102,7 +102,7 @@ class TestUsage:
     @pytest.mark.parametrize(
         ("words", "message"),
         [
-            ((), "a command is missing"),
+            ((), "a command is missing (see onereshape --help)"),
             (("infre",), "'infre' is not a command (did you mean infer?) (see onereshape --help)"),
             (("infer", "--data", "2"), "--target is missing (see onereshape infer --help)"),
             (("infer", "--data", "2", "--target"), "--target: its value is missing (see onereshape infer --help)"),

@@ -155,13 +155,13 @@ def test_in_place(here: Path, capsys: Captured) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["m.onnx", "-o", "out.onnx"], 2, "nothing is asked of fix: give a batch, dims to free, or simplify"),
+        (["m.onnx", "-o", "out.onnx"], 2, "fix was not told what to do: free the batch (batch, --batch)"),
         (
             ["m.onnx", "-o", "out.onnx", "--batch", "--witness", "mixing.onnx"],
             2,
             "a witness is for freed dims other than the batch, and none are asked for",
         ),
-        (["m.onnx", "--batch"], 2, "say where to write the repaired model: onereshape fix m.onnx -o m-dynamic.onnx"),
+        (["m.onnx", "--batch"], 2, "say where to write the repaired model: onereshape fix m.onnx --batch -o m-dynamic.onnx"),
         (["--batch"], 2, "a model is missing: onereshape fix MODEL -o OUT (see onereshape fix --help)"),
         (["m.onnx", "-o", "m.onnx", "--batch"], 2, "m.onnx is the input itself, which is changed only with --in-place"),
         (["m.onnx", "a.onnx", "-o", "b.onnx", "--batch"], 2, "there are two files to write: a.onnx and b.onnx"),

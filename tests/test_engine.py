@@ -145,7 +145,10 @@ class TestWhatEndsTheEngine:
         )
         said = self.refused(body.replace("> {", ", float[1] h = {1}> {", 1), tmp_path, memory=10**9)
 
-        assert said == "onnxruntime cannot run the original model: it needed more than 1.0 GB of memory"
+        # Older releases calculate it while they load the model.
+        assert said.replace("load", "run") == (
+            "onnxruntime cannot run the original model: it needed more than 1.0 GB of memory"
+        )
 
     def test_an_input_that_is_too_large_to_be_drawn(self, tmp_path: Path) -> None:
         body = "(float[1, 300000000] x) => (float[a, b] y) <int64[2] k = {1, -1}> { y = Reshape(x, k) }"

@@ -22,24 +22,32 @@ from tests.checking import MODELS, written
 
 Captured = pytest.CaptureFixture[str]
 
+FREED = "next: onereshape fix m.onnx -o m-dynamic.onnx --batch"
+SIMPLER = "next: onereshape fix m.onnx -o m-simpler.onnx --simplify"
+SHOWN = "next: onereshape show m.onnx --node n"
 LINES = {
-    "baked-dim": "s77 is forced to 1 by n: shape[0] = 1 (initializer t; fix can repair it)",
+    "baked-dim": f"s77 is forced to 1 by n: shape[0] = 1 (initializer t; fix can repair it; {FREED})",
     "absorbed-dim": "N is swallowed by n: target[1] = -1 becomes 512*N, while target[0] = 1 stands where N should be "
-    "(initializer t; fix can repair it)",
+    f"(initializer t; fix can repair it; {FREED})",
     "impossible-volume": "data [2, 3] and target [4, -1]: target[1] cannot be inferred: 6 elements do not divide by 4 "
-    "(remainder 2) (initializer t)",
-    "spec-error": "data [2, 3] and target [-1, -1]: target[1] is a second -1, after target[0] (initializer t)",
+    f"(remainder 2) (initializer t; {SHOWN})",
+    "spec-error": f"data [2, 3] and target [-1, -1]: target[1] is a second -1, after target[0] (initializer t; {SHOWN})",
+    "size-condition": "n runs only where batch*h*w is divisible by 50176: not at batch = 1, h = 1, w = 1; at batch = 1, "
+    "h = 224, w = 448 it runs and turns [1, 3, 224, 448] into [2, 3, 50176], which mixes what data keeps apart "
+    f"(initializer t; {SHOWN})",
     "declared-mismatch": "the output y is declared [7], but Reshape gives [6]: dim 0 is 6, not 7 "
-    "(declared as a graph output)",
-    "cannot-free": "n (Softmax) mixes the samples: its sum runs along axis 0, which is N",
+    f"(declared as a graph output; {SHOWN})",
+    "fixed-batch": f"the batch is fixed to 1 at x:0, z:0 (fix may repair it; {FREED})",
+    "cannot-free": f"n (Softmax) mixes the samples: its sum runs along axis 0, which is N ({FREED} --per-sample)",
     "foldable-target": "the target is computed at run time as [N, 2, -1], which always means the same as the constant "
-    "[0, 2, -1] (computed by Concat n2; fix can repair it)",
+    f"[0, 2, -1] (computed by Concat n2; fix can repair it; {SIMPLER})",
     "redundant-allowzero": "allowzero=1 says nothing here, since the target [-1, 3] has no 0, and keeps engines from "
-    "fusing it (initializer t; fix can repair it)",
-    "identity": "the output always has the dims of data, [N, 6] (initializer t; fix can repair it)",
-    "chain": "its data come from another Reshape, n0; one with [-1, 3] does both (initializer u; fix can repair it)",
+    f"fusing it (initializer t; fix can repair it; {SIMPLER})",
+    "identity": f"the output always has the dims of data, [N, 6] (initializer t; fix can repair it; {SIMPLER})",
+    "chain": "its data come from another Reshape, n0; one with [-1, 3] does both "
+    f"(initializer u; fix can repair it; {SIMPLER})",
     "gave-up": "it would hold more than the 4096 elements that are followed; it is taken as unknown, and nothing is "
-    "said of what depends on it",
+    "said of what depends on it (next: onereshape show m.onnx)",
 }
 
 
@@ -50,8 +58,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def report(code: str, folder: Path) -> Report:
-    path = written(MODELS[code], folder)
+def report(code: str) -> Report:
+    """Of a model in the folder to work in."""
+    path = written(MODELS[code], Path())
     return Report("m.onnx", tuple(orx.check(path, batch=True if code == "cannot-free" else None)))
 
 
@@ -67,12 +76,13 @@ def finding(**changed: Any) -> Finding:
     return Finding(**(given | more | changed))
 
 
+@pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("code", MODELS)
-def test_each_finding_is_one_line(code: str, tmp_path: Path) -> None:
-    node = "n0" if code in {"identity", "gave-up"} else "n"
+def test_each_finding_is_one_line(code: str) -> None:
+    node = {"identity": "n0", "gave-up": "n0", "fixed-batch": "x"}.get(code, "n")
     total = f"1 {CODES[code].severity} in m.onnx"
 
-    assert as_text([report(code, tmp_path)]) == f"m.onnx: {node}: {code}: {LINES[code]}\n{total}"
+    assert as_text([report(code)]) == f"m.onnx: {node}: {code}: {LINES[code]}\n{total}"
 
 
 def test_the_last_line_counts() -> None:
@@ -88,15 +98,38 @@ def test_the_last_line_counts() -> None:
     ]
 
 
+def test_what_several_findings_share_is_said_once() -> None:
+    free, simplify = "onereshape fix a.onnx -o b.onnx --batch", "onereshape fix a.onnx -o c.onnx --simplify"
+    found = [finding(severity="note", next=simplify) for _ in range(3)]
+    found[1:1] = [finding(next=free), finding(next="onereshape show a.onnx"), finding(severity="warning", next=free)]
+
+    assert as_text([Report("a.onnx", tuple(found))]).splitlines() == [
+        "a.onnx: n: baked-dim: N is 1 (initializer t)",
+        "a.onnx: n: baked-dim: N is 1 (initializer t)",
+        "a.onnx: n: baked-dim: N is 1 (initializer t; next: onereshape show a.onnx)",
+        *["a.onnx: n: baked-dim: N is 1 (initializer t)"] * 3,
+        f"a.onnx: next, for 1 error, 1 warning: {free}",
+        f"a.onnx: next, for 3 notes: {simplify}",
+        "2 errors, 1 warning, 3 notes in a.onnx",
+    ]
+
+
+def test_github_says_what_is_next() -> None:
+    (line,) = as_github([Report("m.onnx", (finding(fixable=True, next="onereshape fix m.onnx"),))]).splitlines()
+
+    assert line.endswith("::N is 1 (initializer t; fix can repair it; next: onereshape fix m.onnx)")
+
+
 def test_a_name_with_a_line_break_stays_on_its_line() -> None:
     text = as_text([Report("a\n.onnx", (finding(node="n\x1b[2J\r", message="x\u2028y"),))])
 
     assert text.splitlines() == [r"a\n.onnx: n\x1b[2J\r: baked-dim: x\u2028y (initializer t)", r"1 error in a\n.onnx"]
 
 
-def test_json(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("here")
+def test_json() -> None:
     broken = Report("c.onnx", error=FormatError("unreadable", path="c.onnx", why="is empty"))
-    found = report("baked-dim", tmp_path)
+    found = report("baked-dim")
     machine = json.loads(json.dumps(as_json([found, broken])))
 
     assert machine["counts"] == {"error": 1, "warning": 0, "note": 0}
@@ -131,7 +164,8 @@ def check_sarif(log: dict[str, Any]) -> dict[str, Any]:
     ids = [rule["id"] for rule in driver["rules"]]
     assert len(set(ids)) == len(ids)
     for rule in driver["rules"]:
-        assert set(rule) == {"id", "shortDescription", "defaultConfiguration"}
+        assert set(rule) == {"id", "shortDescription", "help", "defaultConfiguration"}
+        assert isinstance(rule["help"]["text"], str)
         assert isinstance(rule["shortDescription"]["text"], str)
         assert rule["defaultConfiguration"]["level"] in {"error", "warning", "note"}
     for invocation in run["invocations"]:
@@ -152,9 +186,10 @@ def check_sarif(log: dict[str, Any]) -> dict[str, Any]:
     return run  # type: ignore[no-any-return]
 
 
+@pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("code", MODELS)
-def test_sarif_of_each_finding(code: str, tmp_path: Path) -> None:
-    found = report(code, tmp_path)
+def test_sarif_of_each_finding(code: str) -> None:
+    found = report(code)
     run = check_sarif(json.loads(as_sarif([found], orx.__version__)))
     (result,) = run["results"]
     (expected,) = found.findings
@@ -165,7 +200,7 @@ def test_sarif_of_each_finding(code: str, tmp_path: Path) -> None:
         "ruleId": code,
         "ruleIndex": list(CODES).index(code),
         "level": CODES[code].severity,
-        "message": {"text": expected.message},
+        "message": {"text": f"{expected.message}. Next: {expected.next}"},
         "locations": [
             {
                 "physicalLocation": {"artifactLocation": {"uri": "m.onnx"}},
@@ -177,6 +212,7 @@ def test_sarif_of_each_finding(code: str, tmp_path: Path) -> None:
             "tensor": expected.tensor,
             "origin": expected.origin,
             "fixable": expected.fixable,
+            "next": expected.next,
         },
     }
 
@@ -240,8 +276,9 @@ class TestCommand:
         code, out, err = self.run(capsys, "no.onnx", "--format", "json")
         assert (code, err, json.loads(out)["error"]["code"]) == (2, "", "unreadable")
 
-    def test_formats(self, here: Path, capsys: Captured) -> None:
-        path = written(MODELS["baked-dim"], here)
+    @pytest.mark.usefixtures("here")
+    def test_formats(self, capsys: Captured) -> None:
+        path = written(MODELS["baked-dim"], Path())
         reports = [Report("m.onnx", tuple(orx.check(path)))]
 
         assert self.run(capsys, "m.onnx")[1] == as_text(reports) + "\n"

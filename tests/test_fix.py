@@ -294,7 +294,7 @@ def test_the_answers_of_the_repaired_model(tmp_path: Path) -> None:
 
 
 def test_nothing_asked(tmp_path: Path) -> None:
-    with pytest.raises(ReshapeError, match="nothing is asked of fix"):
+    with pytest.raises(ReshapeError, match="fix was not told what to do"):
         orx.fix(written(CARRIERS["a class token in front of the sequence"][0], tmp_path))
 
 

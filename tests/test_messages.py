@@ -276,7 +276,8 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "nothing-asked": (
         lambda: _fail(FixError("nothing-asked")),
-        "nothing is asked of fix: give a batch, dims to free, or simplify  [nothing-asked]",
+        "fix was not told what to do: free the batch (batch, --batch) or other dims (free or like, --free or --like), "
+        "or simplify (--simplify)  [nothing-asked]",
     ),
     "not-certified": (
         lambda: _fail(FixError("not-certified", why="y differs by 3 at N = 2")),

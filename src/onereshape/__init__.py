@@ -18,6 +18,11 @@ import signal
 if _started == "onereshape" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C while the rest is imported: no traceback; `main` sets it back
 
+if _started == "onereshape":
+    from onereshape.delayed import delay
+
+    delay()
+
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -32,8 +37,10 @@ if TYPE_CHECKING:
     from onereshape.models.edit import Change
     from onereshape.models.findings.finding import Finding
     from onereshape.models.fix import fix
+    from onereshape.models.show import show
     from onereshape.models.step import Fixed
     from onereshape.operator import Reshape, reshape
+    from onereshape.reports import report
     from onereshape.semantics import resolve
     from onereshape.shape import Shape
     from onereshape.specs import spec
@@ -59,9 +66,11 @@ __all__ = [
     "fix",
     "infer",
     "load",
+    "report",
     "reshape",
     "resolve",
     "save",
+    "show",
     "spec",
     "translate",
 ]
@@ -83,9 +92,11 @@ _LATER = {
     "fix": "onereshape.models.fix",
     "infer": "onereshape.inference",
     "load": "onereshape.formats.model_files",
+    "report": "onereshape.reports",
     "reshape": "onereshape.operator",
     "resolve": "onereshape.semantics",
     "save": "onereshape.formats.model_files",
+    "show": "onereshape.models.show",
     "spec": "onereshape.specs",
     "translate": "onereshape.translation",
 }

@@ -143,7 +143,11 @@ CODES: dict[str, Code] = {
         "`onereshape --version` says ({variable}=1 shows the traceback)",
         usage=True,
     ),
-    "nothing-asked": Code("nothing is asked of fix: give a batch, dims to free, or simplify", usage=True),
+    "nothing-asked": Code(
+        "fix was not told what to do: free the batch (batch, --batch) or other dims (free or like, --free or --like), "
+        "or simplify (--simplify)",
+        usage=True,
+    ),
     "not-certified": Code("the repaired model is not certified: {why}"),
     "other-file": Code("{path} is not the file that {proof} was made for: {what}"),
     "unwitnessed": Code(
@@ -263,8 +267,8 @@ class TranslateError(ReshapeError):
     >>> try:
     ...     orx.translate(orx.Reshape("onnx-24", allowzero=1), "onnx-5")
     ... except orx.TranslateError as error:
-    ...     print(error.sentence)
-    a literal 0 at run time cannot be said in onnx Reshape-5: there a 0 always copies
+    ...     print(error.fields["what"], "in", error.fields["to"], "-", error.fields["why"])
+    a literal 0 at run time in onnx Reshape-5 - there a 0 always copies
     """
 
 

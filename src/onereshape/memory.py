@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-import resource
 from pathlib import Path
+from typing import Any
+
+try:
+    import resource as _resource
+except ImportError:  # Windows
+    _resource = None  # type: ignore[assignment]
+
+_LIMITS: Any = _resource
 
 _GROUP = Path("/sys/fs/cgroup")
 
@@ -32,11 +39,13 @@ def _container() -> int | None:
 
 
 def _limit() -> int | None:
-    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if _LIMITS is None:
+        return None
+    most, _ = _LIMITS.getrlimit(_LIMITS.RLIMIT_AS)
     pages = _text(Path("/proc/self/statm")).split()
-    return (
-        None if most == resource.RLIM_INFINITY or not pages else max(most - int(pages[0]) * resource.getpagesize(), 0)
-    )
+    if most == _LIMITS.RLIM_INFINITY or not pages:
+        return None
+    return max(int(most) - int(pages[0]) * int(_LIMITS.getpagesize()), 0)
 
 
 def _text(path: Path) -> str:

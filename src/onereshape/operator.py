@@ -294,6 +294,9 @@ class _Reshaping(calls.Door):
             return _reshape(_read(row, attributes), array, target, copy, options, call)
         return _reshape(_read(row, _with_target(target, attributes)), array, None, copy, options, call)
 
+    def __repr__(self) -> str:
+        return "<function onereshape.reshape>"
+
     def __reduce__(self) -> str:
         return "reshape"
 

@@ -76,5 +76,9 @@ def size(number: int) -> str:
 
     >>> size(2_500_000_000), size(256_000_000)
     ('2.5 GB', '256 MB')
+    >>> size(2)
+    '2 bytes'
     """
+    if number < 10**6:
+        return f"{number} byte{'' if number == 1 else 's'}"
     return f"{number / 10**9:.1f} GB" if number >= 10**9 else f"{number / 10**6:.0f} MB"

@@ -27,6 +27,8 @@ Kind = Literal["crash", "hang", "memory"]
 _LONGEST = 200
 """Characters of a last line that are kept."""
 _PIPE = 1 << 20
+_KILLED = 9
+"""The number of SIGKILL, which Windows does not name."""
 _ENDING = 5.0
 """Seconds that a process may take to end after it closed its pipes."""
 
@@ -161,7 +163,7 @@ class Child:
         how = f"exit code {code}" if code >= 0 else signal_name(-code)
         if code == NO_MEMORY or "bad_alloc" in last or last.startswith("MemoryError"):
             return self._ended("memory", how, f"needed more than {size(limit.memory)} of memory")
-        why = f"{how}, as the system does where memory runs out" if code == -signal.SIGKILL else how
+        why = f"{how}, as the system does where memory runs out" if code == -_KILLED else how
         return self._ended("crash", f"{how}: {last}" if last else how, f"ended its process ({why})")
 
 

@@ -15,6 +15,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 MAX_RANK = 64
 """NumPy's own limit on the number of dims."""
+_TAKES_COPY = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
 
 
 def reshape_numpy(array: Array, output: tuple[int, ...], copy: bool | None) -> Array:
@@ -25,7 +26,7 @@ def reshape_numpy(array: Array, output: tuple[int, ...], copy: bool | None) -> A
     try:
         if copy is not False and cpu_copy.takes(array) and (copy or needs_copy(array, output)):
             return cpu_copy.copied(array, output)
-        result = array.reshape(output, copy=copy)
+        result = _reshaped(array, output, copy)
     except (ValueError, TypeError) as error:
         raise _refusal(array, output, copy, error) from None
     except MemoryError:
@@ -33,6 +34,21 @@ def reshape_numpy(array: Array, output: tuple[int, ...], copy: bool | None) -> A
     if result.shape != output:  # np.matrix is always 2-D
         raise _limit(output, f"{type(array).__name__} made it {list(result.shape)}")
     return result
+
+
+def _reshaped(array: Array, output: tuple[int, ...], copy: bool | None) -> Array:
+    """NumPy's own answer, in words that NumPy 2.0 has too: its `reshape` does not take `copy`."""
+    if copy is None:
+        return array.reshape(output)
+    if copy:
+        return array.copy().reshape(output)
+    return array.reshape(output, copy=False) if _TAKES_COPY else _viewed(array, output)
+
+
+def _viewed(array: Array, output: tuple[int, ...]) -> Array:
+    if needs_copy(array, output):
+        raise ValueError("no view has these dims")
+    return array.reshape(output)
 
 
 def needs_copy(array: Array, output: tuple[int, ...]) -> bool:

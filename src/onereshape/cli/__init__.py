@@ -95,7 +95,9 @@ def _run(words: list[str], *, ours: bool) -> int:
 
 def _overall(words: list[str]) -> int:
     """Answers what is asked of the whole program."""
-    if words[:1] == ["help"] and words[1:2] and words[1] in COMMANDS:
+    if words[:1] == ["help"] and words[1:]:
+        if words[1] not in COMMANDS:
+            raise no_command(words[1:])
         _read(words[1], ["--help"])
     if words[:1] in (["--help"], ["-h"], ["help"]):
         from onereshape.cli.overview import overview  # noqa: PLC0415 - here and below: no other command needs it
@@ -115,7 +117,9 @@ def _read(command: str, words: list[str]) -> argparse.Namespace:
     from onereshape.cli.parsing import parser_of  # noqa: PLC0415
     from onereshape.cli.typed import join_negative_shapes  # noqa: PLC0415
 
-    return parser_of(command).read(join_negative_shapes(words))
+    args = parser_of(command).read(join_negative_shapes(words))
+    args.typed = words
+    return args
 
 
 def _keep_pages() -> None:

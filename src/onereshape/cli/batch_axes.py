@@ -10,6 +10,10 @@ from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model import Model
 
 
+class TwoMeaningsError(ReshapeError):
+    """A word after `--batch` that is both an input and a file."""
+
+
 def needs_model(batch: Batch, files: Sequence[str]) -> bool:
     """Whether only the model tells what was meant: an axis is missing, or a file may be an input."""
     return batch is True and bool(files) or isinstance(batch, dict) and (bool(files) or None in batch.values())
@@ -44,12 +48,12 @@ def batch_axes(model: Model, batch: Batch, files: Sequence[str]) -> Any:
         try:
             requested(given, {name: 0})
         except FixError as error:
-            axis = f"; an axis is a number, as in {name.partition(':')[0]}:0" if ":" in name else ""
-            error.add_note(f"nor is there a file {name}{axis}")
+            first = next(iter(inputs), "x")
+            error.add_note(f"nor is there a file {name}; write --batch {first}, or with its axis --batch {first}:0")
             raise
     return axes
 
 
-def _two_meanings(word: str) -> ReshapeError:
+def _two_meanings(word: str) -> TwoMeaningsError:
     why = f"{word!r} is an input of the model, and a file: write --batch {word}:0 for the input, or ./{word} for the file"
-    return ReshapeError("bad-usage", why=why)
+    return TwoMeaningsError("bad-usage", why=why)

@@ -11,7 +11,7 @@ from typing import Any
 from onereshape.apart.limits import checked
 from onereshape.cli.bar import bar
 from onereshape.cli.batch_axes import batch_axes, needs_model
-from onereshape.cli.check import add_dims
+from onereshape.cli.dims_options import add_dims
 from onereshape.cli.exports import add_exports
 from onereshape.cli.limits import add_limits, read_memory, read_seed
 from onereshape.cli.streams import STREAM, source

@@ -9,10 +9,12 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 import onereshape
-from onereshape.cli.batch_axes import batch_axes, needs_model
+from onereshape.cli.batch_axes import TwoMeaningsError, batch_axes, needs_model
 from onereshape.cli.collecting import collecting_rarely
 from onereshape.cli.colours import paint
-from onereshape.cli.streams import shown_source, source
+from onereshape.cli.dims_options import add_dims
+from onereshape.cli.parsing import one_of
+from onereshape.cli.streams import STREAM, shown_source, source
 from onereshape.cli.typed import Batch, asked_dims
 from onereshape.errors import ReshapeError
 from onereshape.formats.model_files import load
@@ -39,36 +41,22 @@ MODEL may be - for standard input. Exit code 1: there are errors (with --strict,
 """
 
 
+_FORMATS = ("text", "json", "github", "sarif")
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
     parser.add_argument("models", metavar="MODEL", nargs="*", help=typed_formats())
     add_dims(parser)
     parser.add_argument(
         "--format",
-        choices=["text", "json", "github", "sarif"],
+        metavar="|".join(_FORMATS),
+        type=one_of(_FORMATS),
         default="text",
         help="text for people (the default), one JSON object, annotations of GitHub, or SARIF 2.1.0",
     )
     parser.add_argument("--json", action="store_true", help="the same as --format json; errors are JSON too")
     parser.add_argument("--strict", action="store_true", help="warnings change the exit code as errors do")
-
-
-def add_dims(parser: argparse.ArgumentParser) -> None:
-    """The options that say which dims are to be free."""
-    parser.add_argument(
-        "--batch",
-        metavar="INPUT[:AXIS]",
-        nargs="*",
-        action="extend",
-        help="the batch is to vary: the dim that the inputs share, or just these inputs",
-    )
-    parser.add_argument(
-        "--free",
-        metavar="INPUT:AXIS=NAME",
-        nargs="+",
-        action="extend",
-        help="other dims are to vary, under these names",
-    )
 
 
 @collecting_rarely()
@@ -80,6 +68,8 @@ def answer(args: argparse.Namespace) -> tuple[str | list[str], dict[str, Any], i
     paths = [*args.models, *more]
     if not paths:
         raise ReshapeError("bad-usage", why="a model is missing: onereshape check MODEL (see onereshape check --help)")
+    if paths.count(STREAM) > 1:
+        raise ReshapeError("bad-usage", why="standard input holds one model: - is typed twice")
     reports = [_report(path, batch, free, more) for path in paths]
     if len(reports) == 1 and reports[0].error is not None:
         raise reports[0].error
@@ -106,10 +96,13 @@ def _report(path: str, batch: Batch, free: Any, typed_after: list[str]) -> Repor
     from onereshape.models.check import check  # noqa: PLC0415
     from onereshape.models.findings.formats import Report  # noqa: PLC0415
 
+    called = shown_source(path)
     try:
         if not needs_model(batch, typed_after):
-            return Report(shown_source(path), tuple(check(source(path), batch=batch, free=free)))
+            return Report(called, tuple(check(source(path), batch=batch, free=free)))
         model = load(source(path))
-        return Report(shown_source(path), tuple(check(model, batch=batch_axes(model, batch, typed_after), free=free)))
+        return Report(called, tuple(check(model, batch=batch_axes(model, batch, typed_after), free=free)))
+    except TwoMeaningsError:  # of the command line, whatever else is wrong with the model
+        raise
     except ReshapeError as error:
-        return Report(shown_source(path), error=error)
+        return Report(called, error=error)

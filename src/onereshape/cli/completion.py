@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from onereshape.cli.commands import COMMANDS
-from onereshape.cli.parsing import Parser, parser_of
+from onereshape.cli.parsing import Parser, one_of, parser_of
 from onereshape.cli.shells import SCRIPTS
 from onereshape.specs import BY_NAME, DEFAULT, NEWEST_OPSET
 from onereshape.text import Ready
@@ -45,7 +45,7 @@ class Word:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of this command."""
-    parser.add_argument("shell", metavar="SHELL", choices=list(SCRIPTS), help=" or ".join(SCRIPTS))
+    parser.add_argument("shell", metavar="|".join(SCRIPTS), type=one_of(tuple(SCRIPTS)), help="the shell")
 
 
 def answer(args: argparse.Namespace) -> tuple[str, dict[str, Any]]:
@@ -58,9 +58,7 @@ def answer(args: argparse.Namespace) -> tuple[str, dict[str, Any]]:
 def _words(parser: Parser) -> Iterator[Word]:
     for action in parser.told:
         names, about = tuple(action.option_strings), " ".join((action.help or "").split())
-        if action.choices is not None:
-            yield Word(names, about, "words", tuple(map(str, action.choices)))
-        elif action.nargs == 0 or (names and action.nargs == "*"):
+        if action.nargs == 0 or (names and action.nargs == "*"):
             yield Word(names, about, "nothing")
         elif words := _known(str(action.metavar)):
             yield Word(names, about, "words", words)

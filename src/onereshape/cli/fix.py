@@ -12,16 +12,17 @@ from typing import Any
 
 from onereshape.cli.bar import bar
 from onereshape.cli.batch_axes import batch_axes
-from onereshape.cli.check import add_dims
+from onereshape.cli.dims_options import add_dims
 from onereshape.cli.collecting import collecting_rarely
 from onereshape.cli.colours import Paint, paint
 from onereshape.cli.exports import add_exports
 from onereshape.cli.limits import add_limits, read_memory, read_seed
 from onereshape.cli.streams import STREAM, check_output, shown_output, shown_source, source, write_model
 from onereshape.cli.typed import asked_dims
-from onereshape.errors import FixError, ReshapeError
+from onereshape.errors import FixError, FormatError, ReshapeError
 from onereshape.formats.model import Model
-from onereshape.formats.model_files import data_files, load, save
+from onereshape.formats.model_files import data_files, load, save, suffix
+from onereshape.formats.model_formats import format_of
 from onereshape.formats.overwriting import is_same, refuse_overwriting
 from onereshape.text import Ready, shown
 
@@ -162,7 +163,7 @@ def _paths(args: argparse.Namespace, words: list[str]) -> tuple[str, str]:
             raise ReshapeError("bad-usage", why="--in-place writes over a file, and standard input is none")
         return path, path
     if not outs:
-        raise ReshapeError("bad-usage", why=f"say where to write the repaired model: {_typed(args, path)}")
+        raise ReshapeError("bad-usage", why=f"say where to write the repaired model: {_completed(args, path)}")
     if len(outs) > 1:
         raise ReshapeError("bad-usage", why=f"there are two files to write: {outs[0]} and {outs[1]}")
     check_output(outs[0], args)
@@ -172,16 +173,18 @@ def _paths(args: argparse.Namespace, words: list[str]) -> tuple[str, str]:
     return path, outs[0]
 
 
-def _typed(args: argparse.Namespace, path: str) -> str:
-    """The command with a file to write, as somebody would type it."""
+def _completed(args: argparse.Namespace, path: str) -> str:
+    """The command that was typed, with what it lacks."""
     stem, ending = os.path.splitext(os.path.basename(path))  # noqa: PTH119, PTH122 - any text
-    asked = any((args.batch, args.free, args.like, args.simplify)) or args.batch is not None
-    more = "" if asked else " --batch"
-    return f"onereshape fix {shlex.quote(path)} -o {shlex.quote(f'{stem}-dynamic{ending}')}{more}"
+    written = f"{'model' if path == STREAM else stem}-dynamic{ending or '.onnx'}"
+    asked = args.batch is not None or any((args.free, args.like, args.simplify, args.per_sample))
+    words = ["onereshape", "fix", *args.typed, "-o", written, *([] if asked else ["--batch"])]
+    return shlex.join(words)
 
 
 def _check_others(args: argparse.Namespace, model: Model, written: str) -> None:
     """Refuses to write over what the model or its witness refers to; over the model itself only in place."""
+    _check_place(model, written)
     if any(is_same(file, written) for file in data_files(model)):
         why = f"{written} holds the weights of {model.path}, which are never changed: name another OUT"
         raise ReshapeError("bad-usage", why=why)
@@ -189,6 +192,19 @@ def _check_others(args: argparse.Namespace, model: Model, written: str) -> None:
         refuse_overwriting([written], other, data_files(load(other)))
     if args.certificate is not None:
         _check_certificate(args, model, written)
+
+
+def _check_place(model: Model, written: str) -> None:
+    """Refuses a file that could not be written, before anything is run."""
+    row = format_of(model.format)
+    if written == STREAM:
+        return
+    if suffix(written) not in row.suffixes:
+        why = f"{row.words} is written to a name that ends in {' or '.join(row.suffixes)}"
+        raise FormatError("unwritable", path=written, why=why)
+    folder = os.path.dirname(written) or "."  # noqa: PTH120 - any text
+    if not os.path.isdir(folder):  # noqa: PTH112
+        raise FormatError("unwritable", path=written, why="its folder does not exist")
 
 
 def _check_certificate(args: argparse.Namespace, model: Model, written: str) -> None:
@@ -200,6 +216,9 @@ def _check_certificate(args: argparse.Namespace, model: Model, written: str) -> 
         raise ReshapeError("bad-usage", why=why)
     if args.in_place:
         why = "--in-place leaves no original that a certificate could be checked against: name another OUT"
+        raise ReshapeError("bad-usage", why=why)
+    if args.piped or args.model == STREAM:
+        why = "a certificate names the files that it is about, and - is none: name MODEL and OUT"
         raise ReshapeError("bad-usage", why=why)
     refuse_overwriting([args.certificate], model.path, data_files(model))
     for other in (*(args.like or ()), *(args.witness or ())):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import platform
-from importlib import metadata
 
 import onereshape
 from onereshape.arrays.threads import kernels_built, threads
 from onereshape.cli.commands import COMMANDS
 from onereshape.cli.parsing import width, wrapped
+from onereshape.installed import runtime, version_of
 
 _EXAMPLES = """\
 examples:
@@ -48,17 +48,11 @@ def wrapped_at(text: str, column: int) -> str:
 
 def versions() -> list[str]:
     """Our version and those that matter in a bug report; looked up without importing anything."""
-    parts = [f"{name} {_installed(name)}" for name in ("numpy", "ml_dtypes", "onnx")]
+    parts = [f"{name} {version_of(name)}" for name in ("numpy", "ml_dtypes", "onnx", "onnx-ir")]
     kernels = f"C++, up to {threads()} threads" if kernels_built() else "NumPy's (no C++ kernels built)"
     return [
         f"onereshape {onereshape.__version__}",
         f"{', '.join(parts)}, Python {platform.python_version()}",
         f"copies: {kernels}",
+        f"certificates: {' '.join(runtime())}, openvino {version_of('openvino')}",
     ]
-
-
-def _installed(name: str) -> str:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return "not installed"

@@ -6,7 +6,7 @@ import argparse
 import difflib
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from shutil import get_terminal_size
 from typing import Any, NoReturn
 
@@ -55,7 +55,7 @@ class Parser(argparse.ArgumentParser):
         try:
             args, rest = self.parse_known_args(words)
         except argparse.ArgumentError as error:
-            said = _SAID.get(error.message, error.message)
+            said = next((ours for theirs, ours in _SAID.items() if error.message.startswith(theirs)), error.message)
             self.error(f"{error.argument_name}: {said}" if error.argument_name else said)
         if rest:
             self.error(f"{rest[0]!r} is one word too many")
@@ -75,7 +75,7 @@ class Parser(argparse.ArgumentParser):
                 nearest = f" (did you mean {near[0]}?)" if near else ""
                 self.error(f"{self.prog.rpartition(' ')[2]} has no option {option}{nearest}")
         missing = [
-            action.option_strings[-1]
+            action.option_strings[0]
             for action in self.told
             if action.required and action.option_strings and not {*action.option_strings} & {*typed}
         ]
@@ -93,7 +93,22 @@ class Parser(argparse.ArgumentParser):
 _SAID = {
     "expected one argument": "its value is missing",
     "expected at least one argument": "its values are missing",
+    "ignored explicit argument": "it takes no value",
 }
+"""How argparse begins a complaint, and what is said instead."""
+
+
+def one_of(words: Sequence[str]) -> Callable[[str], str]:
+    """A reader of one of some words, which the metavar of the option should name as `a|b|c`."""
+
+    def read(text: str) -> str:
+        if text in words:
+            return text
+        near = difflib.get_close_matches(text.lower(), words, n=1)
+        nearest = f" (did you mean {near[0]}?)" if near else ""
+        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(words)}{nearest}")
+
+    return read
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):

@@ -11,7 +11,7 @@ from typing import Any
 
 from onereshape.cli.bar import bar
 from onereshape.cli.batch_axes import batch_axes
-from onereshape.cli.check import add_dims
+from onereshape.cli.dims_options import add_dims
 from onereshape.cli.collecting import collecting_rarely
 from onereshape.cli.exports import add_exports
 from onereshape.cli.limits import add_limits, read_memory, read_seed
@@ -46,7 +46,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_exports(parser)
     parser.add_argument("--per-sample", action="store_true", help="as `onereshape fix` takes it")
     parser.add_argument("--unwitnessed", action="store_true", help="as `onereshape fix` takes it")
-    parser.add_argument("--no-certify", action="store_true", help="run nothing: the repair is shown without certificate")
+    parser.add_argument("--no-certify", action="store_true", help="run nothing: the repair has no certificate")
     parser.add_argument("--seed", type=read_seed, default=0, help="of the inputs that are drawn (default 0)")
     add_limits(parser)
 

@@ -21,6 +21,7 @@ from onereshape.cli.typed import read_shape
 from onereshape.dtypes import DType, type_name
 from onereshape.errors import FormatError, ReshapeError
 from onereshape.formats.npy import read_header
+from onereshape.formats.temporary import HOLDS as _HAS_LOCKS
 from onereshape.formats.tensor import Tensor
 from onereshape.formats.tensor_files import typed
 from onereshape.operator import Reshape
@@ -125,6 +126,8 @@ class _Described:
 
 
 def _stores() -> Any:
+    if not _HAS_LOCKS:
+        raise ReshapeError("bad-usage", why="arrays beyond memory need Linux or macOS: they rest on locks of files")
     try:
         return import_module("onereshape.stores.reshape_store")
     except ImportError as error:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-_OVERALL = ("--help", "--version")
-
+from onereshape.cli.commands import OVERALL
 
 class Word(Protocol):
     """An option, or what a command takes without one; see `completion`."""
@@ -77,7 +76,7 @@ def bash(commands: Commands, words: Words) -> str:
         if plain := [each for word in told if not word.names for each in word.words]:
             others.append(f'                    {name}) words="{" ".join(plain)}" ;;')
     return _BASH.format(
-        commands=" ".join([*commands, *_OVERALL]),
+        commands=" ".join([*commands, *OVERALL]),
         values="\n".join(values),
         others="\n".join(others),
         options="\n".join(options),
@@ -136,7 +135,7 @@ def fish(commands: Commands, words: Words) -> str:
     """For fish."""
     lines = ["# fish completion of onereshape; made by: onereshape completion fish"]
     lines += ["complete -c onereshape -n __fish_use_subcommand -f"]
-    lines += [f"complete -c onereshape -n __fish_use_subcommand -l {option[2:]}" for option in _OVERALL]
+    lines += [f"complete -c onereshape -n __fish_use_subcommand -l {option[2:]}" for option in OVERALL]
     for name, about in commands.items():
         lines.append(f"complete -c onereshape -n __fish_use_subcommand -a {name} -d {_fish(about)}")
     for name, told in words.items():

@@ -38,6 +38,8 @@ _WIDEST = 60
 """Signs up to which the cells of a column are aligned in a pipe."""
 _NARROWEST = (16, 10, 10, 10, 8, 12)
 """Signs of each column that a narrow terminal leaves it."""
+_LEAST = 5
+"""The column that a terminal without room for these goes without."""
 _GAP = "  "
 
 
@@ -85,6 +87,10 @@ def _fitting(lines: Sequence[Sequence[str]], width: int) -> list[str]:
     told = [[shown(cell) for cell in line] for line in lines]
     columns = [column for column in range(len(told[0])) if any(line[column] for line in told[1:])]
     widths = {column: max(len(line[column]) for line in told) for column in columns}
+    if sum(min(widths[column], _NARROWEST[column]) + len(_GAP) for column in columns) - len(_GAP) > width:
+        columns = [column for column in columns if column != _LEAST]
+        told = [[cell if column in columns else "" for column, cell in enumerate(line)] for line in told]
+        widths = {column: widths[column] for column in columns}
     room = width - len(_GAP) * (len(columns) - 1)
     while sum(widths.values()) > room:
         over = [column for column in columns if widths[column] > _NARROWEST[column]]

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
-_ASKING = (signal.SIGTERM, signal.SIGHUP)
+_ASKING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""Windows has no SIGHUP."""
 
 
 class Stopped(KeyboardInterrupt):

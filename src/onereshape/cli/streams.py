@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from io import BytesIO
+from io import BufferedReader, BytesIO
 from pathlib import Path
 from shutil import copyfileobj
 from typing import TYPE_CHECKING, BinaryIO
@@ -92,4 +92,6 @@ def _input() -> BinaryIO:
     if sys.stdin.isatty():
         why = "- reads the file from standard input, and nothing is piped into it: name a file, or pipe one (... < FILE)"
         raise ReshapeError("bad-usage", why=why)
+    if isinstance(sys.stdin.buffer, BufferedReader) and not sys.stdin.buffer.peek(1):
+        raise FormatError("unreadable", path=_IN, why="is empty")
     return sys.stdin.buffer

@@ -18,6 +18,7 @@ import onnx
 from onnx import helper
 
 from onereshape.formats.model import cause
+from onereshape.installed import RUNTIME_MISSING
 
 IR_VERSION = 10
 _ALIKE = (4, 3, 1, 8, 16)
@@ -192,7 +193,7 @@ def _session(model: onnx.ModelProto) -> Any:
     try:
         runtime = import_module("onnxruntime")
     except ImportError:
-        why = "onnxruntime is not installed, which would check what onnx's converter makes"
+        why = f"onnxruntime would check what onnx's converter makes, and {RUNTIME_MISSING}"
         raise CannotConvertError(why) from None
     runtime.set_default_logger_severity(4)  # some warnings go past the session's own
     options = runtime.SessionOptions()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from onereshape.errors import FormatError
-from onereshape.formats.temporary import opened, remove_dead, temporary
+from onereshape.formats.temporary import HOLDS, opened, remove_dead, temporary
 
 
 class _Move(NamedTuple):
@@ -59,9 +59,11 @@ def replacing_in_turn(paths: Sequence[str]) -> Iterator[list[BinaryIO]]:
             for move in moves:
                 blamed = move.path
                 move.file.flush()
-                if move.mode is not None:
+                if move.mode is not None and hasattr(os, "fchmod"):  # Windows has it since Python 3.13
                     os.fchmod(move.file.fileno(), move.mode)
                 os.fsync(move.file.fileno())
+                if not HOLDS:
+                    move.file.close()
             for move in moves:
                 blamed = move.path
                 move.beside.replace(move.final)

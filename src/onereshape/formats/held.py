@@ -55,7 +55,7 @@ def held(given: Any) -> Model | None:
     if _is(given, "torch.onnx", "ONNXProgram") and _is(given.model, "onnx_ir", "Model"):
         from onereshape.formats.onnx_held import from_ir  # noqa: PLC0415 - as above
 
-        return from_ir(given.model, "ONNXProgram")
+        return from_ir(given.model, "ONNXProgram", named=False)
     if callable(getattr(given, "read", None)):
         return _of_file(given)
     raise refused(given, "a model")

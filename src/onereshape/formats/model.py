@@ -40,6 +40,7 @@ class ReshapeNode:
     """Where the node is, by counting: `graph/If#2/then_branch/Reshape#0` is the first Reshape in that branch of the
     third If.  No two nodes of a model share it."""
     spec: Spec
+    """The specification that is in force."""
     data: tuple[Dim, ...] | None
     """The dims of data, in the notation of `infer`; None: the rank is not said."""
     target: tuple[Dim, ...] | None
@@ -65,12 +66,21 @@ class Model:
 
     It goes on to other libraries: `ir` to onnx_ir and torch, `proto()` to onnx and onnxruntime, `openvino()` to
     OpenVINO, and `save()` to a file.
+
+    >>> import onereshape as orx
+    >>> model = orx.load("tests/data/corpus/hand_yolo_head.ts.onnx")
+    >>> model.format, model.reshapes[0].name, model.reshapes[0].target
+    ('onnx', '/Reshape', (1, 3, 7, 16, 16))
+    >>> model.ir.graph.inputs[0].name, model.proto().ir_version
+    ('x', 8)
     """
 
     format: Dialect
+    """Whose format it is."""
     path: str
     """Its file; what it is called in messages, where it was not read from a file."""
     reshapes: tuple[ReshapeNode, ...]
+    """Its Reshapes, in the order of the graph."""
     content: onnx_ir.Model | Element | dict[str, Any] | None = field(compare=False)
     """The model itself: an `onnx_ir.Model`, the root element of an OpenVINO IR, the dict of a oneDNN graph.
 

@@ -53,7 +53,14 @@ def _loaded(name: str) -> Model:
 
 
 def save(model: Given, path: str | os.PathLike[str]) -> None:
-    """Writes a model in its own format: all of it, or nothing; `save(load(f), f)` changes no byte."""
+    """Writes a model in its own format: all of it, or nothing; `save(load(f), f)` changes no byte.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save("tests/data/corpus/hand_yolo_head.ts.onnx", f"{folder}/copy.onnx")
+    ...     len(load(f"{folder}/copy.onnx").reshapes)
+    6
+    """
     name = _name(path, "the path of a file")
     found = load(model)
     row = format_of(found.format)
@@ -75,9 +82,7 @@ def _name(path: object, what: str) -> str:
         return name
     if name is not path:
         raise ReshapeError("bad-usage", why=f"{what} is given as a {type(path).__name__} of bytes; make it one of str")
-    raise ReshapeError(
-        "bad-usage", why=f"{what} is a str or a pathlib.Path, not a {shown(type(path).__name__, 80)}"
-    )
+    raise ReshapeError("bad-usage", why=f"{what} is a str or a pathlib.Path, not a {shown(type(path).__name__, 80)}")
 
 
 def refreshed(model: Model) -> Model:

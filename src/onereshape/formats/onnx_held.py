@@ -42,9 +42,9 @@ def from_proto(given: onnx.ModelProto) -> Model:
     return in_memory(Original(copy), name)
 
 
-def from_ir(given: ir.Model, kind: str) -> Model:
+def from_ir(given: ir.Model, kind: str, *, named: bool = True) -> Model:
     """The model that onnx-ir holds; `kind` is what it was given as."""
-    name = _called(kind, getattr(given.graph, "name", None))
+    name = _called(kind, getattr(given.graph, "name", None) if named else None)
     try:
         copy = _copied(given)
     except Exception as error:  # noqa: BLE001 - whatever onnx-ir raises for a graph that is none
@@ -54,8 +54,7 @@ def from_ir(given: ir.Model, kind: str) -> Model:
     folder = _folder(copy, name)
     if folder is not None:
         check_external(copy, name, folder)
-    home = None if folder is None else str(folder)
-    return Model("onnx", name, find_reshapes(copy, name), copy, given, "" if home is None else home)
+    return Model("onnx", name, find_reshapes(copy, name), copy, given, "" if folder is None else str(folder))
 
 
 def proto_of(model: Model) -> onnx.ModelProto:

@@ -3,12 +3,12 @@
 A writer holds a lock on its file from before its first byte until after its rename; the system lets go of the lock when
 the writer ends, however it ends.  So a file that can be locked has no writer, wherever locks are seen: between all
 processes of one kernel, containers included.  Between machines that share a folder not every file system passes locks
-on; a name therefore says which kernel made it, and a file of another one must also be a day old.
+on; a name therefore says which kernel made it, and a file of another one must also be a day old.  Where the system has
+no such locks (Windows) none is taken, and what a killed writer left stays.
 """
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import platform
@@ -19,8 +19,16 @@ import time
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
+try:
+    import fcntl as _fcntl
+except ImportError:  # Windows
+    _fcntl = None  # type: ignore[assignment]
+
+_LOCKS: Any = _fcntl
+HOLDS = _LOCKS is not None
+"""Whether a file is held open, and locked, until it has been renamed; elsewhere an open file cannot be renamed."""
 _NAME = re.compile(r"\.onereshape-([0-9a-f]{8})-[0-9a-f]{16}\.tmp")
 _DAY = 86400
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
@@ -35,8 +43,10 @@ def temporary(folder: Path) -> Path:
 def opened(path: Path) -> BinaryIO | None:
     """The new file, locked; None where somebody took it for a dead one between these two, and removes it."""
     file = path.open("xb")  # plainly, so that the umask has its say
+    if not HOLDS:
+        return file
     try:
-        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _LOCKS.flock(file.fileno(), _LOCKS.LOCK_EX | _LOCKS.LOCK_NB)
     except BlockingIOError:
         file.close()
         return None
@@ -50,6 +60,8 @@ def opened(path: Path) -> BinaryIO | None:
 
 def remove_dead(folder: Path) -> None:
     """Removes the temporary files that writers of this user left behind; what cannot be looked at is left alone."""
+    if not HOLDS:
+        return
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if found := _NAME.fullmatch(entry.name):
@@ -65,7 +77,7 @@ def _remove_if_dead(path: Path, *, is_ours: bool) -> None:
             return
         if not is_ours and time.time() - found.st_mtime < _DAY:
             return
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _LOCKS.flock(number, _LOCKS.LOCK_EX | _LOCKS.LOCK_NB)
         path.unlink()
     finally:
         os.close(number)

@@ -29,7 +29,7 @@ FORM: Final = "onereshape certificate"
 VERSION: Final = 1
 _LARGEST: Final = 1 << 24
 """Bytes of a file that is read; a certificate of thousands of outputs has less."""
-_PACKAGES: Final = ("numpy", "onnx", "onnx-ir", "onnxruntime")
+_PACKAGES: Final = ("numpy", "onnx", "onnx-ir")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +96,11 @@ def keep(
 
 def versions() -> dict[str, str]:
     """Of all that a certificate rests on."""
-    from importlib import metadata  # noqa: PLC0415 - takes long
-
     from onereshape import __version__  # noqa: PLC0415 - it imports us
+    from onereshape.installed import runtime, version_of  # noqa: PLC0415 - takes long
 
-    found = {"onereshape": __version__}
-    for name in _PACKAGES:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+    engine, version = runtime()
+    return {"onereshape": __version__, **{name: version_of(name) for name in _PACKAGES}, engine: version}
 
 
 def read_proof(path: str) -> Kept:
@@ -115,7 +109,7 @@ def read_proof(path: str) -> Kept:
         raise unreadable(path, "is not a path")
     try:
         if not Path(path).is_file():
-            raise unreadable(path, "is not a file that is there")
+            raise unreadable(path, "there is no such file")
         content = content_of(path, _LARGEST, "and no certificate has")
     except OSError as error:
         raise unreadable(path, error.strerror or str(error)) from None

@@ -6,8 +6,6 @@ body of a function that nobody calls, a oneDNN graph) those that the file declar
 
 from __future__ import annotations
 
-import html
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,18 +13,21 @@ from typing import TYPE_CHECKING, Any, overload
 
 import onnx_ir as ir
 
+from onereshape import notebook
 from onereshape.dims import Dim, show as show_dim
 from onereshape.errors import FixError, ReshapeError
+from onereshape.formats.given import Given
 from onereshape.formats.model import Model, ReshapeNode
 from onereshape.formats.onnx_sound import blamed
 from onereshape.inference import infer
-from onereshape.models.check import input_symbols
 from onereshape.models.facts.facts import Facts
+from onereshape.models.findings.symbols import places_as_names, symbol_places
 from onereshape.models.images import imaged
 from onereshape.models.request import given_model
 from onereshape.models.shapes import facts_of
 from onereshape.sizes import Formula
-from onereshape.text import shown
+from onereshape.specs import spec as find_spec
+from onereshape.text import JSON, as_json, brief, shown
 
 if TYPE_CHECKING:
     from onereshape.shape import Shape
@@ -35,8 +36,8 @@ Dims = tuple[Dim, ...] | None
 
 _LONGEST_PLACE = 200
 """Signs of a place that stands for a size without a name; a longer one is `?`."""
-_MOST_SHOWN, _WIDEST = 100, 120
-"""Rows of a table in a notebook, and signs of a cell."""
+_WIDEST = 90
+"""Signs of a name in a repr."""
 _BRACKETS = re.compile(r"\(([^()\s]+\[\d+\])\)")
 """A dim that is called by its place needs no parentheses."""
 
@@ -51,7 +52,7 @@ class ReshapeRow:
     """Where it is, by counting; `--node` takes it as well as the name, and no two Reshapes share it."""
     spec: str
     """The specification that is in force: `onnx-14`."""
-    attributes: Mapping[str, Any] = field(hash=False)
+    attributes: Mapping[str, JSON] = field(hash=False)
     """The flags that the file gives: `{"allowzero": 1}`."""
     data: Dims
     """The dims of data in the notation of `infer`; None: not even their number is known."""
@@ -68,18 +69,14 @@ class ReshapeRow:
     inferred: bool = True
     """Whether the dims of data follow from the inputs; else they are what the file declares."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, JSON]:
         """The fields, for machines; pairs of limits are lists."""
-        fields = {name: getattr(self, name) for name in self.__slots__}
-        for name in ("data", "target", "output"):
-            dims = fields[name]
-            fields[name] = None if dims is None else [list(dim) if isinstance(dim, tuple) else dim for dim in dims]
-        return fields | {"conditions": list(self.conditions), "attributes": dict(self.attributes)}
+        return {name: as_json(getattr(self, name)) for name in self.__slots__}
 
     def __repr__(self) -> str:
         result = "refused" if self.refused is not None else listed_dims(self.output)
         name = shown(self.name, _WIDEST)
-        return f"ReshapeRow({name!r}: {listed_dims(self.data)} by {listed_dims(self.target)} -> {result})"
+        return brief("ReshapeRow", f"{name}: {listed_dims(self.data)} by {listed_dims(self.target)} -> {result}")
 
 
 class ReshapeTable(Sequence[ReshapeRow]):
@@ -111,20 +108,17 @@ class ReshapeTable(Sequence[ReshapeRow]):
     def __hash__(self) -> int:
         return hash(self._rows)
 
-    def to_json(self) -> list[dict[str, Any]]:
+    def to_json(self) -> list[dict[str, JSON]]:
         """The rows, for machines."""
         return [row.to_json() for row in self._rows]
 
     def __repr__(self) -> str:
-        return f"ReshapeTable({_counted(len(self))} of {shown(self.path, _WIDEST)})"
+        return brief("ReshapeTable", f"{_counted(len(self))} of {shown(self.path, _WIDEST)}")
 
     def _repr_html_(self) -> str:
         """The table in a notebook: its first rows, where there are many."""
-        titles = "".join(f"<th>{title}</th>" for title in TITLES)
-        body = "".join(f"<tr>{''.join(map(_cell, cells_of(row)))}</tr>" for row in self._rows[:_MOST_SHOWN])
-        left = len(self) - _MOST_SHOWN
-        more = f"<p>{left} more: to_json() has them all</p>" if left > 0 else ""
-        return f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>{more}"
+        table = notebook.table(TITLES, [cells_of(row) for row in self._rows])
+        return notebook.block("Reshapes", f"{len(self)} in {self.path}", table)
 
 
 TITLES = ("node", "data", "target", "output", "if", "target from")
@@ -134,15 +128,18 @@ TITLES = ("node", "data", "target", "output", "if", "target from")
 def cells_of(row: ReshapeRow, called: str | None = None) -> tuple[str, ...]:
     """A row for people; `called` stands in the place of its name, where several have that."""
     output = f"refused: {row.refused}" if row.refused is not None else listed_dims(row.output)
-    target = listed_dims(row.target) + flags_of(row)
+    target = listed_dims(row.target) + flag_of(row)
     return called or row.name, listed_dims(row.data), target, output, ", ".join(row.conditions), row.target_from
 
 
-def flags_of(row: ReshapeRow) -> str:
-    """The flags of a Reshape, where they could matter: in its target is a 0, or what only a run tells."""
+def flag_of(row: ReshapeRow) -> str:
+    """The flag of a Reshape, if it is not the usual one and could matter: a 0, or what only a run tells, is asked."""
     if row.target is not None and all(isinstance(word, int) and word != 0 for word in row.target):
         return ""
-    return "".join(f" {name}={str(value).lower()}" for name, value in row.attributes.items())
+    flag = find_spec(row.spec).flag
+    if flag is None or flag.name not in row.attributes or (value := row.attributes[flag.name]) == flag.default:
+        return ""
+    return f" {flag.name}={str(value).lower()}"
 
 
 def listed_dims(dims: Dims) -> str:
@@ -156,42 +153,39 @@ def listed_dims(dims: Dims) -> str:
     return _BRACKETS.sub(r"\1", f"[{', '.join(str(show_dim(dim)) for dim in dims)}]")
 
 
-def show(model: Model | str | os.PathLike[str]) -> ReshapeTable:
+def show(model: Given) -> ReshapeTable:
     """Every Reshape of a model, in the order of its graph; nothing is run.
 
     >>> show("tests/data/corpus/hand_pixelshuffle.ts.onnx")
     ReshapeTable(2 Reshapes of tests/data/corpus/hand_pixelshuffle.ts.onnx)
     >>> show("tests/data/corpus/hand_pixelshuffle.ts.onnx")[1]
-    ReshapeRow('/Reshape_1': [1, 3, 4, 4, 8, 8] by [-1, 48, 8, 8] -> [1, 48, 8, 8])
+    ReshapeRow(/Reshape_1: [1, 3, 4, 4, 8, 8] by [-1, 48, 8, 8] -> [1, 48, 8, 8])
     """
     found = given_model(model)
     return ReshapeTable(found.path, rows_of(found))
 
 
-def rows_of(model: Model) -> list[ReshapeRow]:
-    """The rows of a model that was read."""
+def rows_of(model: Model, facts: Facts | None = None) -> list[ReshapeRow]:
+    """The rows of a model that was read; `facts` are those of its graph, where they are known already."""
     try:
         given = imaged(model)
     except FixError:  # an IR that keeps a state: its Reshapes are shown with the dims that it declares
         given = model
-    if not isinstance(given.ir, ir.Model):
+    if given.format != "onnx":
         return [_declared(node) for node in model.reshapes]
     with blamed(given):
         drawn = {node.place: node for node in given.reshapes}
-        reader = _Reader(facts_of(given.ir, places_as_names(given.ir)))
+        reader = _Reader(facts or facts_of(given.ir, given_places(given.ir)))
         return [
             reader.row(node, drawn[node.place].node) if node.place in drawn else _declared(node)
             for node in model.reshapes
         ]
 
 
-def places_as_names(model: ir.Model) -> dict[str, dict[int, str]]:
-    """Input -> axis -> the place as a name, for each dim of an input that is free and has none."""
-    found: dict[str, dict[int, str]] = {}
-    for name, (value, axis) in input_symbols(model).items():
-        if name == f"{value}[{axis}]" and len(name) <= _LONGEST_PLACE:
-            found.setdefault(value, {})[axis] = name
-    return found
+def given_places(model: ir.Model) -> dict[str, dict[int, str]]:
+    """Input -> axis -> the place as a name, for each dim of an input that has none; not of an endless one."""
+    found = places_as_names(symbol_places(model))
+    return {name: axes for name, axes in found.items() if len(name) <= _LONGEST_PLACE}
 
 
 class _Reader:
@@ -280,10 +274,6 @@ def _row(
     flags = {name: value for name, value in entry.attributes.items() if name != "shape"}
     called = (entry.name, entry.place, entry.spec.name, flags)
     return ReshapeRow(*called, *told, conditions, entry.target_from, refused, inferred)
-
-
-def _cell(text: str) -> str:
-    return f"<td>{html.escape(shown(text, _WIDEST))}</td>"
 
 
 def _counted(number: int) -> str:

@@ -150,8 +150,12 @@ def _cum_sum(pen: Pen, node: ir.Node) -> None:
 
 def _identity(pen: Pen, node: ir.Node) -> None:
     """A Reshape to its own dims: the layer Identity is newer than most IRs."""
-    copy = integers(pen, [0] * rank_of(node.inputs[0]))
-    pen.layer("Reshape", 1, [*places(pen, node), copy], {"special_zero": "true"}, node.outputs)
+    (data,), value = places(pen, node), node.inputs[0]
+    if value is not None and value.shape is not None:
+        dims = integers(pen, [0] * len(value.shape))
+    else:
+        dims = pen.layer("ShapeOf", 3, [data], {"output_type": "i64"}, inner=("i64", [None]))
+    pen.layer("Reshape", 1, [data, dims], {"special_zero": "true"}, node.outputs)
 
 
 def _casts_like(pen: Pen, node: ir.Node) -> None:

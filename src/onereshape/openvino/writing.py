@@ -10,24 +10,18 @@ import copy
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 from xml.etree import ElementTree as ET
 
-import numpy as np
 import onnx_ir as ir
 
 from onereshape.errors import FixError
-from onereshape.formats.openvino_net import precision_of
-from onereshape.openvino.drawing import KEY, Drawing, Net, fed, is_right, mark_of, net_of
+from onereshape.openvino.drawing import Drawing, Mark, Net, fed, is_right, mark_of, net_of
 from onereshape.openvino.hoisting import hoist
-from onereshape.openvino.pen import Dims, Place, UnspelledError, kind_of, type_name
+from onereshape.openvino.pen import Pen, Place, UnspelledError, say_dims
 from onereshape.openvino.spelling import SPELLINGS
 
 Known = Mapping[ir.Value, Sequence[int | None]]
 """The dims of values, None for each that is not a number."""
-
-_ALIGNED = 64
-"""Bytes between the places where constants begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +41,10 @@ def written(model: ir.Model, dims: Known | None = None) -> Written:
     assert net is not None  # noqa: S101 - who asks has made it of an IR
     known = {} if dims is None else dict(dims)
     hoist(model.graph, known)
-    return _Writer(model.graph, net, known).done()
+    try:
+        return _Writer(model.graph, net, known).done()
+    except UnspelledError as error:
+        raise _unwritten(str(error)) from None
 
 
 class _Writer:
@@ -56,18 +53,7 @@ class _Writer:
     def __init__(self, graph: ir.Graph, net: Net, dims: Known) -> None:
         self._graph = graph
         self._net = net
-        self._dims = dims
-        self._root = copy.copy(net.root)
-        self._layers: dict[str, ET.Element] = {}
-        """By id, in the order of the file."""
-        self._feeds: dict[Place, Place] = {}
-        self._places: dict[ir.Value, Place] = {}
-        self._next = 1 + max((int(number) for number in net.body.layers), default=-1)
-        self._constants: dict[tuple[str, tuple[int, ...], bytes], Place] = {}
-        self._added = bytearray(net.weights.added)
-        self._start = net.weights.start if net.weights.added else -(-(net.weights.size or 0) // _ALIGNED) * _ALIGNED
-        self._node: ir.Node | None = None
-        self._own: ET.Element | None = None
+        self._pen = Pen(net, dims)
         self._freed = False
         """Whether an input has other dims than it had."""
 
@@ -87,7 +73,7 @@ class _Writer:
             elif mark.part == len(mark.drawing.parts) - 1:
                 self._keep(mark.drawing, intact[mark.drawing.layer], present[mark.drawing.layer])
         self._results()
-        return Written(self._finished(), bytes(self._added), self._start)
+        return Written(self._finished(), bytes(self._pen.added), self._pen.start)
 
     def _drawings(self) -> tuple[list[Drawing], dict[str, dict[int, ir.Node]]]:
         """The drawings that are still there, whole or in part, and their nodes."""
@@ -105,46 +91,35 @@ class _Writer:
         for value in self._graph.inputs:
             number = self._net.parameters.get(value.name or "")
             if number is None:
-                raise _unwritten(f"input {value.name} is new")
-            element = self._copied(number)
+                raise UnspelledError(f"input {value.name} is new")
+            element = self._pen.copied(number)
             data = element.find("data")
             if data is not None and value.shape is not None:
                 before, now = data.get("shape", ""), _shape(data.get("shape", ""), value.shape)
                 data.set("shape", now)
                 self._freed = self._freed or before != now
-            self._outputs(element, [value])
+            self._pen.put_out(element, [value])
 
     def _keep(self, drawing: Drawing, ports: Mapping[int, ir.Value], nodes: Mapping[int, ir.Node]) -> None:
         """A layer as it is, fed by what feeds its drawing now."""
         ports = {**ports, **{place: ports[first] for place, first in drawing.twins.items() if first in ports}}
-        inputs = {place: self.place(value) for place, value in ports.items()}  # before it, where they are new
-        element = self._copied(drawing.layer)
+        inputs = {place: self._pen.place(value) for place, value in ports.items()}  # before it, where they are new
+        element = self._pen.copied(drawing.layer)
         if self._freed:
             _loosen(element)
         for place, port in enumerate(element.findall("input/port")):
             if place in inputs:
-                self._feeds[drawing.layer, port.get("id", "")] = inputs[place]
-                self._say(port, ports[place])
+                self._pen.feeds[drawing.layer, port.get("id", "")] = inputs[place]
+                self._pen.say(port, ports[place])
             elif (start := self._net.body.feeds.get((drawing.layer, port.get("id", "")))) is not None:
-                self._feeds[drawing.layer, port.get("id", "")] = self._unread(start)
-        self._outputs(element, [nodes[made.part].outputs[made.output] for made in drawing.outputs])
+                self._pen.feeds[drawing.layer, port.get("id", "")] = self._unread(start)
+        self._pen.put_out(element, [nodes[made.part].outputs[made.output] for made in drawing.outputs])
 
     def _unread(self, start: Place) -> Place:
         """What feeds a port that is in the drawing by what it holds only: a constant of the net."""
-        if start[0] not in self._layers:
-            self._copied(start[0])
+        if start[0] not in self._pen.layers:
+            self._pen.copied(start[0])
         return start
-
-    def _copied(self, number: str) -> ET.Element:
-        element = copy.deepcopy(self._net.body.layers[number])
-        self._layers[number] = element
-        return element
-
-    def _outputs(self, element: ET.Element, values: Sequence[ir.Value]) -> None:
-        for port, value in zip(element.iterfind("output/port"), values, strict=False):
-            self._places[value] = element.get("id", ""), port.get("id", "")
-            self._say(port, value)
-            self._name(port, value)
 
     def _results(self) -> None:
         ends: list[tuple[Place | None, ir.Value]] = []
@@ -158,43 +133,13 @@ class _Writer:
             maker = value.producer()
             handed = maker is not None and maker.op_type == "Identity" and mark_of(maker) is None
             source = maker.inputs[0] if handed and maker is not None and maker.inputs[0] is not None else value
-            start = self.place(source)
-            element = self._copied(number)
+            start = self._pen.place(source)
+            element = self._pen.copied(number)
             for port in element.iterfind("input/port"):
-                self._feeds[number, port.get("id", "")] = start
-                self._say(port, source)
+                self._pen.feeds[number, port.get("id", "")] = start
+                self._pen.say(port, source)
 
     # What is new
-
-    def place(self, value: ir.Value) -> Place:
-        """Where a value comes out; a constant that nobody has asked for yet is put there."""
-        if value in self._places:
-            return self._places[value]
-        number = value.meta.get(KEY)
-        tensor = value.const_value
-        if tensor is None:
-            raise _unwritten(f"value {value.name} comes from nowhere")
-        if number is not None and self._net.constants.get(number) is tensor:
-            self._outputs(self._copied(number), [value])
-        else:
-            self._places[value] = self.constant(tensor.numpy())
-        return self._places[value]
-
-    def constant(self, array: np.ndarray[Any, Any]) -> Place:
-        """A new Const; of an empty one OpenVINO writes a byte, and reads no other."""
-        kind = type_name(ir.DataType.from_numpy(array.dtype))
-        content = np.ascontiguousarray(array).tobytes()
-        key = kind, array.shape, content
-        if key not in self._constants:
-            self._added += b"\0" * (-(len(self._added)) % _ALIGNED)
-            where = {"offset": str(self._start + len(self._added)), "size": str(len(content) or 1)}
-            self._added += content or b"\0"
-            said = {"element_type": kind, "shape": ", ".join(map(str, array.shape)), **where}
-            number = self._number()
-            element = self._element(number, self._unused(f"onereshape/constant_{number}"), "Const", 1, said)
-            _port(ET.SubElement(element, "output"), "0", kind, array.shape)
-            self._constants[key] = number, "0"
-        return self._constants[key]
 
     def _spell(self, node: ir.Node, own: ET.Element | None) -> None:
         """A node as layers; `own` is the layer whose last node it is, which keeps its id and its name."""
@@ -202,129 +147,54 @@ class _Writer:
             return  # for a Result
         spelling = SPELLINGS.get(node.op_type) if not node.domain else None
         if spelling is None:
-            raise _unwritten(f"{node.op_type} {node.name} is changed inside, and cannot be written as layers")
-        self._node, self._own = node, own
+            raise UnspelledError(f"{node.op_type} {node.name} has no spelling as layers")
+        self._pen.turn(node, own)
         try:
-            spelling(self, node)
+            spelling(self._pen, node)
         except UnspelledError as error:
-            raise _unwritten(f"{node.op_type} {node.name}: {error}") from None
+            raise UnspelledError(f"{node.op_type} {node.name}: {error}") from None
 
-    def layer(  # noqa: PLR0913, PLR0917 - what a layer is
-        self,
-        kind: str,
-        opset: int,
-        inputs: Sequence[Place],
-        data: Mapping[str, str],
-        outputs: Sequence[ir.Value] = (),
-        inner: tuple[str, Dims] | None = None,
-        more: Sequence[tuple[str, Dims]] = (),
-    ) -> Place:
-        """A new layer: the one that its node is for, or one on the way there (`inner`, `more`: what it makes)."""
-        own = self._own if outputs and self._own is not None and self._own.get("type") == kind else None
-        number = self._number() if own is None else own.get("id", "")
-        name = (self._node.name if self._node is not None else "") or kind
-        called = own.get("name", "") if own is not None else self._unused(name if outputs else f"{name}/{kind}")
-        element = self._element(number, called, kind, opset, data)
-        if own is not None:
-            element.extend(copy.deepcopy(note) for note in own.iterfind("rt_info"))
-        ports = ET.SubElement(element, "input")
-        for place, start in enumerate(inputs):
-            self._feeds[number, str(place)] = start
-            source = next(each for each in self._layers[start[0]].iterfind("output/port") if each.get("id") == start[1])
-            port = ET.SubElement(ports, "port", {"id": str(place), "precision": source.get("precision", "")})
-            port.extend(copy.deepcopy(dim) for dim in source.iterfind("dim"))
-        side = ET.SubElement(element, "output")
-        if inner is not None:
-            for place, each in enumerate((inner, *more)):
-                _port(side, str(len(inputs) + place), *each)
-        for place, value in enumerate(outputs):
-            dims = self._dims.get(value)
-            port = _port(side, str(len(inputs) + place), type_name(kind_of(value)), dims)
-            self._name(port, value)
-            self._places[value] = number, str(len(inputs) + place)
-        return number, str(len(inputs))
-
-    def _element(self, number: str, name: str, kind: str, opset: int, data: Mapping[str, str]) -> ET.Element:
-        words = {"id": number, "name": name, "type": kind, "version": f"opset{opset}"}
-        element = self._layers[number] = ET.Element("layer", words)
-        if data:
-            ET.SubElement(element, "data", dict(data))
-        return element
-
-    def _number(self) -> str:
-        self._next += 1
-        return str(self._next - 1)
-
-    def _unused(self, name: str) -> str:
-        taken = {each.get("name") for each in (*self._layers.values(), *self._net.body.layers.values())}
-        found, count = name, 0
-        while found in taken:
-            count += 1
-            found = f"{name}_{count}"
-        return found
-
-    # What ports say
-
-    def _say(self, port: ET.Element, value: ir.Value) -> None:
-        """The dims that a port says, where they are known and others than it says."""
-        dims = self._dims.get(value)
-        if dims is None:
-            return
-        now = [-1 if dim is None else dim for dim in dims]
-        before = [each.text for each in port.iterfind("dim")]
-        if before != [str(dim) for dim in now]:
-            for each in port.findall("dim"):
-                port.remove(each)
-            for dim in now:
-                ET.SubElement(port, "dim").text = str(dim)
-
-    def _name(self, port: ET.Element, value: ir.Value) -> None:
-        """The tensor names go with the value that has them."""
-        names = self._net.names.get(value.name or "")
-        if names:
-            port.set("names", names)
-        elif "names" in port.attrib:
-            del port.attrib["names"]
+    # The whole
 
     def _adopt(self) -> None:
         """Gives what stands where an old constant stood, which nobody needs any more, its id and its names."""
         old = self._net.body
         taken: dict[str, str] = {}
-        for end, (number, _) in [*self._feeds.items()]:
+        for end, (number, _) in [*self._pen.feeds.items()]:
             place = old.feeds.get(end)
-            if place is None or number in old.layers or self._layers[number].get("type") != "Const":
+            if place is None or number in old.layers or self._pen.layers[number].get("type") != "Const":
                 continue
             before = old.layers[place[0]]
-            if before.get("type") != "Const" or (place[0] in self._layers and place[0] not in taken):
+            if before.get("type") != "Const" or (place[0] in self._pen.layers and place[0] not in taken):
                 continue
             if taken.setdefault(place[0], number) == number:
-                self._feeds[end] = place
-        used = {start[0] for start in self._feeds.values()}
+                self._pen.feeds[end] = place
+        used = {start[0] for start in self._pen.feeds.values()}
         for was, number in taken.items():
-            _become(self._copied(was), self._layers[number])
+            _become(self._pen.copied(was), self._pen.layers[number])
         for number in set(taken.values()) - used:
-            del self._layers[number]
+            del self._pen.layers[number]
 
     def _prune(self) -> None:
         """Takes out what is new and feeds nobody."""
         while True:
-            used = {start[0] for start in self._feeds.values()}
-            unused = self._layers.keys() - used - self._net.body.layers.keys()
+            used = {start[0] for start in self._pen.feeds.values()}
+            unused = self._pen.layers.keys() - used - self._net.body.layers.keys()
             if not unused:
                 return
             for number in unused:
-                del self._layers[number]
-            self._feeds = {end: start for end, start in self._feeds.items() if end[0] not in unused}
+                del self._pen.layers[number]
+            self._pen.feeds = {end: start for end, start in self._pen.feeds.items() if end[0] not in unused}
 
     def _finished(self) -> ET.Element:
         self._adopt()
         self._prune()
-        root = self._root
+        root = copy.copy(self._net.root)
         layers, edges = (ET.Element(tag) for tag in ("layers", "edges"))
         layers.extend(self._in_order())
         order = {end: place for place, end in enumerate(self._net.body.feeds)}
-        for end in sorted(self._feeds, key=lambda end: order.get(end, len(order))):
-            start = self._feeds[end]
+        for end in sorted(self._pen.feeds, key=lambda end: order.get(end, len(order))):
+            start = self._pen.feeds[end]
             ends = {"from-layer": start[0], "from-port": start[1], "to-layer": end[0], "to-port": end[1]}
             ET.SubElement(edges, "edge", ends)
         made = {"layers": layers, "edges": edges}
@@ -335,16 +205,16 @@ class _Writer:
         """The layers as they were in the file, each new one before the first that came after it."""
         before: dict[str, list[ET.Element]] = defaultdict(list)
         new: list[ET.Element] = []
-        for number, element in self._layers.items():
+        for number, element in self._pen.layers.items():
             if number not in self._net.body.layers:
                 new.append(element)
             elif element.get("type") != "Const":
                 before[number] += new
                 new = []
         for number in self._net.body.layers:
-            if number in self._layers:
+            if number in self._pen.layers:
                 yield from before[number]
-                yield self._layers[number]
+                yield self._pen.layers[number]
         yield from new
 
 
@@ -354,10 +224,7 @@ def _become(element: ET.Element, new: ET.Element) -> None:
         data.attrib.update(other.attrib)
     for port, other in zip(element.iterfind("output/port"), new.iterfind("output/port"), strict=False):
         port.set("precision", other.get("precision", ""))
-        port[:] = [
-            *(copy.deepcopy(dim) for dim in other.iterfind("dim")),
-            *(each for each in port if each.tag != "dim"),
-        ]
+        say_dims(port, [dim.text or "" for dim in other.iterfind("dim")])
 
 
 def _loosen(element: ET.Element) -> None:
@@ -372,15 +239,8 @@ def _loosen(element: ET.Element) -> None:
         element.set("version", "opset3")
 
 
-def _is_last(mark: Any) -> bool:
-    return bool(mark.part == mark.drawing.outputs[0].part)
-
-
-def _port(side: ET.Element, number: str, kind: str, dims: Dims) -> ET.Element:
-    port = ET.SubElement(side, "port", {"id": number, "precision": precision_of(kind)})
-    for dim in dims or ():
-        ET.SubElement(port, "dim").text = str(-1 if dim is None else dim)
-    return port
+def _is_last(mark: Mark) -> bool:
+    return mark.part == mark.drawing.outputs[0].part
 
 
 def _shape(before: str, now: ir.Shape) -> str:

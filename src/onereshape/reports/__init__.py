@@ -7,6 +7,7 @@ import os
 from onereshape.apart.limits import SECONDS
 from onereshape.errors import ReshapeError
 from onereshape.formats.atomic import replacing
+from onereshape.formats.given import Given
 from onereshape.formats.model import Model
 from onereshape.formats.model_files import data_files
 from onereshape.formats.overwriting import refuse_overwriting
@@ -15,7 +16,7 @@ from onereshape.models.request import Batch, Free, Progress, given_model
 
 
 def report(  # noqa: PLR0913 - the options of the command
-    model: Model | str | os.PathLike[str],
+    model: Given,
     path: str | os.PathLike[str] | None = None,
     *,
     batch: Batch = None,

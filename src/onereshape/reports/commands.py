@@ -1,37 +1,41 @@
-"""The commands that repeat what a page shows, as they are typed."""
+"""The commands that repeat what a page shows: as they are typed, or as calls of Python where the model is no file."""
 
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from onereshape.apart.limits import SECONDS
 from onereshape.formats.model import Model
 from onereshape.formats.model_files import suffix
 from onereshape.models.exports import Exports
+from onereshape.models.findings.next_step import quoted
 from onereshape.reports.gathering import Asking
-from onereshape.text import printable
 
 
 def report_command(model: Model, asking: Asking) -> str:
     """The page itself."""
-    return _typed(["onereshape", "report", model.path, *_options(asking), "-o", "report.html"])
+    if not Path(model.path).is_file():
+        return _called("report", asking)
+    return _typed(["onereshape", "report", _path(model.path), *_options(asking), "-o", "report.html"])
 
 
 def fix_command(model: Model, asking: Asking) -> str:
     """The repair, with its certificate."""
+    if not Path(model.path).is_file():
+        return _called("fix", asking)
     ending = suffix(model.path)
     stem = PurePath(model.path).name
     stem = stem[: len(stem) - len(ending)] if ending else stem
-    written = f"{stem}-repaired{ending or '.onnx'}"
-    return _typed(["onereshape", "fix", model.path, *_options(asking), "-o", written])
+    written = _path(f"{stem}-dynamic{ending or '.onnx'}")
+    return _typed(["onereshape", "fix", _path(model.path), *_options(asking), "-o", written])
 
 
 def show_command(model: Model) -> str:
     """All Reshapes."""
-    return _typed(["onereshape", "show", model.path])
+    is_file = Path(model.path).is_file()
+    return _typed(["onereshape", "show", _path(model.path)]) if is_file else "orx.show(model)"
 
 
 def _options(asking: Asking) -> Iterator[str]:
@@ -56,18 +60,30 @@ def _options(asking: Asking) -> Iterator[str]:
         yield from ("--memory", str(asking.memory))
 
 
+def _called(verb: str, asking: Asking) -> str:
+    """The call of Python; other models are called by their paths, or only named."""
+    usual = Asking()
+    names = ("batch", "free", "per_sample", "unwitnessed", "certify", "seed", "timeout", "memory")
+    given = [f"{name}={getattr(asking, name)!r}" for name in names if getattr(asking, name) != getattr(usual, name)]
+    for name in ("like", "witness"):
+        others = list(_paths(getattr(asking, name)))
+        given += [f"{name}={others!r}"] if others else []
+    return f"orx.{verb}({', '.join(['model', *given])})"
+
+
 def _paths(others: Exports) -> Iterator[str]:
-    every = [] if others is None else others if isinstance(others, Sequence) and not isinstance(others, str) else [others]
+    every = others if isinstance(others, list | tuple) else [] if others is None else [others]
     for other in every:
-        yield other.path if isinstance(other, Model) else os.fspath(other) if isinstance(other, str | os.PathLike) else "OTHER"
+        if isinstance(other, Model):
+            yield other.path
+        else:
+            yield os.fspath(other) if isinstance(other, str | os.PathLike) else "OTHER"
+
+
+def _path(path: str) -> str:
+    """A path that is no option."""
+    return f"./{path}" if path.startswith("-") else path
 
 
 def _typed(words: Sequence[str]) -> str:
-    return " ".join(map(_quoted, words))
-
-
-def _quoted(word: str) -> str:
-    """A word that a shell reads as it is, also where it holds what nobody sees."""
-    if word == printable(word):
-        return shlex.quote(word)
-    return "$'" + printable(word.replace("\\", "\\\\")).replace("'", "\\'") + "'"
+    return " ".join(map(quoted, words))

@@ -113,14 +113,12 @@ def _box(box: Box, item: Item) -> str:
     title, name = title_of(box), name_in(box)
     left, corner = item.x - item.width / 2, {"constant": 3, "input": 13, "output": 13}.get(box.kind, 6)
     baseline = item.y + (20 if name else 18.5)
-    lines = [_text(title, item.x, baseline, TITLE, "op" if box.kind in {"node", "anchor"} else "held")]
+    lines = [_text(title, (item.x, baseline), TITLE, "op" if box.kind in {"node", "anchor"} else "held")]
     if name:
-        lines.append(_text(name, item.x, baseline + 16, NAME, "name"))
+        lines.append(_text(name, (item.x, baseline + 16), NAME, "name"))
     look = _LOOKS[box.look]
     whole = " ".join(dict.fromkeys([box.title, box.name]))
-    frame = (
-        f'<rect x="{_n(left)}" y="{_n(item.y)}" width="{_n(item.width)}" height="{_n(item.height)}" rx="{corner}"/>'
-    )
+    frame = f'<rect x="{_n(left)}" y="{_n(item.y)}" width="{_n(item.width)}" height="{_n(item.height)}" rx="{corner}"/>'
     about = element("title", escaped(f"{_SAID[box.look]}{whole}", 400))
     return element("g", "".join([about, frame, *lines]), class_=f"box {box.kind} {look}".strip())
 
@@ -130,7 +128,7 @@ def _label(item: Item, names: Collection[str]) -> str:
     marked = _marked(text, names)
     look = f"dims {_LOOKS[item.look]}".strip()
     whole = element("title", escaped(item.text, 400)) if text != item.text else ""
-    drawn = _text(text, item.x, item.y + LABEL - 4, NAME, look, marked)
+    drawn = _text(text, (item.x, item.y + LABEL - 4), NAME, look, marked)
     return element("g", whole + drawn) if whole else drawn
 
 
@@ -143,12 +141,12 @@ def _marked(text: str, names: Collection[str]) -> str:
     return re.sub(rf"(?<![\w.])({'|'.join(known)})(?![\w.])", r'<tspan class="free">\1</tspan>', safe)
 
 
-def _text(text: str, x: float, y: float, size: float, look: str, content: str | None = None) -> str:
+def _text(text: str, at: tuple[float, float], size: float, look: str, content: str | None = None) -> str:
     """A line of text that is as wide as it was taken for, in whatever font."""
     width = width_of(text, size)
     fit = f' textLength="{_n(width)}" lengthAdjust="spacingAndGlyphs"' if cells(text) > 1 else ""
     inside = html.escape(text) if content is None else content
-    return f'<text class="{look}" x="{_n(x)}" y="{_n(y)}"{fit}>{inside}</text>'
+    return f'<text class="{look}" x="{_n(at[0])}" y="{_n(at[1])}"{fit}>{inside}</text>'
 
 
 def _n(number: float) -> str:

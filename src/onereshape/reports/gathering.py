@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
-
-import onnx_ir as ir
 
 from onereshape.apart.limits import SECONDS
 from onereshape.errors import FixError
 from onereshape.formats.model import Model
 from onereshape.formats.onnx_sound import blamed
-from onereshape.models.check import check, input_symbols
+from onereshape.models.check import check
 from onereshape.models.edit import Change
 from onereshape.models.exports import Exports, Freed
 from onereshape.models.findings.finding import Finding
+from onereshape.models.findings.symbols import symbol_places
 from onereshape.models.fix import fix
 from onereshape.models.images import imaged
 from onereshape.models.request import Batch, Free, Progress, requested
@@ -101,11 +101,16 @@ def gathered(model: Model, asking: Asking) -> Story:
         repaired = None
         if fixed is not None and changed:
             made = imaged(fixed.model)
-            repaired = Side(made.ir, freed) if isinstance(made.ir, ir.Model) else None
-        rows = rows_of(fixed.model if fixed is not None else model)
+            repaired = Side(made.ir, freed)
+        known = (
+            repaired.facts
+            if repaired is not None and fixed is not None and repaired.model is fixed.model.content
+            else None
+        )
+        rows = rows_of(fixed.model if fixed is not None else model, known)
     names = frozenset(name for axes in freed.values() for name in axes.values())
     if not names and original is not None:
-        names = frozenset(input_symbols(original.model))
+        names = frozenset(symbol_places(original.model))
     after = summary(fixed.model) if fixed is not None and changed else None
     return Story(
         model=model,
@@ -152,19 +157,20 @@ def _fixed(model: Model, asking: Asking) -> tuple[Fixed | None, FixError | None]
 
 def _found(model: Model, asking: Asking, *, repaired: bool) -> list[Finding]:
     """The findings; what other exports tell of dims is not asked of `check`, which does not know them."""
-    if asking.like is None:
-        found = check(model, batch=asking.batch or None, free=asking.free)
-    else:
-        found = check(model)
+    asked = {} if asking.like is not None else {"batch": asking.batch, "free": asking.free}
+    found = check(model, **asked)  # type: ignore[arg-type]
     return [each for each in found if not (repaired and each.code == "cannot-free")]
 
 
 def _paired(findings: list[Finding], changes: tuple[Change, ...]) -> tuple[Iterator[Case], Iterator[Case]]:
     """Changes with the findings that they repair, and the findings that are left."""
-    by_node: dict[tuple[str, str], Finding] = {}
+    by_node: dict[tuple[str, str], deque[Finding]] = {}
     for finding in findings:
-        by_node.setdefault((finding.code, finding.node), finding)
-    done = [Case(by_node.get((change.code, change.node)), change) for change in changes]
+        by_node.setdefault((finding.code, finding.node), deque()).append(finding)
+    done = []
+    for change in changes:  # nodes that share a name come in the same order
+        waiting = by_node.get((change.code, change.node))
+        done.append(Case(waiting.popleft() if waiting else None, change))
     told = {(change.code, change.node) for change in changes}
     left = [Case(finding, None) for finding in findings if (finding.code, finding.node) not in told]
     return iter(done), iter(left)
@@ -181,7 +187,7 @@ def _freed(given: Model | None, asking: Asking, fixed: Fixed | None) -> Freed:
 
 
 def _sides(given: Model | None, freed: Freed, *, inline: bool) -> tuple[Side | None, Side | None]:
-    if given is None or not isinstance(given.ir, ir.Model):
+    if given is None or given.format != "onnx":
         return None, None
     original = Side(given.ir, freed)
     if not (inline and given.ir.functions):

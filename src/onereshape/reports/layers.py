@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Literal
 
 from onereshape.reports.picture import Look, Picture, Wire
 
+_LIGHT = 0.1
+"""A constant stands beside the way of the data, which stays straight."""
 _SWEEPS = 12
 """More than enough for the few boxes that are drawn."""
 
@@ -26,6 +29,8 @@ class Item:
     floor: int
     look: Look = "plain"
     text: str = ""
+    weight: float = 1.0
+    """How much it has to say where others stand."""
     above: list[Item] = field(default_factory=list)
     below: list[Item] = field(default_factory=list)
     width: float = 0.0
@@ -59,6 +64,8 @@ def arranged(picture: Picture) -> Floors:
     wires = _downward(picture)
     heights = _heights([box.key for box in picture.boxes], wires)
     items = {box.key: Item("box", box.key, 2 * heights[box.key], box.look) for box in picture.boxes}
+    for box in picture.boxes:
+        items[box.key].weight = _LIGHT if box.kind == "constant" else 1.0
     floors: list[list[Item]] = [[] for _ in range(2 * max(heights.values(), default=0) + 2)]
     for item in items.values():
         floors[item.floor].append(item)
@@ -69,12 +76,13 @@ def arranged(picture: Picture) -> Floors:
         at = (wire.source, wire.value)
         if at not in values:
             kind: Literal["label", "lane"] = "label" if wire.dims else "lane"
-            values[at] = Item(kind, f"{wire.source}\n{wire.value}", source.floor + 1, wire.look, wire.dims)
+            values[at] = Item(kind, f"{wire.source}\n{wire.value}", source.floor + 1, source.look, wire.dims)
+            values[at].weight = source.weight
             floors[source.floor + 1].append(values[at])
-            lanes.append(_lane([source, values[at]], wire.look, ends=False))
+            lanes.append(_lane([source, values[at]], source.look, ends=False))
         way = [values[at]]
         for floor in range(source.floor + 2, items[wire.target].floor):
-            way.append(Item("lane", wire.target, floor, wire.look))
+            way.append(Item("lane", wire.target, floor, wire.look, weight=source.weight))
             floors[floor].append(way[-1])
         lanes.append(_lane([*way, items[wire.target]], wire.look, ends=True))
     found = [floor for floor in floors if floor]
@@ -83,7 +91,7 @@ def arranged(picture: Picture) -> Floors:
 
 
 def _lane(way: Sequence[Item], look: Look, *, ends: bool) -> Lane:
-    for upper, lower in zip(way, way[1:], strict=False):
+    for upper, lower in pairwise(way):
         upper.below.append(lower)
         lower.above.append(upper)
     return Lane(tuple(way), look, ends)
@@ -156,7 +164,7 @@ def _middle(items: Sequence[Item], places: Mapping[int, int]) -> float | None:
 
 def _crossings(floors: Sequence[Sequence[Item]]) -> int:
     total = 0
-    for upper, lower in zip(floors, floors[1:], strict=False):
+    for upper, lower in pairwise(floors):
         places = {id(item): place for place, item in enumerate(lower)}
         ends = [sorted(places[id(item)] for item in one.below if id(item) in places) for one in upper]
         flat = [(place, end) for place, each in enumerate(ends) for end in each]

@@ -1,9 +1,10 @@
-"""Where everything of a picture stands: widths from the text, and each item as near to its neighbours as room allows."""
+"""Where everything of a picture stands: as wide as its text, and as near to its neighbours as there is room."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import ceil
 
 from onereshape.reports.layers import Floors, Item, Lane, arranged
@@ -23,10 +24,10 @@ _BESIDE = 18.0
 _LANE = 6.0
 TALL, LOW, LABEL = 46.0, 28.0, 16.0
 """The height of a box with two lines, and with one; of a label."""
-_ABOVE_LABEL, _ABOVE_BOX = 7.0, 18.0
+_ABOVE_LABEL, _ABOVE_BOX = 10.0, 24.0
 STUB = 14.0
 """How far a wire is drawn to what is not."""
-_ROUNDS = 16
+_ROUNDS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,33 +109,37 @@ def _spread(floors: Sequence[Sequence[Item]]) -> None:
     for turn in range(_ROUNDS):
         down = turn % 2 == 0
         for floor in floors if down else reversed(floors):
-            wanted = [_wanted(item, down=down, last=turn >= _ROUNDS - 2) for item in floor]
+            wanted = [_wanted(item, down=down, last=turn >= _ROUNDS // 2) for item in floor]
             _place(floor, wanted)
 
 
 def _wanted(item: Item, *, down: bool, last: bool) -> float:
+    """Below what makes it for a value, and in the middle of its neighbours for a box."""
+    if item.kind != "box" and item.above and (down or last):
+        return item.above[0].x
     near = [*item.above, *item.below] if last else item.above if down else item.below
-    return sum(other.x for other in near) / len(near) if near else item.x
+    total = sum(other.weight for other in near)
+    return sum(other.x * other.weight for other in near) / total if near else item.x
 
 
 def _place(floor: Sequence[Item], wanted: Sequence[float]) -> None:
     """The places nearest to what is wanted, in this order and without overlap: least squares, by pooling neighbours."""
     offsets = [0.0]
-    for left, right in zip(floor, floor[1:], strict=False):
+    for left, right in pairwise(floor):
         offsets.append(offsets[-1] + (left.width + right.width) / 2 + _BESIDE)
-    pools: list[list[float]] = []
-    for want, offset in zip(wanted, offsets, strict=True):
-        pools.append([want - offset, 1.0])
+    pools: list[tuple[float, float, int]] = []  # where they start, what they weigh, how many they are
+    for item, want, offset in zip(floor, wanted, offsets, strict=True):
+        pools.append((want - offset, item.weight, 1))
         while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
-            (one, many), (other, more) = pools[-2:]
-            pools[-2:] = [[(one * many + other * more) / (many + more), many + more]]
-    starts = [mean for mean, count in pools for _ in range(int(count))]
+            (one, heavy, many), (other, more, few) = pools[-2:]
+            pools[-2:] = [((one * heavy + other * more) / (heavy + more), heavy + more, many + few)]
+    starts = [start for start, _, count in pools for _ in range(count)]
     for item, start, offset in zip(floor, starts, offsets, strict=True):
         item.x = start + offset
 
 
 def ports(lanes: Sequence[Lane], boxes: Mapping[str, Item]) -> dict[tuple[int, bool], float]:
-    """Where each lane leaves its box (True) and enters it (False): side by side, in the order of where they come from."""
+    """Where each lane leaves its box (True) and enters it (False): side by side, in the order of their other ends."""
     found: dict[tuple[int, bool], float] = {}
     for out in (True, False):
         there: dict[int, list[tuple[float, int]]] = {}

@@ -54,23 +54,21 @@ class Neighbourhood:
 
     def _feed(self) -> None:
         """The inputs of the node on both sides: what only one of them has goes, or comes."""
-        found: dict[Look, dict[str, ir.Value]] = {"before": {}, "after": {}}
-        for look, side in (("before", self._original), ("after", self._repaired)):
-            if side is not None:
-                found[look] = {_token(side, value): value for value in inputs_of(side, self._anchor)}  # type: ignore[index]
-        both = self._original is not None and self._repaired is not None
-        for look in ("before", "after"):
-            side = self._original if look == "before" else self._repaired
-            if side is None:
-                continue
-            other = found["after" if look == "before" else "before"]
-            for token, value in found[look].items():
-                changed: Look = look if both and token not in other else "plain"  # type: ignore[assignment]
-                if not both and self._wrong is not None and value.name == self._wrong:
-                    changed = "before"
-                if changed == "plain" and look == "before" and both:
-                    continue  # the repaired side has it
-                self._take(side, value, self._anchor, changed)
+        before, after = (
+            {} if side is None else {_token(side, value): value for value in inputs_of(side, self._anchor)}
+            for side in (self._original, self._repaired)
+        )
+        if self._original is not None and self._repaired is not None:
+            for token, value in before.items():
+                if token not in after:
+                    self._take(self._original, value, self._anchor, "before")
+            for token, value in after.items():
+                self._take(self._repaired, value, self._anchor, "plain" if token in before else "after")
+            return
+        for side, values in ((self._original, before), (self._repaired, after)):
+            for value in values.values() if side is not None else ():
+                wrong = self._wrong is not None and value.name == self._wrong
+                self._take(side, value, self._anchor, "before" if wrong else "plain")  # type: ignore[arg-type]
 
     def _take(self, side: Side, value: ir.Value, target: str, look: Look) -> None:
         """Draws what makes a value, with what comes or goes behind it."""
@@ -83,9 +81,13 @@ class Neighbourhood:
                 self._boxes.setdefault(key, Box(key, "constant", look, words, side.called(value)))
                 self._wire(key, target, "", "", look)
             return
-        key = self._source(side, value)
-        if key is None:
-            return
+        source = self._source(side, value)
+        if source is not None:
+            self._draw(side, value, (source, target), look)
+
+    def _draw(self, side: Side, value: ir.Value, ends: tuple[str, str], look: Look) -> None:
+        """Draws the box that makes a value, and its wire."""
+        key, target = ends
         other = self._original if look == "after" else self._repaired
         new = key not in self._boxes
         known = other is not None and key in other.boxes
@@ -116,10 +118,10 @@ class Neighbourhood:
         for level in range(_LEVELS):
             if len(self._boxes) >= _ENOUGH and level > 1:
                 break
-            lower = self._step(side, lower, self._fed(side, lower))
-            upper = self._step(side, upper, self._feeding(side, upper))
+            lower = self._step(lower, self._fed(side, lower))
+            upper = self._step(upper, self._feeding(side, upper))
 
-    def _step(self, side: Side, keys: list[str], near: Iterator[Box]) -> list[str]:
+    def _step(self, keys: list[str], near: Iterator[Box]) -> list[str]:
         taken: list[str] = []
         for box in near:
             if len(self._boxes) >= _MOST or len(taken) >= _MOST_BESIDE:
@@ -135,7 +137,9 @@ class Neighbourhood:
                 continue
             for value in inputs_of(side, key):
                 if side.constant(value) is None and (source := self._source(side, value)) is not None:
-                    yield self._node(side, source, "plain") if source in side.boxes else _input(value, source)
+                    yield (
+                        self._node(side, source, self._look(source)) if source in side.boxes else _input(value, source)
+                    )
 
     def _fed(self, side: Side, keys: list[str]) -> Iterator[Box]:
         for key in keys:
@@ -146,7 +150,13 @@ class Neighbourhood:
                     yield Box(f"output\n{value.name}", "output", "plain", value.name or "", "")
                 for use in value.uses():
                     if use.node in side:
-                        yield self._node(side, side.key(use.node), "plain")
+                        found = side.key(use.node)
+                        yield self._node(side, found, self._look(found))
+
+    def _look(self, key: str) -> Look:
+        """Whether a node of the repaired model is new there."""
+        both = self._original is not None and self._repaired is not None
+        return "after" if both and self._original is not None and key not in self._original.boxes else "plain"
 
     def _connect(self) -> None:
         """The wires between the boxes that are drawn, besides those of the node itself."""
@@ -158,13 +168,18 @@ class Neighbourhood:
             if key in here.boxes and key != self._anchor:
                 for value in inputs_of(here, key):
                     if here.constant(value) is None and (source := self._source(here, value)) in self._boxes:
-                        self._wire(str(source), key, str(value.name), here.dims(value), self._boxes[key].look)
+                        self._wire(str(source), key, str(value.name), here.dims(value), self._joint(str(source), key))
             if key in here.boxes:
                 for value in outputs_of(here, key):
                     if (end := f"output\n{value.name}") in self._boxes:
-                        self._wire(key, end, str(value.name), here.dims(value), "plain")
+                        self._wire(key, end, str(value.name), here.dims(value), self._boxes[key].look)
 
-    def _wire(self, source: str, target: str, value: str, dims: str, look: Look) -> None:  # noqa: PLR0913 - a wire
+    def _joint(self, source: str, target: str) -> Look:
+        """A wire comes or goes with either end of it."""
+        looks = [self._boxes[key].look for key in (source, target) if self._boxes[key].look != "plain"]
+        return looks[0] if looks else "plain"
+
+    def _wire(self, source: str, target: str, value: str, dims: str, look: Look) -> None:
         at = (source, target, value)
         if at not in self._wires:
             self._wires[at] = Wire(source, target, value, dims, look)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
+from xml.etree.ElementTree import Element
 
 from onereshape.errors import FixError
 from onereshape.formats.model import Model
 from onereshape.formats.model_formats import format_of
 from onereshape.models.certificates.certificate import Certificate
-from onereshape.models.certificates.verdict import said_all
 from onereshape.models.findings.finding import SEVERITIES
 from onereshape.models.show import TITLES, cells_of
 from onereshape.models.summary import rows
@@ -19,16 +19,19 @@ from onereshape.reports.commands import fix_command, report_command, show_comman
 from onereshape.reports.gathering import Case, Story
 from onereshape.reports.markup import Budget, Markup, element, escaped, joined, name_of, table
 from onereshape.reports.style import STYLE
+from onereshape.terms.proof import said_all
 
 _PICTURES, _LISTED, _RESHAPES, _SUMMARY = 420_000, 120_000, 280_000, 60_000
 """Bytes that the parts of a page may have; together they stay under a million."""
 _MOST_PICTURES = 40
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+"""What a browser may load: nothing but the style that is in the page, and its icon, which is empty."""
 _CELL = 160
 """Signs of a cell."""
 
 MEANINGS = {
-    "proven": "For every input, at the sizes that are named, each output element is the same expression of the inputs as "
-    "in the original, and the runs agree with that.",
+    "proven": "For every input, at the sizes that are named, each output element is the same expression of the inputs "
+    "as in the original, and the runs agree with that.",
     "certified": "On drawn inputs the answers agree with a truth that the repair did not use.",
     "fitted": "It agrees with the exports that it was fitted on, and was compared with no other.",
     "unwitnessed": "It agrees at the exported size. At other sizes it ran, and was compared with nothing.",
@@ -69,7 +72,7 @@ def page(story: Story, version: str) -> str:
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
         '<link rel="icon" href="data:,">\n'
         f"<title>{escaped(name, 120)}: Reshapes</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
         f"<header>{head}</header>\n<main>\n{joined(part for part in parts if part)}\n</main>\n"
@@ -103,7 +106,7 @@ def _verdict(story: Story) -> Markup:
     if not story.is_changed:
         return Markup('<strong class="good">Nothing to repair.</strong> The model is left as it is.')
     certificate: Certificate | None = story.fixed.certificate
-    changes = _counted(len(story.changes), "change")
+    changes = _counted(len(story.changes), "change") if story.changes else "Only declared dims changed"
     if certificate is None:
         return Markup(f"<strong>Repaired, not certified.</strong> {changes}; nothing was run.")
     look = "good" if certificate.holds else "accent"
@@ -115,8 +118,11 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _summary(story: Story) -> Markup:
-    facts = [("file", escaped(story.model.path, 300)), *((name, escaped(said, 300)) for name, said in _identity(story.model))]
-    parts = [_list(facts)]
+    facts = [
+        ("file", escaped(story.model.path, 300)),
+        *((name, escaped(said, 300)) for name, said in _identity(story.model)),
+    ]
+    parts: list[str] = [_list(facts)]
     if story.before:
         after = story.after
         told = rows(story.before, story.before if after is None else after)
@@ -130,8 +136,10 @@ def _summary(story: Story) -> Markup:
 
 def _pair(row: tuple[str, str, str], after: bool) -> list[str]:
     name, before, now = row
-    cells = [escaped(name.strip(), _CELL), element("code", escaped(before, _CELL))]
-    return [*cells, element("code", escaped(now, _CELL), class_="accent" if now != before else None)] if after else cells
+    cells: list[str] = [escaped(name.strip(), _CELL), element("code", escaped(before, _CELL))]
+    return (
+        [*cells, element("code", escaped(now, _CELL), class_="accent" if now != before else None)] if after else cells
+    )
 
 
 def _identity(model: Model) -> list[tuple[str, str]]:
@@ -140,9 +148,12 @@ def _identity(model: Model) -> list[tuple[str, str]]:
         made = " ".join(filter(None, [model.ir.producer_name, model.ir.producer_version])) or "not said"
         opsets = ", ".join(f"{name or 'ai.onnx'} {version}" for name, version in model.ir.graph.opset_imports.items())
         return [("producer", made), ("opset", opsets), ("IR version", str(model.ir.ir_version))]
-    if model.format == "openvino":
-        return [("net", str(model.ir.get("name") or "not said")), ("IR version", str(model.ir.get("version") or "?"))]
-    return [("version", str(model.ir.get("version", "not said")))] if isinstance(model.ir, dict) else []
+    if isinstance(model.content, dict):
+        return [("version", str(model.content.get("version", "not said")))]
+    if isinstance(model.content, Element):
+        named = (("net", "name"), ("IR version", "version"))
+        return [(what, str(model.content.get(attribute) or "not said")) for what, attribute in named]
+    return []
 
 
 def _list(pairs: Iterable[tuple[str, str]]) -> Markup:
@@ -169,8 +180,8 @@ def _certificate(story: Story) -> str:
     return joined([*parts, *([_list(more[:20])] if more else []), *again])
 
 
-def _refusal(error: FixError) -> list[Markup]:
-    parts = [element("p", f'<strong class="bad">Refused: nothing is repaired.</strong> {escaped(error.sentence)}')]
+def _refusal(error: FixError) -> list[str]:
+    parts: list[str] = [element("p", "There is none: the repair is refused, and nothing was written.")]
     parts += [element("p", escaped(note)) for note in list(getattr(error, "__notes__", ()))[:8]]
     return parts + (_said(error.certificate) if error.certificate is not None else [])
 
@@ -182,7 +193,9 @@ def _said(certificate: Certificate) -> list[str]:
     word = f'<strong class="{look}">{escaped(certificate.status.capitalize())}.</strong>'
     parts.append(element("p", f"{word} {MEANINGS.get(certificate.status, '')}"))
     parts.append(element("p", escaped(f"{certificate.reason[:1].upper()}{certificate.reason[1:]}.")))
-    facts = [("compared at", escaped(said_all(certificate.compared), 300))] if certificate.compared else []
+    facts: list[tuple[str, str]] = []
+    if certificate.compared:
+        facts.append(("compared at", escaped(said_all(certificate.compared), 300)))
     if certificate.ran:
         facts.append(("only ran at", escaped(said_all(certificate.ran), 300)))
     if certificate.held:
@@ -205,7 +218,7 @@ def _outputs(certificate: Certificate) -> list[str]:
     ]
     titles = ["output", "axis of N", "elements compared", "largest difference", "largest magnitude"]
     left = len(certificate.outputs) - len(lines)
-    return [table(titles, lines, "Outputs", "outputs"), *_left(left, "output")] if lines else []
+    return [table(titles, lines, "Outputs", "rows outputs"), *_left(left, "output")] if lines else []
 
 
 def _commands(story: Story) -> Markup:
@@ -247,14 +260,21 @@ def _reshapes(story: Story) -> str:
     cells = (cells_of(row, row.place if shared[row.name] > 1 else None) for row in story.rows)
     lines, left = _within(map(_row, cells), Budget(_RESHAPES), len(story.rows))
     whose = "of the repaired model" if story.is_changed else "of the model"
-    caption = f"All Reshapes {whose}, in the order of its graph" if not left else f"The first {len(lines)} Reshapes {whose}"
-    found = table(list(TITLES), lines, caption, "rows reshapes")
+    caption = (
+        f"All Reshapes {whose}, in the order of its graph" if not left else f"The first {len(lines)} Reshapes {whose}"
+    )
+    bare = "" if any(row.conditions for row in story.rows) else " unconditional"
+    found = table(list(TITLES), lines, caption, f"rows reshapes{bare}")
     return joined([found, *_left(left, "Reshape", f"{show_command(story.model)} shows them all")])
 
 
 def _row(cells: Sequence[str]) -> list[str]:
     name, *others, origin = cells
-    return [name_of(name, 60), *(element("code", escaped(cell, _CELL)) if cell else "" for cell in others), name_of(origin, 50)]
+    return [
+        name_of(name, 60),
+        *(element("code", escaped(cell, _CELL)) if cell else "" for cell in others),
+        name_of(origin, 50),
+    ]
 
 
 def _within(lines: Iterable[list[str]], budget: Budget, count: int) -> tuple[list[list[str]], int]:
@@ -267,9 +287,8 @@ def _within(lines: Iterable[list[str]], budget: Budget, count: int) -> tuple[lis
     return found, count - len(found)
 
 
-def _left(number: int, noun: str, where: str = "") -> list[Markup]:
+def _left(number: int, noun: str, where: str = "") -> list[str]:
     if not number:
         return []
     there = f": <code>{escaped(where, 300)}</code>" if where else ""
     return [element("p", f"{_counted(number, noun)} more left out{there}.", class_="soft")]
-

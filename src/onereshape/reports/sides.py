@@ -13,7 +13,7 @@ import onnx_ir as ir
 from onereshape.formats.onnx_graphs import nodes, roots, subgraphs
 from onereshape.models.facts.facts import Facts
 from onereshape.models.shapes import Freed, facts_of
-from onereshape.models.show import Words, listed_dims, places_as_names
+from onereshape.models.show import Words, listed_dims, given_places
 from onereshape.openvino.drawing import KEY, Net, mark_of, net_of
 from onereshape.sizes import Formula
 
@@ -27,12 +27,14 @@ class Side:
     def __init__(self, model: ir.Model, freed: Freed) -> None:
         self.model = model
         self.net: Net | None = net_of(model.graph)
-        named = places_as_names(model)
+        named = given_places(model)
         self._freed = {name: {**named.get(name, {}), **freed.get(name, {})} for name in {**named, **freed}}
         self._keys: dict[ir.Node, str] = {}
         self._layers: dict[str, str] = {}
         self.boxes: dict[str, list[ir.Node]] = {}
         """The nodes of each box, by its key."""
+        self.owners: dict[ir.Graph, ir.Node] = {}
+        """The node whose branch or body a graph is."""
         for root, start in roots(model):
             self._name(root, "" if start == "graph" else f"{start}\n")
 
@@ -126,6 +128,7 @@ class Side:
             self._keys[node] = key
             self.boxes.setdefault(key, []).append(node)
             for label, inner in subgraphs(node):
+                self.owners[inner] = node
                 self._name(inner, f"{key}\n{label}\n")
 
     def _new_key(self, node: ir.Node, prefix: str) -> str:

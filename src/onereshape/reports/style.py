@@ -18,7 +18,7 @@ h1,h2,h3{line-height:1.25;font-weight:600;overflow-wrap:anywhere}
 h1{font-size:1.75rem;margin:.2rem 0 .6rem}
 h2{font-size:1.25rem;margin:3.5rem 0 1rem;padding-top:1.25rem;border-top:1px solid var(--faint)}
 h3{font-size:1rem;margin:0 0 .5rem}
-p{margin:.5rem 0;max-width:46rem;overflow-wrap:anywhere}
+p{margin:.5rem 0;max-width:46rem;overflow-wrap:anywhere;text-wrap:pretty}
 .kicker{margin:0;color:var(--soft);font-size:.875rem}
 .lead{font-size:1.0625rem}
 .soft{color:var(--soft)}
@@ -38,6 +38,8 @@ td,tbody th{min-width:4.5rem}
 td code,th code{font-size:.8125rem}
 .facts th{width:16rem;color:var(--soft)}
 .pair th{width:40%}
+.found th{width:26%}.found td:nth-child(2){white-space:nowrap}
+.unconditional tr>:nth-child(5){display:none}
 dl{display:grid;grid-template-columns:minmax(7rem,max-content) 1fr;gap:.35rem 1.5rem;margin:1rem 0;font-size:.9375rem}
 dt{color:var(--soft)}
 dd{margin:0;overflow-wrap:anywhere}
@@ -70,20 +72,23 @@ svg .stub{stroke-dasharray:2 3}
 svg .tip{fill:var(--soft)}
 svg .wire.goes{stroke:var(--bad);stroke-dasharray:4 3}svg .tip.goes{fill:var(--bad)}
 svg .wire.comes{stroke:var(--good)}svg .tip.comes{fill:var(--good)}
-footer{margin-top:4rem;padding-top:1.25rem;padding-bottom:4rem;border-top:1px solid var(--faint);
-color:var(--soft);font-size:.875rem}
-@media (max-width:44rem){body{font-size:15px}main,header,footer{padding-left:1rem;padding-right:1rem}
+footer{margin-top:4rem;padding-bottom:3rem;color:var(--soft);font-size:.875rem}
+footer p{padding-top:1.25rem;border-top:1px solid var(--faint);max-width:none}
+@media screen and (max-width:44rem){body{font-size:15px}main,header,footer{padding-left:1rem;padding-right:1rem}
 header{padding-top:2rem}figure{padding:.75rem .25rem;margin-left:-.25rem;margin-right:-.25rem}
 dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.6rem}
 .facts th{width:auto}
 .rows thead{display:none}.rows,.rows tbody,.rows tr,.rows th,.rows td,.rows caption{display:block}
 .rows tr{padding:.75rem 0;border-bottom:1px solid var(--faint)}
 .rows th,.rows td{border:0;padding:.1rem 0 .1rem 6.5rem;position:relative;min-height:1.4em}
-.rows td:empty{display:none}
+.rows td:empty{display:none}.found td:nth-child(2){white-space:normal}.found th{width:auto}
 .rows th::before,.rows td::before{position:absolute;left:0;color:var(--soft)}
 .reshapes th::before{content:"node"}.reshapes td:nth-child(2)::before{content:"data"}
 .reshapes td:nth-child(3)::before{content:"target"}.reshapes td:nth-child(4)::before{content:"output"}
 .reshapes td:nth-child(5)::before{content:"if"}.reshapes td:nth-child(6)::before{content:"target from"}
+.outputs th::before{content:"output"}.outputs td:nth-child(2)::before{content:"axis of N"}
+.outputs td:nth-child(3)::before{content:"compared"}.outputs td:nth-child(4)::before{content:"difference"}
+.outputs td:nth-child(5)::before{content:"magnitude"}
 .found th::before{content:"node"}.found td:nth-child(2)::before{content:"code"}
 .found td:nth-child(3)::before{content:"says"}}
 @media print{:root{color-scheme:light;--ink:#000;--soft:#444;--faint:#bbb;--ground:#fff;--raised:#fff;
@@ -91,5 +96,6 @@ dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.6rem}
 body{font-size:10pt}main,header,footer{max-width:none;padding-left:0;padding-right:0}header{padding-top:0}
 nav{display:none}h2{margin-top:1.5rem}h2,h3,caption{break-after:avoid}
 .case,figure,tr,.diff,pre{break-inside:avoid}figure{border:1px solid var(--faint)}
-figure svg{max-height:17cm;width:auto}table{font-size:8pt}@page{margin:1.8cm}}
+figure svg{max-height:17cm;width:auto}table,dl{font-size:9pt}td code,th code,thead th,.diff,.way{font-size:8pt}
+@page{margin:1.8cm}}
 """

@@ -37,6 +37,7 @@ class Ways:
         self._side = side
         self._names = names
         self._before: dict[ir.Value, ir.Value | None] = {}
+        self._inputs = frozenset(side.model.graph.inputs)
 
     def to(self, key: str) -> Way | None:
         """The way of a size to a box; None where no such size comes in."""
@@ -57,9 +58,8 @@ class Ways:
             seen.add(here)
             yield here
             if here not in self._before:
-                maker = here.producer()
-                known = maker is not None and maker in self._side
-                near = inputs_of(self._side, self._side.key(maker)) if known and maker is not None else iter(())
+                maker = here.producer() or self._side.owners.get(here.graph)  # type: ignore[arg-type]
+                near = inputs_of(self._side, self._side.key(maker)) if maker in self._side else iter(())  # type: ignore[arg-type]
                 self._before[here] = next((each for each in near if self._carries(each)), None)
             here = self._before[here]
 
@@ -68,7 +68,7 @@ class Ways:
 
     def _place(self, value: ir.Value) -> tuple[str, str] | None:
         """The dim of an input that has the size, and its name."""
-        if not value.is_graph_input():
+        if value not in self._inputs:
             return None
         for axis, size in enumerate(self._side.facts.dims_of(value) or ()):
             if isinstance(size, Formula) and (names := self._names & size.symbols):

@@ -16,6 +16,7 @@ class OutputTerms:
     """One output."""
 
     name: str
+    """What the model calls it."""
     axis: int | None
     """The axis that carries N, None where there is none."""
     outer: int
@@ -38,6 +39,7 @@ class Proof:
     """
 
     verdict: Verdict
+    """`proven`, `differs` or `not proven`."""
     reason: str
     """A sentence for people."""
     sizes: tuple[Mapping[str, int], ...]

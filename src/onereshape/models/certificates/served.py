@@ -19,6 +19,7 @@ import numpy as np
 from onereshape.apart.kept import KEPT, keep
 from onereshape.apart.messages import Array, Arrays, Plain
 from onereshape.dtypes import named, of_dtype
+from onereshape.installed import RUNTIME_MISSING
 
 try:
     import onnxruntime
@@ -55,14 +56,14 @@ class _Refused(Exception):  # noqa: N818 - an answer
 
 def name(_told: Plain, _arrays: Arrays) -> tuple[Plain, Arrays]:
     """The engine and its version."""
-    found = "onnxruntime: it is not installed" if onnxruntime is None else f"onnxruntime {onnxruntime.__version__}"
+    found = f"onnxruntime: {RUNTIME_MISSING}" if onnxruntime is None else f"onnxruntime {onnxruntime.__version__}"
     return {"name": found}, {}
 
 
 def load(told: Plain, arrays: Arrays) -> tuple[Plain, Arrays]:
     """Loads a model, whose external data are in a folder."""
     if onnxruntime is None:
-        return {"refused": "it is not installed"}, {}
+        return {"refused": RUNTIME_MISSING}, {}
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = min(_cores(), _THREADS)

@@ -175,7 +175,7 @@ def _result(report: Report, found: Finding) -> dict[str, Any]:
         "ruleId": found.code,
         **rule,
         "level": found.severity,
-        "message": {"text": _said(found.message) + (f" Next: {_said(found.next)}" if found.next else "")},
+        "message": {"text": _said(found.message) + (f". Next: {_said(found.next)}" if found.next else "")},
         "locations": [
             {
                 "physicalLocation": {"artifactLocation": {"uri": _uri(report.path)}},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import NamedTuple
 
 import onnx_ir as ir
@@ -102,7 +102,7 @@ def _judged(  # noqa: PLR0913, PLR0917 - what it depends on
 ) -> Limit | None:
     """What is wrong with one Reshape, if the model as a whole takes the sizes that show it."""
     said = " and ".join(conditions)
-    names = tuple(name for name in walks.symbols if name in question.names and _is_in(name, said))
+    names = tuple(name for name in walks.ordered(question.names) if _is_in(name, said))
     if not names:
         return None
     first = question.data[0] if question.data else 0
@@ -118,8 +118,8 @@ def _judged(  # noqa: PLR0913, PLR0917 - what it depends on
     severity = _severity(found, mixes, fixed=fixed, several=walks.inputs_of(question.names) > 1)
     said = f"{said}: not at {_listed(fails, names)}"
     if mixes is not None and severity == "error":
-        said += f"; at {_listed(mixes, names)} it runs and turns {list(mixes.dims)} into {list(mixes.output or ())}, "
-        said += "which mixes what data keeps apart"
+        turned = f"it runs and turns {list(mixes.dims)} into {list(mixes.output or ())}"
+        said += f"; at {_listed(mixes, walks.ordered(question.names))} {turned}, which mixes what data keeps apart"
     return Limit(node, severity, tuple(name for name in names if may_be_batch(name, walks.symbols)), said)
 
 
@@ -154,6 +154,10 @@ class _Walks:
         self._model, self._facts, self.symbols = model, facts, symbols
         self._left = max(_FEWEST_WALKS, min(_MOST_WALKS, _MOST_WALKED // max(1, len(model.graph))))
         self._seen: dict[tuple[tuple[str, int], ...], frozenset[ir.Node] | None] = {}
+
+    def ordered(self, names: Container[str]) -> list[str]:
+        """Names in the order of the inputs."""
+        return [name for name in self.symbols if name in names]
 
     def inputs_of(self, names: frozenset[str]) -> int:
         """The most inputs that it takes to give all these names a size."""

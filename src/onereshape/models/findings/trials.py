@@ -175,11 +175,15 @@ def _sizes_of(
     most = _MOST_VALUES if len(free) == _MOST_NAMES else 2 * _MOST_VALUES
     values = []
     for name in free:
-        small = [starts[name] + place * step for place in range(4)]
-        each = dict.fromkeys([*small, *around, *_LARGER])
+        each = dict.fromkeys([*_steps(starts[name], step), *around, *_LARGER])
         values.append([value for value in each if value >= starts[name]][:most])
     for choice in sorted(product(*values), key=lambda each: (max(each), sum(each))):
         yield {**others, **starts, **dict(zip(free, choice, strict=True))}
+
+
+def _steps(start: int, step: int) -> list[int]:
+    """The first sizes of a name."""
+    return [start + place * step for place in range(4)]
 
 
 def _is_pinned(question: Question, starts: Sizes, names: Sequence[str]) -> bool:

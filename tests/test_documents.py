@@ -184,7 +184,7 @@ class TestExamples:
 
     def test_the_check_of_a_folder(self, tmp_path: Path) -> None:
         """Of a model that is baked, and of its repair."""
-        baked = ROOT / "tests" / "data" / "corpus" / "hand_lstm.ts.onnx"
+        baked = ROOT / "tests" / "data" / "corpus" / "hand_yolo_head.ts.onnx"
         for name, model in (("baked", orx.load(baked)), ("free", orx.fix(baked, batch=True).model)):
             (tmp_path / name).mkdir()
             model.save(tmp_path / name / "model.onnx")

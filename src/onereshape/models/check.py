@@ -23,7 +23,7 @@ from onereshape.models.exports import Freed
 from onereshape.models.facts.facts import Facts
 from onereshape.models.findings.declared import given_up, mismatches
 from onereshape.models.findings.finding import CODES, Finding, Findings, Severity
-from onereshape.models.findings.forced import absorbed, forced
+from onereshape.models.findings.forced import Held, absorbed, forced
 from onereshape.models.findings.limited import limited
 from onereshape.models.findings.next_step import NextStep
 from onereshape.models.findings.places import Places
@@ -144,31 +144,37 @@ def _limiting(model: Model, facts: Facts, places: Places, *, planning: bool) -> 
     symbols = symbol_places(model.ir)
     if not symbols:
         return
-    said: list[tuple[tuple[str, ...], Finding]] = []
+    said: list[tuple[Held, Finding]] = []
     for node in model.reshapes:
         baked, swallowed = forced(node, facts, symbols), absorbed(node, facts, symbols)
         for code, found in (("baked-dim", baked), ("absorbed-dim", swallowed)):
-            said += [((symbol,), finding_of(code, node, _words(message))) for symbol, message in found]
-    for each in limited(model, facts, symbols):
-        finding = replace(finding_of("size-condition", each.node, _words(each.message)), severity=each.severity)
-        said.append((each.samples if each.severity == "error" else (), finding))
+            said += [(each, finding_of(code, node, _words(each.message))) for each in found]
+    for limit in limited(model, facts, symbols):
+        finding = replace(finding_of("size-condition", limit.node, _words(limit.message)), severity=limit.severity)
+        said.append((Held(limit.names, plain=False, message=limit.message), finding))
     if said:
         repairs = Repairs(model, symbols, places.called, planning=planning)
-        for names, finding in said:
-            yield _mended(finding, names, repairs, anywhere=bool(model.ir.functions))
+        plain = all(held.plain for held, _ in said) and len({name for held, _ in said for name in held.names}) == 1
+        for held, finding in said:
+            yield _mended(finding, held, repairs, plain=plain, anywhere=bool(model.ir.functions))
 
 
 def _words(message: str) -> str:
     return _PLACE.sub(r"\1", message)
 
 
-def _mended(finding: Finding, names: Iterable[str], repairs: Repairs, *, anywhere: bool) -> _Told:
-    """A finding with the repair that frees one of these names at its node."""
-    for name in names:
+def _mended(finding: Finding, held: Held, repairs: Repairs, *, plain: bool, anywhere: bool) -> _Told:
+    """A finding with the repair that rewrites its node, as far as there is one.
+
+    `fix` compares before it writes, at sizes at which the original runs: it can find them where one dim alone is in the
+    way, and that is 1.
+    """
+    names = held.names if finding.severity == "error" else ()
+    for name in names if finding.code != "size-condition" else filter(repairs.may_be_batch, names):
         repair = repairs.of(name)
         mends = False if repair is None else repair.mends(finding.place, anywhere=anywhere)
         if repair is not None and mends is not False:
-            return _Told(replace(finding, fixable=mends), repair.step)
+            return _Told(replace(finding, fixable=mends if plain else None), repair.step)
     return _Told(finding)
 
 

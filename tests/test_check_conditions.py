@@ -21,17 +21,19 @@ def conditions(text: str, folder: Path) -> list[Finding]:
 def pooled(dims: str, target: str, kernel: str = "2, 2") -> str:
     length = target.count(",") + 1
     return (
-        f"g (float[{dims}] x) => (float y) <int64[{length}] t = {{{target}}}> {{"
+        f"g (float[{dims}] x) => (float[] y) <int64[{length}] t = {{{target}}}> {{"
         f" h = MaxPool <kernel_shape = [{kernel}], strides = [{kernel}]> (x) y = Reshape(h, t) }}"
     )
 
 
 def plain(dims: str, target: str) -> str:
-    return f"g (float[{dims}] x) => (float y) <int64[{target.count(',') + 1}] t = {{{target}}}> {{ y = Reshape(x, t) }}"
+    return (
+        f"g (float[{dims}] x) => (float[] y) <int64[{target.count(',') + 1}] t = {{{target}}}> {{ y = Reshape(x, t) }}"
+    )
 
 
 def computed(dims: str, body: str, more: str = "") -> str:
-    return f"g (float[{dims}] x{more}) => (float y) <int64[1] two = {{2}}, int64[1] rest = {{-1}}> {{ {body} }}"
+    return f"g (float[{dims}] x{more}) => (float[] y) <int64[1] two = {{2}}, int64[1] rest = {{-1}}> {{ {body} }}"
 
 
 HALVED = "s = Shape <start = 1> (x) h = {} (s, two) z = Constant <value_ints = [0]> ()"
@@ -172,7 +174,7 @@ def test_a_healthy_model_has_none(case: str, tmp_path: Path) -> None:
 
 def test_the_same_condition_is_said_once(tmp_path: Path) -> None:
     """A warning holds for all that follows; what is less than it too, and what is more is said."""
-    text = """g (float[N, S, 8] x) => (float a, float b, float c, float y)
+    text = """g (float[N, S, 8] x) => (float[] a, float[] b, float[] c, float[] y)
         <int64[4] t = {0, -1, 4, 8}, int64[4] u = {0, -1, 2, 8}, int64[4] v = {0, -1, 8, 8}> {
         a = Reshape(x, t) b = Reshape(x, t) c = Reshape(x, u) y = Reshape(x, v) }"""
     found = conditions(text, tmp_path)
@@ -184,7 +186,7 @@ def test_the_same_condition_is_said_once(tmp_path: Path) -> None:
 
 
 def test_an_error_is_said_of_each_node(tmp_path: Path) -> None:
-    text = """g (float[N, S, 8] x) => (float a, float y) <int64[3] t = {-1, 4, 8}> {
+    text = """g (float[N, S, 8] x) => (float[] a, float[] y) <int64[3] t = {-1, 4, 8}> {
         a = Reshape(x, t) y = Reshape(x, t) }"""
 
     assert [(each.node, each.severity) for each in conditions(text, tmp_path)] == [("n0", "error"), ("n", "error")]
@@ -192,7 +194,7 @@ def test_an_error_is_said_of_each_node(tmp_path: Path) -> None:
 
 def test_what_another_operator_refuses_is_no_finding(tmp_path: Path) -> None:
     """A sum of S and of four times floor(S/4) needs an S that windows of 4 divide."""
-    text = """g (float[N, S, 8] x) => (float y)
+    text = """g (float[N, S, 8] x) => (float[] y)
         <int64[1] four = {4}, int64[1] one = {1}, int64[1] zero = {0}, int64[4] t = {0, -1, 4, 8}> {
         s = Shape <start = 1, end = 2> (x) q = Div(s, four) e = Mul(q, four) c = Slice(x, zero, e, one)
         d = Add(x, c) m = ReduceSum(d) r = Add(x, m) y = Reshape(r, t) }"""
@@ -204,12 +206,12 @@ SWALLOWED = {
     "[N, 512] by [1, -1]": (plain("N, 512", "1, -1"), ["absorbed-dim"]),
     "a length that gets a first axis": (plain("seq, 8", "1, -1, 8"), []),
     "a length within the only sample": (
-        "g (float[1, S, 8] x) => (float y) <int64[2] t = {-1, 8}, int64[3] u = {1, -1, 4}> {"
+        "g (float[1, S, 8] x) => (float[] y) <int64[2] t = {-1, 8}, int64[3] u = {1, -1, 4}> {"
         " h = Reshape(x, t) r = Relu(h) y = Reshape(r, u) }",
         [],
     ),
     "a batch that is called so": (
-        "g (float[T, batch, 8] x) => (float y) <int64[2] t = {1, -1}> {"
+        "g (float[T, batch, 8] x) => (float[] y) <int64[2] t = {1, -1}> {"
         " h = Transpose <perm = [1, 0, 2]> (x) y = Reshape(h, t) }",
         ["absorbed-dim"],
     ),

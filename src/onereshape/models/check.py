@@ -14,6 +14,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+import onnx_ir as ir
+
 from onereshape.errors import FixError
 from onereshape.formats.given import Given
 from onereshape.formats.model import Model
@@ -42,6 +44,8 @@ _PLACE = re.compile(r"\(([^()\s]+\[\d+\])\)")
 """A dim that is called by its place needs no brackets, whatever it is multiplied by."""
 _RUNS = "`fix` runs the model, and leaves it as it is if that shows nothing wrong"
 """Of a model that no rule frees, and whose batch may be right already."""
+_MAY_BE_MEANT = frozenset({"absorbed-dim"})
+"""What runs at every size: `fix` leaves it, if the terms show that all samples come out apart all the same."""
 _MOST_INPUTS = 4
 """Inputs that a message names."""
 _SIMPLER = NextStep("fix", options=("simplify",))
@@ -116,6 +120,7 @@ def _findings(found: Model, batch: Batch, free: Free, *, owned: bool) -> list[_T
             (
                 partial(planned, found, asked, batch=batched, likely=batch is True, facts=facts),
                 partial(_works, found, asked) if batched else lambda _: (False, False),
+                batched and _is_named(found.ir, asked),
             )
             for asked, batched in wishes
         ]
@@ -174,7 +179,8 @@ def _mended(finding: Finding, held: Held, repairs: Repairs, *, plain: bool, anyw
         repair = repairs.of(name)
         mends = False if repair is None else repair.mends(finding.place, anywhere=anywhere)
         if repair is not None and mends is not False:
-            return _Told(replace(finding, fixable=mends if plain else None), repair.step)
+            sure = plain and finding.code not in _MAY_BE_MEANT
+            return _Told(replace(finding, fixable=mends if sure else None), repair.step)
     return _Told(finding)
 
 
@@ -195,6 +201,13 @@ Works = Callable[[FixError], tuple[bool | None, bool]]
 """Whether a model works though a rule refuses it (None: that takes runs), and whether it can run sample by sample."""
 
 
+def _is_named(model: ir.Model, asked: Freed) -> bool:
+    """Whether the dims that are asked for are free already, by their names."""
+    inputs = {value.name or "": value.shape for value in model.graph.inputs}
+    dims = [shape[axis] for name, axes in asked.items() if (shape := inputs[name]) is not None for axis in axes]
+    return not any(isinstance(dim, int) for dim in dims)
+
+
 def _works(model: Model, asked: Freed, refusal: FixError) -> tuple[bool | None, bool]:
     from onereshape.models.unrepaired import by_terms, has_way_out  # noqa: PLC0415 - as above
 
@@ -203,14 +216,16 @@ def _works(model: Model, asked: Freed, refusal: FixError) -> tuple[bool | None, 
 
 
 def _with_plans(
-    told: list[_Told], places: Places, plans: Iterable[tuple[Callable[[], Plan], Works]], step: NextStep
+    told: list[_Told], places: Places, plans: Iterable[tuple[Callable[[], Plan], Works, bool]], step: NextStep
 ) -> list[_Told]:
     """The findings, with what the repairs of the asked dims would change, or why there is none."""
     changed: list[Finding] = []
     refusals: list[_Told] = []
-    for plan, works in plans:
+    for plan, works, named in plans:
         try:
-            changed += [_of_change(change, places.called) for change in plan().changes]
+            found = [_of_change(change, places.called) for change in plan().changes]
+            doubted = _MAY_BE_MEANT if named else frozenset()
+            changed += [replace(each, fixable=None) if each.code in doubted else each for each in found]
         except FixError as error:
             if error.usage:
                 raise

@@ -19,7 +19,7 @@ class Held(NamedTuple):
     names: tuple[str, ...]
     """In the order of the inputs."""
     plain: bool
-    """Whether the model is right where the dim is 1, and nowhere else."""
+    """Whether one dim alone is in the way, and the model runs where that is 1."""
     message: str
 
 

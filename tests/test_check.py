@@ -24,7 +24,7 @@ FOUND: dict[str, tuple[str | None, str, str | None, str | None, bool | None]] = 
         "N is swallowed by n: target[1] = -1 becomes 512*N, while target[0] = 1 stands where N should be",
         "t",
         "initializer t",
-        True,
+        None,
     ),
     "impossible-volume": (
         "n",

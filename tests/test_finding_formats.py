@@ -28,13 +28,14 @@ SHOWN = "next: onereshape show m.onnx --node n"
 LINES = {
     "baked-dim": f"s77 is forced to 1 by n: shape[0] = 1 (initializer t; fix can repair it; {FREED})",
     "absorbed-dim": "N is swallowed by n: target[1] = -1 becomes 512*N, while target[0] = 1 stands where N should be "
-    f"(initializer t; fix can repair it; {FREED})",
+    f"(initializer t; fix may repair it; {FREED})",
     "impossible-volume": "data [2, 3] and target [4, -1]: target[1] cannot be inferred: 6 elements do not divide by 4 "
     f"(remainder 2) (initializer t; {SHOWN})",
-    "spec-error": f"data [2, 3] and target [-1, -1]: target[1] is a second -1, after target[0] (initializer t; {SHOWN})",
-    "size-condition": "n runs only where batch*h*w is divisible by 50176: not at batch = 1, h = 1, w = 1; at batch = 1, "
-    "h = 224, w = 448 it runs and turns [1, 3, 224, 448] into [2, 3, 50176], which mixes what data keeps apart "
+    "spec-error": "data [2, 3] and target [-1, -1]: target[1] is a second -1, after target[0] "
     f"(initializer t; {SHOWN})",
+    "size-condition": "n runs only where batch*h*w is divisible by 50176: not at batch = 1, h = 1, w = 1; at "
+    "batch = 1, h = 224, w = 448 it runs and turns [1, 3, 224, 448] into [2, 3, 50176], which mixes what "
+    f"data keeps apart (initializer t; {SHOWN})",
     "declared-mismatch": "the output y is declared [7], but Reshape gives [6]: dim 0 is 6, not 7 "
     f"(declared as a graph output; {SHOWN})",
     "fixed-batch": f"the batch is fixed to 1 at x:0, z:0 (fix may repair it; {FREED})",

@@ -8,48 +8,56 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from onereshape.text import shown
+from onereshape.text import LONGEST, shown
 
 MOST_ROWS = 20
-"""Rows of a table; notebooks keep what they show in their files."""
+"""Rows of a table, and lines of a list; notebooks keep what they show in their files."""
 _WIDEST = 240
-"""Signs of a cell, and of a line above a table."""
+"""Signs of a cell."""
 
-_CELL = "text-align:left;vertical-align:top;padding:0.2em 0.8em 0.2em 0;border:0;background:transparent;color:inherit"
-_RULE = "border-bottom:1px solid currentColor"
-_TABLE = "border-collapse:collapse;border:0;margin:0.4em 0;color:inherit;background:transparent"
-_LINE = "margin:0.2em 0;color:inherit"
+_CELL = "text-align:left;vertical-align:top;padding:.2em .5em"
+_HEAD = f"{_CELL};border-bottom:1px solid currentColor"
+_TABLE = "border-collapse:collapse;margin:.4em 0"
+_LINE = "margin:.2em 0"
 
 
 def block(kind: str, said: str, *parts: str) -> str:
     """A result: what it is, the sentence that matters, and the parts below it, which are HTML already.
 
     >>> block("Shape", "[N, <b>]")
-    '<div><p style="margin:0.2em 0;color:inherit"><strong>Shape</strong> [N, &lt;b&gt;]</p></div>'
+    '<div style="overflow-x:auto"><p style="margin:.2em 0"><strong>Shape</strong> [N, &lt;b&gt;]</p></div>'
     """
-    return f'<div><p style="{_LINE}"><strong>{_text(kind)}</strong> {_text(said)}</p>{"".join(parts)}</div>'
+    first = f'<p style="{_LINE}"><strong>{_text(kind)}</strong> {_text(said)}</p>'
+    return f'<div style="overflow-x:auto">{first}{"".join(parts)}</div>'
 
 
-def line(said: str) -> str:
-    """A sentence of its own; nothing for an empty one."""
-    return f'<p style="{_LINE}">{_text(said)}</p>' if said else ""
+def lines(said: Sequence[str]) -> str:
+    """The first sentences, one below the other, and how many more there are."""
+    more = [f"and {len(said) - MOST_ROWS} more"] if len(said) > MOST_ROWS else []
+    return "".join(f'<p style="{_LINE}">{_text(each)}</p>' for each in [*said[:MOST_ROWS], *more])
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """The first rows of a table, and how many more there are; nothing where there are none."""
-    if not rows:
+    """The first rows, without columns that are empty in them, and how many more there are; nothing if there are none.
+
+    >>> table(["node", "why"], [["/Reshape", ""]]).count("</th>"), table(["node"], [])
+    (1, '')
+    """
+    seen = rows[:MOST_ROWS]
+    columns = [column for column in range(len(head)) if any(row[column] for row in seen)]
+    if not columns:
         return ""
-    top = "".join(f'<th scope="col" style="{_CELL};{_RULE}">{_text(name)}</th>' for name in head)
-    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows[:MOST_ROWS])
-    more = line(f"and {len(rows) - MOST_ROWS} more") if len(rows) > MOST_ROWS else ""
+    top = "".join(f'<th scope="col" style="{_HEAD}">{_text(head[column])}</th>' for column in columns)
+    body = "".join(f"<tr>{''.join(_cell(row[column]) for column in columns)}</tr>" for row in seen)
+    more = lines([f"and {len(rows) - len(seen)} more"] if len(rows) > len(seen) else [])
     return f'<table style="{_TABLE}"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>{more}'
 
 
 def _cell(text: str) -> str:
-    return f'<td style="{_CELL}">{_text(text)}</td>'
+    return f'<td style="{_CELL}">{_text(text, _WIDEST)}</td>'
 
 
-def _text(text: str) -> str:
+def _text(text: str, longest: int = LONGEST) -> str:
     from html import escape  # noqa: PLC0415 - only notebooks need it
 
-    return escape(shown(text, _WIDEST))
+    return escape(shown(text, longest))

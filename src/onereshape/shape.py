@@ -92,7 +92,7 @@ class Shape(Sequence[Dim]):
 
     def _repr_html_(self) -> str:
         """The dims and the conditions, for notebooks."""
-        return notebook.block("Shape", str(self), notebook.table(("if",), [(each,) for each in self.conditions]))
+        return notebook.block("Shape", str(self), notebook.lines([f"if {each}" for each in self.conditions]))
 
     def to_json(self) -> list[int | str | list[int | None] | None] | None:
         """The dims in the notation that infer() takes, with pairs as lists; None for an unknown rank."""

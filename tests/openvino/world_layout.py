@@ -117,10 +117,13 @@ def _joins() -> Iterator[Case]:
             yield case("VariadicSplit", f"{np.dtype(kind).name} {axis}", lengths)
             yield case("VariadicSplit", f"rest {np.dtype(kind).name} {axis}", rest)
 
-    def fed(make: Maker) -> Made:
-        return opset1.variadic_split(make.given(4, 3), make.held(0, _LONG), make.fed([1, 3], _LONG))
+    for pieces in ([1, 3], [-1, 1], [2, -1]):
+        for axis, kind in ((0, _LONG), (-2, _INT)):
 
-    yield case("VariadicSplit", "fed", fed, undrawn="no constant", said=True)
+            def fed(make: Maker, given: Any = pieces, axis: int = axis, kind: Any = kind) -> Made:
+                return opset1.variadic_split(make.given(4, 3), make.held(axis, _LONG), make.fed(given, kind))
+
+            yield case("VariadicSplit", f"fed {pieces} {axis}", fed, said=True)
 
 
 def _spread() -> Iterator[Case]:

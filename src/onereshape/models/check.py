@@ -14,6 +14,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+import onnx_ir as ir
+
 from onereshape.errors import FixError
 from onereshape.formats.given import Given
 from onereshape.formats.model import Model
@@ -23,7 +25,7 @@ from onereshape.models.exports import Freed
 from onereshape.models.facts.facts import Facts
 from onereshape.models.findings.declared import given_up, mismatches
 from onereshape.models.findings.finding import CODES, Finding, Findings, Severity
-from onereshape.models.findings.forced import absorbed, forced
+from onereshape.models.findings.forced import Held, absorbed, forced
 from onereshape.models.findings.limited import limited
 from onereshape.models.findings.next_step import NextStep
 from onereshape.models.findings.places import Places
@@ -42,6 +44,8 @@ _PLACE = re.compile(r"\(([^()\s]+\[\d+\])\)")
 """A dim that is called by its place needs no brackets, whatever it is multiplied by."""
 _RUNS = "`fix` runs the model, and leaves it as it is if that shows nothing wrong"
 """Of a model that no rule frees, and whose batch may be right already."""
+_MAY_BE_MEANT = frozenset({"absorbed-dim"})
+"""What runs at every size: `fix` leaves it, if the terms show that all samples come out apart all the same."""
 _MOST_INPUTS = 4
 """Inputs that a message names."""
 _SIMPLER = NextStep("fix", options=("simplify",))
@@ -118,6 +122,7 @@ def _findings(found: Model, batch: Batch, free: Free, *, owned: bool) -> list[_T
             (
                 partial(planned, found, asked, batch=batched, likely=batch is True, facts=facts),
                 partial(_works, found, asked) if batched else lambda _: (False, False),
+                batched and _is_named(found.ir, asked),
             )
             for asked, batched in wishes
         ]
@@ -146,31 +151,38 @@ def _limiting(model: Model, facts: Facts, places: Places, *, planning: bool) -> 
     symbols = symbol_places(model.ir)
     if not symbols:
         return
-    said: list[tuple[tuple[str, ...], Finding]] = []
+    said: list[tuple[Held, Finding]] = []
     for node in model.reshapes:
         baked, swallowed = forced(node, facts, symbols), absorbed(node, facts, symbols)
         for code, found in (("baked-dim", baked), ("absorbed-dim", swallowed)):
-            said += [((symbol,), finding_of(code, node, _words(message))) for symbol, message in found]
-    for each in limited(model, facts, symbols):
-        finding = replace(finding_of("size-condition", each.node, _words(each.message)), severity=each.severity)
-        said.append((each.samples if each.severity == "error" else (), finding))
+            said += [(each, finding_of(code, node, _words(each.message))) for each in found]
+    for limit in limited(model, facts, symbols):
+        finding = replace(finding_of("size-condition", limit.node, _words(limit.message)), severity=limit.severity)
+        said.append((Held(limit.names, plain=False, message=limit.message), finding))
     if said:
         repairs = Repairs(model, symbols, places.called, planning=planning)
-        for names, finding in said:
-            yield _mended(finding, names, repairs, anywhere=bool(model.ir.functions))
+        plain = all(held.plain for held, _ in said) and len({name for held, _ in said for name in held.names}) == 1
+        for held, finding in said:
+            yield _mended(finding, held, repairs, plain=plain, anywhere=bool(model.ir.functions))
 
 
 def _words(message: str) -> str:
     return _PLACE.sub(r"\1", message)
 
 
-def _mended(finding: Finding, names: Iterable[str], repairs: Repairs, *, anywhere: bool) -> _Told:
-    """A finding with the repair that frees one of these names at its node."""
-    for name in names:
+def _mended(finding: Finding, held: Held, repairs: Repairs, *, plain: bool, anywhere: bool) -> _Told:
+    """A finding with the repair that rewrites its node, as far as there is one.
+
+    `fix` compares before it writes, at sizes at which the original runs: it can find them where one dim alone is in the
+    way, and that is 1.
+    """
+    names = held.names if finding.severity == "error" else ()
+    for name in names if finding.code != "size-condition" else filter(repairs.may_be_batch, names):
         repair = repairs.of(name)
         mends = False if repair is None else repair.mends(finding.place, anywhere=anywhere)
         if repair is not None and mends is not False:
-            return _Told(replace(finding, fixable=mends), repair.step)
+            sure = plain and finding.code not in _MAY_BE_MEANT
+            return _Told(replace(finding, fixable=mends if sure else None), repair.step)
     return _Told(finding)
 
 
@@ -191,6 +203,13 @@ Works = Callable[[FixError], tuple[bool | None, bool]]
 """Whether a model works though a rule refuses it (None: that takes runs), and whether it can run sample by sample."""
 
 
+def _is_named(model: ir.Model, asked: Freed) -> bool:
+    """Whether the dims that are asked for are free already, by their names."""
+    inputs = {value.name or "": value.shape for value in model.graph.inputs}
+    dims = [shape[axis] for name, axes in asked.items() if (shape := inputs[name]) is not None for axis in axes]
+    return not any(isinstance(dim, int) for dim in dims)
+
+
 def _works(model: Model, asked: Freed, refusal: FixError) -> tuple[bool | None, bool]:
     from onereshape.models.unrepaired import by_terms, has_way_out  # noqa: PLC0415 - as above
 
@@ -199,14 +218,16 @@ def _works(model: Model, asked: Freed, refusal: FixError) -> tuple[bool | None, 
 
 
 def _with_plans(
-    told: list[_Told], places: Places, plans: Iterable[tuple[Callable[[], Plan], Works]], step: NextStep
+    told: list[_Told], places: Places, plans: Iterable[tuple[Callable[[], Plan], Works, bool]], step: NextStep
 ) -> list[_Told]:
     """The findings, with what the repairs of the asked dims would change, or why there is none."""
     changed: list[Finding] = []
     refusals: list[_Told] = []
-    for plan, works in plans:
+    for plan, works, named in plans:
         try:
-            changed += [_of_change(change, places.called) for change in plan().changes]
+            found = [_of_change(change, places.called) for change in plan().changes]
+            doubted = _MAY_BE_MEANT if named else frozenset()
+            changed += [replace(each, fixable=None) if each.code in doubted else each for each in found]
         except FixError as error:
             if error.usage:
                 raise

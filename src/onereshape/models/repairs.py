@@ -10,6 +10,7 @@ import onnx_ir as ir
 
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model import Model
+from onereshape.models.findings.forced import may_be_batch
 from onereshape.models.findings.next_step import NextStep
 from onereshape.models.findings.symbols import Places, is_unnamed
 from onereshape.models.likely import likely_axes, unlikely
@@ -56,6 +57,10 @@ class Repairs:
         if symbol not in self._known:
             self._known[symbol] = self._planned(symbol)
         return self._known[symbol]
+
+    def may_be_batch(self, symbol: str) -> bool:
+        """Whether a dim may be that of the samples."""
+        return may_be_batch(symbol, self._symbols)
 
     def _planned(self, symbol: str) -> Repair | None:
         ways = [*self._ways(symbol)]

@@ -61,8 +61,8 @@ class Fixed:
             "Fixed",
             f"{self._changed()}, {shown}",
             notebook.table(("node", "operator", "before", "after", "why"), rows),
-            *(notebook.line(f"holds if {condition}") for condition in self.conditions[: notebook.MOST_ROWS]),
-            *(notebook.line(note) for note in self.notes[: notebook.MOST_ROWS]),
+            notebook.lines([f"holds if {condition}" for condition in self.conditions]),
+            notebook.lines(self.notes),
         )
 
     def _changed(self) -> str:

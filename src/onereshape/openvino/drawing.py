@@ -112,12 +112,15 @@ def mark_of(node: ir.Node) -> Mark | None:
 
 
 def fed(drawing: Drawing, nodes: Mapping[int, ir.Node]) -> dict[int, ir.Value] | None:
-    """What feeds each port of a layer now; None where its drawing is not what it was."""
-    if len(nodes) < len(drawing.parts):
+    """What feeds each port of a layer now; None where its drawing is not what it was.
+
+    Nodes may be missing that no other node of the drawing needs, for an output that nobody reads.
+    """
+    if not _is_closed(drawing, nodes):
         return None
     ports: dict[int, ir.Value] = {}
-    for index, part in enumerate(drawing.parts):
-        node = nodes[index]
+    for index, node in nodes.items():
+        part = drawing.parts[index]
         if node.op_type != part.op or len(node.inputs) != len(part.wires) or not _same(node, part.attributes):
             return None
         for value, wire in zip(node.inputs, part.wires, strict=True):
@@ -139,6 +142,23 @@ def _size(shape: ir.Shape | None, axis: int) -> tuple[int | None] | None:
     return (dim if isinstance(dim, int) else None,)
 
 
+def _is_closed(drawing: Drawing, nodes: Mapping[int, ir.Node]) -> bool:
+    """Whether nobody outside reads what is between the nodes of a drawing."""
+    for index, node in nodes.items():
+        for place, value in enumerate(node.outputs):
+            if Made(index, place) in drawing.outputs:
+                continue
+            if value.is_graph_output() or any(nodes.get(_part(use.node)) is not use.node for use in value.uses()):
+                return False
+    return True
+
+
+def _part(node: ir.Node) -> int:
+    """Which node of a drawing it is; of none it is -1."""
+    mark = mark_of(node)
+    return -1 if mark is None else mark.part
+
+
 def _same(node: ir.Node, attributes: Mapping[str, Any]) -> bool:
     now = node.attributes
     return now.keys() == attributes.keys() and all(now[name].value == value for name, value in attributes.items())
@@ -148,7 +168,7 @@ def _fits(value: ir.Value | None, wire: Wire, nodes: Mapping[int, ir.Node], port
     if wire is None or value is None:
         return wire is None and value is None
     if isinstance(wire, Made):
-        return value is nodes[wire.part].outputs[wire.output]
+        return wire.part in nodes and value is nodes[wire.part].outputs[wire.output]
     if isinstance(wire, Held):
         return value.name == wire.name and value.is_initializer()
     return ports.setdefault(wire.place, value) is value

@@ -67,6 +67,8 @@ class _Sheet:
         for number in self._in_order():
             element = self._body.layers[number]
             kind = element.get("type", "")
+            if not kind:
+                raise unreadable(self.path, f"layer {element.get('name')} has no type")
             if kind in _STATES:
                 why = f"{self.path}: {kind} {element.get('name')} keeps a state between runs"
                 raise FixError("unsupported-model", why=why)
@@ -138,8 +140,9 @@ class _Sheet:
         said = data_of(element)
         offset, size = self._weights.place(element)
         kind = data_type(said.get("element_type"))
-        if port is None:
-            raise unreadable(self.path, f"Const {element.get('name')} has no output")
+        if port is None or "element_type" not in said:
+            what = "output" if port is None else "element_type"
+            raise unreadable(self.path, f"Const {element.get('name')} has no {what}")
         value = ir.Value(name=self._called(element, port))
         declare_self(value, element, self.path)
         dims = [] if value.shape is None else [dim for dim in value.shape if isinstance(dim, int)]

@@ -58,9 +58,11 @@ class Pen:
         element = self.layers[number] = copy.deepcopy(self._net.body.layers[number])
         return element
 
-    def put_out(self, element: ET.Element, values: Sequence[ir.Value]) -> None:
-        """Notes what comes out of the ports of a layer."""
+    def put_out(self, element: ET.Element, values: Sequence[ir.Value | None]) -> None:
+        """Notes what comes out of the ports of a layer; nothing of one that nobody reads."""
         for port, value in zip(element.iterfind("output/port"), values, strict=False):
+            if value is None:
+                continue
             self._places[value] = element.get("id", ""), port.get("id", "")
             self.say(port, value)
             self._name(port, value)

@@ -70,7 +70,7 @@ class _Writer:
             mark = mark_of(node)
             if mark is None or mark.drawing.layer not in intact:
                 self._spell(node, self._net.body.layers.get(mark.drawing.layer) if mark and _is_last(mark) else None)
-            elif mark.part == len(mark.drawing.parts) - 1:
+            elif mark.part == max(present[mark.drawing.layer]):
                 self._keep(mark.drawing, intact[mark.drawing.layer], present[mark.drawing.layer])
         self._results()
         return Written(self._finished(), bytes(self._pen.added), self._pen.start)
@@ -113,7 +113,8 @@ class _Writer:
                 self._pen.say(port, ports[place])
             elif (start := self._net.body.feeds.get((drawing.layer, port.get("id", "")))) is not None:
                 self._pen.feeds[drawing.layer, port.get("id", "")] = self._unread(start)
-        self._pen.put_out(element, [nodes[made.part].outputs[made.output] for made in drawing.outputs])
+        made = (nodes[made.part].outputs[made.output] if made.part in nodes else None for made in drawing.outputs)
+        self._pen.put_out(element, [*made])
 
     def _unread(self, start: Place) -> Place:
         """What feeds a port that is in the drawing by what it holds only: a constant of the net."""

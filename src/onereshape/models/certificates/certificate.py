@@ -158,7 +158,7 @@ class Certificate:
             self.reason,
             notebook.table(("output", "axis of the batch", "largest difference"), rows),
             notebook.table(("refused at", "why"), refused),
-            notebook.line(f"{self.engine}, inputs drawn from seed {self.seed}"),
+            notebook.lines([f"{self.engine}, inputs drawn from seed {self.seed}"]),
         )
 
     def to_json(self) -> dict[str, JSON]:

@@ -38,7 +38,7 @@ def _is_given(value: ir.Value, scope: Scope) -> bool:
     dims = scope.dims_of(value)
     if dims is None or not all(isinstance(size, int) for size in dims):
         return False
-    if value.producer() is not None and (value.shape is None or [*dims] != [*value.shape]):
+    if value.producer() is not None and [*dims] != [*(value.shape or ())]:  # of no dims a port says nothing
         return False
     return scope.kind_of(value) not in _SIZES or _is_known(dims, value, scope)
 

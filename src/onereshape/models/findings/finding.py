@@ -119,6 +119,10 @@ class Findings(list[Finding]):
         """The findings as a table, for notebooks."""
         counts = Counter(finding.severity for finding in self)
         said = [f"{counts[each]} {each}{'' if counts[each] == 1 else 's'}" for each in SEVERITIES if counts[each]]
-        rows = [(each.severity, each.code, each.node, each.message, each.origin or "") for each in self]
-        head = ("severity", "code", "node", "what is wrong", "where it comes from")
+        rows = [(each.severity, each.code, each.node, _told(each), each.next or "") for each in self]
+        head = ("severity", "code", "node", "what is wrong", "what to do next")
         return notebook.block("Findings", ", ".join(said) or "none", notebook.table(head, rows))
+
+
+def _told(finding: Finding) -> str:
+    return f"{finding.message} ({finding.origin})" if finding.origin else finding.message

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from onereshape.dims import Dim, show
 from onereshape.formats.model import ReshapeNode
@@ -12,17 +13,28 @@ from onereshape.models.likely import is_batch, is_length
 from onereshape.sizes import Formula, Size, product
 
 
-def forced(node: ReshapeNode, facts: Facts, symbols: Container[str]) -> Iterator[tuple[str, str]]:
-    """A symbol of an input that must have one size for the Reshape to succeed, and the sentence that says so."""
+class Held(NamedTuple):
+    """Dims of inputs that a Reshape does not leave free."""
+
+    names: tuple[str, ...]
+    """In the order of the inputs."""
+    plain: bool
+    """Whether one dim alone is in the way, and the model runs where that is 1."""
+    message: str
+
+
+def forced(node: ReshapeNode, facts: Facts, symbols: Places) -> Iterator[Held]:
+    """Symbols of inputs that must have one size for the Reshape to succeed, and the sentence that says so."""
     for condition in facts.conditions.get(node.node, ()):
         names, found = condition.names, condition.forces
         if found is not None and all(name in symbols for name in names):
             product, size = found
             slot = _slot(node, facts, str(product), size)
-            yield min(names), f"{product} is forced to {size} by {node.name}: {slot}"
+            message = f"{product} is forced to {size} by {node.name}: {slot}"
+            yield Held(tuple(name for name in symbols if name in names), size == len(names) == 1, message)
 
 
-def absorbed(node: ReshapeNode, facts: Facts, symbols: Places) -> Iterator[tuple[str, str]]:
+def absorbed(node: ReshapeNode, facts: Facts, symbols: Places) -> Iterator[Held]:
     """A batch in axis 0 of data that the -1 takes although a 1 stands where it would go, and the sentence."""
     data, target = _sizes(node, facts), _target(node, facts)
     first = data[0] if data else None
@@ -36,7 +48,8 @@ def absorbed(node: ReshapeNode, facts: Facts, symbols: Places) -> Iterator[tuple
     taken = output[slot] if slot < len(output) else None
     if isinstance(taken, Formula) and name in taken.symbols:
         kept = f"target[{slot}] = -1 becomes {taken}, while target[0] = 1"
-        yield name, f"{first} is swallowed by {node.name}: {kept} stands where {first} should be"
+        message = f"{first} is swallowed by {node.name}: {kept} stands where {first} should be"
+        yield Held((name,), len(taken.symbols) == 1, message)
 
 
 def may_be_batch(name: str, symbols: Places) -> bool:

@@ -32,8 +32,8 @@ class Limit(NamedTuple):
 
     node: ReshapeNode
     severity: Severity
-    samples: tuple[str, ...]
-    """The name of the batch, where it is among those that decide."""
+    names: tuple[str, ...]
+    """The names of the sizes that decide."""
     said: str
     """Where it runs, and where not."""
 
@@ -120,7 +120,7 @@ def _judged(  # noqa: PLR0913, PLR0917 - what it depends on
     if mixes is not None and severity == "error":
         turned = f"it runs and turns {list(mixes.dims)} into {list(mixes.output or ())}"
         said += f"; at {_listed(mixes, walks.ordered(question.names))} {turned}, which mixes what data keeps apart"
-    return Limit(node, severity, tuple(name for name in names if may_be_batch(name, walks.symbols)), said)
+    return Limit(node, severity, names, said)
 
 
 def _severity(found: Tried, mixes: Trial | None, *, fixed: bool, several: bool) -> Severity:
@@ -173,7 +173,7 @@ class _Walks:
         return self._failing(sizes) == frozenset()
 
     def _failing(self, sizes: Sizes) -> frozenset[ir.Node] | None:
-        """The nodes that fail; None where that was asked too often."""
+        """The nodes that fail; None where that was asked too often, or where something is empty."""
         key = tuple(sizes.items())
         if key not in self._seen:
             if not self._left:
@@ -184,6 +184,9 @@ class _Walks:
                 for value, axis in places:
                     freed.setdefault(value, {})[axis] = sizes.get(name, name)
             found = facts_of(self._model, freed)
+            if any(0 in dims and 0 not in self._facts.sizes.get(value, ()) for value, dims in found.sizes.items()):
+                self._seen[key] = None
+                return None
             lost = (node for node in found.unread if node not in self._facts.unread and self._is_told(node, found))
             self._seen[key] = frozenset((*found.errors, *lost))
         return self._seen[key]

@@ -58,12 +58,23 @@ def _split(layer: Layer) -> list[ir.Value]:
 def _variadic_split(layer: Layer) -> list[ir.Value]:
     """Pieces of given lengths; one may be -1, for what is left."""
     axis, count = _axis(layer, 1), len(layer.ports)
+    if layer.constant(2) is None:
+        return layer.draw_all("Split", [layer.input(0), _filled(layer, axis)], {"axis": axis}, count)
     lengths = layer.integers_at(2, "lengths")
     if -1 not in lengths:
         return layer.draw_all("Split", [layer.input(0), layer.vector(2)], {"axis": axis}, count)
     rest = layer.size(0, axis) - sum(each for each in lengths if each != -1)
     filled = layer.held([rest if each == -1 else each for each in lengths])
     return layer.draw_all("Split", [layer.input(0), filled], {"axis": axis}, count)
+
+
+def _filled(layer: Layer, axis: int) -> ir.Value:
+    """Lengths that are computed, with what is left in the place of -1."""
+    place, lengths = axis % layer.rank(0), layer.vector(2)
+    whole = layer.draw("Shape", [layer.input(0)], {"start": place, "end": place + 1})
+    taken = layer.draw("ReduceSum", [lengths, layer.held([0])], {"keepdims": 1})
+    left = layer.draw("Sub", [layer.draw("Sub", [whole, taken]), layer.held(1)])
+    return layer.draw("Where", [layer.draw("Equal", [lengths, layer.held(-1)]), left, lengths])
 
 
 def _broadcast(layer: Layer) -> list[ir.Value]:

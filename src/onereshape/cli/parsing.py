@@ -15,6 +15,8 @@ from onereshape.errors import ReshapeError
 
 _WIDEST = 110
 """Columns beyond which a line is hard to read."""
+_ROW = re.compile(r"^  (\S+) {2,}(.*(?:\n {4,}.*)*)", re.MULTILINE)
+"""A word, and what it means in this line and in those that are indented further."""
 _OPTION = re.compile(r"--[A-Za-z][^=]*|-[A-Za-z]")
 
 
@@ -158,9 +160,18 @@ def _usage(parser: Parser) -> str:
 
 
 def wrapped(text: str) -> str:
-    """Paragraphs in the width of the terminal; a paragraph whose lines are indented stays as it is."""
-    paragraphs = text.strip("\n").split("\n\n")
-    return "\n\n".join(
-        part if part.startswith(" ") or "\n  " in part else textwrap.fill(" ".join(part.split()), width())
-        for part in paragraphs
-    )
+    """Paragraphs in the width of the terminal; one whose lines are indented is a list of words and what they mean."""
+    parts = text.strip("\n").split("\n\n")
+    return "\n\n".join(_listed(part) if part.startswith(" ") else _filled(part) for part in parts)
+
+
+def _filled(text: str, column: int = 0) -> str:
+    """Words beside a column, whose further lines begin under the first."""
+    return f"\n{' ' * column}".join(textwrap.wrap(text, max(20, width() - column)))
+
+
+def _listed(text: str) -> str:
+    """Words, and beside each what it means, in further lines where it is long."""
+    rows = [(found[1], found[2].split()) for found in _ROW.finditer(text)]
+    column = 4 + max(len(word) for word, _ in rows)
+    return "\n".join(f"  {word:<{column - 2}}{_filled(' '.join(meaning), column)}" for word, meaning in rows)

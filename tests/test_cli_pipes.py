@@ -94,8 +94,8 @@ class TestStandardInput:
 class TestStandardOutput:
     def test_a_model_goes_through(self, here: Path) -> None:
         """The bytes are those that a file gets, and what is said goes elsewhere."""
-        process("fix", "m.onnx", "-o", "out.onnx", "--batch", cwd=here)
-        done = piped("fix", "-", "-o", "-", "--batch", "--diff", given=(here / "m.onnx").read_bytes(), cwd=here)
+        process("fix", "m.onnx", "-o", "out.onnx", "--batch", "--no-certify", cwd=here)
+        done = piped("fix", "-", "-o", "-", "--batch", "--no-certify", "--diff", given=(here / "m.onnx").read_bytes(), cwd=here)
 
         assert done.returncode == 0
         assert done.stdout == (here / "out.onnx").read_bytes()
@@ -110,7 +110,7 @@ class TestStandardOutput:
         assert sorted(path.name for path in here.iterdir()) == ["m.onnx", "out.onnx"]
 
     def test_a_sound_model_goes_through_byte_for_byte(self, here: Path) -> None:
-        process("fix", "m.onnx", "-o", "out.onnx", "--batch", cwd=here)
+        process("fix", "m.onnx", "-o", "out.onnx", "--batch", "--no-certify", cwd=here)
         given = (here / "out.onnx").read_bytes()
         done = piped("fix", "-", "-o", "-", "--batch", given=given, cwd=here)
 
@@ -177,7 +177,7 @@ class TestStandardOutput:
 
 class TestColours:
     def test_a_diff_on_a_terminal(self, here: Path) -> None:
-        code, seen = on_terminal("fix", "m.onnx", "-o", "out.onnx", "--batch", "--diff", cwd=here)
+        code, seen = on_terminal("fix", "m.onnx", "-o", "out.onnx", "--batch", "--no-certify", "--diff", cwd=here)
 
         assert code == 0
         assert "\x1b[31m  - [1, 2, 3]  (initializer t)\x1b[0m" in seen
@@ -185,7 +185,7 @@ class TestColours:
 
     @pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
     def test_none_where_none_are_wanted(self, variables: dict[str, str], here: Path) -> None:
-        code, seen = on_terminal("fix", "m.onnx", "-o", "out.onnx", "--batch", "--diff", cwd=here, **variables)
+        code, seen = on_terminal("fix", "m.onnx", "-o", "out.onnx", "--batch", "--no-certify", "--diff", cwd=here, **variables)
 
         assert code == 0
         assert "\n  + [0, 2, 3]\r\n" in seen
@@ -193,7 +193,7 @@ class TestColours:
         assert "\x1b[31m" not in seen
 
     def test_none_in_a_pipe(self, here: Path) -> None:
-        done = process("fix", "m.onnx", "-o", "out.onnx", "--batch", "--diff", cwd=here)
+        done = process("fix", "m.onnx", "-o", "out.onnx", "--batch", "--no-certify", "--diff", cwd=here)
 
         assert "\x1b" not in done.stdout
 
@@ -201,7 +201,7 @@ class TestColours:
         made = proto(BAKED)
         made.graph.node[0].name = "n\x1b[2J"
         (tmp_path / "m.onnx").write_bytes(made.SerializeToString())
-        _, seen = on_terminal("fix", "m.onnx", "-o", "out.onnx", "--batch", "--diff", cwd=tmp_path)
+        _, seen = on_terminal("fix", "m.onnx", "-o", "out.onnx", "--batch", "--no-certify", "--diff", cwd=tmp_path)
 
         assert "\x1b[2J" not in seen
         assert "n\\x1b[2J (Reshape)" in seen

@@ -95,7 +95,9 @@ class TestStandardOutput:
     def test_a_model_goes_through(self, here: Path) -> None:
         """The bytes are those that a file gets, and what is said goes elsewhere."""
         process("fix", "m.onnx", "-o", "out.onnx", "--batch", "--no-certify", cwd=here)
-        done = piped("fix", "-", "-o", "-", "--batch", "--no-certify", "--diff", given=(here / "m.onnx").read_bytes(), cwd=here)
+        done = piped(
+            "fix", "-", "-o", "-", "--batch", "--no-certify", "--diff", given=(here / "m.onnx").read_bytes(), cwd=here
+        )
 
         assert done.returncode == 0
         assert done.stdout == (here / "out.onnx").read_bytes()
@@ -128,9 +130,7 @@ class TestStandardOutput:
     def test_an_array_goes_through(self, tmp_path: Path) -> None:
         np.save(tmp_path / "x.npy", np.arange(24, dtype=np.float32).reshape(2, 3, 4))
         process("run", "x.npy", "--target", "0,-1", "-o", "y.npy", cwd=tmp_path)
-        done = piped(
-            "run", "-", "--target", "0,-1", "-o", "-", given=(tmp_path / "x.npy").read_bytes(), cwd=tmp_path
-        )
+        done = piped("run", "-", "--target", "0,-1", "-o", "-", given=(tmp_path / "x.npy").read_bytes(), cwd=tmp_path)
 
         assert (done.returncode, done.stdout) == (0, (tmp_path / "y.npy").read_bytes())
         assert done.stderr.decode() == "standard input: float32 [2, 3, 4] -> [2, 12]\nwritten to standard output\n"
@@ -185,7 +185,9 @@ class TestColours:
 
     @pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
     def test_none_where_none_are_wanted(self, variables: dict[str, str], here: Path) -> None:
-        code, seen = on_terminal("fix", "m.onnx", "-o", "out.onnx", "--batch", "--no-certify", "--diff", cwd=here, **variables)
+        code, seen = on_terminal(
+            "fix", "m.onnx", "-o", "out.onnx", "--batch", "--no-certify", "--diff", cwd=here, **variables
+        )
 
         assert code == 0
         assert "\n  + [0, 2, 3]\r\n" in seen
@@ -225,9 +227,7 @@ class TestQuiet:
         assert set(self.COMMANDS) == set(COMMANDS)
 
     @pytest.mark.parametrize("name", COMMANDS)
-    def test_only_the_exit_code(
-        self, name: str, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
-    ) -> None:
+    def test_only_the_exit_code(self, name: str, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
         np.save(here / "x.npy", np.zeros(6))
         monkeypatch.chdir(here)
         words, code = self.COMMANDS[name]
@@ -256,9 +256,7 @@ class TestQuiet:
 
 @pytest.mark.parametrize("name", ["", *COMMANDS])
 @pytest.mark.parametrize("columns", [60, 100])
-def test_help_fits_the_terminal(
-    name: str, columns: int, monkeypatch: pytest.MonkeyPatch, capsys: Captured
-) -> None:
+def test_help_fits_the_terminal(name: str, columns: int, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     """All but examples, which are to be copied."""
     monkeypatch.setenv("COLUMNS", str(columns))
     lines = said(capsys, *name.split(), "--help").splitlines()

@@ -40,7 +40,9 @@ class Parser(argparse.ArgumentParser):
     def add_argument(self, *names: Any, **settings: Any) -> argparse.Action:
         """Adds an argument and remembers it; a word that must be there is asked for by `read`."""
         is_needed = not names[0].startswith("-") and "nargs" not in settings
-        added = super().add_argument(*names, **settings, **({"nargs": "?"} if is_needed else {}))
+        if is_needed:
+            settings["nargs"] = "?"
+        added = super().add_argument(*names, **settings)
         self.told.append(added)
         if is_needed:
             self._needed.append(added)

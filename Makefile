@@ -70,6 +70,7 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python bench/inference.py
 	$(BIN)/python bench/formats.py
 	$(BIN)/python bench/corpus.py
+	$(BIN)/python bench/heuristics.py
 	$(BIN)/python bench/models.py
 	$(BIN)/python bench/certificates.py
 	$(BIN)/python bench/copies.py
@@ -100,8 +101,12 @@ sanitize-memory sanitize-threads: $(VENV)/.installed-sanitize
 	$(SANITIZED) $(BIN)/python tests/fuzz_copy.py $$(ls build/$@/_copy*.so) $(COPIES_$(BUDGET))
 	$(SANITIZED) $(BIN)/python tests/fuzz_terms.py $$(ls build/$@/_terms*.so) $(TERMS_$(BUDGET))
 
-docs: $(VENV)/.installed
+# The pages that are written from the code, then the site in build/site. A warning of MkDocs is an error.
+docs: $(VENV)/.installed-docs
 	$(BIN)/python docs/write_dialects.py
+	$(BIN)/python docs/write_commands.py
+	$(BIN)/python docs/picture.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 # The oldest versions that pyproject.toml allows, each pinned to its lower bound.  What the tests in the list hold does
 # not depend on a release; the others record what one release of an engine answers, or ask for the newest operators.

@@ -338,7 +338,7 @@ def test_a_refusal_can_cross_processes(code: str) -> None:
 
 
 def test_every_code_has_a_heading_in_the_documentation() -> None:
-    text = (Path(__file__).parent.parent / "docs" / "semantics.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parent.parent / "docs" / "errors.md").read_text(encoding="utf-8")
     headings = re.findall(r"^### `([a-z-]+)`$", text, re.MULTILINE)
 
     assert sorted(headings) == sorted(CODES)

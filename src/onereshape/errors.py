@@ -172,7 +172,7 @@ class ReshapeError(ValueError):
     """
 
     code: str
-    """The reason; docs/semantics.md has a heading for each."""
+    """The reason; docs/errors.md has a heading for each."""
     data: tuple[Dim, ...] | None
     """The dims of data that the message shows; None where the reason has none."""
     target: tuple[Dim, ...] | None

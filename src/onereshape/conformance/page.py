@@ -46,7 +46,7 @@ its table, and was not run. Where neither is there, or has the API, `conform` sa
 shipped with it, marked as *recorded* with their release and machine; they change no exit code.
 
 **0 is** *copied* (`allowzero=0`, `special_zero=true`), *literal* (`allowzero=1`, `special_zero=false`), or *either*
-where it makes no difference to anyone. **refused (code)** names the reason in [semantics.md](semantics.md). *Wrong
+where it makes no difference to anyone. **refused (code)** names the reason in [errors.md](errors.md). *Wrong
 elements* are elements that data does not have, or has elsewhere: memory beyond the input, or a part of it lost.
 
 ## Counts

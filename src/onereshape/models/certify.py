@@ -48,20 +48,36 @@ def certify(  # noqa: PLR0913 - the options of the command
     memory: int | None = None,
     progress: Progress | None = None,
 ) -> Certificate:
-    """A certificate that says whether `repaired` may be used in place of `original`: its `status` and `reason`.
+    """Compares a repaired model with its original, whoever repaired it.  Nothing is written, and neither is changed.
 
-    With `batch={"x": 0}` (True: the axes that the repaired model has freed) N samples must get what each gets alone,
-    with `free={"x": {1: "S"}}` the models must agree at the exported size, and with other exports at their own: those
-    that the repair was fitted on (`like`), and those that it did not use (`witness`); with neither
-    they must agree on the same inputs, at all sizes of their named dims that are tried, 0 among them unless one of the
-    `conditions` is `N >= 1`.
-    onnxruntime runs both models on values drawn from `seed`, and the term run proves what it can, from a seed that
-    nobody knows beforehand unless `term_seed` gives it.  Nothing is written and neither model is changed.
+    onnxruntime runs both models on random inputs, and the term run compares their expressions.  With `batch`, N samples
+    must get what each of them gets alone.  With `free`, the models must agree at the exported size, and with other
+    exports at the sizes of these.  With neither, they must agree on the same inputs, at several sizes of their named
+    dims, 0 among them.
 
-    >>> model = "tests/data/corpus/hand_squeeze_all.ts.onnx"
-    >>> found = certify(model, model)
-    >>> found, found.holds
-    (Certificate(proven at the sizes of the original, compared at the sizes of the original), True)
+    >>> import onereshape as orx
+    >>> original = "tests/data/corpus/hand_yolo_head.ts.onnx"
+    >>> repaired = orx.fix(original, batch=True, certify=False).model
+    >>> orx.certify(original, repaired, batch=True).status
+    'proven'
+    >>> orx.certify(original, original, batch={"x": 0}).holds
+    False
+
+    Args:
+        original: The model as it was.
+        repaired: The model as it is now.
+        batch: True, or the axis of each input that carries the batch: `{"x": 0}`.  With True these are the axes that
+            the repaired model has freed.
+        free: Other dims that were freed, with their names: `{"x": {1: "S"}}`.
+        like: Exports that the repair was made from; they must agree too.
+        witness: Exports at other sizes that the repair did not use.
+        conditions: What sizes must satisfy, such as `"N >= 1"`: then no size is 0.
+        seed: The seed of the random inputs.
+        term_seed: The seed of the term run; None draws a new one.
+        timeout: Seconds that one answer of an engine may take (120); it runs in a child process.
+        memory: Bytes that this process may use; None is half of what is free.
+        progress: Called with how many steps are done, how many there are, and what is being done.
+
     """
     return certified(
         Pair(_onnx(original), _onnx(repaired), given_exports(witness, "witness"), given_exports(like, "like")),

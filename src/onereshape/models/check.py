@@ -64,17 +64,19 @@ def check(
     batch: Batch = None,
     free: Free = None,
 ) -> Findings:
-    """The findings of a model, in the order of its graph; with `batch`, `free` or both, also what keeps those dims from
-    varying.
+    """What is wrong with the Reshapes of a model, in the order of its graph, without running it.
 
-    `batch` is True for the axes that are likely to carry it (see `fix`), or gives the axis of each input; `free` gives
-    axes with the names that their dims are to have.
+    >>> import onereshape as orx
+    >>> for found in orx.check("tests/data/corpus/hand_yolo_head.ts.onnx", batch=True)[:2]:
+    ...     print(found.code, found.node, found.message)
+    baked-dim /Reshape N is forced to 1 by /Reshape: shape[0] = 1
+    absorbed-dim /Reshape_2 the -1 at shape[1] swallows N, which belongs in shape[0] = 1: a wrong answer, no error
 
-    >>> found = check("tests/data/corpus/hand_yolo_head.ts.onnx", batch={"x": 0})
-    >>> [(each.code, each.node) for each in found][:2]
-    [('baked-dim', '/Reshape'), ('absorbed-dim', '/Reshape_2')]
-    >>> found[0].message
-    'N is forced to 1 by /Reshape: shape[0] = 1'
+    Args:
+        model: What to look at.
+        batch: Also say what keeps the batch from varying.  True, or the axis of each input that carries it: `{"x": 0}`.
+        free: Also say what keeps other dims from varying, under these names: `{"x": {1: "S"}}`.
+
     """
     owned = not isinstance(model, Model)
     found = given_model(model)

@@ -99,30 +99,39 @@ def fix(  # noqa: PLR0913 - the options of the command
     progress: Progress | None = None,
     copy: bool = True,
 ) -> Fixed:
-    """The model with the asked dims free: `batch={"x": 0}` (True: the dim that the inputs share, see `notes`),
-    `free={"x": {1: "S"}}`, or all dims in which it and other exports of it differ (`like`, which `free` may name); and,
-    on demand, with its Reshapes simplified.  A batch beside other dims is freed after them.
+    """Frees dims of a model, compares the result with the original, and returns both as a `Fixed`.
 
-    With `per_sample` a batch that cannot be freed otherwise, since the model mixes its samples or nobody knows whether
-    it does, is run sample by sample, in a Scan around the whole graph: that takes as long as so many calls.
+    The original is never changed, and nothing is written; `Fixed.model.save(path)` writes the repaired model.  Before
+    anything is returned, onnxruntime runs both models and the term run follows their expressions.  If they differ, a
+    `FixError` says where.  A batch beside other dims is freed after them.
 
-    onnxruntime runs both models before anything is returned, and so does the term run, on expressions instead of
-    numbers; a FixError says where they differ.  The original is itself the truth for a batch, sample by sample; at
-    another size of another dim only another export is.  One that the repair was fitted on (`like`) must agree, and one
-    that it did not use (`witness`) certifies it; without any nothing is returned unless `unwitnessed` asks for it.
-    onnxruntime runs in a child process, where one answer may take `timeout` seconds and `memory` bytes (None: half of
-    what is free).
-
-    An output that an export of one sample has without a batch (`[8]`, after a squeeze) gets a new first axis for it
-    (`[N, 8]`); with `new_axis=False` it keeps its rank (`[8*N]`).
-
-    The model that is given stays as it is.  With `copy=False` nobody needs it any more: it may be rewritten itself, and
-    be neither the old nor the new one after a refusal.
-
-    >>> fixed = fix("tests/data/corpus/hand_cls_token_expand.ts.onnx", batch=True)
+    >>> import onereshape as orx
+    >>> fixed = orx.fix("tests/data/corpus/hand_yolo_head.ts.onnx", batch=True)
     >>> fixed
-    Fixed(1 change, proven for all N >= 1, compared at N = 1, 2, 3, 5)
-    >>> fixed.model.save("any-batch.onnx")  # doctest: +SKIP
+    Fixed(4 changes, proven for all N >= 1, compared at N = 1, 2, 3, 5)
+    >>> fixed.changes[1].before, fixed.changes[1].after
+    ('[1, -1, 7]', '[0, -1, 7]')
+
+    Args:
+        model: What to repair.
+        batch: True, or the axis of each input that carries the batch: `{"x": 0}`.  With True the axes are found;
+            `Fixed.notes` says so where they are not the first ones.
+        free: Other dims to free, with their names: `{"x": {1: "S"}}`.
+        like: Other exports of the same model at other sizes.  All dims that differ are freed; `free` may name them.
+        per_sample: If the batch cannot be freed by rules, run the model once for each sample, in a Scan around the
+            whole graph.  N samples then take as long as N calls.
+        simplify: Also simplify Reshapes.
+        certify: False runs nothing and compares nothing.
+        witness: Exports at other sizes that the repair does not use; it is compared with them.
+        unwitnessed: Return the model although no other export could confirm sizes other than the exported one.
+        new_axis: An output of one sample without a batch, such as `[8]` after a squeeze, gets a new first axis:
+            `[N, 8]`.  With False it keeps its rank: `[8*N]`.
+        seed: The seed of the random inputs.
+        timeout: Seconds that one answer of an engine may take (120); it runs in a child process.
+        memory: Bytes that this process may use; None is half of what is free.
+        progress: Called with how many steps are done, how many there are, and what is being done.
+        copy: With False the model that is given may be changed, which saves a copy.
+
     """
     limit = checked(timeout, memory)
     drawn_from = read_seed(seed)

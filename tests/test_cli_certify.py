@@ -189,7 +189,10 @@ USAGE = {
     "no such file": (["a.onnx", "c.onnx"], "c.onnx"),
     "batch and free": (["a.onnx", "b.onnx", "--batch", "--free", "x:1=S"], "--batch and --free exclude each other"),
     "proof and batch": (["--proof", "p.json", "--batch"], "--batch is in p.json already"),
-    "proof and one model": (["--proof", "p.json", "a.onnx"], "beside --proof name both models, the original and the repaired one, or none of them: 1 named"),
+    "proof and one model": (
+        ["--proof", "p.json", "a.onnx"],
+        "beside --proof name both models, the original and the repaired one, or none of them: 1 named",
+    ),
     "no such proof": (["--proof", "p.json"], "p.json: there is no such file"),
 }
 

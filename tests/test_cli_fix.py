@@ -161,7 +161,11 @@ def test_in_place(here: Path, capsys: Captured) -> None:
             2,
             "a witness is for freed dims other than the batch, and none are asked for",
         ),
-        (["m.onnx", "--batch"], 2, "say where to write the repaired model: onereshape fix m.onnx --batch -o m-dynamic.onnx"),
+        (
+            ["m.onnx", "--batch"],
+            2,
+            "say where to write the repaired model: onereshape fix m.onnx --batch -o m-dynamic.onnx",
+        ),
         (["--batch"], 2, "a model is missing: onereshape fix MODEL -o OUT (see onereshape fix --help)"),
         (["m.onnx", "-o", "m.onnx", "--batch"], 2, "m.onnx is the input itself, which is changed only with --in-place"),
         (["m.onnx", "a.onnx", "-o", "b.onnx", "--batch"], 2, "there are two files to write: a.onnx and b.onnx"),

@@ -67,8 +67,8 @@ def test_random_arrays_meet_every_kind(kind: str) -> None:
 def test_large_copies(itemsize: int, dims: tuple[int, ...], axes: tuple[int, ...], monkeypatch: Any) -> None:
     raw = np.random.default_rng(itemsize).integers(0, 256, (*dims, itemsize), np.uint8)
     array = raw.view(f"V{itemsize}").reshape(dims).transpose(axes)
-    for threads in ("1", "3"):
-        monkeypatch.setenv("ONERESHAPE_NUM_THREADS", threads)
+    for number in ("1", "3"):
+        monkeypatch.setenv("ONERESHAPE_NUM_THREADS", number)
         assert right(array)
 
 

@@ -53,9 +53,12 @@ def drawn(kind: str, name: str, content: bytes, random: Random) -> Typed:
         return _run(kind, name, random)
     inputs, nodes = _names(content) if name == "m.onnx" else (["x"], ["r"])
     if kind in {"ir", "onednn"} and random.random() < 0.9:  # dims are freed in ONNX models only
-        words = ["check", name, "--format", random.choice(_FORMATS)]
+        looking = [["check", name, "--format", random.choice(_FORMATS)], ["show", name]]
+        if random.random() < 0.1:
+            return _report(name, [], [], random)
+        words = random.choice([looking[0], *looking])
         return Typed(words) if random.random() < 0.4 else _convert(name, inputs, ["r", "r0"], random)
-    commands = [_check, _fix, _fix, _convert, _certify]
+    commands = [_check, _fix, _fix, _convert, _certify, _show, _report]
     return random.choice(commands)(name, inputs, nodes, random)
 
 
@@ -93,6 +96,18 @@ def _some(random: Random, **shares: float) -> list[str]:
 def _check(name: str, inputs: list[str], _: list[str], random: Random) -> Typed:
     words = ["check", name, *_asked(inputs, random), *_some(random, strict=0.1)]
     return Typed([*words, "--format", random.choice(_FORMATS)])
+
+
+def _show(name: str, _: list[str], nodes: list[str], random: Random) -> Typed:
+    node = ["--node", random.choice(nodes).replace("\0", "")] if random.random() < 0.2 else []
+    return Typed(["show", name, *node, *_some(random, json=0.3)])
+
+
+def _report(name: str, inputs: list[str], _: list[str], random: Random) -> Typed:
+    """A page; without inputs nothing is asked to be freed."""
+    asked = _asked(inputs, random) if inputs else []
+    words = ["report", name, *asked, *_some(random, no_certify=0.6, unwitnessed=0.2, json=0.2)]
+    return Typed([*words, "-o", "out.html"], "out.html")
 
 
 def _certify(name: str, inputs: list[str], _: list[str], random: Random) -> Typed:

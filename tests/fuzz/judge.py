@@ -176,6 +176,8 @@ def _unread(path: Path) -> str | None:
             zarr.open_array(path, mode="r")[...]
         elif suffix(str(path)) in SUFFIXES:
             load(path)
+        elif path.suffix == ".html":
+            return None if path.read_bytes().endswith(b"</html>\n") else f"{path.name} is half a page"
         else:
             read_tensor(str(path))
     except (ReshapeError, ValueError, KeyError, OSError) as error:

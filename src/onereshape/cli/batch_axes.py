@@ -14,9 +14,9 @@ class TwoMeaningsError(ReshapeError):
     """A word after `--batch` that is both an input and a file."""
 
 
-def needs_model(batch: Batch, files: Sequence[str]) -> bool:
+def needs_model(batch: Any, files: Sequence[str]) -> bool:
     """Whether only the model tells what was meant: an axis is missing, or a file may be an input."""
-    return batch is True and bool(files) or isinstance(batch, dict) and (bool(files) or None in batch.values())
+    return (batch is True and bool(files)) or (isinstance(batch, dict) and (bool(files) or None in batch.values()))
 
 
 def batch_axes(model: Model, batch: Batch, files: Sequence[str]) -> Any:
@@ -55,5 +55,7 @@ def batch_axes(model: Model, batch: Batch, files: Sequence[str]) -> Any:
 
 
 def _two_meanings(word: str) -> TwoMeaningsError:
-    why = f"{word!r} is an input of the model, and a file: write --batch {word}:0 for the input, or ./{word} for the file"
+    why = (
+        f"{word!r} is an input of the model, and a file: write --batch {word}:0 for the input, or ./{word} for the file"
+    )
     return TwoMeaningsError("bad-usage", why=why)

@@ -10,7 +10,7 @@ from typing import Any
 
 from onereshape.apart.limits import checked
 from onereshape.cli.bar import bar
-from onereshape.cli.batch_axes import batch_axes, needs_model
+from onereshape.cli.batch_axes import batch_axes
 from onereshape.cli.dims_options import add_dims
 from onereshape.cli.exports import add_exports
 from onereshape.cli.limits import add_limits, read_memory, read_seed
@@ -67,10 +67,8 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any], int]:
     from onereshape.formats.model_files import load  # noqa: PLC0415
     from onereshape.models.certify import certify  # noqa: PLC0415
 
-    original = source(paths[0])
-    if needs_model(batch, more):
-        original = load(original)
-        batch = batch_axes(original, batch, more)
+    original = load(source(paths[0]))
+    batch = batch_axes(original, batch, more)
     with bar("certifying", seen=not args.quiet) as progress:
         found = certify(
             original,

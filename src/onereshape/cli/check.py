@@ -15,7 +15,7 @@ from onereshape.cli.colours import paint
 from onereshape.cli.dims_options import add_dims
 from onereshape.cli.parsing import one_of
 from onereshape.cli.streams import STREAM, shown_source, source
-from onereshape.cli.typed import Batch, asked_dims
+from onereshape.cli.typed import asked_dims
 from onereshape.errors import ReshapeError
 from onereshape.formats.model_files import load
 from onereshape.formats.model_formats import typed_formats
@@ -91,7 +91,7 @@ def answer(args: argparse.Namespace) -> tuple[str | list[str], dict[str, Any], i
     return text, machine, 2 if failed else int(is_bad)
 
 
-def _report(path: str, batch: Batch, free: Any, typed_after: list[str]) -> Report:
+def _report(path: str, batch: Any, free: Any, typed_after: list[str]) -> Report:
     """What was found in one model; `typed_after` are the files that were typed after --batch."""
     from onereshape.models.check import check  # noqa: PLC0415
     from onereshape.models.findings.formats import Report  # noqa: PLC0415

@@ -24,8 +24,8 @@ examples:
   $ onereshape completion fish > ~/.config/fish/completions/onereshape.fish
 """
 NOTES = """\
-The first example is for the shell that is open now; the others last. In zsh the folder must be in $fpath before compinit
-is called: fpath=(~/.zfunc $fpath).
+The first example is for the shell that is open now; the others last. In zsh the folder must be in $fpath before
+compinit is called: fpath=(~/.zfunc $fpath).
 """
 
 _FILES = frozenset({"MODEL", "OUT", "IN", "FILE", "OTHER", "PAGE", "ORIGINAL REPAIRED"})

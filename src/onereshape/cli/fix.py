@@ -153,7 +153,9 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
 def _paths(args: argparse.Namespace, words: list[str]) -> tuple[str, str]:
     """The model that is read and the one that is written."""
     if not words:
-        raise ReshapeError("bad-usage", why="a model is missing: onereshape fix MODEL -o OUT (see onereshape fix --help)")
+        raise ReshapeError(
+            "bad-usage", why="a model is missing: onereshape fix MODEL -o OUT (see onereshape fix --help)"
+        )
     path, *rest = words
     outs = [*rest, *([args.output] if args.output is not None else [])]
     if args.in_place:

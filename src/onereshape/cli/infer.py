@@ -35,8 +35,8 @@ examples:
   $ onereshape infer model.onnx --node /decoder/Reshape_3
 """
 NOTES = """\
-A dim is a number, a name or a product of names (N, 2*N*S), ? for unknown, or an interval (1..8, 1..). The rank is unknown
-if --data is ... (three dots), and nothing is known of the target if --target is.
+A dim is a number, a name or a product of names (N, 2*N*S), ? for unknown, or an interval (1..8, 1..). The rank is
+unknown if --data is ... (three dots), and nothing is known of the target if --target is.
 
 With MODEL the data, the target, the specification and its flag are those of one Reshape of the model; whatever is typed
 beside it takes their place.
@@ -68,8 +68,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     """The answer for people and the answer for machines."""
     found = _found(args)
-    data = read_dims(args.data, "data") if args.data is not None else found and found.data
-    target = read_dims(args.target, "target") if args.target is not None else found and found.target
+    data = _read(args.data, "data", None if found is None else found.data)
+    target = _read(args.target, "target", None if found is None else found.target)
     row = spec(args.spec or (DEFAULT if found is None else found.spec))
     attributes = read_attributes(args)
     if found is not None and args.spec is None:
@@ -81,7 +81,8 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
             error.add_note("a dim that is not known is written ?, or as a name such as N")
         raise
     lines, dims = _explained(shape, data, target, row, attributes)
-    machine = {"output": shape.to_json(), "spec": row.name, "dims": dims, "conditions": list(shape.conditions)}
+    machine: dict[str, Any] = {"output": shape.to_json(), "spec": row.name, "dims": dims}
+    machine["conditions"] = list(shape.conditions)
     lines += [f"  if {condition}" for condition in shape.conditions]
     if found is not None:
         sources = _sources(args, found)
@@ -89,6 +90,11 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
         given = {"data": Shape(data).to_json(), "target": Shape(target).to_json(), "attributes": attributes}
         machine |= {"model": args.model, "node": found.name, "place": found.place, **given, "from": sources}
     return [str(shape), *lines], machine
+
+
+def _read(text: str | None, what: str, read: Dims) -> Dims:
+    """What was typed, or else what was read from the model."""
+    return read if text is None else read_dims(text, what)
 
 
 def _found(args: argparse.Namespace) -> Found | None:

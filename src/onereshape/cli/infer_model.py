@@ -63,12 +63,12 @@ def read_node(path: str, name: str | None) -> Found:
 
 def _check_path(path: str) -> None:
     """Refuses a shape in the place of a model."""
-    if path[:1].isdigit() or path[:1] in {"[", "(", "{"}:
-        if (words := pasted(path)) is not None and len(words) > 1:
-            why = f"{path} is no model: a shape is typed after --data, and what is asked for after --target"
-            error = ReshapeError("bad-usage", why=why)
-            error.add_note("for example: onereshape infer --data 2,3,4 --target 0,-1")
-            raise error
+    begins = path[:1].isdigit() or path[:1] in {"[", "(", "{"}
+    if begins and (words := pasted(path)) is not None and len(words) > 1:
+        why = f"{path} is no model: a shape is typed after --data, and what is asked for after --target"
+        error = ReshapeError("bad-usage", why=why)
+        error.add_note("for example: onereshape infer --data 2,3,4 --target 0,-1")
+        raise error
 
 
 def _only(model: Model) -> ReshapeNode:

@@ -7,17 +7,15 @@ import platform
 import onereshape
 from onereshape.arrays.threads import kernels_built, threads
 from onereshape.cli.commands import COMMANDS
-from onereshape.cli.parsing import width, wrapped
+from onereshape.cli.parsing import wrapped
 from onereshape.installed import runtime, version_of
 
 _EXAMPLES = """\
 examples:
-  $ onereshape check model.onnx --batch                   what keeps the batch from varying
-  $ onereshape fix model.onnx -o dynamic.onnx --batch     free it, and certify the result
-  $ onereshape infer --data N,6 --target 4,-1             the output dims of one Reshape
-"""
+  $ onereshape check model.onnx --batch
+  $ onereshape fix model.onnx -o dynamic.onnx --batch
+  $ onereshape infer --data N,6 --target 4,-1"""
 _CODES = """\
-exit codes:
   0  answered: nothing is wrong
   1  errors were found, or the operation is refused
   2  it could not run: a wrong command line, or a file that cannot be read
@@ -26,24 +24,11 @@ exit codes:
 
 def overview() -> str:
     """The help of the whole program."""
-    column = max(map(len, COMMANDS))
     about = "One Reshape for ONNX, OpenVINO and oneDNN Graph: check, repair and convert models, and reshape arrays."
-    rows = [f"  {name:<{column}}  {_short(command.help, column + 4)}" for name, command in COMMANDS.items()]
+    rows = "\n".join(f"  {name}  {command.help}" for name, command in COMMANDS.items())
     more = "onereshape COMMAND --help says more of a command; onereshape --version shows the versions."
-    return "\n".join(
-        ["usage: onereshape COMMAND ...", "", wrapped(about), "", "commands:", *rows, "", _EXAMPLES, _CODES + wrapped(more)]
-    )
-
-
-def _short(text: str, column: int) -> str:
-    return wrapped_at(text, column) if column + len(text) > width() else text
-
-
-def wrapped_at(text: str, column: int) -> str:
-    """Words beside a column, whose further lines begin under the first."""
-    import textwrap  # noqa: PLC0415 - on narrow terminals only
-
-    return f"\n{' ' * column}".join(textwrap.wrap(text, max(20, width() - column)))
+    parts = ["usage: onereshape COMMAND ...", wrapped(about), f"commands:\n{wrapped(rows)}", _EXAMPLES]
+    return "\n\n".join([*parts, f"exit codes:\n{wrapped(_CODES)}", wrapped(more)])
 
 
 def versions() -> list[str]:

@@ -15,6 +15,8 @@ from onereshape.errors import ReshapeError
 
 _WIDEST = 110
 """Columns beyond which a line is hard to read."""
+_ROW = re.compile(r"^  (\S+) {2,}(.*(?:\n {4,}.*)*)", re.MULTILINE)
+"""A word, and what it means in this line and in those that are indented further."""
 _OPTION = re.compile(r"--[A-Za-z][^=]*|-[A-Za-z]")
 
 
@@ -38,7 +40,9 @@ class Parser(argparse.ArgumentParser):
     def add_argument(self, *names: Any, **settings: Any) -> argparse.Action:
         """Adds an argument and remembers it; a word that must be there is asked for by `read`."""
         is_needed = not names[0].startswith("-") and "nargs" not in settings
-        added = super().add_argument(*names, **settings, **({"nargs": "?"} if is_needed else {}))
+        if is_needed:
+            settings["nargs"] = "?"
+        added = super().add_argument(*names, **settings)
         self.told.append(added)
         if is_needed:
             self._needed.append(added)
@@ -158,9 +162,18 @@ def _usage(parser: Parser) -> str:
 
 
 def wrapped(text: str) -> str:
-    """Paragraphs in the width of the terminal; a paragraph whose lines are indented stays as it is."""
-    paragraphs = text.strip("\n").split("\n\n")
-    return "\n\n".join(
-        part if part.startswith(" ") or "\n  " in part else textwrap.fill(" ".join(part.split()), width())
-        for part in paragraphs
-    )
+    """Paragraphs in the width of the terminal; one whose lines are indented is a list of words and what they mean."""
+    parts = text.strip("\n").split("\n\n")
+    return "\n\n".join(_listed(part) if part.startswith(" ") else _filled(part) for part in parts)
+
+
+def _filled(text: str, column: int = 0) -> str:
+    """Words beside a column, whose further lines begin under the first."""
+    return f"\n{' ' * column}".join(textwrap.wrap(text, max(20, width() - column)))
+
+
+def _listed(text: str) -> str:
+    """Words, and beside each what it means, in further lines where it is long."""
+    rows = [(found[1], found[2].split()) for found in _ROW.finditer(text)]
+    column = 4 + max(len(word) for word, _ in rows)
+    return "\n".join(f"  {word:<{column - 2}}{_filled(' '.join(meaning), column)}" for word, meaning in rows)

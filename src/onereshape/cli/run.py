@@ -29,8 +29,8 @@ example:
   written to y.npy
 """
 NOTES = """\
-Without -o nothing is written: the types and dims are checked, and the result is said. IN and OUT may be -, for a .npy on
-standard input or output; messages go to standard error then.
+Without -o nothing is written: the types and dims are checked, and the result is said. IN and OUT may be -, for a .npy
+on standard input or output; messages go to standard error then.
 
 A .zarr may be larger than memory; the same command continues where an interrupted one stopped.
 """
@@ -99,7 +99,9 @@ def _check_npy(args: argparse.Namespace) -> None:
         raise ReshapeError("bad-usage", why="--array chooses in an .npz or a Zarr group, and - is a .npy")
     for path in (args.input, args.output or STREAM):
         if path.rstrip("/").lower().endswith(".zarr"):
-            raise ReshapeError("bad-usage", why=f"{path}: a Zarr store is a folder, which is not read from a pipe or written to one")
+            raise ReshapeError(
+                "bad-usage", why=f"{path}: a Zarr store is a folder, which is not read from a pipe or written to one"
+            )
 
 
 def _check_output(read: str, written: str) -> None:

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from onereshape.cli.commands import OVERALL
 
+
 class Word(Protocol):
     """An option, or what a command takes without one; see `completion`."""
 

@@ -90,7 +90,9 @@ def _input() -> BinaryIO:
     if sys.stdin is None:
         raise FormatError("unreadable", path=_IN, why="is closed")
     if sys.stdin.isatty():
-        why = "- reads the file from standard input, and nothing is piped into it: name a file, or pipe one (... < FILE)"
+        why = (
+            "- reads the file from standard input, and nothing is piped into it: name a file, or pipe one (... < FILE)"
+        )
         raise ReshapeError("bad-usage", why=why)
     if isinstance(sys.stdin.buffer, BufferedReader) and not sys.stdin.buffer.peek(1):
         raise FormatError("unreadable", path=_IN, why="is empty")

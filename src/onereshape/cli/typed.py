@@ -124,7 +124,11 @@ def asked_dims(
             _check_free(word)
             files.append(word)
     if names and not models and not files:
-        models, files, names = None, names, []  # no model is named: one of these is meant, and its reader says what is wrong
+        models, files, names = (
+            None,
+            names,
+            [],
+        )  # no model is named: one of these is meant, and its reader says what is wrong
     for word in files:
         if ":" in word and not Path(word).exists():
             why = f"{word!r} is neither a model file nor INPUT:AXIS (with --free, INPUT:AXIS=NAME), such as x:0"

@@ -106,7 +106,7 @@ class TestAction:
             ({"free": "x:1=S\r\ny:1=S\r\n"}, ["--free", "x:1=S", "y:1=S"]),
         ],
     )
-    def test_what_it_types(self, inputs: dict[str, str], words: list[str], tmp_path: Path) -> None:
+    def test_what_it_types(self, inputs: dict[str, Any], words: list[str], tmp_path: Path) -> None:
         found = self.run(tmp_path, "a.onnx\nb c.onnx", **inputs)
 
         assert found.stdout.splitlines() == ["check", "--format", "github", *words, "--", "a.onnx", "b c.onnx"]
@@ -121,7 +121,7 @@ class TestAction:
             ("a.onnx", {"free": "x:0=N\n-h"}, "onereshape: an INPUT:AXIS=NAME does not begin with a dash: -h"),
         ],
     )
-    def test_what_it_cannot_run(self, models: str, inputs: dict[str, str], said: str, tmp_path: Path) -> None:
+    def test_what_it_cannot_run(self, models: str, inputs: dict[str, Any], said: str, tmp_path: Path) -> None:
         found = self.run(tmp_path, models, **inputs)
 
         assert (found.returncode, found.stdout, found.stderr.strip()) == (2, "", said)
@@ -131,7 +131,8 @@ class TestAction:
     )
     def test_no_text_is_run(self, text: str, tmp_path: Path) -> None:
         for where in ("models", "batch", "free", "strict"):
-            found = self.run(tmp_path, **{"models": "a.onnx", where: text})
+            given: dict[str, Any] = {"models": "a.onnx", where: text}
+            found = self.run(tmp_path, **given)
             assert found.returncode == 2 or text.splitlines()[0] in found.stdout
 
         assert sorted(path.name for path in tmp_path.iterdir()) == ["bin", "step.sh"]

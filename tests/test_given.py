@@ -510,7 +510,9 @@ class TestWhatIsNoModel:
 
         assert found.path.startswith(r"ModelProto \x1b[2Jggg")
         assert len(found.path) < 150
-        assert repr(found) == f"Model(onnx, {found.path}, 1 Reshape)"
+        assert repr(found).startswith(r"Model(onnx, ModelProto \x1b[2Jggg")
+        assert repr(found).endswith("ggg, 1 Reshape)")
+        assert len(repr(found)) < 120
 
 
 class TestGraphsOfOnnxIr:

@@ -138,10 +138,9 @@ class TestUsage:
 
     def test_version(self, capsys: Captured) -> None:
         found = said(capsys, "--version")
-        versions = r"onereshape 0\.1\.0\nnumpy \S+, ml_dtypes \S+, onnx \S+, Python 3\.\S+\n"
-        assert re.fullmatch(
-            versions + r"copies: (C\+\+, up to \d+ threads|NumPy's \(no C\+\+ kernels built\))\n", found
-        )
+        versions = r"onereshape 0\.1\.0\nnumpy \S+, ml_dtypes \S+, onnx \S+, onnx-ir \S+, Python 3\.\S+\n"
+        copies = r"copies: (C\+\+, up to \d+ threads|NumPy's \(no C\+\+ kernels built\))\n"
+        assert re.fullmatch(versions + copies + r"certificates: onnxruntime\S* \S+, openvino \S+\n", found)
 
 
 class TestMissingDims:

@@ -140,7 +140,8 @@ class TestUsage:
         found = said(capsys, "--version")
         versions = r"onereshape 0\.1\.0\nnumpy \S+, ml_dtypes \S+, onnx \S+, onnx-ir \S+, Python 3\.\S+\n"
         copies = r"copies: (C\+\+, up to \d+ threads|NumPy's \(no C\+\+ kernels built\))\n"
-        assert re.fullmatch(versions + copies + r"certificates: onnxruntime\S* \S+, openvino \S+\n", found)
+        engines = r"certificates: onnxruntime\S* \d\S+, openvino \d\S+\n"
+        assert re.fullmatch(versions + copies + engines, found)
 
 
 class TestMissingDims:

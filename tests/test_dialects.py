@@ -32,6 +32,7 @@ NAMED = {
     "cli/conform.py": "examples; and the names of engines, which another test holds to their table",
     "cli/convert.py": "an example",
     "cli/fix.py": "the formats that it repairs",
+    "installed.py": "a distribution of onnxruntime",
     "models/": "an IR is looked into and repaired as its image, and run by its own engine",
 }
 """Files elsewhere that name a dialect, or a suffix of its files, in a text; ONNX is looked at below."""

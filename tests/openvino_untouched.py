@@ -161,9 +161,7 @@ def _sizes_gone(before: ET.Element, after: ET.Element) -> set[str]:
 
 def _readers(net: ET.Element) -> dict[tuple[str | None, str | None], str | None]:
     """The layer that feeds each port of a net."""
-    return {
-        (edge.get("to-layer"), edge.get("to-port")): edge.get("from-layer") for edge in net.iterfind("edges/edge")
-    }
+    return {(edge.get("to-layer"), edge.get("to-port")): edge.get("from-layer") for edge in net.iterfind("edges/edge")}
 
 
 def _text(element: ET.Element | None) -> str:

@@ -1,12 +1,13 @@
 """What of an IR survived its repair, by the two pairs of files alone.
 
 Names are what a user refers to: inputs, outputs, tensors and layers keep theirs, with type, precision and rt_info; and
-weights keep their bytes.  What a repair is for (dims, integer constants, layers that come and go) is counted.
+weights keep their bytes.  What a repair is for (dims, integer constants, layers that come and go) is counted.  Where a
+constant takes the place of a target that was computed, what computed it goes with its names.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -54,7 +55,7 @@ def _lost(before: ET.Element, after: ET.Element) -> Iterator[str]:
         ]
         if names[0] != names[1]:
             yield f"the names or the order of {kind}s: {names[0]} became {names[1]}"
-    gone = _tensor_names(before) - _tensor_names(after)
+    gone = _tensor_names(before) - _tensor_names(after) - _sizes_gone(before, after)
     if gone:
         yield f"names of tensors: {', '.join(sorted(gone)[:5])}"
     others = layers(after)
@@ -137,6 +138,30 @@ def _dims(layer: ET.Element) -> str | None:
 
 def _tensor_names(net: ET.Element) -> set[str]:
     return {name for port in net.iter("port") for name in (port.get("names") or "").split(",") if name}
+
+
+def _sizes_gone(before: ET.Element, after: ET.Element) -> set[str]:
+    """Names of whole numbers that nobody computes any more: who read them is gone, too, or reads a constant there."""
+    here, there = layers(after), _readers(after)
+    constants = {layer.get("id") for layer in after.iterfind("layers/layer[@type='Const']")}
+    names = {layer.get("id"): layer.get("name", "") for layer in before.iterfind("layers/layer")}
+    read: dict[str | None, list[tuple[str, str | None]]] = defaultdict(list)
+    for (reader, port), start in _readers(before).items():
+        read[start].append((names[reader], port))
+    found: set[str] = set()
+    for layer in before.iterfind("layers/layer"):
+        ports = layer.findall("output/port")
+        if layer.get("name") in here or any(port.get("precision") not in {"I32", "I64"} for port in ports):
+            continue
+        readers = [(here[name].get("id"), port) for name, port in read[layer.get("id")] if name in here]
+        if all(there.get(each) in constants for each in readers):
+            found.update(name for port in ports for name in (port.get("names") or "").split(",") if name)
+    return found
+
+
+def _readers(net: ET.Element) -> dict[tuple[str | None, str | None], str | None]:
+    """The layer that feeds each port of a net."""
+    return {(edge.get("to-layer"), edge.get("to-port")): edge.get("from-layer") for edge in net.iterfind("edges/edge")}
 
 
 def _text(element: ET.Element | None) -> str:

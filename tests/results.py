@@ -6,12 +6,13 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from onereshape.formats.model import Model
+from onereshape.formats.model import Model, ReshapeNode
 from onereshape.models.certificates.certificate import Certificate, OutputAnswer, RefusedSize, Status
 from onereshape.models.edit import Change
 from onereshape.models.findings.finding import Finding, Findings
 from onereshape.models.step import Fixed
 from onereshape.shape import Shape
+from onereshape.specs import spec
 from onereshape.terms.proof import OutputTerms, Proof
 
 HOSTILE = [
@@ -80,11 +81,17 @@ def fixed(name: str, **fields: Any) -> Fixed:
     return Fixed(model, **{**whole, "freed": {name: {0: name}}, "notes": (name,), **fields})
 
 
+def node(name: str) -> ReshapeNode:
+    return ReshapeNode(name, name, spec("onnx"), (name, 3), (name,) * 70, {name: 1}, name, None, name)
+
+
 def every(name: str) -> list[Any]:
     """One of each result, with that name wherever a file could put one."""
     found = [certificate(name, status) for status in STATUSES]
     return [
         Shape([name or "N", (1, 8), None], [name]),
+        Model("onnx", name, (node(name),) * 9, None, None),
+        node(name),
         finding(name),
         Findings([finding(name)] * 3),
         change(name),

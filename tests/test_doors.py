@@ -15,7 +15,7 @@ from typing import Any
 
 import onnx_ir as ir
 import pytest
-import yaml
+import yaml  # type: ignore[import-untyped]
 
 import onereshape as orx
 from onereshape.cli import main
@@ -26,6 +26,7 @@ ROOT = Path(__file__).parent.parent
 YOLO = "tests/data/corpus/hand_yolo_head.ts.onnx"
 HOOKS: list[dict[str, Any]] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+PRINTED = """printf '%s\\n' "$@" """
 BASH = shutil.which("bash") or "bash"
 
 
@@ -42,7 +43,8 @@ class TestPreCommit:
         capsys.readouterr()
 
     @pytest.mark.parametrize(
-        ("name", "taken"), [("a.onnx", True), ("b/c.xml", True), ("onnx", False), ("a.onnx.md", False), ("a.json", False)]
+        ("name", "taken"),
+        [("a.onnx", True), ("b/c.xml", True), ("onnx", False), ("a.onnx.md", False), ("a.json", False)],
     )
     def test_the_files_that_it_is_given(self, name: str, taken: bool) -> None:
         assert bool(re.search(HOOKS[0]["files"], name)) is taken
@@ -53,14 +55,15 @@ class TestAction:
         found: dict[str, Any] = ACTION["runs"]["steps"][-1]
         return found
 
-    def run(self, folder: Path, models: str, **inputs: str) -> subprocess.CompletedProcess[str]:
-        """The last step, as a runner executes it in a folder."""
+    def run(self, folder: Path, models: str, *, real: bool = False, **inputs: Any) -> subprocess.CompletedProcess[str]:
+        """The last step, as a runner executes it in a folder; the command is the real one, or prints its words."""
         defaults = {name.upper(): about.get("default", "") for name, about in ACTION["inputs"].items()}
         given = {**defaults, "MODELS": models, **{name.upper(): text for name, text in inputs.items()}}
         path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
         (folder / "bin").mkdir(exist_ok=True)
         command = folder / "bin" / "onereshape"
-        command.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT / "src"} exec {sys.executable} -P -m onereshape "$@"\n')
+        ours = f'PYTHONPATH={ROOT / "src"} exec {sys.executable} -P -m onereshape "$@"'
+        command.write_text(f"#!/bin/sh\n{ours if real else PRINTED}\n", encoding="utf-8")
         command.chmod(0o755)
         script = folder / "step.sh"
         script.write_text(self.step()["run"], encoding="utf-8")
@@ -82,16 +85,31 @@ class TestAction:
         (tmp_path / "a" / "b c").mkdir(parents=True)
         for name in ("a/one.onnx", "a/b c/two.onnx", "-x.onnx", "[x].onnx"):
             shutil.copy(YOLO, tmp_path / name)
-        found = self.run(tmp_path, "a/**/*.onnx\n\n  -x.onnx \r\n[x].onnx\n", batch="true")
+        found = self.run(tmp_path, "a/**/*.onnx\n\n  -x.onnx \r\n[x].onnx\n", batch="true", real=True)
 
         assert found.returncode == 1
         named = set(re.findall(r"^::error file=([^,]*),", found.stdout, re.MULTILINE))
         assert named == {"a/one.onnx", "a/b c/two.onnx", "-x.onnx", "[x].onnx"}
-        assert self.run(tmp_path, "a/*.onnx").returncode == 0
-        some = self.run(tmp_path, "a/one.onnx", batch=" x:0 \n", strict="true")
-        assert (some.returncode, some.stdout.count("::error")) == (1, 4)
-        other = self.run(tmp_path, "a/one.onnx", free="x:2=H\nx:3=W\n")
-        assert "H is forced to 16" in other.stdout
+        assert self.run(tmp_path, "a/*.onnx", real=True).returncode == 0
+        some = self.run(tmp_path, "a/one.onnx", batch=" x:0 \n", free="x:2=H\nx:3=W\n", strict="true", real=True)
+        assert (some.returncode, some.stderr) == (1, "")
+        assert "N is forced to 1" in some.stdout
+        assert "H is forced to 16" in some.stdout
+
+    @pytest.mark.parametrize(
+        ("inputs", "words"),
+        [
+            ({}, []),
+            ({"batch": "false"}, []),
+            ({"batch": "true", "strict": "true"}, ["--strict", "--batch"]),
+            ({"batch": "x:0\n\n y z:1"}, ["--batch", "x:0", "y z:1"]),
+            ({"free": "x:1=S\r\ny:1=S\r\n"}, ["--free", "x:1=S", "y:1=S"]),
+        ],
+    )
+    def test_what_it_types(self, inputs: dict[str, Any], words: list[str], tmp_path: Path) -> None:
+        found = self.run(tmp_path, "a.onnx\nb c.onnx", **inputs)
+
+        assert found.stdout.splitlines() == ["check", "--format", "github", *words, "--", "a.onnx", "b c.onnx"]
 
     @pytest.mark.parametrize(
         ("models", "inputs", "said"),
@@ -101,20 +119,23 @@ class TestAction:
             ("a.onnx", {"strict": "maybe"}, "onereshape: strict is true or false, not maybe"),
             ("a.onnx", {"batch": "--json"}, "onereshape: an INPUT:AXIS does not begin with a dash: --json"),
             ("a.onnx", {"free": "x:0=N\n-h"}, "onereshape: an INPUT:AXIS=NAME does not begin with a dash: -h"),
-            ("a.onnx", {}, "onereshape: a.onnx: No such file or directory  [unreadable]"),
         ],
     )
-    def test_what_it_cannot_run(self, models: str, inputs: dict[str, str], said: str, tmp_path: Path) -> None:
+    def test_what_it_cannot_run(self, models: str, inputs: dict[str, Any], said: str, tmp_path: Path) -> None:
         found = self.run(tmp_path, models, **inputs)
 
         assert (found.returncode, found.stdout, found.stderr.strip()) == (2, "", said)
 
-    @pytest.mark.parametrize("text", ["$(touch pwned)", "`touch pwned`", "'; touch pwned; '", '"; touch pwned; "', "a\n; touch pwned"])
+    @pytest.mark.parametrize(
+        "text", ["$(touch pwned)", "`touch pwned`", "'; touch pwned; '", '"; touch pwned; "', "a\n; touch pwned"]
+    )
     def test_no_text_is_run(self, text: str, tmp_path: Path) -> None:
         for where in ("models", "batch", "free", "strict"):
-            self.run(tmp_path, **{"models": "a.onnx", where: text})
+            given: dict[str, Any] = {"models": "a.onnx", where: text}
+            found = self.run(tmp_path, **given)
+            assert found.returncode == 2 or text.splitlines()[0] in found.stdout
 
-        assert sorted(os.listdir(tmp_path)) == ["bin", "step.sh"]
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["bin", "step.sh"]
 
 
 # Olive is not installed here: these stand in for what the pass takes of it, with the same names and arguments
@@ -147,7 +168,7 @@ def written(model: ir.Model, output_model_path: str, external_data_config: Any) 
     return Handler(output_model_path)
 
 
-OLIVE = {
+OLIVE: dict[str, dict[str, Any]] = {
     "olive": {},
     "olive.hardware": {"AcceleratorSpec": object},
     "olive.model": {"ONNXModelHandler": Handler},
@@ -195,7 +216,7 @@ class TestOlive:
     def test_a_refusal_writes_nothing(self, named: Any, tmp_path: Path) -> None:
         with pytest.raises(FixError, match="mixes the samples"):
             named().run(Handler("tests/data/corpus/neg_minibatch_std.ts.onnx"), self.config(named), str(tmp_path))
-        assert os.listdir(tmp_path) == []
+        assert [*tmp_path.iterdir()] == []
 
     def test_the_axes_can_be_named(self, named: Any, tmp_path: Path) -> None:
         found = named().run(Handler(YOLO), self.config(named, batch={"x": 0}, certify=False), str(tmp_path))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -209,7 +208,9 @@ class TestNothingIsChanged:
     @pytest.mark.parametrize("suffix", ["onnx", "onnx.gz", "onnxtxt"])
     def test_bytes_are_written_as_they_were(self, suffix: str, tmp_path: Path) -> None:
         message = small().SerializeToString()
-        content = {"onnx": message, "onnx.gz": gzip.compress(message), "onnxtxt": printer.to_text(small()).encode()}[suffix]
+        content = {"onnx": message, "onnx.gz": gzip.compress(message), "onnxtxt": printer.to_text(small()).encode()}[
+            suffix
+        ]
         orx.load(content).save(tmp_path / f"same.{suffix}")
 
         assert (tmp_path / f"same.{suffix}").read_bytes() == content
@@ -329,7 +330,9 @@ class TestLargeModels:
             monkeypatch.setattr(module, "LARGEST", 30_000)
 
     def large(self) -> onnx.ModelProto:
-        proto = model("g (float[1, 100] x) => (float[1, 100] y) <int64[2] s = {1, 100}> { t = MatMul(x, w) y = Reshape(t, s) }")
+        proto = model(
+            "g (float[1, 100] x) => (float[1, 100] y) <int64[2] s = {1, 100}> { t = MatMul(x, w) y = Reshape(t, s) }"
+        )
         weights = np.random.default_rng(0).standard_normal([100, 100]).astype(np.float32)
         proto.graph.initializer.append(numpy_helper.from_array(weights, "w"))
         proto.graph.initializer[1].doc_string = "weights"
@@ -343,7 +346,7 @@ class TestLargeModels:
         found.save(tmp_path / "m.onnx")
 
         again = onnx.load(tmp_path / "m.onnx")
-        assert sorted(os.listdir(tmp_path)) == ["m.onnx", "m.onnx.data"]
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["m.onnx", "m.onnx.data"]
         assert (tmp_path / "m.onnx").stat().st_size < 3000
         arrays = {tensor.name: numpy_helper.to_array(tensor) for tensor in again.graph.initializer}
         for tensor in self.large().graph.initializer[1:]:
@@ -366,8 +369,10 @@ class TestLargeModels:
         constant = numpy_helper.from_array(np.zeros([100, 100], np.float32), "c")
         proto.graph.node.append(onnx.helper.make_node("Constant", [], ["c"], value=constant))
 
-        assert "has more than 2 GiB in its nodes" in said(orx.load(proto), lambda model: model.save(tmp_path / "m.onnx"))
-        assert os.listdir(tmp_path) == []
+        assert "has more than 2 GiB in its nodes" in said(
+            orx.load(proto), lambda model: model.save(tmp_path / "m.onnx")
+        )
+        assert [*tmp_path.iterdir()] == []
 
 
 class Reader:
@@ -455,8 +460,8 @@ class TestWhatIsNoModel:
             ([YOLO], f"a model is given as {TAKEN}, not as list"),
             ({}, f"a model is given as {TAKEN}, not as dict"),
             (BytesPath(), "a model is given as a BytesPath of bytes; make it one of str"),
-            (onnx.GraphProto(), f"a model is given as {TAKEN}, not as GraphProto; onnx.helper.make_model(graph) makes a "
-             "model of it"),
+            (onnx.GraphProto(), f"a model is given as {TAKEN}, not as GraphProto; onnx.helper.make_model(graph) makes "
+             "a model of it"),
             (onnx.ModelProto(), "ModelProto: is no ONNX model: it has no IR version or no graph (cut off, or another "
              "message?)"),
             (b"", "bytes: is empty"),
@@ -467,7 +472,8 @@ class TestWhatIsNoModel:
             (b"\x1f\x8b\x08", "bytes: is a gzip file that is cut off, or that something follows"),
             (b"<ir_version: 8", "bytes: is no textual ONNX model: [ParseError at position (line: 1 column: 15)]"),
             (b"<net", "bytes: is not sound XML: unclosed token: line 1, column 0"),
-            (b"{", "bytes: is not sound JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
+            (b"{", "bytes: is not sound JSON: Expecting property name enclosed in double quotes: "
+             "line 1 column 2 (char 1)"),
         ],
         ids=lambda given: type(given).__name__,
     )  # fmt: skip
@@ -504,12 +510,16 @@ class TestWhatIsNoModel:
 
         assert found.path.startswith(r"ModelProto \x1b[2Jggg")
         assert len(found.path) < 150
-        assert repr(found) == f"Model(onnx, {found.path}, 1 Reshape)"
+        assert repr(found).startswith(r"Model(onnx, ModelProto \x1b[2Jggg")
+        assert repr(found).endswith("ggg, 1 Reshape)")
+        assert len(repr(found)) < 120
 
 
 class TestGraphsOfOnnxIr:
     def graph(self) -> ir.Model:
-        return ir.from_proto(model("g (float[2, 3] x) => (float[2, 3] y) <float[3] w = {1, 2, 3}> { t = Add(x, w) y = Neg(t) }"))
+        return ir.from_proto(
+            model("g (float[2, 3] x) => (float[2, 3] y) <float[3] w = {1, 2, 3}> { t = Add(x, w) y = Neg(t) }")
+        )
 
     def test_a_circle(self) -> None:
         given = self.graph()
@@ -541,8 +551,8 @@ class TestGraphsOfOnnxIr:
 
     def test_functions_and_all_that_is_said_of_them(self) -> None:
         body = "(float[1, 4] x) => (float[1, 4] y) { y = local.f(x) }"
-        text = f'g {body} <domain: "local", opset_import: ["" : 21]> f (a) => (b) {{ s = Constant<value_ints = [1, 4]>() b = Reshape(a, s) }}'
-        proto = model(text)
+        inner = "f (a) => (b) { s = Constant<value_ints = [1, 4]>() b = Reshape(a, s) }"
+        proto = model(f'g {body} <domain: "local", opset_import: ["" : 21]> {inner}')
         proto.functions[0].doc_string = "doc"
         proto.functions[0].metadata_props.add(key="k", value="v")
         given = ir.from_proto(proto)
@@ -587,7 +597,10 @@ def test_damaged_bytes(seed: int) -> None:
         content[random.integers(len(content))] = random.integers(256)
     del content[random.integers(1, len(content)) if seed % 3 == 0 else len(content) :]
 
+    why = ""
     try:
-        assert isinstance(orx.load(content), Model)
+        orx.load(content)
     except FormatError as refusal:
-        assert refusal.sentence.startswith("bytes: ")
+        why = refusal.sentence
+
+    assert not why or why.startswith("bytes: ")

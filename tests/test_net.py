@@ -61,10 +61,10 @@ def test_one_line(command: str, error: Exception, monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_place_is_the_last_line_of_ours(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
-    def load(_: Any) -> Any:
+    def given_model(_: Any) -> Any:
         raise KeyError("planted")
 
-    monkeypatch.setattr(check_module, "load", load)
+    monkeypatch.setattr(check_module, "given_model", given_model)
     assert cli.main(["check", "m.onnx"]) == 2
     assert capsys.readouterr().err.startswith("onereshape: KeyError at models/check.py:")
 

@@ -29,8 +29,7 @@ def written(folder: Path) -> Path:
 
 
 def layer(net: ET.Element, name: str) -> ET.Element:
-    found = next(each for each in net.iter("layer") if name in {each.get("name"), each.get("type")})
-    return found
+    return next(each for each in net.iter("layer") if name in {each.get("name"), each.get("type")})
 
 
 def no_output(net: ET.Element) -> None:

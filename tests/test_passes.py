@@ -24,7 +24,8 @@ CALLING = (
 
 
 def text(given: ir.Model) -> bytes:
-    return ir.to_proto(given).SerializeToString(deterministic=True)
+    found: bytes = ir.to_proto(given).SerializeToString(deterministic=True)
+    return found
 
 
 def test_one_line_among_the_passes_of_onnx_ir() -> None:

@@ -28,7 +28,6 @@ HELD: dict[str, str] = {
     "Model.content": "a oneDNN graph is the JSON of its file",
     "ReshapeNode.attributes": "as the file has them",
     "ReshapeNode.node": "the node itself, in its own library's words",
-    "ReshapeRow.attributes": "as the file has them",
     "ElementType.numpy": "np.dtype[Any] is NumPy's own word for any dtype",
 }
 """Where Any stands for what another library holds, and why."""

@@ -11,12 +11,12 @@ import pytest
 
 CORPUS = Path(__file__).parent / "data" / "corpus"
 TINY = CORPUS / "hand_index_batch.dynamo.onnx"
-HEAVY = {"sympy.core", "onnx.reference", "onnxruntime", "openvino", "torch", "jax", "dask", "rich", "zarr", "mpmath"}
+HEAVY = ("sympy.core", "mpmath", "onnx.reference", "onnxruntime", "openvino", "torch", "jax", "dask", "rich", "zarr")
 """Of sympy a part of it: the module itself may be there, with nothing in it yet."""
 
 
 def imported(*words: str) -> set[str]:
-    """The modules that a process has imported, of all that it imports."""
+    """The modules that a process imports; `import_module` is not seen, but what such a module imports is."""
     run = subprocess.run(  # noqa: S603
         [sys.executable, "-X", "importtime", *words],
         check=False,
@@ -29,18 +29,21 @@ def imported(*words: str) -> set[str]:
     return {name.strip() for _, name in rows}
 
 
+def heavy(names: set[str]) -> list[str]:
+    """Those that take long, and parts of them."""
+    return sorted(name for name in names if f"{name}.".startswith(tuple(f"{each}." for each in HEAVY)))
+
+
 @pytest.mark.parametrize("options", [[], ["--batch"], ["--json"]], ids=" ".join)
 def test_check_of_a_tiny_model_imports_no_engine(options: list[str]) -> None:
     found = imported("-m", "onereshape", "check", str(TINY), *options)
 
-    assert "onereshape.models.check" in found
-    assert found & HEAVY == set()
+    assert "onereshape.models.facts.facts" in found
+    assert heavy(found) == []
 
 
 def test_a_dim_with_a_formula_is_read_without_sympy() -> None:
-    found = imported("-m", "onereshape", "check", str(CORPUS / "gpt2_hf4.ts.onnx"))
-
-    assert found & HEAVY == set()
+    assert heavy(imported("-m", "onereshape", "check", str(CORPUS / "gpt2_hf4.ts.onnx"))) == []
 
 
 def test_what_is_delayed_is_there_when_it_is_asked_for() -> None:
@@ -64,5 +67,5 @@ def test_a_program_that_imports_onereshape_finds_its_imports_as_they_were() -> N
 def test_integers_alone_need_no_numpy() -> None:
     found = imported("-c", "import onereshape as orx; orx.resolve([2, 3, 4], [0, -1], 'onnx')")
 
-    assert "onereshape.semantics" in found
-    assert "numpy" not in found
+    assert "onereshape.target" in found
+    assert not any(name.startswith("numpy") for name in found)

@@ -23,7 +23,7 @@ class OnereshapeFreeBatch(Pass):
             "batch": PassConfigParam(
                 type_=dict[str, int],
                 default_value=None,
-                description="The axis of the batch by input, such as {'pixel_values': 0}; without it the axis is found.",
+                description="The axis of the batch by input, such as {'pixel_values': 0}; without it, it is found.",
             ),
             "per_sample": PassConfigParam(
                 type_=bool,

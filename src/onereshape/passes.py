@@ -2,8 +2,8 @@
 
     onnx_ir.passes.Sequential(..., onereshape.passes.FreeBatch())(model)
 
-A pass changes the model that it is given, as passes of onnx_ir do: it has another graph afterwards, or, where the repair
-is refused, is exactly what it was.  A refusal is our own error; a `Sequential` raises its `PassError` from it.
+A pass changes the model that it is given, as passes of onnx_ir do: it has another graph afterwards.  Where the repair
+is refused it is exactly what it was.  A refusal is our own error; a `Sequential` raises its `PassError` from it.
 """
 
 from __future__ import annotations

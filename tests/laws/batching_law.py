@@ -80,9 +80,7 @@ def judge(case: Sketch) -> Verdict:
     proto = case.proto()
     model, freed = ir.from_proto(proto), case.freed()
     try:
-        if case.size == 1 and not case.named and any(map(has_graphs, model.graph)):
-            batch_work.lifted(model, freed, "N")
-        plan = search.batch_plan(model, freed, "N", case.size)
+        plan = planned(case, model)
     except FixError as refusal:
         return Verdict("refused", refusal.sentence)
     except Exception as error:  # noqa: BLE001 - whatever is no refusal breaks the law
@@ -114,6 +112,14 @@ def judge(case: Sketch) -> Verdict:
     if found is None and case.annotated:
         found = _fault_of_dims(batched)
     return found or Verdict("freed", str(marks))
+
+
+def planned(case: Sketch, model: ir.Model) -> search.BatchPlan:
+    """How a case becomes one of many samples; a FixError says that it cannot."""
+    freed = case.freed()
+    if case.size == 1 and not case.named and any(map(has_graphs, model.graph)):
+        batch_work.lifted(model, freed, "N")
+    return search.batch_plan(model, freed, "N", case.size)
 
 
 def _fault_of_order(graph: Any) -> Verdict | None:

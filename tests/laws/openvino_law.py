@@ -18,11 +18,10 @@ import openvino
 from onereshape.errors import FixError
 from onereshape.formats.model import Model
 from onereshape.formats.model_files import load
-from onereshape.models import batch_work, layered
-from onereshape.models.batch import apply, search
+from onereshape.models import layered
+from onereshape.models.batch import apply
 from onereshape.models.images import imaged
-from onereshape.models.search import has_graphs
-from tests.laws.batching_law import TIMES, Array, Misfit, Unfit, Verdict, difference, fault, fault_of_rows
+from tests.laws.batching_law import TIMES, Array, Misfit, Unfit, Verdict, difference, fault, fault_of_rows, planned
 from tests.laws.batching_sketch import Sketch
 
 CORE = openvino.Core()
@@ -66,9 +65,7 @@ def _judged(case: Sketch, read: Model) -> Verdict:
     if {value.name for value in model.graph.inputs} != set(case.draw(1)):
         raise Unfit("OpenVINO drops an input")
     try:
-        if case.size == 1 and not case.named and any(map(has_graphs, model.graph)):
-            batch_work.lifted(model, freed, "N")
-        plan = search.batch_plan(model, freed, "N", case.size)
+        plan = planned(case, model)
     except FixError as refusal:
         return Verdict("refused", refusal.sentence)
     feeds = case.draw(max(TIMES))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from onereshape.errors import ReshapeError
@@ -40,32 +41,19 @@ def held(given: Any) -> Model | None:
         return None
     if isinstance(given, (bytes, bytearray, memoryview)):
         return _of_bytes(given)
-    if _is(given, "openvino", "Model"):
-        from onereshape.formats.openvino_models import held as from_openvino  # noqa: PLC0415 - only who has one needs it
-
-        return from_openvino(given)
-    if _is(given, "onnx", "ModelProto"):
-        from onereshape.formats.onnx_held import from_proto  # noqa: PLC0415 - as above
-
-        return from_proto(given)
-    if _is(given, "onnx_ir", "Model"):
-        from onereshape.formats.onnx_held import from_ir  # noqa: PLC0415 - as above
-
-        return from_ir(given, "onnx_ir.Model")
-    if _is(given, "torch.onnx", "ONNXProgram") and _is(given.model, "onnx_ir", "Model"):
-        from onereshape.formats.onnx_held import from_ir  # noqa: PLC0415 - as above
-
-        return from_ir(given.model, "ONNXProgram", named=False)
-    if callable(getattr(given, "read", None)):
-        return _of_file(given)
-    raise refused(given, "a model")
+    read = next((read for module, name, read in _KINDS if _is(given, module, name)), None)
+    if read is None and callable(getattr(given, "read", None)):
+        read = _of_file
+    if read is None:
+        raise refused(given, "a model")
+    return read(given)
 
 
 def is_model(given: Any) -> bool:
     """Whether this is one model, or its path, rather than a list of them."""
     kinds = (Model, str, os.PathLike, bytes, bytearray, memoryview)
-    places = (("openvino", "Model"), ("onnx", "ModelProto"), ("onnx_ir", "Model"), ("torch.onnx", "ONNXProgram"))
-    return isinstance(given, kinds) or any(_is(given, *place) for place in places) or hasattr(given, "read")
+    held_elsewhere = any(_is(given, module, name) for module, name, _ in _KINDS)
+    return isinstance(given, kinds) or held_elsewhere or callable(getattr(given, "read", None))
 
 
 def refused(given: Any, what: str) -> ReshapeError:
@@ -80,6 +68,41 @@ def _is(given: Any, module: str, name: str) -> bool:
     """Whether something is an instance of a class, which is not imported to be asked."""
     found = getattr(sys.modules.get(module), name, None)
     return isinstance(found, type) and isinstance(given, found)
+
+
+def _of_openvino(given: Any) -> Model:
+    from onereshape.formats.openvino_models import held as from_openvino  # noqa: PLC0415 - only who has one needs it
+
+    return from_openvino(given)
+
+
+def _of_proto(given: Any) -> Model:
+    from onereshape.formats.onnx_held import from_proto  # noqa: PLC0415 - as above
+
+    return from_proto(given)
+
+
+def _of_ir(given: Any) -> Model:
+    from onereshape.formats.onnx_held import from_ir  # noqa: PLC0415 - as above
+
+    return from_ir(given, "onnx_ir.Model")
+
+
+def _of_program(given: Any) -> Model:
+    from onereshape.formats.onnx_held import from_ir  # noqa: PLC0415 - as above
+
+    if not _is(given.model, "onnx_ir", "Model"):
+        raise unreadable("ONNXProgram", "has no onnx_ir.Model")
+    return from_ir(given.model, "ONNXProgram", named=False)
+
+
+_KINDS: tuple[tuple[str, str, Callable[[Any], Model]], ...] = (
+    ("openvino", "Model", _of_openvino),
+    ("onnx", "ModelProto", _of_proto),
+    ("onnx_ir", "Model", _of_ir),
+    ("torch.onnx", "ONNXProgram", _of_program),
+)
+"""What other libraries hold a model as: where its class is, and who reads it."""
 
 
 def _of_bytes(given: bytes | bytearray | memoryview) -> Model:

@@ -9,10 +9,10 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from onereshape.dims import Dim
+from onereshape.dims import Dim, show
 from onereshape.errors import FormatError, ReshapeError
 from onereshape.specs import Dialect, Spec
-from onereshape.text import shown
+from onereshape.text import brief, shown
 
 if TYPE_CHECKING:
     import os
@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 LONGEST_TARGET = 65_536
 """More entries than any tensor has dims; a target that claims more is not read."""
 
+_MOST_DIMS = 32
+"""Dims of a list that a repr begins with."""
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
-_LONGEST_PATH = 120
+_LONGEST_PATH = 64
 """Signs of a path that a repr shows."""
 
 
@@ -58,6 +60,13 @@ class ReshapeNode:
     """The type of the shape tensor in the dialect's own name, None where it is an attribute or not said."""
     node: Any = field(default=None, repr=False, compare=False)
     """The node itself: an `onnx_ir.Node`, the `layer` element of an IR, the dict of a oneDNN operator."""
+
+    def __repr__(self) -> str:
+        data, target = (
+            "[...]" if dims is None else f"[{', '.join(str(show(dim)) for dim in dims[:_MOST_DIMS])}]"
+            for dims in (self.data, self.target)
+        )
+        return brief("ReshapeNode", f"{shown(self.name, 40)}: {data} by {target}")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -93,7 +102,7 @@ class Model:
     def __repr__(self) -> str:
         """One line, however many Reshapes there are."""
         count = f"{len(self.reshapes)} Reshape{'' if len(self.reshapes) == 1 else 's'}"
-        return f"Model({self.format}, {shown(self.path, _LONGEST_PATH)}, {count})"
+        return brief("Model", self.format, shown(self.path, _LONGEST_PATH), count)
 
     @property
     def ir(self) -> onnx_ir.Model:

@@ -144,5 +144,3 @@ def _bring_in(proto: onnx.ModelProto, model: Model) -> None:
         tensor.raw_data = data
         tensor.ClearField("external_data")
         tensor.ClearField("data_location")
-
-

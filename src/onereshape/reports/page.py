@@ -162,7 +162,8 @@ def _list(pairs: Iterable[tuple[str, str]]) -> Markup:
 
 def _certificate(story: Story) -> str:
     """What was compared, in words, and the command that repeats it."""
-    again = [element("p", "The commands that repeat this:", class_="soft"), _commands(story)]
+    title = "The commands that repeat this:" if story.asking.repair else "The command that repeats this:"
+    again = [element("p", title, class_="soft"), _commands(story)]
     if story.refusal is not None:
         return joined([*_refusal(story.refusal), *again])
     if story.fixed is None:

@@ -13,6 +13,7 @@ import pytest
 
 import onereshape
 from onereshape import cli
+from onereshape.cli.commands import module_of
 from onereshape.conformance.page import as_markdown
 from onereshape.conformance.questions import Answer
 from onereshape.conformance.record import read_record
@@ -71,7 +72,7 @@ class TestTheDoor:
             raise KeyError(1) from RuntimeError(VICIOUS["GitHub, on a line of its own"] + CONTROLS)
 
         monkeypatch.setenv("ONERESHAPE_TRACEBACK", "1")
-        monkeypatch.setattr(cli.infer, "answer", answer)
+        monkeypatch.setattr(module_of("infer"), "answer", answer)
         cli.main(["infer", "--data", "1", "--target", "1"])
         ours(capsys.readouterr().err.replace("Traceback", ""))
 

@@ -14,9 +14,9 @@ import numpy as np
 import onnx
 import pytest
 
-from onereshape import cli
 from onereshape.cli import conform
 from onereshape.cli.bar import bar
+from onereshape.cli.commands import module_of
 from onereshape.text import printable
 from tests.checking import MODELS, proto
 from tests.laws.texts_world import (
@@ -92,7 +92,7 @@ class TestCheck:
     def test_colours_come_after_the_door(
         self, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(cli.check, "_paint", lambda: [lambda text, what: f"<{what}>{text}</>"])
+        monkeypatch.setattr(module_of("check"), "paint", lambda: lambda text, what: f"<{what}>{text}</>")
         for name in VICIOUS.values():
             run(capsys, "check", written(tmp_path, MODELS["baked-dim"], name))
 

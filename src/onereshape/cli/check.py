@@ -32,7 +32,8 @@ examples:
   $ onereshape check model.onnx --free input_ids:1=S attention_mask:1=S
 """
 NOTES = """\
-Nothing is run. Each finding is an error, a warning or a note, and says whether `onereshape fix` can repair it.
+Nothing is run. Findings are in the order of the graph. Each is an error, a warning or a note, says whether
+`onereshape fix` can repair it, and ends with the command to type next. A command for several findings is printed once.
 
 --batch asks what keeps the batch from varying: at the axes that are named, or at those that `onereshape fix --batch`
 would take. --free asks the same of other dims.

@@ -18,6 +18,17 @@ and a test fails where it is out of date. `onereshape COMMAND --help` prints the
 Exit codes: 0 is done and nothing found, 1 is findings or a refusal, 2 is "could not run": a usage error or a file that
 cannot be read. Ctrl-C gives 130. `--json` is on every command; [JSON](json.md) describes what it prints.
 
+- **Shapes** may be typed as other programs print them: `2,3,4`, `[2, 3, 4]`, `{4,512,7,7}`, `2x3x4`, `x:1,3,224,224`,
+  `torch.Size([2, 3])`, `f32[1,3]`, `tensor<1x?xf32>`, `[None, 3]`, `['N', 3]`.
+- **Nodes** are named by their name, by their place (`graph/If#0/then_branch/Reshape#1`), or by what is short for it
+  (`Reshape#1`).
+- **Inputs** after `--batch`: `x:0` is axis 0 of the input x. `x` alone finds the axis. If x is also a file, write `x:0`
+  or `./x`.
+- **Pipes**: `-` is standard input or output. With `-o -` messages go to standard error. A model with weights in other
+  files, and an OpenVINO IR, cannot be written to a pipe.
+- **Quiet**: `-q` prints errors only. Colours and progress bars are for terminals; `NO_COLOR` is honoured.
+- **Completion**: `source <(onereshape completion bash)`; see [completion](#completion) for zsh and fish.
+
 | command | what it does |
 | --- | --- |
 """

@@ -20,7 +20,8 @@ def baked(path: Path) -> str:
     """Writes a model whose Reshape holds the batch of 2."""
     nodes = [helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Reshape", ["r", "t"], ["y"])]
     ends = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, dims) for name, dims in (("x", [2, 3, 4]), ("y", [2, 12]))
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, dims)
+        for name, dims in (("x", [2, 3, 4]), ("y", [2, 12]))
     ]
     target = helper.make_tensor("t", TensorProto.INT64, [2], [2, 12])
     graph = helper.make_graph(nodes, "baked", ends[:1], ends[1:], [target])

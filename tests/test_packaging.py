@@ -224,7 +224,9 @@ class TestPackages:
         assert all(each.removeprefix("!").startswith("/") for each in packed["include"])
         assert packed["exclude"] == ["*"]
 
-    @pytest.mark.parametrize("name", [".venv/lib/python3/site-packages/six.py", "src/onereshape/a.so", "build/a", "x.py"])
+    @pytest.mark.parametrize(
+        "name", [".venv/lib/python3/site-packages/six.py", "src/onereshape/a.so", "build/a", "x.py"]
+    )
     def test_what_does_not_belong_there_is_found(self, name: str, tmp_path: Path) -> None:
         needed = "CMakeLists.txt LICENSE Makefile README.md pyproject.toml src/onereshape/__init__.py".split()
         for names in (needed, [*needed, name]):

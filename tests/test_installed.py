@@ -53,7 +53,7 @@ def test_arrays_of_numpy() -> None:
 def test_an_operator_in_another_dialect() -> None:
     found = orx.translate(orx.Reshape("onnx-14", allowzero=0), "openvino", target=[0, 4])
 
-    assert found((np.zeros((2, 4)))).shape == (2, 4)
+    assert found(np.zeros((2, 4))).shape == (2, 4)
 
 
 def test_a_model_is_checked_repaired_and_certified(tmp_path: Path) -> None:

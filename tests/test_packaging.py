@@ -41,8 +41,8 @@ for module, names in ((os, {of_os!r}), (signal, {of_signal!r})):
 """
 UNIX = ("fcntl", "grp", "pwd", "resource", "termios")
 UNIX_OF_OS = tuple(
-    "O_CLOEXEC O_DIRECTORY O_NOFOLLOW O_NONBLOCK fchmod fork geteuid getuid posix_fallocate pread preadv sched_getaffinity "
-    "sysconf".split()
+    "O_CLOEXEC O_DIRECTORY O_NOFOLLOW O_NONBLOCK fchmod fork geteuid getuid posix_fallocate pread preadv "
+    "sched_getaffinity sysconf".split()
 )
 UNIX_OF_SIGNAL = ("SIGHUP", "alarm")
 
@@ -54,7 +54,10 @@ def without(
     folder.mkdir()
     text = HIDE.format(modules=set(modules), of_os=of_os, of_signal=of_signal)
     (folder / "sitecustomize.py").write_text(text, encoding="utf-8")
-    return {**os.environ, "PYTHONPATH": str(folder)}
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(folder), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]),
+    }
 
 
 def cases(job: dict[str, Any]) -> dict[str, list[str]]:

@@ -54,10 +54,8 @@ def without(
     folder.mkdir()
     text = HIDE.format(modules=set(modules), of_os=of_os, of_signal=of_signal)
     (folder / "sitecustomize.py").write_text(text, encoding="utf-8")
-    return {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(folder), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]),
-    }
+    paths = [str(folder), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def cases(job: dict[str, Any]) -> dict[str, list[str]]:

@@ -201,7 +201,13 @@ def test_two_results_of_one_tensor_stay_so(tmp_path: Path) -> None:
     assert [each.get_names() for each in opened.outputs] == [{"one", "other"}] * 2
     ends = [{each.get("id") for each in net.iter("layer") if each.get("type") == "Result"} for net in nets]
     assert [
-        len({(edge.get("from-layer"), edge.get("from-port")) for edge in net.iter("edge") if edge.get("to-layer") in end})
+        len(
+            {
+                (edge.get("from-layer"), edge.get("from-port"))
+                for edge in net.iter("edge")
+                if edge.get("to-layer") in end
+            }
+        )
         for net, end in zip(nets, ends, strict=True)
     ] == [1, 1]
 

@@ -14,7 +14,9 @@ _TOPS = frozenset(
     "examples mkdocs.yml pyproject.toml src tests".split()
 )
 _PAGES = frozenset({".md", ".cff"})
-_NEEDED = frozenset({"CMakeLists.txt", "LICENSE", "Makefile", "README.md", "pyproject.toml", "src/onereshape/__init__.py"})
+_NEEDED = frozenset(
+    {"CMakeLists.txt", "LICENSE", "Makefile", "README.md", "pyproject.toml", "src/onereshape/__init__.py"}
+)
 _UNWANTED = frozenset({"__pycache__", "site-packages", ".hypothesis", ".venv", "build", "dist"})
 
 
@@ -26,7 +28,9 @@ def complaints(path: Path) -> list[str]:
     if path.suffix == ".whl":
         tops = {PurePosixPath(name).parts[0] for name in names}
         found += [f"has {top}" for top in tops if top != "onereshape" and not top.endswith((".dist-info", ".libs"))]
-        found += [f"lacks {name}" for name in ("onereshape/cli/__init__.py", "onereshape/py.typed") if name not in names]
+        found += [
+            f"lacks {name}" for name in ("onereshape/cli/__init__.py", "onereshape/py.typed") if name not in names
+        ]
         return found
     found += [f"has {name}" for name in names if name.endswith((".so", ".pyd"))]
     for top in sorted({PurePosixPath(name).parts[0] for name in names} - _TOPS):

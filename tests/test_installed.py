@@ -20,7 +20,8 @@ def baked(path: Path) -> str:
     """Writes a model whose Reshape holds the batch of 2."""
     nodes = [helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Reshape", ["r", "t"], ["y"])]
     ends = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, dims) for name, dims in (("x", [2, 3, 4]), ("y", [2, 12]))
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, dims)
+        for name, dims in (("x", [2, 3, 4]), ("y", [2, 12]))
     ]
     target = helper.make_tensor("t", TensorProto.INT64, [2], [2, 12])
     graph = helper.make_graph(nodes, "baked", ends[:1], ends[1:], [target])
@@ -52,7 +53,7 @@ def test_arrays_of_numpy() -> None:
 def test_an_operator_in_another_dialect() -> None:
     found = orx.translate(orx.Reshape("onnx-14", allowzero=0), "openvino", target=[0, 4])
 
-    assert found((np.zeros((2, 4)))).shape == (2, 4)
+    assert found(np.zeros((2, 4))).shape == (2, 4)
 
 
 def test_a_model_is_checked_repaired_and_certified(tmp_path: Path) -> None:

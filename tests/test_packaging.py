@@ -41,8 +41,8 @@ for module, names in ((os, {of_os!r}), (signal, {of_signal!r})):
 """
 UNIX = ("fcntl", "grp", "pwd", "resource", "termios")
 UNIX_OF_OS = tuple(
-    "O_CLOEXEC O_DIRECTORY O_NOFOLLOW O_NONBLOCK fchmod fork geteuid getuid posix_fallocate pread preadv sched_getaffinity "
-    "sysconf".split()
+    "O_CLOEXEC O_DIRECTORY O_NOFOLLOW O_NONBLOCK fchmod fork geteuid getuid posix_fallocate pread preadv "
+    "sched_getaffinity sysconf".split()
 )
 UNIX_OF_SIGNAL = ("SIGHUP", "alarm")
 
@@ -54,7 +54,8 @@ def without(
     folder.mkdir()
     text = HIDE.format(modules=set(modules), of_os=of_os, of_signal=of_signal)
     (folder / "sitecustomize.py").write_text(text, encoding="utf-8")
-    return {**os.environ, "PYTHONPATH": str(folder)}
+    paths = [str(folder), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def cases(job: dict[str, Any]) -> dict[str, list[str]]:
@@ -224,7 +225,9 @@ class TestPackages:
         assert all(each.removeprefix("!").startswith("/") for each in packed["include"])
         assert packed["exclude"] == ["*"]
 
-    @pytest.mark.parametrize("name", [".venv/lib/python3/site-packages/six.py", "src/onereshape/a.so", "build/a", "x.py"])
+    @pytest.mark.parametrize(
+        "name", [".venv/lib/python3/site-packages/six.py", "src/onereshape/a.so", "build/a", "x.py"]
+    )
     def test_what_does_not_belong_there_is_found(self, name: str, tmp_path: Path) -> None:
         needed = "CMakeLists.txt LICENSE Makefile README.md pyproject.toml src/onereshape/__init__.py".split()
         for names in (needed, [*needed, name]):

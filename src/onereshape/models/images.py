@@ -30,9 +30,13 @@ def imaged(model: Model) -> Model:
     from onereshape.openvino.image import image  # noqa: PLC0415 - only an IR needs it
 
     found = image(model)
-    drawn = {mark.drawing.layer: node for node in found.graph if (mark := mark_of(node)) and node.op_type == "Reshape"}
+    drawn = {
+        mark.drawing.layer: (node, place)
+        for node, place in nodes(found.graph, "graph")
+        if (mark := mark_of(node)) and node.op_type == "Reshape"
+    }
     reshapes = tuple(
-        replace(each, node=drawn[number])
+        replace(each, node=drawn[number][0], place=drawn[number][1])
         for each in model.reshapes
         if each.place.count("/") == 1 and (number := each.node.get("id")) in drawn
     )

@@ -202,7 +202,7 @@ class TestExamples:
 
     def test_workflows_name_what_there_is(self) -> None:
         """The hook and the inputs of the action."""
-        from yaml import safe_load as read_yaml  # type: ignore[import-untyped]
+        from yaml import safe_load as read_yaml
 
         hooks = read_yaml(read(ROOT / ".pre-commit-hooks.yaml"))
         typed = read_yaml(read(ROOT / "examples" / "ci" / "pre-commit-config.yaml"))["repos"][0]["hooks"]

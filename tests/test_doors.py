@@ -15,7 +15,7 @@ from typing import Any
 
 import onnx_ir as ir
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 import onereshape as orx
 from onereshape.cli import main

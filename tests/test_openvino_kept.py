@@ -231,3 +231,22 @@ def test_a_drawing_that_is_right_for_one_size_is_not_kept_at_another(tmp_path: P
     fixed = orx.fix(tmp_path / "model.xml", batch=True)
 
     assert "Roll" not in {each.get("type") for each in root_of(fixed.model).iter("layer")}
+
+
+def test_what_computed_a_target_goes_with_its_names(tmp_path: Path) -> None:
+    """And with no other name: who still reads such numbers needs them."""
+    x = given("x", [1, 4, 8])
+    half = op.divide(op.gather(op.shape_of(x), i64(2), number(0)), i64(2))
+    target = op.concat([i64(1), half, i64(8)], 0)
+    for node, name in ((half, "half"), (target, "target")):
+        node.output(0).set_names({name})
+    repaired(model([x], y=op.reshape(x, target, special_zero=False)), tmp_path)
+    path, out = tmp_path / "model.xml", tmp_path / "out.xml"
+    text = out.read_text(encoding="utf-8")
+
+    assert 'names="target"' not in text
+    assert untouched(path, out).lost == []
+    out.write_text(text.replace('names="x"', ""), encoding="utf-8")
+    assert any("names of tensors: x" in each for each in untouched(path, out).lost)
+    out.write_text(path.read_text(encoding="utf-8").replace('names="half"', ""), encoding="utf-8")
+    assert any("names of tensors: half" in each for each in untouched(path, out).lost)

@@ -1,4 +1,4 @@
-"""View or copy, from integers alone: NumPy's reshape(copy=False) is the oracle, over a whole small world."""
+"""View or copy, from integers alone: NumPy's reshape is the oracle, over a whole small world."""
 
 from __future__ import annotations
 
@@ -29,10 +29,8 @@ def arrays(dims: Dims) -> list[Array]:
 
 
 def oracle(array: Array, output: Dims) -> Array | None:
-    try:
-        return array.reshape(output, copy=False)
-    except ValueError:
-        return None
+    theirs = array.reshape(output)  # NumPy 2.0 knows no copy=False
+    return theirs if array.size == 0 or np.shares_memory(array, theirs) else None
 
 
 def agrees(array: Array, output: Dims) -> bool:

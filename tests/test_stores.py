@@ -138,6 +138,7 @@ class TestRun:
     def test_json(self, capsys: Captured) -> None:
         words = run("x.zarr", "--target", "3,8", "-o", "y.zarr", "--json", "--chunks", "3,4")
         assert json.loads(said(capsys, *words)) == {
+            "json_version": 1,
             "input": "x.zarr",
             "array": None,
             "dtype": "float32",

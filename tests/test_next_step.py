@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import random
 import subprocess
@@ -51,6 +52,11 @@ STEPS = [
         "orx.fix(model, free={'x': {1: 'S', 2: 'T'}, 'y': {2: 'S'}}, unwitnessed=True)",
     ),
     (
+        NextStep("fix", batch=(("-x", 0), ("y", 1)), free=(("--batch", 1, "S"),)),
+        "fix m.onnx -o m-dynamic.onnx --batch y:1 --batch=-x:0 --free=--batch:1=S",
+        "orx.fix(model, batch={'-x': 0, 'y': 1}, free={'--batch': {1: 'S'}})",
+    ),
+    (
         NextStep("fix", options=("simplify",)),
         "fix m.onnx -o m-simpler.onnx --simplify",
         "orx.fix(model, simplify=True)",
@@ -73,6 +79,21 @@ def test_a_model_that_is_no_file_is_repaired_by_a_call(tmp_path: Path) -> None:
     path.unlink()
 
     assert [each.next for each in orx.check(held)] == ["orx.fix(model, batch=True)"]
+
+
+def test_a_command_names_the_file_of_the_model_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file may have the name that bytes have in messages; and a repaired model is not the file it was read from."""
+    path = Path(written(MODELS["baked-dim"], tmp_path))
+    content = path.read_bytes()
+    (tmp_path / "bytes").write_bytes(content)
+    (tmp_path / "file object").write_bytes(content)
+    monkeypatch.chdir(tmp_path)
+
+    for given in (content, io.BytesIO(content)):
+        assert [each.next for each in orx.check(given)] == ["orx.fix(model, batch=True)"]
+    repaired = orx.fix(path, batch=True, certify=False).model
+    assert NextStep("show").of(orx.load(path)) == f"onereshape show {path}"
+    assert NextStep("show").of(repaired) == "orx.show(model)"
 
 
 def test_a_command_that_would_be_endless_is_none(tmp_path: Path) -> None:

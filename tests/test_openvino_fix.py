@@ -142,6 +142,18 @@ def test_a_model_of_openvino_goes_in_and_comes_out() -> None:
     assert orx.load(held).path == f"openvino.Model {held.get_friendly_name()}"
 
 
+def test_models_of_openvino_are_compared() -> None:
+    """Nobody else holds the files that such a model is in meanwhile."""
+    scale = op.constant(np.linspace(1, 2, 6, dtype=np.float32))
+    x = op.parameter([1, 2, 3], np.float32, name="x")
+    y = op.multiply(op.reshape(x, op.constant(np.array([1, 6], np.int64)), special_zero=True), scale)
+    held = openvino.Model([op.result(y)], [x], "held")
+    repaired = orx.fix(held, batch=True, certify=False).model
+
+    assert orx.certify(held, repaired, batch=True).status == "proven"
+    assert orx.certify(held, repaired.openvino(), batch=True).status == "proven"
+
+
 def test_what_is_no_model_is_not_loaded() -> None:
     with pytest.raises(ReshapeError, match=r"^a model is given as a path, bytes, .*, not as int  \[bad-usage\]$"):
         orx.load(3)  # type: ignore[arg-type]

@@ -19,6 +19,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onereshape.cli import main
 from onereshape.errors import ReshapeError
 from onereshape.formats.model_files import load
+from onereshape.models.fix import fix
 from onereshape.models.request import given_model
 from onereshape.reports import report
 from onereshape.reports.drawing import svg
@@ -65,6 +66,28 @@ def test_the_command_that_repeats_it_is_read_again(tmp_path: Path, monkeypatch: 
 
     assert main(shlex.split(line)[1:]) == 0
     assert Path("report.html").read_text(encoding="utf-8") == page
+
+
+def test_names_that_begin_as_options_do_are_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = 'g (float[1, 2, 3] "-x") => (float[1, 6] y) <int64[2] s = {1, 6}> { y = Reshape ("-x", s) }'
+    report_models.text_model(tmp_path / "-m.onnx", text)
+    page = report("-m.onnx", batch={"-x": 0}, certify=False)
+    line = next(line for line in plain(page).splitlines() if line.strip().startswith("onereshape report"))
+
+    assert main(shlex.split(line)[1:]) == 0
+    assert "Repaired, not certified." in plain(Path("report.html").read_text(encoding="utf-8"))
+
+
+def test_a_command_names_files_only() -> None:
+    """What the page of a repaired model shows is not in the file that was read; nor is an export that is no file."""
+    repaired = fix(YOLO, batch=True, certify=False).model
+    page = plain(report(repaired))
+    other = plain(report(YOLO, batch=True, like=load(YOLO.read_bytes()), certify=False))
+
+    assert "onereshape report" not in page
+    assert "orx.report(model)" in page
+    assert "--like OTHER " in other
 
 
 def test_without_anything_asked_it_shows_what_check_finds(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def _loaded(name: str) -> Model:
             raise unreadable(name, f"is {'a folder' if stat.S_ISDIR(mode) else 'not a regular file'}")
         ending = suffix(name)
         found = next((row for row in FORMATS if ending in row.suffixes), None) or _sniffed(name)
-        return found.files.load(name)
+        return dataclasses.replace(found.files.load(name), is_file=True)
     except OSError as error:
         raise unreadable(name, error.strerror or str(error)) from None
     except MemoryError:
@@ -86,8 +86,13 @@ def _name(path: object, what: str) -> str:
 
 
 def refreshed(model: Model) -> Model:
-    """The model with the view of what its `ir` is now."""
-    return dataclasses.replace(model, reshapes=format_of(model.format).files.reshapes(model))
+    """The model with the view of what its `ir` is now; its file is another model."""
+    return dataclasses.replace(model, reshapes=format_of(model.format).files.reshapes(model), is_file=False)
+
+
+def is_file(model: Model) -> bool:
+    """Whether a command that names its path means this model."""
+    return model.is_file and Path(model.path).is_file()
 
 
 def data_files(model: Model) -> list[str]:

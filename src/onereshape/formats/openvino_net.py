@@ -86,6 +86,8 @@ class Weights:
     """The byte from which on constants follow that are not written yet,"""
     added: bytes = b""
     """and what they are."""
+    folder: object = None
+    """What keeps the file, where it is there for one model alone."""
 
     def adds(self, offset: int) -> bool:
         """Whether a place is behind what the file has."""

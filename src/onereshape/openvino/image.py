@@ -40,7 +40,7 @@ _STATES = frozenset({"ReadValue", "Assign"})
 def image(model: Model) -> ir.Model:
     """The graph; the model is not changed."""
     original, net = original_of(model), root_of(model)
-    weights = Weights(original.weights, original.size, model.path, original.start, original.added)
+    weights = Weights(original.weights, original.size, model.path, original.start, original.added, original.folder)
     sheet = _Sheet(body_of(net, "net", model.path), weights)
     return sheet.drawn(net)
 

@@ -4,54 +4,52 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
 from onereshape.apart.limits import SECONDS
 from onereshape.formats.model import Model
-from onereshape.formats.model_files import suffix
+from onereshape.formats.model_files import is_file, suffix
 from onereshape.models.exports import Exports
-from onereshape.models.findings.next_step import quoted
+from onereshape.models.findings.next_step import option, path_word, quoted
 from onereshape.reports.gathering import Asking
 
 
 def report_command(model: Model, asking: Asking) -> str:
     """The page itself."""
-    if not Path(model.path).is_file():
+    if not is_file(model):
         return _called("report", asking)
-    return _typed(["onereshape", "report", _path(model.path), *_options(asking), "-o", "report.html"])
+    return _typed(["onereshape", "report", path_word(model.path), *_options(asking), "-o", "report.html"])
 
 
 def fix_command(model: Model, asking: Asking) -> str:
     """The repair, with its certificate."""
-    if not Path(model.path).is_file():
+    if not is_file(model):
         return _called("fix", asking)
     ending = suffix(model.path)
     stem = PurePath(model.path).name
     stem = stem[: len(stem) - len(ending)] if ending else stem
-    written = _path(f"{stem}-dynamic{ending or '.onnx'}")
-    return _typed(["onereshape", "fix", _path(model.path), *_options(asking), "-o", written])
+    written = path_word(f"{stem}-dynamic{ending or '.onnx'}")
+    return _typed(["onereshape", "fix", path_word(model.path), *_options(asking), "-o", written])
 
 
 def show_command(model: Model) -> str:
     """All Reshapes."""
-    is_file = Path(model.path).is_file()
-    return _typed(["onereshape", "show", _path(model.path)]) if is_file else "orx.show(model)"
+    return _typed(["onereshape", "show", path_word(model.path)]) if is_file(model) else "orx.show(model)"
 
 
 def _options(asking: Asking) -> Iterator[str]:
     if asking.batch is True:
         yield "--batch"
     elif isinstance(asking.batch, Mapping):
-        yield "--batch"
-        yield from (f"{name}:{axis}" for name, axis in asking.batch.items())
+        yield from option("--batch", [f"{name}:{axis}" for name, axis in asking.batch.items()])
     if asking.free is not None:
-        yield "--free"
-        yield from (f"{name}:{axis}={called}" for name, axes in asking.free.items() for axis, called in axes.items())
-    for option, others in (("--like", asking.like), ("--witness", asking.witness)):
+        dims = ((name, axis, called) for name, axes in asking.free.items() for axis, called in axes.items())
+        yield from option("--free", [f"{name}:{axis}={called}" for name, axis, called in dims])
+    for name, others in (("--like", asking.like), ("--witness", asking.witness)):
         for other in _paths(others):
-            yield from (option, other)
+            yield from (name, path_word(other))
     flags = (("--per-sample", asking.per_sample), ("--unwitnessed", asking.unwitnessed))
-    yield from (option for option, given in (*flags, ("--no-certify", not asking.certify)) if given)
+    yield from (flag for flag, given in (*flags, ("--no-certify", not asking.certify)) if given)
     if asking.seed:
         yield from ("--seed", str(asking.seed))
     if asking.timeout != SECONDS:
@@ -75,14 +73,9 @@ def _paths(others: Exports) -> Iterator[str]:
     every = others if isinstance(others, list | tuple) else [] if others is None else [others]
     for other in every:
         if isinstance(other, Model):
-            yield other.path
+            yield other.path if is_file(other) else "OTHER"
         else:
             yield os.fspath(other) if isinstance(other, str | os.PathLike) else "OTHER"
-
-
-def _path(path: str) -> str:
-    """A path that is no option."""
-    return f"./{path}" if path.startswith("-") else path
 
 
 def _typed(words: Sequence[str]) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from onereshape.formats.model import Model
+from onereshape.formats.model_files import is_file
 from onereshape.formats.model_formats import format_of
 from onereshape.text import LONGEST, printable
 
@@ -41,19 +43,19 @@ class NextStep:
 
     def of(self, model: Model) -> str | None:
         """The command, or the call where the model is no file; None where it would be endless."""
-        text = self.typed(model) if Path(model.path).is_file() else self.called()
+        text = self.typed(model) if is_file(model) else self.called()
         return text if len(text) <= LONGEST else None
 
     def typed(self, model: Model) -> str:
         """The command for a file."""
-        words = ["onereshape", self.verb, _path(model.path)]
+        words = ["onereshape", self.verb, path_word(model.path)]
         if self.verb == "fix":
-            words += ["-o", _path(self._output(model))]
+            words += ["-o", path_word(self._output(model))]
         if self.batch:
             axes = () if self.batch is True else self.batch
-            words += ["--batch", *(f"{name}:{axis}" for name, axis in axes)]
+            words += option("--batch", [f"{name}:{axis}" for name, axis in axes])
         if self.free:
-            words += ["--free", *(f"{name}:{axis}={called}" for name, axis, called in self.free)]
+            words += option("--free", [f"{name}:{axis}={called}" for name, axis, called in self.free])
         words += [_OPTIONS[name] for name in self.options]
         words += [] if self.node is None else [f"--node={self.node}" if self.node.startswith("-") else "--node"]
         words += [] if self.node is None or self.node.startswith("-") else [self.node]
@@ -83,9 +85,20 @@ class NextStep:
         return str(path.with_name(f"{stem}-{_OUTPUTS[bool(self.batch or self.free)]}{ending}"))
 
 
-def _path(path: str) -> str:
+def path_word(path: str) -> str:
     """A path that is no option."""
     return f"./{path}" if path.startswith("-") else path
+
+
+def option(name: str, words: Sequence[str]) -> list[str]:
+    """An option with its words; one that would be read as an option stands behind a `=`.
+
+    >>> option("--batch", ["x:0", "-y:1"]), option("--batch", [])
+    (['--batch', 'x:0', '--batch=-y:1'], ['--batch'])
+    """
+    plain = [word for word in words if not word.startswith("-")]
+    dashed = [f"{name}={word}" for word in words if word.startswith("-")]
+    return [name, *plain, *dashed] if plain or not dashed else dashed
 
 
 def quoted(word: str) -> str:

@@ -69,6 +69,7 @@ def openvino(data, target, special_zero):
 def answer(*words: str) -> tuple[str, dict[str, Any], int]:
     parser = argparse.ArgumentParser()
     conform.add_options(parser)
+    parser.set_defaults(quiet=False)
     lines, machine, code = conform.answer(parser.parse_args(words))
     return "\n".join(lines), machine, code
 

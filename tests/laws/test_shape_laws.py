@@ -245,6 +245,7 @@ ENGINES = {
 """Those whose answers are objects of other libraries that never leave our own calls."""
 INSIDE = {
     "arrays.gpu_shapes._even",
+    "models.findings.trials.tried",
     "models.like.families.resized._small_weights",
     "models.like.formulas._is_cut",
     "models.like.families.frequencies._tried",

@@ -10,6 +10,8 @@ from pathlib import Path
 from urllib.parse import unquote
 from xml.sax.saxutils import quoteattr
 
+from typing import Any
+
 import numpy as np
 import onnx
 import pytest
@@ -40,19 +42,32 @@ from tests.laws.texts_world import (
 )
 
 
+def told(text: str) -> int:
+    """How many lines there are, without those that depend on names: what to type next, and conditions on sizes."""
+    return sum(not re.search(r": next, for [0-9]+ |: size-condition: ", line) for line in text.rstrip("\n").split("\n"))
+
+
+def without_conditions(answer: Any) -> Any:
+    """The answer for machines without conditions on sizes, which are told of names that are none of ours."""
+    for model in answer["models"]:
+        model["findings"] = [each for each in model["findings"] if each["code"] != "size-condition"]
+    return {key: value for key, value in answer.items() if key != "counts"}
+
+
 class TestCheck:
     @each_name
     def test_findings(self, name: str, tmp_path: Path, capsys: Captured) -> None:
         plain, paths = checked(tmp_path / "plain", PLAIN), checked(tmp_path / "vicious", name)
         code, text = run(capsys, "check", "--batch", *paths)
-        assert (code, text.count("\n")) == (1, run(capsys, "check", "--batch", *plain)[1].count("\n"))
+        assert (code, told(text)) == (1, told(run(capsys, "check", "--batch", *plain)[1]))
         annotations = run(capsys, "check", "--batch", *paths, "--format", "github")[1]
-        assert text.count("\n") == annotations.count("\n") + 1
+        assert told(text) == told(annotations) + 1 - annotations.count("title=size-condition")
         assert not re.search("%(?!25|3A|2C)", annotations)
         assert all(re.match(r"::\w+ file=[^,:]+,title=[^,:]+::", line) for line in annotations.splitlines())
 
         found = asked(capsys, "check", "--batch", *paths)
-        exact(found, asked(capsys, "check", "--batch", *plain), name)
+        exact(without_conditions(found), without_conditions(asked(capsys, "check", "--batch", *plain)), name)
+        found = asked(capsys, "check", "--batch", *paths)
         assert [model["path"] for model in found["models"]] == paths
 
         log = json.loads(run(capsys, "check", "--batch", *paths, "--format", "sarif")[1])

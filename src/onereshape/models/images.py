@@ -43,6 +43,18 @@ def imaged(model: Model) -> Model:
     return Model("onnx", model.path, reshapes, found, None)
 
 
+def drawn_reshapes(model: Model, given: Model) -> dict[str, ir.Node]:
+    """The nodes of a graph, or of the image of an IR, by the places that the model itself gives its Reshapes."""
+    if given is model:
+        return {each.place: each.node for each in model.reshapes}
+    drawn = {mark.drawing.layer: each.node for each in given.reshapes if (mark := mark_of(each.node)) is not None}
+    return {
+        each.place: drawn[number]
+        for each in model.reshapes
+        if each.place.count("/") == 1 and (number := each.node.get("id")) in drawn
+    }
+
+
 @contextmanager
 def in_layers(model: Model) -> Iterator[None]:
     """Has a refusal name the layers of an IR, where its image was refused."""

@@ -22,7 +22,7 @@ from onereshape.formats.onnx_sound import blamed
 from onereshape.inference import infer
 from onereshape.models.facts.facts import Facts
 from onereshape.models.findings.symbols import places_as_names, symbol_places
-from onereshape.models.images import imaged
+from onereshape.models.images import drawn_reshapes, imaged
 from onereshape.models.request import given_model
 from onereshape.models.shapes import facts_of
 from onereshape.sizes import Formula
@@ -174,11 +174,10 @@ def rows_of(model: Model, facts: Facts | None = None) -> list[ReshapeRow]:
     if given.format != "onnx":
         return [_declared(node) for node in model.reshapes]
     with blamed(given):
-        drawn = {node.place: node for node in given.reshapes}
+        drawn = drawn_reshapes(model, given)
         reader = _Reader(facts or facts_of(given.ir, given_places(given.ir)))
         return [
-            reader.row(node, drawn[node.place].node) if node.place in drawn else _declared(node)
-            for node in model.reshapes
+            reader.row(node, drawn[node.place]) if node.place in drawn else _declared(node) for node in model.reshapes
         ]
 
 

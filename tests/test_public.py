@@ -230,7 +230,6 @@ follow_imports = skip
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     """What mypy says of each snippet; all in one run, which takes as long as one."""
-    pytest.importorskip("mypy")
     folder = tmp_path_factory.mktemp("snippets")
     head = "import numpy as np\nimport onereshape as orx\n"
     files = {"good": GOOD}

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from onereshape.dims import Dim, show
 from onereshape.formats.model import ReshapeNode
 from onereshape.models.facts.facts import Facts
-from onereshape.models.findings.symbols import Places
+from onereshape.models.findings.symbols import Places, names_of
 from onereshape.models.likely import is_batch, is_length
 from onereshape.sizes import Formula, Size, product
 
@@ -26,12 +26,12 @@ class Held(NamedTuple):
 def forced(node: ReshapeNode, facts: Facts, symbols: Places) -> Iterator[Held]:
     """Symbols of inputs that must have one size for the Reshape to succeed, and the sentence that says so."""
     for condition in facts.conditions.get(node.node, ()):
-        names, found = condition.names, condition.forces
-        if found is not None and all(name in symbols for name in names):
+        names, found = names_of(condition, symbols), condition.forces
+        if found is not None and names is not None:
             product, size = found
             slot = _slot(node, facts, str(product), size)
             message = f"{product} is forced to {size} by {node.name}: {slot}"
-            yield Held(tuple(name for name in symbols if name in names), size == len(names) == 1, message)
+            yield Held(names, size == len(names) == 1, message)
 
 
 def absorbed(node: ReshapeNode, facts: Facts, symbols: Places) -> Iterator[Held]:

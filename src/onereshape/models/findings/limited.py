@@ -14,7 +14,7 @@ from onereshape.formats.model import Model, ReshapeNode
 from onereshape.models.facts.facts import Facts
 from onereshape.models.findings.finding import Severity
 from onereshape.models.findings.forced import may_be_batch
-from onereshape.models.findings.symbols import Places
+from onereshape.models.findings.symbols import Places, names_of
 from onereshape.models.findings.trials import Question, Sizes, Trial, Tried, tried
 from onereshape.models.shapes import facts_of
 from onereshape.sizes import Formula
@@ -75,7 +75,7 @@ def _limits(condition: Condition) -> bool:
 
 def _is_forced(conditions: list[Condition], symbols: Places) -> bool:
     """Whether a name, or a product of names, must be one number: that is a baked dim, and said so."""
-    return any(each.forces is not None and all(name in symbols for name in each.names) for each in conditions)
+    return any(each.forces is not None and names_of(each, symbols) is not None for each in conditions)
 
 
 def _question(node: ReshapeNode, facts: Facts) -> Question | None:

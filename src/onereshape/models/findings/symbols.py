@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 import onnx_ir as ir
 
+from onereshape.condition import Condition
+
 Places = Mapping[str, tuple[tuple[str, int], ...]]
 """The name of a dim -> the inputs and axes that have it, in their order."""
 
@@ -19,6 +21,16 @@ def symbol_places(model: ir.Model) -> Places:
                 called = dim.value or unnamed(value.name or "", axis)
                 found[called] = (*found.get(called, ()), (value.name or "", axis))
     return found
+
+
+def names_of(condition: Condition, places: Places) -> tuple[str, ...] | None:
+    """The names in a condition, in the order of the inputs; None where one is no input's.
+
+    A condition is read as a formula, where spaces at the ends of a name are nothing, and several are one.
+    """
+    wanted = condition.names
+    found = {spelt: name for name in places if (spelt := " ".join(name.split())) in wanted}
+    return tuple(found.values()) if len(found) == len(wanted) else None
 
 
 def unnamed(name: str, axis: int) -> str:

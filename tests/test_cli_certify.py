@@ -222,7 +222,7 @@ def test_models_of_two_formats_are_not_compared(here: Path) -> None:
         ({"seed": "x"}, "seed is a str"),
         ({"term_seed": -1}, "a seed is 0 or more"),
         ({"progress": 3}, "progress is a int"),
-        ({"timeout": 0}, "--timeout is 0"),
+        ({"timeout": 0}, "timeout is 0"),
         ({"batch": {"q": 0}}, "q"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import subprocess
@@ -73,6 +74,15 @@ class TestStandardInput:
 
         assert (done.returncode, done.stderr) == (code, b"")
         assert said in done.stdout.decode()
+
+    def test_what_to_type_next_can_be_typed(self, here: Path) -> None:
+        given = (here / "m.onnx").read_bytes()
+        done = piped("check", "-", "--json", given=given, cwd=here)
+        (found,) = json.loads(done.stdout)["models"][0]["findings"]
+
+        assert found["next"] == "onereshape fix - -o dynamic.onnx --batch"
+        assert piped(*found["next"].split()[1:], given=given, cwd=here).returncode == 0
+        assert (here / "dynamic.onnx").exists()
 
     @pytest.mark.parametrize("words", [["check", "-"], ["show", "-"], ["fix", "-", "-o", "out.onnx", "--batch"]])
     @pytest.mark.parametrize(

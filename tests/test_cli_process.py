@@ -46,11 +46,11 @@ class TestLimits:
     @pytest.mark.parametrize(
         ("words", "sentence"),
         [
-            (["--timeout", "0"], "--timeout is 0, but it takes seconds, up to 86400"),
-            (["--timeout", "nan"], "--timeout is nan, but it takes seconds, up to 86400"),
+            (["--timeout", "0"], "timeout is 0, but it takes seconds, up to 86400"),
+            (["--timeout", "nan"], "timeout is nan, but it takes seconds, up to 86400"),
             (["--timeout", "soon"], "--timeout: 'soon' is not a number of seconds"),
             (["--memory", "much"], "--memory much: write a whole number with a unit, such as 2GB or 512MiB"),
-            (["--memory", "1MB"], "--memory is 1 MB, and an engine needs at least 256 MB"),
+            (["--memory", "1MB"], "memory is 1 MB, and an engine needs at least 256 MB"),
         ],
     )
     def test_what_is_none(

@@ -91,8 +91,7 @@ MISTAKES = {
     "fix m.onnx -o m.onnx --batch": "m.onnx is the input itself, which is changed only with --in-place  [bad-usage]",
     "fix m.onnx b.onnx -o a.onnx": "there are two files to write: b.onnx and a.onnx  [bad-usage]",
     "fix - --in-place --batch": "--in-place writes over a file, and standard input is none  [bad-usage]",
-    "fix m.onnx -o out.onnx --batch --memory 2": "--memory is 2 bytes, and an engine needs at least 256 MB  "
-    "[bad-usage]",
+    "fix m.onnx -o out.onnx --batch --memory 2": "memory is 2 bytes, and an engine needs at least 256 MB  [bad-usage]",
     "certify m.onnx": "name two models, the original and the repaired one: only one is named here "
     "(see onereshape certify --help)  [bad-usage]",
     "certify - -": "standard input holds one model: name a file for the other  [bad-usage]",

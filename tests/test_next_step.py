@@ -13,6 +13,7 @@ import pytest
 
 import onereshape as orx
 from onereshape.formats.model import Model
+from onereshape.formats.model_files import path_word
 from onereshape.models.findings.next_step import NextStep, quoted
 from onereshape.text import printable, shown
 from tests.checking import MODELS, proto, written
@@ -36,7 +37,7 @@ def model(path: str) -> Model:
 
 @pytest.mark.parametrize("path", PATHS)
 def test_paths(path: str) -> None:
-    assert NextStep("fix", batch=True).typed(model(path)) == PATHS[path]
+    assert NextStep("fix", batch=True).typed(model(path), path_word(path)) == PATHS[path]
 
 
 STEPS = [
@@ -69,7 +70,7 @@ STEPS = [
 
 @pytest.mark.parametrize(("step", "typed", "called"), STEPS)
 def test_steps(step: NextStep, typed: str, called: str) -> None:
-    assert step.typed(model("m.onnx")) == f"onereshape {typed}"
+    assert step.typed(model("m.onnx"), "m.onnx") == f"onereshape {typed}"
     assert step.called() == called
 
 

@@ -6,9 +6,11 @@ import copy
 import json
 import pickle
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from hypothesis import given, settings
 
@@ -16,6 +18,7 @@ import onereshape as orx
 from onereshape.models.findings.finding import Finding, Findings
 from onereshape.shape import Shape
 from onereshape.text import as_json, brief
+from tests.checking import proto
 from tests.results import HOSTILE, NAMES, STATUSES, certificate, change, every, finding, fixed, proof
 
 LONGEST = 119
@@ -39,6 +42,17 @@ def check(name: str) -> None:
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
 def test_a_prompt_shows_one_short_line(name: str) -> None:
     check(name)
+
+
+def test_a_repair_whose_weights_were_read_from_their_file_can_be_pickled(tmp_path: Path) -> None:
+    made = proto("g (float[1, 6] x) => (float[1, 9] y) <int64[2] t = {1, 6}> { h = Reshape(x, t) y = MatMul(h, w) }")
+    made.graph.initializer.append(onnx.numpy_helper.from_array(np.ones((6, 9), np.float32), "w"))
+    onnx.save_model(made, tmp_path / "m.onnx", save_as_external_data=True, location="w.bin", size_threshold=100)
+    repaired = orx.fix(tmp_path / "m.onnx", batch=True)
+    again = pickle.loads(pickle.dumps(repaired))  # noqa: S301 - ours
+
+    assert again.model.proto() == repaired.model.proto()
+    assert copy.deepcopy(repaired).certificate == repaired.certificate
 
 
 @given(NAMES)

@@ -225,12 +225,14 @@ class ReshapeError(ValueError):
             "data": as_json(self.data),
             "target": as_json(self.target),
             "spec": None if self.spec is None else self.spec.name,
+            "notes": list(getattr(self, "__notes__", ())),
         }
 
     def __reduce__(self) -> tuple[object, ...]:
         # Exceptions pickle through their args; ours are keywords.
         state = {"data": self.data, "target": self.target, "spec": self.spec, "axis": self.axis, **self.fields}
-        return _rebuild, (type(self), self.code, state)
+        notes = getattr(self, "__notes__", None)
+        return _rebuild, (type(self), self.code, state), None if notes is None else {"__notes__": notes}
 
 
 class FormatError(ReshapeError):

@@ -44,13 +44,13 @@ def checked(seconds: float, memory: int | None) -> Limits:
         raise ReshapeError("bad-usage", why=f"timeout is a {type(seconds).__name__}, but it takes seconds")
     if not 0 < seconds <= _LONGEST:
         told = "too large" if isinstance(seconds, int) and abs(seconds) > _MOST else f"{seconds:g}"
-        raise ReshapeError("bad-usage", why=f"--timeout is {told}, but it takes seconds, up to {_LONGEST}")
+        raise ReshapeError("bad-usage", why=f"timeout is {told}, but it takes seconds, up to {_LONGEST}")
     if memory is None:
         return Limits(float(seconds), _half())
     if not isinstance(memory, Integral) or isinstance(memory, bool):
         raise ReshapeError("bad-usage", why=f"memory is a {type(memory).__name__}, but it takes bytes, an integer")
     if memory < _LEAST:
-        why = f"--memory is {size(max(0, int(memory)))}, and an engine needs at least {size(_LEAST)}"
+        why = f"memory is {size(max(0, int(memory)))}, and an engine needs at least {size(_LEAST)}"
         raise ReshapeError("bad-usage", why=why)
     return Limits(float(seconds), min(int(memory), _MOST))
 

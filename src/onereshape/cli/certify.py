@@ -14,9 +14,10 @@ from onereshape.cli.batch_axes import batch_axes
 from onereshape.cli.dims_options import add_dims
 from onereshape.cli.exports import add_exports
 from onereshape.cli.limits import add_limits, read_memory, read_seed
-from onereshape.cli.streams import STREAM, source
+from onereshape.cli.streams import loaded
 from onereshape.cli.typed import asked_dims
 from onereshape.errors import ReshapeError
+from onereshape.formats.given import STREAM
 from onereshape.text import shown
 
 EXAMPLE = """\
@@ -64,15 +65,14 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any], int]:
         raise ReshapeError("bad-usage", why=f"{why} (see onereshape certify --help)")
     if paths == [STREAM, STREAM]:
         raise ReshapeError("bad-usage", why="standard input holds one model: name a file for the other")
-    from onereshape.formats.model_files import load  # noqa: PLC0415
     from onereshape.models.certify import certify  # noqa: PLC0415
 
-    original = load(source(paths[0]))
+    original = loaded(paths[0])
     batch = batch_axes(original, batch, more)
     with bar("certifying", seen=not args.quiet) as progress:
         found = certify(
             original,
-            source(paths[1]),
+            loaded(paths[1]),
             batch=batch,
             free=free,
             like=args.like,

@@ -14,10 +14,10 @@ from onereshape.cli.collecting import collecting_rarely
 from onereshape.cli.colours import paint
 from onereshape.cli.dims_options import add_dims
 from onereshape.cli.parsing import one_of
-from onereshape.cli.streams import STREAM, shown_source, source
+from onereshape.cli.streams import shown_source, loaded
 from onereshape.cli.typed import asked_dims
 from onereshape.errors import ReshapeError
-from onereshape.formats.model_files import load
+from onereshape.formats.given import STREAM
 from onereshape.formats.model_formats import typed_formats
 from onereshape.text import Ready
 
@@ -100,8 +100,8 @@ def _report(path: str, batch: Any, free: Any, typed_after: list[str]) -> Report:
     called = shown_source(path)
     try:
         if not needs_model(batch, typed_after):
-            return Report(called, tuple(check(source(path), batch=batch, free=free)))
-        model = load(source(path))
+            return Report(called, tuple(check(loaded(path), batch=batch, free=free)))
+        model = loaded(path)
         return Report(called, tuple(check(model, batch=batch_axes(model, batch, typed_after), free=free)))
     except TwoMeaningsError:  # of the command line, whatever else is wrong with the model
         raise

@@ -7,12 +7,11 @@ from typing import Any, NamedTuple
 
 from onereshape.cli.limits import add_limits, limited_by
 from onereshape.cli.spec_options import spec_names
-from onereshape.cli.streams import source
+from onereshape.cli.streams import loaded
 from onereshape.convert.extract import extract
 from onereshape.convert.files import check_output, check_weights, write
 from onereshape.convert.whole import whole
 from onereshape.formats.model import Model
-from onereshape.formats.model_files import load
 from onereshape.formats.model_formats import FORMATS, typed_formats
 from onereshape.formats.onnx_sound import blamed
 from onereshape.formats.plan import attributes_of
@@ -65,7 +64,7 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     """The answer for people and the answer for machines."""
     row = spec(args.to)
     check_output(args.model, args.output, row)
-    model = load(source(args.model))
+    model = loaded(args.model)
     check_weights(model, args.output, row)
     with limited_by(args), blamed(model):
         found = _converted(args, model, row)

@@ -17,9 +17,10 @@ from onereshape.cli.collecting import collecting_rarely
 from onereshape.cli.colours import Paint, paint
 from onereshape.cli.exports import add_exports
 from onereshape.cli.limits import add_limits, read_memory, read_seed
-from onereshape.cli.streams import STREAM, check_output, shown_output, shown_source, source, write_model
+from onereshape.cli.streams import check_output, shown_output, shown_source, loaded, write_model
 from onereshape.cli.typed import asked_dims
 from onereshape.errors import FixError, FormatError, ReshapeError
+from onereshape.formats.given import STREAM
 from onereshape.formats.model import Model
 from onereshape.formats.model_files import data_files, load, save, suffix
 from onereshape.formats.model_formats import format_of
@@ -94,7 +95,7 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     batch, free, more = asked_dims(args.batch, args.free, both=True, models=words)
     path, written = _paths(args, [*words, *more])
     memory = read_memory(args.memory)
-    model = load(source(path))
+    model = loaded(path)
     batch = batch_axes(model, batch, more)
     _check_others(args, model, written)
     digest = _digest(args, model)

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from onereshape.cli.pasted import pasted
-from onereshape.cli.streams import shown_source, source
+from onereshape.cli.streams import shown_source, loaded
 from onereshape.dims import Dim, read_dim
 from onereshape.errors import ReshapeError
 from onereshape.formats.model import Model, ReshapeNode
-from onereshape.formats.model_files import load
 from onereshape.formats.naming import node_named
 from onereshape.text import listed, shown
 
@@ -41,7 +40,7 @@ def read_node(path: str, name: str | None) -> Found:
     from onereshape.models.show import rows_of  # noqa: PLC0415 - onnx takes long
 
     _check_path(path)
-    model = load(source(path))
+    model = loaded(path)
     node = _only(model) if name is None else node_named(model, name)
     row = next(row for row in rows_of(model) if row.place == node.place)
     if None in row.attributes.values():

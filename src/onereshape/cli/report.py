@@ -15,10 +15,9 @@ from onereshape.cli.dims_options import add_dims
 from onereshape.cli.collecting import collecting_rarely
 from onereshape.cli.exports import add_exports
 from onereshape.cli.limits import add_limits, read_memory, read_seed
-from onereshape.cli.streams import source
+from onereshape.cli.streams import loaded
 from onereshape.cli.typed import asked_dims
 from onereshape.errors import ReshapeError
-from onereshape.formats.model_files import load
 from onereshape.formats.model_formats import typed_formats
 from onereshape.text import Ready, shown
 
@@ -63,7 +62,7 @@ def answer(args: argparse.Namespace) -> tuple[str | list[str], dict[str, Any]]:
         raise ReshapeError("bad-usage", why="name the page to write: -o report.html, or -o - for standard output")
     if args.output == "-" and args.json:
         raise ReshapeError("bad-usage", why="-o - prints the page, and --json prints an answer: name a file")
-    model = load(source(path))
+    model = loaded(path)
     with bar("certifying", seen=not args.quiet) as progress:
         page = report(
             model,

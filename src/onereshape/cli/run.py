@@ -12,10 +12,11 @@ from onereshape import dtypes
 from onereshape.arrays.numpy_arrays import Array
 from onereshape.cli import run_stores
 from onereshape.cli.spec_options import add_spec_options, read_attributes, read_element_type
-from onereshape.cli.streams import STREAM, read_npy, shown_output, shown_source, write_npy
+from onereshape.cli.streams import read_npy, shown_output, shown_source, write_npy
 from onereshape.cli.streams import check_output as check_piped
 from onereshape.cli.typed import read_shape
 from onereshape.errors import FormatError, ReshapeError
+from onereshape.formats.given import STREAM
 from onereshape.formats.overwriting import refuse_overwriting
 from onereshape.formats.tensor import candidates
 from onereshape.formats.tensor_files import check_suffix, read_tensor, typed, write_tensor

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from onereshape.cli.collecting import collecting_rarely
-from onereshape.cli.streams import shown_source, source
+from onereshape.cli.streams import shown_source, loaded
 from onereshape.formats.model_formats import typed_formats
 from onereshape.text import Ready, shown
 
@@ -55,7 +55,7 @@ def answer(args: argparse.Namespace) -> tuple[list[str] | Ready, dict[str, Any]]
     from onereshape.models.request import given_model  # noqa: PLC0415
     from onereshape.models.show import TITLES, cells_of, show  # noqa: PLC0415
 
-    model = given_model(source(args.model))
+    model = given_model(loaded(args.model))
     rows: Sequence[ReshapeRow] = show(model)
     shared = Counter(row.name for row in rows)
     if args.node is not None:

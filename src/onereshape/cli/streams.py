@@ -5,24 +5,27 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from dataclasses import replace
 from io import BufferedReader, BytesIO
 from pathlib import Path
 from shutil import copyfileobj
 from typing import TYPE_CHECKING, BinaryIO
 
 from onereshape.errors import FormatError, ReshapeError
+from onereshape.formats.given import STREAM
 
 if TYPE_CHECKING:
     from onereshape.formats.model import Model
     from onereshape.formats.tensor import Tensor
 
-STREAM = "-"
 _IN, _OUT = "standard input", "standard output"
 
 
-def source(path: str) -> str | BinaryIO:
-    """What a model is loaded from: a path, or standard input for `-`."""
-    return _input() if path == STREAM else path
+def loaded(path: str) -> Model:
+    """The model that was typed: a path, or `-` for standard input."""
+    from onereshape.formats.model_files import load  # noqa: PLC0415 - `run` needs none
+
+    return replace(load(_input()), typed=STREAM) if path == STREAM else load(path)
 
 
 def shown_source(path: str) -> str:

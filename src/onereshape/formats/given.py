@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from onereshape.formats.model import Model
 
 
+STREAM = "-"
+"""What a command line calls standard input, and standard output."""
+
+
 class BinaryFile(Protocol):
     """A file that was opened with `"rb"`, or anything else whose `read` gives bytes."""
 

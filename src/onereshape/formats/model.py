@@ -98,8 +98,8 @@ class Model:
     """What was read, for its format's `save`: an unchanged model is written as the bytes that were read."""
     weights_in: str | None = field(default=None, compare=False)
     """The folder of the files with its weights, where it was not read from a file itself."""
-    is_file: bool = field(default=False, compare=False)
-    """Whether `path` is the file that it was read from, and nothing of ours has changed it since."""
+    typed: str | None = field(default=None, compare=False)
+    """The word that a command names it by: the file that it was read from, or `-`; None: changed since, or no file."""
 
     def __repr__(self) -> str:
         """One line, however many Reshapes there are."""

@@ -11,7 +11,7 @@ import stat
 from pathlib import Path
 
 from onereshape.errors import ReshapeError
-from onereshape.formats.given import Given
+from onereshape.formats.given import STREAM, Given
 from onereshape.formats.held import held
 from onereshape.formats.model import Model, unreadable, unwritable
 from onereshape.formats.model_formats import FORMATS, START, SUFFIXES, Format, format_of, sniffed
@@ -38,6 +38,8 @@ def load(model: Given) -> Model:
 
 def _loaded(name: str) -> Model:
     """The model of a file."""
+    if not name:
+        raise ReshapeError("bad-usage", why="a model is named by its path, and this one is empty")
     if "\0" in name:
         raise unreadable(name, "is not a path")
     try:
@@ -45,7 +47,7 @@ def _loaded(name: str) -> Model:
             raise unreadable(name, f"is {'a folder' if stat.S_ISDIR(mode) else 'not a regular file'}")
         ending = suffix(name)
         found = next((row for row in FORMATS if ending in row.suffixes), None) or _sniffed(name)
-        return dataclasses.replace(found.files.load(name), is_file=True)
+        return dataclasses.replace(found.files.load(name), typed=path_word(name))
     except OSError as error:
         raise unreadable(name, error.strerror or str(error)) from None
     except MemoryError:
@@ -87,12 +89,17 @@ def _name(path: object, what: str) -> str:
 
 def refreshed(model: Model) -> Model:
     """The model with the view of what its `ir` is now; its file is another model."""
-    return dataclasses.replace(model, reshapes=format_of(model.format).files.reshapes(model), is_file=False)
+    return dataclasses.replace(model, reshapes=format_of(model.format).files.reshapes(model), typed=None)
 
 
-def is_file(model: Model) -> bool:
-    """Whether a command that names its path means this model."""
-    return model.is_file and Path(model.path).is_file()
+def path_word(path: str) -> str:
+    """A path as it is typed: no option, and not `-`."""
+    return f"./{path}" if path.startswith("-") else path
+
+
+def command_word(model: Model) -> str | None:
+    """The word by which a command means this model; None where there is no such file, or no longer."""
+    return model.typed if model.typed == STREAM or (model.typed and Path(model.typed).is_file()) else None
 
 
 def data_files(model: Model) -> list[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copyreg
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
@@ -245,17 +246,22 @@ def own_external(model: ir.Model) -> None:
 
 
 def _twin(tensor: ir.ExternalTensor) -> ir.ExternalTensor:
-    return ir.ExternalTensor(
-        tensor.location,
-        tensor.offset,
-        tensor.length,
-        tensor.dtype,
-        shape=tensor.shape,
-        name=tensor.name or "",
-        doc_string=tensor.doc_string,
-        metadata_props=dict(tensor.metadata_props),
-        base_dir=tensor.base_dir,
-    )
+    made, given = _unread(tensor)
+    return made(*given)
+
+
+def _unread(tensor: ir.ExternalTensor) -> tuple[Callable[..., ir.ExternalTensor], tuple[Any, ...]]:
+    """How the same is made again, without the file that it has open once it was read."""
+    named = {"name": tensor.name or "", "doc_string": tensor.doc_string, "base_dir": tensor.base_dir}
+    named |= {"shape": tensor.shape, "metadata_props": dict(tensor.metadata_props)}
+    return _external, (named, tensor.location, tensor.offset, tensor.length, tensor.dtype)
+
+
+def _external(named: dict[str, Any], *where: Any) -> ir.ExternalTensor:
+    return ir.ExternalTensor(*where, **named)
+
+
+copyreg.pickle(ir.ExternalTensor, _unread)  # a file that is open cannot be pickled
 
 
 def check_external(model: ir.Model, path: str, folder: Path | None = None) -> None:

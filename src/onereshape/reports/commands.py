@@ -4,37 +4,35 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import PurePath
 
 from onereshape.apart.limits import SECONDS
 from onereshape.formats.model import Model
-from onereshape.formats.model_files import is_file, suffix
+from onereshape.formats.model_files import command_word, path_word
 from onereshape.models.exports import Exports
-from onereshape.models.findings.next_step import option, path_word, quoted
+from onereshape.models.findings.next_step import option, quoted, repaired_word
 from onereshape.reports.gathering import Asking
 
 
 def report_command(model: Model, asking: Asking) -> str:
     """The page itself."""
-    if not is_file(model):
+    word = command_word(model)
+    if word is None:
         return _called("report", asking)
-    return _typed(["onereshape", "report", path_word(model.path), *_options(asking), "-o", "report.html"])
+    return _typed(["onereshape", "report", word, *_options(asking), "-o", "report.html"])
 
 
 def fix_command(model: Model, asking: Asking) -> str:
     """The repair, with its certificate."""
-    if not is_file(model):
+    word = command_word(model)
+    if word is None:
         return _called("fix", asking)
-    ending = suffix(model.path)
-    stem = PurePath(model.path).name
-    stem = stem[: len(stem) - len(ending)] if ending else stem
-    written = path_word(f"{stem}-dynamic{ending or '.onnx'}")
-    return _typed(["onereshape", "fix", path_word(model.path), *_options(asking), "-o", written])
+    return _typed(["onereshape", "fix", word, *_options(asking), "-o", repaired_word(model, freed=True)])
 
 
 def show_command(model: Model) -> str:
     """All Reshapes."""
-    return _typed(["onereshape", "show", path_word(model.path)]) if is_file(model) else "orx.show(model)"
+    word = command_word(model)
+    return "orx.show(model)" if word is None else _typed(["onereshape", "show", word])
 
 
 def _options(asking: Asking) -> Iterator[str]:
@@ -73,7 +71,7 @@ def _paths(others: Exports) -> Iterator[str]:
     every = others if isinstance(others, list | tuple) else [] if others is None else [others]
     for other in every:
         if isinstance(other, Model):
-            yield other.path if is_file(other) else "OTHER"
+            yield other.path if command_word(other) else "OTHER"
         else:
             yield os.fspath(other) if isinstance(other, str | os.PathLike) else "OTHER"
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from onereshape.formats.given import STREAM
 from onereshape.formats.model import Model
-from onereshape.formats.model_files import is_file
+from onereshape.formats.model_files import command_word, path_word
 from onereshape.formats.model_formats import format_of
 from onereshape.text import LONGEST, printable
 
@@ -43,14 +44,15 @@ class NextStep:
 
     def of(self, model: Model) -> str | None:
         """The command, or the call where the model is no file; None where it would be endless."""
-        text = self.typed(model) if is_file(model) else self.called()
+        word = command_word(model)
+        text = self.called() if word is None else self.typed(model, word)
         return text if len(text) <= LONGEST else None
 
-    def typed(self, model: Model) -> str:
-        """The command for a file."""
-        words = ["onereshape", self.verb, path_word(model.path)]
+    def typed(self, model: Model, word: str) -> str:
+        """The command for a file, or for standard input."""
+        words = ["onereshape", self.verb, word]
         if self.verb == "fix":
-            words += ["-o", path_word(self._output(model))]
+            words += ["-o", repaired_word(model, freed=bool(self.batch or self.free))]
         if self.batch:
             axes = () if self.batch is True else self.batch
             words += option("--batch", [f"{name}:{axis}" for name, axis in axes])
@@ -74,20 +76,16 @@ class NextStep:
         given += [f"{name}=True" for name in self.options]
         return f"orx.{self.verb}({', '.join(given)})"
 
-    def _output(self, model: Model) -> str:
-        """Where the repaired model goes: beside the other, under another name."""
-        row = format_of(model.format)
-        path = Path(model.path)
-        suffix = next((each for each in row.suffixes if path.name.lower().endswith(each)), None)
-        stem, ending = (
-            (path.name, row.suffixes[0]) if suffix is None else (path.name[: -len(suffix)], path.name[-len(suffix) :])
-        )
-        return str(path.with_name(f"{stem}-{_OUTPUTS[bool(self.batch or self.free)]}{ending}"))
 
-
-def path_word(path: str) -> str:
-    """A path that is no option."""
-    return f"./{path}" if path.startswith("-") else path
+def repaired_word(model: Model, *, freed: bool) -> str:
+    """Where a repaired model goes: beside the other, under another name."""
+    row, added = format_of(model.format), _OUTPUTS[freed]
+    if model.typed == STREAM:
+        return f"{added}{row.suffixes[0]}"
+    path = Path(model.path)
+    ending = next((path.name[-len(each) :] for each in row.suffixes if path.name.lower().endswith(each)), "")
+    stem = path.name.removesuffix(ending)
+    return path_word(str(path.with_name(f"{stem}-{added}{ending or row.suffixes[0]}")))
 
 
 def option(name: str, words: Sequence[str]) -> list[str]:

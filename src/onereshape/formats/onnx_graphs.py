@@ -252,8 +252,8 @@ def _twin(tensor: ir.ExternalTensor) -> ir.ExternalTensor:
 
 def _unread(tensor: ir.ExternalTensor) -> tuple[Callable[..., ir.ExternalTensor], tuple[Any, ...]]:
     """How the same is made again, without the file that it has open once it was read."""
-    named = {"name": tensor.name or "", "doc_string": tensor.doc_string, "base_dir": tensor.base_dir}
-    named |= {"shape": tensor.shape, "metadata_props": dict(tensor.metadata_props)}
+    named: dict[str, Any] = {"name": tensor.name or "", "shape": tensor.shape, "base_dir": tensor.base_dir}
+    named |= {"doc_string": tensor.doc_string, "metadata_props": dict(tensor.metadata_props)}
     return _external, (named, tensor.location, tensor.offset, tensor.length, tensor.dtype)
 
 

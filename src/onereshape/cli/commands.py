@@ -41,7 +41,6 @@ COMMANDS: dict[str, Command] = {
 OVERALL = ("--help", "--version")
 """What is asked of the whole program."""
 
-_MODELS = (".onnx", ".onnxtxt", ".gz", ".xml", ".json")
 _TENSORS = (".npy", ".npz", ".pb", ".zarr")
 
 
@@ -89,7 +88,9 @@ def _option_first(words: list[str]) -> ReshapeError:
 
 
 def _is_file(word: str) -> bool:
-    return word.lower().endswith((*_MODELS, *_TENSORS)) or Path(word).exists()
+    from onereshape.formats.model_formats import SUFFIXES  # noqa: PLC0415 - only a mistake needs it
+
+    return word.lower().endswith((*SUFFIXES, *_TENSORS)) or Path(word).exists()
 
 
 def _meant(word: str) -> str:

@@ -29,7 +29,6 @@ HOMES = ("specs.py", "dtypes.py", "formats/", "conformance/", "openvino/")
 
 NAMED = {
     "cli/certify.py": "the formats that it compares",
-    "cli/commands.py": "how a name ends that is typed where a command should be",
     "cli/conform.py": "examples; and the names of engines, which another test holds to their table",
     "cli/convert.py": "an example",
     "cli/fix.py": "the formats that it repairs",
@@ -44,14 +43,12 @@ NAMED = {
 ONNX = {
     "arrays/torch_tracing.py": "PyTorch exports to ONNX, and writes its Reshape",
     "cli/batch_axes.py": "inputs are looked up in ONNX models, or images of others",
-    "cli/commands.py": "how a name ends that is typed where a command should be",
     "cli/completion.py": "the names of specifications, one for each opset",
     "cli/fix.py": "the name that is proposed for a file without a suffix",
     "cli/overview.py": "--version shows the package of that name",
     "cli/streams.py": "what goes through a pipe is ONNX",
     "convert/opset.py": "the opset of a whole model is ONNX's",
     "models/": "the whole models that are looked into and repaired are ONNX's, or images of others",
-    "reports/commands.py": "the name that is proposed for a file without a suffix",
     "reports/gathering.py": "what a repair changes is drawn on ONNX graphs, or images of others",
     "reports/page.py": "producer and opsets are told of ONNX models",
     "onnx_backend.py": "ONNX's own interface",

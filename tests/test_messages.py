@@ -363,4 +363,5 @@ def test_the_fields_are_on_the_exception() -> None:
         "data": [2, 3, 4],
         "target": [5, -1],
         "spec": "onnx-14",
+        "notes": [],
     }

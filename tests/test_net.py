@@ -65,7 +65,7 @@ def test_the_place_is_the_last_line_of_ours(monkeypatch: pytest.MonkeyPatch, cap
         raise KeyError("planted")
 
     monkeypatch.setattr(check_module, "given_model", given_model)
-    assert cli.main(["check", "m.onnx"]) == 2
+    assert cli.main(["check", "tests/data/corpus/hand_yolo_head.ts.onnx"]) == 2
     assert capsys.readouterr().err.startswith("onereshape: KeyError at models/check.py:")
 
 

@@ -66,16 +66,35 @@ def process_that_starts_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     shutil.rmtree(here)
 
 
-def killed(starter: Any, command: tuple[str, ...], after: float, number: int) -> None:
-    """Runs a command, and ends it so many seconds after it has begun."""
+def started(starter: Any, command: tuple[str, ...]) -> int:
+    """Begins to run a command; the number of its process."""
     starter.stdin.write(f"{json.dumps(command)}\n")
     starter.stdin.flush()
-    child = int(starter.stdout.readline())
-    time.sleep(after)
-    os.kill(child, number)
+    return int(starter.stdout.readline())
+
+
+def awaited(starter: Any) -> None:
+    """Waits until the command has ended."""
     starter.stdin.write("\n")
     starter.stdin.flush()
     assert starter.stdout.readline() == "ended\n"
+
+
+def killed(starter: Any, command: tuple[str, ...], after: float, number: int) -> None:
+    """Runs a command, and ends it so many seconds after it has begun."""
+    child = started(starter, command)
+    time.sleep(after)
+    os.kill(child, number)
+    awaited(starter)
+
+
+def lasting(starter: Any, command: tuple[str, ...], sink: str) -> float:
+    """The seconds that a command takes on this machine now, which may be busy."""
+    began = time.monotonic()
+    started(starter, command)
+    awaited(starter)
+    shutil.rmtree(sink)
+    return time.monotonic() - began
 
 
 def check(sink: str) -> None:
@@ -88,13 +107,14 @@ def test_at_random_moments(starter: Any, capsys: pytest.CaptureFixture[str]) -> 
     stored("l.zarr", DATA, (300, 4))
     np.save("f.npy", np.asfortranarray(DATA))
     draw = random.Random(1)  # noqa: S311
+    whole = lasting(starter, words("l.zarr", "y.zarr", "threads"), "y.zarr")
     resumed = 0
     for number in range(KILLS):
         source, sink = KINDS[number % len(KINDS)]
         scheduler = "processes" if number % 5 == 4 else "threads"
         how = signal.SIGINT if number % 4 == 3 else signal.SIGKILL
         for _ in range(draw.randint(1, 2)):
-            killed(starter, words(source, sink, scheduler), draw.random() * draw.choice([0.1, 0.4, 0.8]), how)
+            killed(starter, words(source, sink, scheduler), draw.random() * draw.choice([0.2, 1, 1]) * whole, how)
             check(sink)
         resumed += finished(words(source, sink, "threads"), sink, capsys)
         assert [name for name in files() if name.startswith(".")] == [], number

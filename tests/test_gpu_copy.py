@@ -206,6 +206,25 @@ def test_reads_of_long_rows_begin_with_a_sector() -> None:
     assert read(boxes).numbers[26] == 31
 
 
+@pytest.mark.parametrize(("step", "line"), [(1, 1), (2, 0)])
+def test_whole_lines_are_asked_for_where_the_source_has_no_gaps(step: int, line: int) -> None:
+    boxes = boxes_of(copy_plan((64, 512, 128), (512 * step, 32768 * step, 4), 4), 32)
+    assert boxes is not None
+
+    assert read(boxes).numbers[31] == line
+
+
+def test_more_threads_are_for_words_in_large_boxes() -> None:
+    found = {
+        (dims, itemsize): boxes.threads
+        for dims in ((4096, 4096), (64, 64))
+        for itemsize in (1, 4)
+        if (boxes := boxes_of(permuted(dims, (1, 0), itemsize), 32)) is not None
+    }
+
+    assert found == {((4096, 4096), 1): 256, ((4096, 4096), 4): 512, ((64, 64), 1): 256, ((64, 64), 4): 256}
+
+
 def test_shapes_are_numbers_of_one_kernel() -> None:
     """There are at most fifteen kernels, whatever the shapes: a unit and the bytes of a read."""
     kernels = {
@@ -238,6 +257,8 @@ def test_offsets_past_int32_are_wide() -> None:
         ((1024, 1024), (1, 0), 4, False),
         ((64, 8, 512, 64), (0, 2, 1, 3), 4, False),
         ((64, 8, 64, 32), (0, 2, 1, 3), 4, True),  # 4 MB in order
+        ((255, 2, 1559), (1, 0, 2), 8, True),  # 6 MB of long rows
+        ((1024, 8, 64, 32), (0, 2, 1, 3), 4, False),  # 64 MB
         ((512, 512, 3, 24), (2, 0, 1, 3), 16, True),  # wide, and in order
         ((2048, 2048), (1, 0), 16, False),
         ((4096, 4096), (1, 0), 1, False),

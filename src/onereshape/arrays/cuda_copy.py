@@ -23,8 +23,11 @@ _WARP, _SECTOR = 32, 32
 _WIDE = 16
 """The bytes of an element that a thread can move by itself at full speed."""
 
-_LITTLE = 6 << 20
+_LITTLE = 8 << 20
 """The bytes below which that holds also for elements of 4 bytes and more that are read nearly in order."""
+
+_IN_ORDER = 1.7
+"""What that reads of the source then, at most, as a multiple of the elements' own bytes."""
 
 _known: dict[tuple[Dims, Dims, int, int, int], cuda_driver.Ready | None] = {}
 
@@ -70,10 +73,10 @@ def as_fast_without(plan: CopyPlan, itemsize: int, boxes: Boxes) -> bool:
     if itemsize < 4:
         return False
     read = _read_in_order(plan, itemsize)
-    if plan.nbytes < _LITTLE and read <= 2:
+    if plan.nbytes < _LITTLE and read <= _IN_ORDER:
         return True
     gaps = boxes.cost > 1.2
-    return (gaps or itemsize >= _WIDE) and read <= 1.5 * (2 * boxes.cost - 1)
+    return itemsize >= (_WIDE // 2 if gaps else _WIDE) and read <= 1.5 * (2 * boxes.cost - 1)
 
 
 def _read_in_order(plan: CopyPlan, itemsize: int) -> float:

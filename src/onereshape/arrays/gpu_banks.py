@@ -52,8 +52,8 @@ _ENOUGH = 0.9
 """A way that may cost less than this share of the best is worth counting."""
 
 _GRAINS = (16, 8, 4)
-_PADS = tuple((first, other) for other in (0, 1) for first in (0, 1, 2, 3))
-"""What is added to the pitch of the nearest rows and of the others, in reads."""
+_PADDED = 4
+"""The share of a row that may be added to its pitch, at least a few reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +221,7 @@ def _pitched(gather: Gather, way: _Way, samples: _Samples, below: float) -> tupl
     along = [sample for sample in samples if sample[0] in row_axes]
     half, fewest = len(fixed) // 2, _fewest(gather.unit)
     best: tuple[float, dict[int, int], int] | None = None
-    for pads in _PADS if len(row_axes) > 1 else _PADS[:4] if row_axes else _PADS[:1]:
+    for pads in _pads(len(row_axes), span, modulus):
         pitch, reach = _pitches(gather, row_axes, (span, loose, modulus), pads)
         stage = -(-(reach + 2 * modulus + 8) // 16) * 16
         cost = way.fixed + stage / 256
@@ -246,6 +246,12 @@ def _pitched(gather: Gather, way: _Way, samples: _Samples, below: float) -> tupl
         return None
     slot, chunks = _slots(begins, way.grain, span)
     return best[0], Held(way.grain, span, slot, chunks, best[1], way.lanes, way.turned, best[2])
+
+
+def _pads(dims: int, span: int, modulus: int) -> list[tuple[int, int]]:
+    """What is added to the pitch of the nearest rows and of the others, in reads: all that moves them to new banks."""
+    first = range(min(128 // modulus, max(4, span // (_PADDED * modulus) + 1))) if dims else range(1)
+    return [(pad, other) for other in range(2 if dims > 1 else 1) for pad in first]
 
 
 def _added(sums: list[int], places: list[int], apart: int) -> list[int]:

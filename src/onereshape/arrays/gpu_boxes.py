@@ -29,8 +29,11 @@ _LARGE, _LESS = 49152, 0.98
 _AT_LEAST = 512
 """The boxes of a copy, where they hold some KB."""
 
-_MANY = 16 << 20
-"""The bytes of a copy from which on wider units are moved by more threads."""
+_FULL = 24 << 10
+"""The bytes of shared memory from which on words are moved by more threads: fewer blocks fit a processor."""
+
+_LONG, _MOVED = 192, 64
+"""The bytes of a row whose lines are asked for as wholes, and those that the memory itself moves at least."""
 
 _NO_STEP = 0xFFFFFFFF
 
@@ -67,7 +70,6 @@ def boxes_of(plan: CopyPlan, alignment: int, room: int = _ROOMS[0], threads: int
     dims = list(zip(plan.dims, plan.source, plan.destination, strict=True))
     if plan.item > unit:
         dims.append((plan.item // unit, unit, unit))
-    threads = threads or (512 if unit >= 4 and plan.nbytes >= _MANY else 256)
     share = max(2048, plan.nbytes // _AT_LEAST)
     for most in (room, *(less for less in _ROOMS if less < room)):
         shape = best(dims, unit, min(most, share))
@@ -110,6 +112,8 @@ def _launch(dims: list[Dim], unit: int, shape: Shape, alignment: int, threads: i
     if found is None:
         return None
     rows = prod(extents[axis] for axis in found.pitch)
+    shared = found.stage + 32 + 8 * rows + 16 * lines + 2 * shifts * words * per_word
+    threads = threads or (512 if unit >= 4 and shared >= _FULL else 256)
     order = _order(dims, shape)
     walks = _walks(gather, shape, order, found.pitch)
     count = prod(count for count, *_ in walks[0])
@@ -132,14 +136,23 @@ def _launch(dims: list[Dim], unit: int, shape: Shape, alignment: int, threads: i
         *(found.slot - 1, max(0, runs.trim - 1)),
         _NO_STEP if runs.cut is None else order.index(runs.cut),
         _NO_STEP if runs.split is None or not runs.trim else len(walks[0]) + len(walks[1]) + runs.split,
-        *(found.turned, 0),
+        *(found.turned, int(found.span >= _LONG and _dense(dims, unit))),
         *(low, 0 if runs.side is None else dims[runs.side][2]),
     )
     for size, step, last, x, y in (row for walk in walks for row in walk):
         packed += struct.pack("=6I2q", size, *_magic(size), step, last, 0, x, y)
     packed += bytes(40 * (STEPS - places))
-    shared = found.stage + 8 * rows + 16 * lines + 2 * shifts * words * per_word
     return Boxes(unit, found.grain, threads, shared, count, packed, extents, shape.cost)
+
+
+def _dense(dims: list[Dim], unit: int) -> bool:
+    """Whether all of the source between its first byte and its last is read, by one box or another."""
+    span = unit
+    for stride, size in sorted((abs(stride), size) for size, stride, _ in dims):
+        if stride - span >= _MOVED:
+            return False
+        span += (size - 1) * stride
+    return True
 
 
 def _order(dims: list[Dim], shape: Shape) -> list[int]:

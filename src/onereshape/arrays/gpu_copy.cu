@@ -76,7 +76,7 @@ struct Plan {
     u32 lanes, strip, strips, pieces, pieces_multiplier, pieces_shift;  // log2 of a warp's words along a run; how warps share it
     u32 stage, run_low, unit_low, turns, ends_of_runs;
     u32 slot, trim, cut, split;  // the bytes that reads, and writes, begin at multiples of, less 1; the steps along runs
-    u32 turned, unused;          // log2 of the words after which the next unit of a word comes first
+    u32 turned, line;            // log2 of the words after which the next unit of a word comes first; see `fetched`
     i64 low, side;
     Step steps[STEPS];
 };
@@ -102,9 +102,25 @@ __device__ __forceinline__ u32 walked(const Plan& plan, u32 begin, u32 end, u32 
     return open;
 }
 
-// Where rows are LONG the rest of a line is asked for along with its first bytes.
-#define LONG 192
+// The sum of y alone, where it is below 2^32.
+__device__ __forceinline__ u32 place_of(const Plan& plan, u32 begin, u32 end, u32 index, u32 y) {
+#pragma unroll 1
+    for (u32 at = begin; at < end; ++at) {
+        const Step& step = plan.steps[at];
+        u32 rest = divided(index, step.multiplier, step.shift);
+        y += min((index - rest * step.count) * step.step, step.last) * (u32)step.y;
+        index = rest;
+    }
+    return y;
+}
 
+// A box: its lowest byte in the source, where it begins in the destination, and whether others go on along runs.
+struct __align__(16) Box {
+    i64 from, to;
+    u32 open;
+};
+
+// `line`: the rest of a line is asked for along with its first bytes.
 __device__ __forceinline__ void fetched(u8* into, const u8* from, bool line) {
 #ifdef EMULATED
     memcpy(into, from, GRAIN);
@@ -145,7 +161,7 @@ __device__ __forceinline__ void read(const Plan& plan, const u64* rows, const u8
         const u8* begin = from + (record >> 16);
         int offset = (int)(chunk * GRAIN) - (int)((u32)(u64)begin & plan.slot);
         if (offset > -GRAIN && offset < (int)plan.span)
-            fetched(memory + (held + (u32)(record & 0xffff) + offset), begin + offset, plan.span >= LONG);
+            fetched(memory + (held + (u32)(record & 0xffff) + offset), begin + offset, plan.line);
         row += plan.row_step;
         chunk += plan.chunk_step;
         if (chunk >= plan.chunks) chunk -= plan.chunks, ++row;
@@ -344,8 +360,9 @@ __device__ __forceinline__ void write_squares(const Plan& plan, const Run* runs,
 }
 #endif
 
-extern "C" __global__ void __launch_bounds__(512, UNIT == 1 ? 3 : 4) copy_boxes(const u8* source, u8* destination, const __grid_constant__ Plan plan) {
-    Run* runs = (Run*)(memory + plan.stage);
+extern "C" __global__ void __launch_bounds__(512, UNIT == 1 || UNIT == 16 ? 3 : 4) copy_boxes(const u8* source, u8* destination, const __grid_constant__ Plan plan) {
+    Box* held_box = (Box*)(memory + plan.stage);
+    Run* runs = (Run*)(held_box + 1);
     u64* rows = (u64*)(runs + plan.runs);
     Places* places = (Places*)(rows + plan.rows);
     for (u32 row = threadIdx.x; row < plan.rows; row += blockDim.x) {
@@ -353,25 +370,28 @@ extern "C" __global__ void __launch_bounds__(512, UNIT == 1 ? 3 : 4) copy_boxes(
         walked(plan, plan.ends[0], plan.ends[1], row, x, y, ~0u);
         rows[row] = (u64)x << 16 | (u64)y;
     }
+    if (threadIdx.x + 32 >= blockDim.x) {
+        Box found = {plan.low, 0, 0};
+        found.open = walked(plan, 0, plan.ends[0], blockIdx.x, found.from, found.to, plan.cut);
+        *held_box = found;
+    }
     __syncthreads();
-    i64 from = plan.low, to = 0;
-    u32 open = walked(plan, 0, plan.ends[0], blockIdx.x, from, to, plan.cut);
-    read(plan, rows, source + from);
+    Box box = *held_box;
+    read(plan, rows, source + box.from);
     fence();
     for (u32 run = threadIdx.x; run < plan.runs; run += blockDim.x) {
         i64 x = 0, y = plan.run_low;
-        u32 more = open | walked(plan, plan.ends[1], plan.ends[2], run, x, y, plan.split);
-        runs[run] = run_of(plan, destination + to + x, (u32)y, more);
+        u32 more = box.open | walked(plan, plan.ends[1], plan.ends[2], run, x, y, plan.split);
+        runs[run] = run_of(plan, destination + box.to + x, (u32)y, more);
     }
     for (u32 unit = threadIdx.x; unit < plan.units; unit += blockDim.x) {
-        i64 x = 0, y = plan.unit_low;
-        walked(plan, plan.ends[2], plan.ends[3], unit, x, y, ~0u);
+        u32 y = place_of(plan, plan.ends[2], plan.ends[3], unit, plan.unit_low);
         for (u32 shift = 0; shift < plan.shifts; ++shift)
             ((u16*)places)[shift * plan.words * PER_WORD + placed(plan, shift + unit)] = (u16)y;
     }
     awaited();
     __syncthreads();
-    u32 turn = (u32)(u64)(source + from) & (GRAIN - 1);
+    u32 turn = (u32)(u64)(source + box.from) & (GRAIN - 1);
 #if UNIT == 1
     if (plan.side) write_squares(plan, runs, places, turn);
     else

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
-import onnxruntime
+from tests.running import session
 
 Array = np.ndarray[Any, Any]
 COUNTS = (1, 2, 3, 5)
@@ -42,18 +42,10 @@ def entries(folder: Path) -> list[Entry]:
     return listed
 
 
-def session(model: Path | bytes) -> onnxruntime.InferenceSession:
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
-    content = model if isinstance(model, bytes) else str(model)
-    return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-
-
 def verdict(entry: Entry, repaired: bytes) -> tuple[str, str]:
     """`pass`, `blind` (the outputs do not depend on the sample), `refused by the engine` or `wrong`; and why."""
     rng = np.random.default_rng(1)
-    original = session(entry.path)
+    original = session(entry.path, optimized=True)
     shared = {
         name: drawn(rng, _declared(entry, name), how) for name, how in entry.inputs.items() if how["axis"] is None
     }
@@ -65,7 +57,7 @@ def verdict(entry: Entry, repaired: bytes) -> tuple[str, str]:
         rows.append(original.run(None, {**shared, **one}))
     names = [output.name for output in original.get_outputs()]
     try:
-        candidate = session(repaired)
+        candidate = session(repaired, optimized=True)
     except Exception as error:  # noqa: BLE001 - whatever the engine raises
         return "refused by the engine", str(error).splitlines()[0]
     start = 0

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 import openvino
 import pytest
 from onnx import checker, helper, numpy_helper
@@ -19,6 +18,7 @@ from onereshape.cli import main
 from onereshape.formats.model_files import load
 from tests.engines.onednn_engines import run_graph
 from tests.models import write
+from tests.running import session
 
 Captured = pytest.CaptureFixture[str]
 UNKNOWN = -(2**63)
@@ -60,11 +60,9 @@ def core() -> openvino.Core:
 def run_onnx(path: str, *feeds: Any, check: bool = True) -> Any:
     if check:
         checker.check_model(onnx.load(path), full_check=True)
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    names = [value.name for value in session.get_inputs()]
-    return session.run(None, dict(zip(names, feeds, strict=True)))[0]
+    loaded = session(path, optimized=True)
+    names = [value.name for value in loaded.get_inputs()]
+    return loaded.run(None, dict(zip(names, feeds, strict=True)))[0]
 
 
 def run_openvino(path: str, *feeds: Any) -> Any:

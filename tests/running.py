@@ -1,7 +1,8 @@
-"""Models in onnxruntime as they stand, and the targets that their Reshapes have."""
+"""Models in onnxruntime, and the targets that their Reshapes have."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,16 @@ import onnx_ir as ir
 import onnxruntime
 
 
-def session(proto: onnx.ModelProto) -> Any:
+def session(model: onnx.ModelProto | ir.Model | bytes | str | Path, *, optimized: bool = False) -> Any:
+    """A model as it stands, or as onnxruntime fuses it; silent, and by one thread: two tests run beside each other."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
-    options.intra_op_num_threads = 1
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    return onnxruntime.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    if not optimized:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    proto = ir.to_proto(model) if isinstance(model, ir.Model) else model
+    content = proto.SerializeToString() if isinstance(proto, onnx.ModelProto) else proto
+    return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
 
 
 def run(proto: onnx.ModelProto, **inputs: Any) -> list[Any]:

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import onnx
 
-from tests.arbiter import ABSOLUTE, RELATIVE, Array, drawn, session
+from tests.arbiter import ABSOLUTE, RELATIVE, Array, drawn
+from tests.running import session
 
 DRAWS = 3
 
@@ -55,7 +56,7 @@ def exports_of(folder: Path) -> list[Exports]:
 
 def sizes_verdict(exports: Exports, freed: bytes) -> tuple[str, str]:
     """`right`, `wrong` (it answers otherwise), `fails` (it does not run) or `fixed` (a size stayed); and why."""
-    candidate = session(freed)
+    candidate = session(freed, optimized=True)
     names = {given.name: given.shape for given in candidate.get_inputs()}
     still = [
         f"{name}[{axis}]" for name, axes in exports.free.items() for axis in axes if isinstance(names[name][axis], int)
@@ -63,7 +64,7 @@ def sizes_verdict(exports: Exports, freed: bytes) -> tuple[str, str]:
     if still:
         return "fixed", f"{', '.join(still)} is a number"
     for letter, file in exports.files.items():
-        truth = session(file)
+        truth = session(file, optimized=True)
         declared = {given.name: given for given in onnx.load(file, load_external_data=False).graph.input}
         rng = np.random.default_rng(2)
         for _ in range(DRAWS):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import onnx_ir as ir
-import onnxruntime
 import pytest
 from onnx import parser, save
 
@@ -16,6 +14,7 @@ from onereshape.models.batch import search
 from onereshape.models.batch.search import batch_plan
 from onereshape.models.search import Patience
 from tests.shaped_models import HEAD, read
+from tests.running import session
 
 FLAT = "t = Constant<value_ints = [6]>() f = Reshape(x, t) u = Constant<value_ints = [1, 6]>() p = Reshape(f, u)"
 FREED = {
@@ -196,9 +195,7 @@ def test_what_may_not_turn_at_all_has_its_dims_after_optimisation_too(
         " => (bool d, float[1, 3] w, float[1, 3] e) { d = Identity(c) w = Add(v, x) e = Relu(w) }> }"
     )
     fixed = orx.fix(written(text, tmp_path), batch={"x": 0})
-    proto = ir.to_proto(fixed.model.ir).SerializeToString()
-    session = onnxruntime.InferenceSession(proto, providers=["CPUExecutionProvider"])
     feeds = {"x": np.ones((2, 3), np.float32), "n": np.array(turns), "go": np.array(bool(turns))}
 
     assert fixed.certificate.holds
-    assert [each.shape for each in session.run(None, feeds)] == [(2, 3), (turns, 2, 3)]
+    assert [each.shape for each in session(fixed.model.ir, optimized=True).run(None, feeds)] == [(2, 3), (turns, 2, 3)]

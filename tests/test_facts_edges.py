@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import onnx
 import onnx_ir as ir
-import onnxruntime as ort
 import pytest
 from onnx import parser
 
@@ -18,6 +17,7 @@ from onereshape.models.batch.marks import Mark, homes
 from onereshape.models.shapes import facts_of
 from onereshape.sizes import Formula, Size, cut, exact, over, product, symbol
 from tests.hostile.judge_shapes import evaluated
+from tests.running import session
 
 N, S = symbol("N"), symbol("S")
 
@@ -34,10 +34,7 @@ def claimed(proto: Any, name: str) -> tuple[Any, ...] | None:
 
 def real(proto: Any, feeds: Mapping[str, Any]) -> tuple[int, ...]:
     """The dims of the first output in a run."""
-    options = ort.SessionOptions()
-    options.log_severity_level = 4
-    session = ort.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return np.shape(session.run(None, dict(feeds))[0])
+    return np.shape(session(proto, optimized=True).run(None, dict(feeds))[0])
 
 
 EMPTY_AXES = {
@@ -225,8 +222,7 @@ def test_an_output_that_is_calculated_of_a_size_stays_that_of_one_sample(tmp_pat
     assert [change.message for change in fixed.changes] == [
         "ReduceSum of y takes s, which grows with N, for one sample alone"
     ]
-    session = ort.InferenceSession(ir.to_proto(fixed.model.ir).SerializeToString(), providers=["CPUExecutionProvider"])
-    assert session.run(["y"], {"x": np.zeros((6, 3), np.float32)})[0] == 5
+    assert session(fixed.model.ir, optimized=True).run(["y"], {"x": np.zeros((6, 3), np.float32)})[0] == 5
 
 
 UNDER_CONDITIONS: dict[str, tuple[str, tuple[str, ...], list[tuple[tuple[int, ...], bool]]]] = {

@@ -16,6 +16,7 @@ from onereshape.models.edit import Change
 from onereshape.models.fix import plan
 from onereshape.models.step import Fixed
 from tests.checking import proto, written
+from tests.running import session
 
 # What is in the model, and what becomes of it: (operator, before, after) of each change.
 CARRIERS: dict[str, tuple[str, list[tuple[str, str, str]]]] = {
@@ -282,13 +283,11 @@ def test_the_model_that_is_given_stays_as_it_was(tmp_path: Path) -> None:
 
 def test_the_answers_of_the_repaired_model(tmp_path: Path) -> None:
     """By hand, without the certificate."""
-    import onnxruntime
-
     text = CARRIERS["the numbers of the samples in a GatherND"][0]
     fixed = orx.fix(written(text, tmp_path), batch=True, certify=False)
     x, last = np.arange(24, dtype=np.float32).reshape(2, 4, 3), np.array([[3], [0]])
 
-    (y,) = onnxruntime.InferenceSession(_saved(fixed, tmp_path)).run(None, {"x": x, "last": last})
+    (y,) = session(_saved(fixed, tmp_path), optimized=True).run(None, {"x": x, "last": last})
 
     assert y.tolist() == [x[0, 3].tolist(), x[1, 0].tolist()]
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import onnx
 import onnx_ir as ir
-import onnxruntime
 import pytest
 
 import onereshape as orx
@@ -19,17 +18,16 @@ from onereshape.models.step import Fixed
 from tests.certifying import other
 from tests.models import write
 from tests.sized_modules import MODULES, Array, Module
+from tests.running import session
 
 EXPORTED, WITNESSED, OTHERS = 6, 10, (4, 8, 14)
 
 
 def answer(proto: onnx.ModelProto, x: Array) -> Array | None:
     """What onnxruntime answers; None where it refuses."""
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    loaded = session(proto, optimized=True)
     try:
-        found: Array = session.run(None, {"x": x})[0]
+        found: Array = loaded.run(None, {"x": x})[0]
     except Exception:  # noqa: BLE001 - onnxruntime's errors have no class in common
         return None
     return found

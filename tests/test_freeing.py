@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import onnx
 import onnx_ir as ir
-import onnxruntime
 import pytest
 
 from onereshape.errors import FixError
@@ -18,6 +17,7 @@ from tests.freeing_cases import GENERALISED, HEADER, HW, S
 from tests.freeing_refusals import FORBIDDEN
 from tests.laws.batching_law import Engine
 from tests.models import model
+from tests.running import session
 
 DATA = Path(__file__).parent / "data"
 Feeds = Mapping[str, np.ndarray[Any, Any]]
@@ -46,10 +46,7 @@ def written(copy: ir.Model) -> bytes:
 
 
 def run(proto: onnx.ModelProto, feeds: Feeds) -> list[np.ndarray[Any, Any]]:
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return list(session.run(None, dict(feeds)))
+    return list(session(proto, optimized=True).run(None, dict(feeds)))
 
 
 def drawn(proto: onnx.ModelProto, sizes: Mapping[str, tuple[int, ...]] | None = None) -> Feeds:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import onnx_ir as ir
 import onnxruntime as ort
 import pytest
 
 import onereshape as orx
 from onereshape.errors import FixError
+from tests import running
 
 FOLDER = Path(__file__).parent / "data" / "idioms"
 _ONE = "an export of one sample may be freed"
@@ -46,7 +46,7 @@ def inputs_of(session: ort.InferenceSession) -> list[str]:
 @pytest.mark.parametrize("name", [name for name in FILES if name not in REFUSED])
 def test_an_idiom_is_freed_as_pytorch_answers(name: str) -> None:
     fixed = orx.fix(FOLDER / f"{name}.onnx", batch=True)
-    session = ort.InferenceSession(ir.to_proto(fixed.model.ir).SerializeToString())
+    session = running.session(fixed.model.ir, optimized=True)
     function = name.split(".", maxsplit=1)[0]
     with np.load(FOLDER / "truth.npz") as arrays:
         truth = {called: arrays[f"{function}.{called}"] for called in ("y", *inputs_of(session))}

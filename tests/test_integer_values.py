@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import onnx_ir as ir
-import onnxruntime
 import pytest
 
 from onereshape.models.facts.elements import array_of, evaluated
 from onereshape.models.shapes import facts_of
 from onereshape.sizes import Formula, symbol
 from tests.symbolic_models import model_of
+from tests.running import session
 
 SIZES = [(1, 1), (2, 3), (5, 1), (4, 7)]
 X = "float[N, M, 3] x"
@@ -118,9 +118,7 @@ def held(model: ir.Model, name: str = "r") -> Any:
 
 
 def run(model: ir.Model, *sizes: int) -> Any:
-    proto = ir.to_proto(model)
-    session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
-    (found,) = session.run(["r"], {"x": np.zeros((*sizes, 3), np.float32)})
+    (found,) = session(model, optimized=True).run(["r"], {"x": np.zeros((*sizes, 3), np.float32)})
     return found
 
 

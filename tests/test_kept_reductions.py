@@ -7,12 +7,11 @@ from pathlib import Path
 import numpy as np
 import onnx
 import onnx.parser
-import onnx_ir as ir
-import onnxruntime as ort
 import pytest
 
 import onereshape as orx
 from onereshape.errors import FixError
+from tests.running import session
 
 HEAD = '<ir_version: 8, opset_import: ["": 17]>'
 FREED = {
@@ -49,8 +48,7 @@ def test_each_sample_has_its_own(name: str, tmp_path: Path) -> None:
 
     assert fixed.certificate is not None
     assert fixed.certificate.status == "proven"
-    after = ir.to_proto(fixed.model.ir).SerializeToString()
-    one, many = (ort.InferenceSession(each) for each in (before.SerializeToString(), after))
+    one, many = (session(each, optimized=True) for each in (before, fixed.model.ir))
     dims = one.get_inputs()[0].shape[1:]
     axis = one.get_outputs()[0].shape.index(1)
     for samples in (1, 2, 5):

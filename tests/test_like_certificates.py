@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import onnx_ir as ir
-import onnxruntime
 import pytest
 
 import onereshape as orx
@@ -21,6 +20,7 @@ from onereshape.models.certificates.comparison import Comparison
 from onereshape.models.certificates.certify import certify
 from tests.certifying import built, other
 from tests.models import model
+from tests.running import session
 
 Captured = pytest.CaptureFixture[str]
 
@@ -328,7 +328,6 @@ def test_an_output_is_never_an_export(here: Path, capsys: Captured) -> None:
 @pytest.mark.usefixtures("here")
 def test_what_was_fitted_runs_at_any_size() -> None:
     orx.save(orx.fix("a.onnx", batch=True, like="c.onnx").model, "o.onnx")
-    session = onnxruntime.InferenceSession("o.onnx")
     x = np.random.default_rng(0).normal(size=(3, 7, 8)).astype(np.float32)
 
-    assert np.allclose(session.run(None, {"x": x})[0], x + np.arange(1, 9, dtype=np.float32))
+    assert np.allclose(session("o.onnx", optimized=True).run(None, {"x": x})[0], x + np.arange(1, 9, dtype=np.float32))

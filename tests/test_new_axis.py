@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
@@ -18,6 +17,7 @@ from onereshape.terms.batches import NEW_AXIS
 from onereshape.terms.prove import prove_batch
 from tests.certifying import built
 from tests.test_released_habits import saved
+from tests.running import session
 
 Node = onnx.NodeProto
 
@@ -51,8 +51,7 @@ CASES: dict[str, tuple[list[Node], dict[str, Any], list[int | str], list[int | s
 
 
 def run(model: onnx.ModelProto, x: np.ndarray) -> np.ndarray:
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    found: np.ndarray = session.run(None, {"x": x})[0]
+    found: np.ndarray = session(model, optimized=True).run(None, {"x": x})[0]
     return found
 
 

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import onnx
 import onnx_ir as ir
-import onnxruntime as ort
 import pytest
 
 import onereshape as orx
@@ -17,6 +16,7 @@ from onereshape.errors import FixError, ReshapeError
 from onereshape.models.batch.per_sample import per_sample_plan
 from onereshape.models.unrepaired import WAY_OUT
 from tests.models import external, model
+from tests.running import session
 
 Array = np.ndarray[Any, Any]
 SAMPLES = 4
@@ -104,8 +104,7 @@ def written(folder: Path, case: Case) -> Path:
 
 
 def answers(path: Path, feeds: dict[str, Array]) -> list[Array]:
-    session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
-    return [np.asarray(each) for each in session.run(None, feeds)]
+    return [np.asarray(each) for each in session(path, optimized=True).run(None, feeds)]
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))

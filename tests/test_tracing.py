@@ -10,7 +10,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 import torch
 from jax import export as jax_export
@@ -18,6 +17,7 @@ from onnx import numpy_helper
 from torch._dynamo.backends.common import aot_autograd
 
 import onereshape as orx
+from tests import running
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of torch's own, about how it traces
 
@@ -231,7 +231,7 @@ class TestExportedToOnnx:
             if node.op_type == "Constant":
                 values[node.output[0]] = numpy_helper.to_array(node.attribute[0].t)
         assert values[reshapes[0].input[1]].tolist() == words
-        session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+        session = running.session(path, optimized=True)
         for batch in (2, 1, 7):
             x = np.random.default_rng(0).random((batch, 3, 4), np.float32)
             (result,) = session.run(None, {session.get_inputs()[0].name: x})
@@ -269,7 +269,7 @@ class TestExportedToOnnx:
         torch.onnx.export(
             model, (torch.zeros(2, 3, 4),), str(path), dynamo=False, input_names=["x"], dynamic_axes={"x": {0: "N"}}
         )
-        session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+        session = running.session(path, optimized=True)
         (result,) = session.run(None, {"x": np.ones((5, 3, 4), np.float32)})
 
         assert result.shape == (5, 12)

@@ -12,6 +12,7 @@ from onnx.reference import ReferenceEvaluator
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
 from tests.engines.answers import Answer, Ask, Dims, dims_of, elements, int64
+from tests import running
 
 _IR_VERSION = 10
 """Old enough for every onnxruntime that the project supports."""
@@ -78,19 +79,12 @@ def onnx_inference(opset: int) -> Ask:
     return answer
 
 
-def _session(model: onnx.ModelProto) -> onnxruntime.InferenceSession:
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
-    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-
-
 def onnxruntime_input(opset: int) -> Ask:
     """ONNX Runtime with the target as a run-time input."""
 
     @cache
     def session(*, zero_copies: bool) -> onnxruntime.InferenceSession:
-        return _session(_onnx_model(opset, None, None, zero_copies=zero_copies))
+        return running.session(_onnx_model(opset, None, None, zero_copies=zero_copies), optimized=True)
 
     def answer(data: Dims, target: Dims, zero_copies: bool) -> Answer:
         feeds = {"data": elements(data), "shape": int64(target)}
@@ -108,7 +102,7 @@ def onnxruntime_attribute(opset: int) -> Ask:
 
     @cache
     def session(target: Dims) -> onnxruntime.InferenceSession:
-        return _session(_onnx_model(opset, target, None, zero_copies=True))
+        return running.session(_onnx_model(opset, target, None, zero_copies=True), optimized=True)
 
     def answer(data: Dims, target: Dims, zero_copies: bool) -> Answer:
         assert zero_copies
@@ -126,7 +120,7 @@ def onnxruntime_constant(opset: int) -> Ask:
 
     def answer(data: Dims, target: Dims, zero_copies: bool) -> Answer:
         try:
-            session = _session(_onnx_model(opset, target, data, zero_copies=zero_copies))
+            session = running.session(_onnx_model(opset, target, data, zero_copies=zero_copies), optimized=True)
             (output,) = session.run(None, {"data": elements(data)})
         except _ORT_REFUSES:
             return None

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import onnx
 import onnx_ir as ir
-import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as capi
 
 from onereshape.sizes import Size
@@ -18,15 +17,11 @@ from onereshape.models.batch import apply, search
 from onereshape.models.batch.marks import Mark
 from onereshape.models.search import has_graphs
 from tests.laws.batching_sketch import Sketch
+from tests.running import session
 
 Array = np.ndarray[Any, Any]
 TIMES = (1, 2, 3, 5)
 """How many times the original's batch the batched model is asked."""
-
-_OPTIONS = ort.SessionOptions()
-_OPTIONS.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-_OPTIONS.intra_op_num_threads = _OPTIONS.inter_op_num_threads = 1
-_OPTIONS.log_severity_level = 4
 
 
 _REFUSALS = tuple(
@@ -67,9 +62,7 @@ class Engine:
 
             self._run = ReferenceEvaluator(proto).run
         else:
-            self._run = ort.InferenceSession(
-                proto.SerializeToString(), _OPTIONS, providers=["CPUExecutionProvider"]
-            ).run
+            self._run = session(proto).run
 
     def __call__(self, feeds: Mapping[str, Array]) -> list[Array]:
         return [np.asarray(each) for each in self._run(None, dict(feeds))]

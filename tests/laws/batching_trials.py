@@ -11,20 +11,15 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 from onnx import helper
 
 from tests.laws.batching_law import Unfit
 from tests.laws.batching_sketch import FLOAT, INT, Sketch
+from tests.running import session
 
 Array = np.ndarray[Any, Any]
 MOST = 200
 """Elements of a tensor."""
-
-_OPTIONS = ort.SessionOptions()
-_OPTIONS.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-_OPTIONS.intra_op_num_threads = _OPTIONS.inter_op_num_threads = 1
-_OPTIONS.log_severity_level = 4
 
 
 class Wild:
@@ -165,7 +160,6 @@ def _run(node: Any, given: dict[str, Array], opset: int) -> list[Array]:
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
     try:
-        session = ort.InferenceSession(model.SerializeToString(), _OPTIONS, providers=["CPUExecutionProvider"])
-        return [np.asarray(each) for each in session.run(None, given)]
+        return [np.asarray(each) for each in session(model).run(None, given)]
     except Exception:  # noqa: BLE001 - whatever it says, the node does not fit
         raise Unfit from None

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import onnx
 import onnx_ir as ir
-import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
@@ -20,14 +19,11 @@ from onereshape.condition import Condition
 from onereshape.models.facts.facts import Facts
 from onereshape.models.shapes import facts_of
 from tests.learned import DOMAIN, version
+from tests.running import session
 
 Array = np.ndarray[Any, Any]
 Sizes = Mapping[str, int]
 
-_OPTIONS = ort.SessionOptions()
-_OPTIONS.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-_OPTIONS.intra_op_num_threads = _OPTIONS.inter_op_num_threads = 1
-_OPTIONS.log_severity_level = 4
 _TYPES = {
     "f": "float32",
     "h": "float16",
@@ -204,8 +200,7 @@ class _Engine:
         if reference:
             self._run: Any = ReferenceEvaluator(proto).run
         else:
-            content = proto.SerializeToString()
-            self._run = ort.InferenceSession(content, _OPTIONS, providers=["CPUExecutionProvider"]).run
+            self._run = session(proto).run
 
     def __call__(self, feeds: Mapping[str, Array]) -> list[Array]:
         return [np.asarray(each) for each in self._run(None, dict(feeds))]

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import onnx
 import onnx_ir as ir
-import onnxruntime as ort
 from onnx.reference import ReferenceEvaluator
 
 from onereshape.terms.feeding import feed
@@ -25,12 +24,9 @@ from onereshape.terms.program import Program
 from onereshape.terms.refusal import NeedsNumbers, NotProven
 from onereshape.terms.tensor import Tensor, numbers
 from tests.laws.shape_law import Case, _names, _runs, model_of
+from tests import running
 
 HASHING = Hashing(20251116)
-_OPTIONS = ort.SessionOptions()
-_OPTIONS.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-_OPTIONS.intra_op_num_threads = _OPTIONS.inter_op_num_threads = 1
-_OPTIONS.log_severity_level = 4
 
 Feeds = Mapping[str, Array]
 
@@ -59,7 +55,7 @@ def runs(case: Case, most: int = 2) -> Iterator[Run | Refused | str]:
     """Some runs of a case: those with the most elements first; a sentence where dims or types are other ones."""
     proto = model_of(case)
     try:
-        session: Any = ReferenceEvaluator(proto) if case.reference else _session(proto)
+        session: Any = ReferenceEvaluator(proto) if case.reference else running.session(proto)
     except Exception:  # noqa: BLE001 - a version that onnxruntime lacks
         return
     program = Program(ir.from_proto(proto), HASHING, Limits())
@@ -80,10 +76,6 @@ def _array(answer: Any) -> Array:
     if isinstance(answer, list) and answer and isinstance(answer[0], dict):
         return np.array([[*row.values()] for row in answer], np.float32)
     return np.asarray(answer)
-
-
-def _session(proto: onnx.ModelProto) -> Any:
-    return ort.InferenceSession(proto.SerializeToString(), _OPTIONS, providers=["CPUExecutionProvider"])
 
 
 def _largest(case: Case) -> list[tuple[Any, dict[str, Array]]]:

@@ -24,18 +24,11 @@ from onereshape.errors import ReshapeError
 from onereshape.formats.model_files import load
 from tests.budget import part
 from tests.laws.converting_world import WORLD, Row
+from tests.running import session
 
 SIZES = (1, 2, 9)
 """What N is, when the answers are judged."""
 BLOCKS = 4
-
-
-def session(model: bytes | str) -> onnxruntime.InferenceSession:
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
 def since(op_type: str, opset: int) -> int | None:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import onnx
 import onnx_ir as ir
-import onnxruntime as ort
 import pytest
 from onnx import helper
 from onnx.numpy_helper import from_array
@@ -19,6 +18,7 @@ from onereshape.models.batch.folding import Folding
 from onereshape.models.operators import RECORDS
 from tests.laws import folding_layout, folding_sums, folding_world
 from tests.laws.folding_world import Array, Case
+from tests import running
 
 FAMILIES = (
     *(folding_world.unary, folding_world.several, folding_world.clips, folding_world.casts),
@@ -31,11 +31,6 @@ FAMILIES = (
 FOLDED = {op for op, record in RECORDS.items() if record.folds}
 MOST = 48
 """Cases of each operator, spread over all that there are; `whole_world` has them all."""
-
-_OPTIONS = ort.SessionOptions()
-_OPTIONS.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-_OPTIONS.intra_op_num_threads = 1
-_OPTIONS.log_severity_level = 4
 
 
 @cache
@@ -72,7 +67,7 @@ def model_of(case: Case, opset: int) -> Any:
 def theirs(model: Any, *feeds: Mapping[str, Array]) -> list[list[Array] | None]:
     """onnxruntime's answers to each of these inputs, or to none; None where it cannot run this."""
     try:
-        session = ort.InferenceSession(model.SerializeToString(), _OPTIONS, providers=["CPUExecutionProvider"])
+        session = running.session(model)
     except Exception:  # noqa: BLE001 - it has no kernel for these types
         return [None] * max(len(feeds), 1)
     return [_answer(session, each) for each in feeds or ({},)]

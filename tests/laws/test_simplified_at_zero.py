@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import onnx
 import onnx_ir as ir
-import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from onereshape.models.simpler import simplify as room
 from onereshape.models.simpler.agreement import Agreement
 from onereshape.models.simpler.simplify import simplify
+from tests import running
 
 Entry = int | tuple[int, int]
 """A number, or a dim of data (its axis) times a number."""
@@ -26,11 +26,6 @@ Entry = int | tuple[int, int]
 ENTRIES: list[Entry] = [(0, 1), (1, 1), 2, -1, 1, (0, 2), 0]
 DATA = list(product(["N", 2, "M"], repeat=2))
 SIZES = [(n, m) for n in (0, 1, 2, 3) for m in (1, 2, 0) if n or m]
-
-_OPTIONS = ort.SessionOptions()
-_OPTIONS.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-_OPTIONS.log_severity_level = 4
-_OPTIONS.intra_op_num_threads = 1
 
 
 def model_of(data: Sequence[int | str], *targets: Sequence[Entry], flag: int) -> onnx.ModelProto:
@@ -77,7 +72,7 @@ def wrong(data: Sequence[int | str], *targets: Sequence[Entry], flag: int) -> It
     if not changes:
         return
     said = {condition for change in changes for condition in change.conditions}
-    sessions = [ort.InferenceSession(each.SerializeToString(), _OPTIONS) for each in (proto, ir.to_proto(model))]
+    sessions = [running.session(each) for each in (proto, model)]
     for n, m in SIZES:
         dims = [{"N": n, "M": m}.get(str(dim), dim) for dim in data]
         before, after = (shape_at(session, [int(dim) for dim in dims]) for session in sessions)

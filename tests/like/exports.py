@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import onnx_ir as ir
-import onnxruntime as ort
 
 from onereshape.models.like.exported import Array, Binding, Exported, Fit, alike, dims_at
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Size
+from tests.running import session
 
 OPSETS = (11, 13, 17)
 
@@ -35,11 +35,8 @@ def computed(fit: Fit, binding: Binding, opset: int, kind: np.dtype[Any]) -> Arr
     last.outputs[0].type = ir.TensorType(ir.DataType.from_numpy(kind))
     graph.append(last)
     graph.outputs.append(last.outputs[0])
-    options = ort.SessionOptions()
-    options.log_severity_level = 3
-    session = ort.InferenceSession(ir.to_proto(model).SerializeToString(), options, ["CPUExecutionProvider"])
     shape = [binding[name] for name in names]
-    return np.asarray(session.run(["out"], {"x": np.zeros(shape, np.float32)})[0])
+    return np.asarray(session(model, optimized=True).run(["out"], {"x": np.zeros(shape, np.float32)})[0])
 
 
 def holds(fit: Fit | None, case: Exported, true: Callable[..., Array], *others: Mapping[str, int]) -> Fit:

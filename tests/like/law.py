@@ -10,8 +10,9 @@ import onnxruntime
 
 from onereshape.errors import FixError
 from onereshape.models.like.plan import apply_like, like_plan
-from tests.arbiter import equal, session
+from tests.arbiter import equal
 from tests.like.exporting import Array, Case, Sizes
+from tests.running import session
 
 
 class Verdict(NamedTuple):
@@ -39,7 +40,7 @@ def verdict(case: Case, exporter: str) -> Verdict:
     except FixError as refusal:
         return Verdict("refused", f"[{refusal.code}] {refusal.sentence}")
     try:
-        candidate = session(model)
+        candidate = session(model, optimized=True)
     except Exception as error:  # noqa: BLE001 - whatever the engine raises
         return Verdict("fails", str(error).splitlines()[0], conditions)
     for sizes in (*case.exports, *case.unseen):
@@ -63,7 +64,7 @@ def truth(case: Case, exporter: str, sizes: Sizes) -> tuple[dict[str, Array], li
     key = (case.name, exporter, *sizes.items())
     if key not in _truths:
         proto, _ = case.at(sizes, exporter)
-        engine = session(proto.SerializeToString())
+        engine = session(proto, optimized=True)
         rng = np.random.default_rng(5)
         feed = {given.name: _drawn(rng, given) for given in engine.get_inputs()}
         _truths[key] = feed, engine.run(None, feed)

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 import onnx_ir as ir
-import onnxruntime
 
 from onereshape.models.like.exported import Array, Binding, Exported, Fit, agrees, dims_at
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Size
+from tests.running import session
 
 
 def exported(
@@ -35,14 +35,10 @@ def run(fit: Fit, binding: Binding, opset: int = 18) -> Array:
     out = made.outputs[0]
     out.name = "out"
     graph.outputs.append(out)
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
     array = fit.at(binding)
     out.type, out.shape = ir.TensorType(ir.DataType.from_numpy(array.dtype)), ir.Shape([None] * array.ndim)
-    session = onnxruntime.InferenceSession(
-        ir.serde.serialize_model(model).SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
-    found: Array = session.run(None, {f"in_{name}": np.zeros(size, np.float32) for name, size in binding.items()})[0]
+    feeds = {f"in_{name}": np.zeros(size, np.float32) for name, size in binding.items()}
+    found: Array = session(model, optimized=True).run(None, feeds)[0]
     return found
 
 

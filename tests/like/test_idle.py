@@ -14,7 +14,7 @@ from onnx import parser
 from onereshape.errors import FixError
 from onereshape.models.like.idle import IDLE
 from onereshape.models.like.plan import LikePlan, apply_like, like_plan
-from tests.arbiter import session
+from tests.running import session
 
 Write = Callable[[int], str]
 """The text of a model at a size."""
@@ -36,9 +36,9 @@ def _right(write: Write, sizes: Sequence[int], unseen: Sequence[int], opset: int
     model, plan = _fitted(write, sizes, opset, axis)
     proto = ir.to_proto(model)
     onnx.checker.check_model(proto, full_check=True)
-    found = session(proto.SerializeToString())
+    found = session(proto, optimized=True)
     for size in (*sizes, *unseen):
-        truth = session(ir.to_proto(_model(write(size), opset)).SerializeToString())
+        truth = session(_model(write(size), opset), optimized=True)
         given = {each.name: _drawn(each.shape, each.type) for each in truth.get_inputs()}
         for one, other in zip(found.run(None, given), truth.run(None, given), strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6, err_msg=f"at {size}")

@@ -9,7 +9,6 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import onnx_ir as ir
-import onnxruntime as ort
 import openvino as ov
 from onnxruntime.capi import onnxruntime_pybind11_state as refusals
 
@@ -17,6 +16,7 @@ from onereshape.formats.openvino_ir import load
 from onereshape.openvino.drawing import DOMAIN
 from onereshape.openvino.image import image
 from tests.openvino.making import Case, Maker
+from tests.running import session
 
 CONFIG = {"INFERENCE_NUM_THREADS": 2, "NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": "f32"}
 CORE = ov.Core()
@@ -83,18 +83,14 @@ def _specified(path: Path, arrays: Arrays) -> Arrays:
 
 def ours(model: ir.Model, arrays: Arrays) -> Arrays:
     """What onnxruntime answers, with nothing fused."""
-    options = ort.SessionOptions()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
     proto = ir.to_proto(model)
     try:
-        session = ort.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        loaded = session(proto)
     except refusals.NotImplemented:  # the newest version is of more types only
         next(each for each in proto.opset_import if not each.domain).version = 21
-        session = ort.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    names = [each.name for each in session.get_inputs()]
-    return list(session.run(None, dict(zip(names, arrays, strict=True))))
+        loaded = session(proto)
+    names = [each.name for each in loaded.get_inputs()]
+    return list(loaded.run(None, dict(zip(names, arrays, strict=True))))
 
 
 def _apart(case: Case, theirs: Arrays, ours: Arrays) -> str | None:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.random import Generator
 import onnx
 import onnx_ir as ir
-import onnxruntime
 
 from onereshape.terms.feeding import feed
 from onereshape.terms.hashing import Hashing
@@ -18,13 +17,10 @@ from onereshape.terms.limits import Limits
 from onereshape.terms.program import Program, tensors_of
 from onereshape.terms.refusal import NotProven
 from onereshape.terms.tensor import Tensor, numbers
+from tests.running import session
 
 Array = np.ndarray[Any, np.dtype[Any]]
 HASHING = Hashing(20240229)
-SILENT = onnxruntime.SessionOptions()
-SILENT.log_severity_level = 4
-SILENT.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-SILENT.intra_op_num_threads = SILENT.inter_op_num_threads = 1
 
 
 @dataclass(frozen=True)
@@ -71,8 +67,7 @@ class Case:
 
 def engine(case: Case) -> list[Array]:
     """What onnxruntime makes."""
-    session = onnxruntime.InferenceSession(case.model().SerializeToString(), SILENT, ["CPUExecutionProvider"])
-    found: list[Array] = session.run(
+    found: list[Array] = session(case.model()).run(
         None, {name: array for name, array in case.arrays.items() if name not in case.known}
     )
     return found

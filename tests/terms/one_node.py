@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import onnx
 import onnx_ir as ir
-import onnxruntime
 from onnx import helper
 
 from onereshape.terms.hashing import Hashing, Words
 from onereshape.terms.limits import Limits
 from onereshape.terms.program import Program
 from onereshape.terms.tensor import Tensor, numbers, terms
+from tests.running import session
 
 Array = np.ndarray[Any, Any]
 
@@ -60,16 +60,8 @@ class Node:
 
 def answers(node: Node) -> list[Array]:
     """What onnxruntime gives."""
-    found: list[Array] = session(node).run(None, node.feeds())
+    found: list[Array] = session(node.model()).run(None, node.feeds())
     return found
-
-
-def session(node: Node) -> Any:
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    return onnxruntime.InferenceSession(node.model().SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
 def fed(node: Node, hashing: Hashing) -> dict[str, Tensor]:
@@ -122,7 +114,7 @@ def depends(  # noqa: PLR0913 - what is looked at
     `but` is left alone.
     """
     hashing = Hashing(int(rng.integers(1 << 62)))
-    engine, feeds, leaves = session(node), node.feeds(), fed(node, hashing)
+    engine, feeds, leaves = session(node.model()), node.feeds(), fed(node, hashing)
     base, before = engine.run(None, feeds), run(node, hashing, leaves)
     for place, each in enumerate(node.inputs):
         if each is None or not each.size or place in node.known or place == but:
@@ -150,7 +142,7 @@ def depends(  # noqa: PLR0913 - what is looked at
 def exchanges(node: Node, rng: np.random.Generator, times: int = 10) -> None:
     """Two elements that change places change in terms what they change in onnxruntime."""
     hashing = Hashing(int(rng.integers(1 << 62)))
-    engine, feeds, leaves = session(node), node.feeds(), fed(node, hashing)
+    engine, feeds, leaves = session(node.model()), node.feeds(), fed(node, hashing)
     base, before = engine.run(None, feeds), run(node, hashing, leaves)
     places = [
         (f"x{place}", at)

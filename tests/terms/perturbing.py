@@ -9,18 +9,14 @@ from typing import Any
 import numpy as np
 import onnx
 import onnx_ir as ir
-import onnxruntime
 
 from onereshape.terms.hashing import Hashing
 from onereshape.terms.limits import Limits
 from onereshape.terms.program import Program
 from onereshape.terms.tensor import Tensor, terms
+from tests.running import session
 
 Array = np.ndarray[Any, np.dtype[Any]]
-_OPTIONS = onnxruntime.SessionOptions()
-_OPTIONS.log_severity_level = 4
-_OPTIONS.intra_op_num_threads = 1
-_OPTIONS.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
 
 
 @dataclass(frozen=True)
@@ -75,12 +71,10 @@ class Node:
 
 def engine(node: Node) -> Callable[[Sequence[Array | None]], list[Array]]:
     """Runs a node in onnxruntime."""
-    session = onnxruntime.InferenceSession(
-        node.model().SerializeToString(), _OPTIONS, providers=["CPUExecutionProvider"]
-    )
+    loaded = session(node.model())
 
     def run(inputs: Sequence[Array | None]) -> list[Array]:
-        return list(session.run(None, {f"i{place}": inputs[place] for place in node.fed}))
+        return list(loaded.run(None, {f"i{place}": inputs[place] for place in node.fed}))
 
     return run
 

@@ -18,6 +18,7 @@ from onereshape.terms.limits import Limits
 from onereshape.terms.program import Program
 from onereshape.terms.tensor import Tensor, terms
 from tests.learned import DOMAIN, version
+from tests import running
 
 Array = np.ndarray[Any, Any]
 HASHING = Hashing(20240229)
@@ -73,10 +74,7 @@ class Node:
 
     @cached_property
     def session(self) -> onnxruntime.InferenceSession:
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        return onnxruntime.InferenceSession(self.model.SerializeToString(), options, ["CPUExecutionProvider"])
+        return running.session(self.model)
 
     def engine(self, inputs: Sequence[Array | None] | None = None) -> list[Array]:
         """What onnxruntime makes."""

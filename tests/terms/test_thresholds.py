@@ -12,11 +12,10 @@ import pytest
 
 from onereshape.terms.prove import prove_batch, prove_same
 from tests.models import model
+from tests.running import session
 
 Array = np.ndarray[Any, Any]
 
-OPTIONS = ort.SessionOptions()
-OPTIONS.log_severity_level = 4
 
 N = "n = Shape<start = 0, end = 1>(x) "
 ADDED = " f = Cast<to = 1>(b) y = Add(x, f)"
@@ -64,7 +63,7 @@ def made(nodes: str, constants: str, n: str) -> onnx.ModelProto:
 
 def answer(proto: onnx.ModelProto, **feeds: Array) -> Array | None:
     try:
-        return np.asarray(ort.InferenceSession(proto.SerializeToString(), OPTIONS).run(None, feeds)[0])
+        return np.asarray(session(proto, optimized=True).run(None, feeds)[0])
     except RuntimeError:  # the engine takes only fewer samples
         return None
     except ort.capi.onnxruntime_pybind11_state.InvalidArgument:

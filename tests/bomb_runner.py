@@ -32,7 +32,7 @@ COMMANDS: dict[str, Callable[[str, str], list[str]]] = {
     "fix-batch": lambda model, out: ["fix", model, "-o", f"{out}.onnx", "--batch", "--no-certify"],
     "fix-simplify": lambda model, out: ["fix", model, "-o", f"{out}.onnx", "--simplify", "--no-certify"],
     "fix-free": lambda model, out: ["fix", model, "-o", f"{out}.onnx", "--free", "x:1=S", "--no-certify"],
-    "certify": lambda model, _: ["certify", model, model, "--batch", "--timeout", "5", "--memory", "1GB"],
+    "certify": lambda model, _: ["certify", model, model, "--batch", "--timeout", "2", "--memory", "1GB"],
     "convert-opset": lambda model, out: ["convert", model, "--to", "onnx-13", "-o", f"{out}.onnx"],
     "convert-openvino": lambda model, out: ["convert", model, "--to", "openvino", "-o", f"{out}.xml"],
 }

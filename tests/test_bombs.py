@@ -40,11 +40,13 @@ CONVERTED = [
     "Concat bomb", "functions that call twice", "Reshapes in functions that call twice", "sums and products",
 ]  # fmt: skip
 """Those at which a converter that infers shapes without limits hangs."""
+CERTIFIED = [name for name in CONVERTED if name != "all names"]
+"""To draw inputs for all names takes as long as their number asks for."""
 
 
 @pytest.mark.parametrize(
     ("command", "names"),
-    [("check-batch", SMALL), ("check-free", SMALL), ("convert-opset", CONVERTED), ("certify", CONVERTED)],
+    [("check-batch", SMALL), ("check-free", SMALL), ("convert-opset", CONVERTED), ("certify", CERTIFIED)],
 )
 def test_every_command_ends(command: str, names: list[str]) -> None:
     words = [sys.executable, "-m", "tests.bomb_runner", command, *names]

@@ -34,6 +34,19 @@ def network(middle: str = "a = Add(v, v)  b = Relu(a)", more: str = "", opset: i
     return write(proto, Path(f"net{opset}.onnx"))
 
 
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("name", ["2", "0*N", "-1", "9" * 60, "(N+1)**99999", "(" * 3000 + "N" + ")" * 3000])
+@pytest.mark.parametrize(("to", "words"), [("onnx-13", "[0, 6]"), ("onednn-static", "[0, 6] special_zero=true")])
+def test_a_name_that_looks_like_a_number_is_a_name(name: str, to: str, words: str, capsys: Captured) -> None:
+    proto = model("g (float[N, 6] x) => (float[a, b] y) <int64[2] t = {0, 6}> { y = Reshape(x, t) }")
+    proto.graph.input[0].type.tensor_type.shape.dim[0].dim_param = name
+    source = write(proto, Path("named.onnx"))
+
+    out = said(capsys, source, "--to", to, "-o", "out.onnx" if to == "onnx-13" else "out.json")
+
+    assert f" {words}, written to out." in out
+
+
 X = np.random.default_rng(1).standard_normal((2, 3, 6, 6)).astype(np.float32)
 
 

@@ -1,6 +1,6 @@
 """Hostile graphs, some hundreds of them: nothing that is repaired, simplified, converted or said of them is untrue.
 
-`make hostile` asks any number of them.
+`make test` asks half of these, `make worlds` all, and `make hostile` any number of them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 import onnx.parser
 import pytest
 
+from tests.budget import part
 from tests.hostile.covering import MOST, NEWER, SEEDS as COVERING, wanted
 from tests.hostile.generator import Case, case, text
 from tests.hostile.givens import Given
@@ -29,7 +30,8 @@ PLANTED = (
     "slice_with_its_end_left reshape_left_as_it_is rows_of_several_samples_unchecked resize_with_its_sizes_left"
 )
 """Bugs that must be found in few graphs; a hunt finds the others too."""
-ENOUGH = 600
+KNOWN, ENOUGH = (2, 8, 20, 152, 193, 281, 384), 600
+"""Graphs that are known to find them, and how many are asked beside these."""
 BY_A_BIT = """
     <ir_version: 8, opset_import: ["" : 12]>
     g (float[B, 3, 6] x) => (float[a, b, c] z, float[d, b, c] y)
@@ -53,7 +55,7 @@ def lawful(seed: int) -> list[Verdict]:
     return found.verdicts
 
 
-@pytest.mark.parametrize("block", range(COUNTED, BLOCKS))
+@pytest.mark.parametrize("block", [*part(range(COUNTED, BLOCKS), 2)])
 def test_no_hostile_graph_is_answered_wrongly(block: int) -> None:
     for seed in range(block * SEEDS, (block + 1) * SEEDS):
         lawful(seed)
@@ -86,7 +88,7 @@ def test_a_power_that_is_nan_by_a_bit_is_no_difference_of_meaning() -> None:
 def test_a_planted_bug_is_found(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     mutant.plant(monkeypatch)
 
-    assert any(judged(seed, frozenset({"batch"})).unlawful for seed in range(ENOUGH))
+    assert any(judged(seed, frozenset({"batch"})).unlawful for seed in (*KNOWN, *range(ENOUGH)))
 
 
 def test_every_planted_bug_is_one() -> None:
@@ -115,7 +117,7 @@ def test_a_failure_is_shrunk(monkeypatch: pytest.MonkeyPatch) -> None:
     """To the operator that is to blame, and what it needs."""
     next(each for each in MUTANTS if each.name == "reshape_left_as_it_is").plant(monkeypatch)
     room = frozenset({"batch"})
-    failing = next(found for seed in range(ENOUGH) if (found := judged(seed, room)).unlawful)
+    failing = next(found for seed in KNOWN if (found := judged(seed, room)).unlawful)
     small = shrunk(failing.case, "batch", failing.unlawful[0].kind)
 
     assert "Reshape" in small.ops

@@ -365,3 +365,18 @@ def test_the_fields_are_on_the_exception() -> None:
         "spec": "onnx-14",
         "notes": [],
     }
+
+
+@pytest.mark.parametrize(
+    ("dim", "value"),
+    [("9" * 60, "a number of 60 digits"), ("9" * 60 + "*N", "a product of numbers that are too large")],
+)
+def test_a_text_with_too_large_numbers(dim: str, value: str) -> None:
+    """No specification is asked for it, so the rule is nobody's."""
+    with pytest.raises(orx.ReshapeError) as caught:
+        orx.infer([dim], [-1], "onnx")
+
+    assert str(caught.value) == (
+        f"data[0] is {value}, beyond the largest int64 (9223372036854775807)\n"
+        "  rule    sizes and numbers of elements are int64  [overflow]"
+    )

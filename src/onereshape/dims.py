@@ -121,10 +121,7 @@ def parse_small(text: str) -> Product:
             if coefficient >= 10**_MOST_DIGITS:
                 raise OverflowError
         else:
-            inner = name
-            while inner.startswith("(") and _one_group(inner):
-                inner = inner[1:-1].strip()
-            symbols[" ".join(inner.split())] += int(power or 1)
+            symbols[" ".join(_bare(name).split())] += int(power or 1)
     return Product(coefficient, tuple(sorted(symbols.elements())) if coefficient else ())
 
 
@@ -149,6 +146,18 @@ def as_name(text: str) -> str:
     return text if product.coefficient == 1 and len(product.symbols) == 1 and "*" not in text else f"({text})"
 
 
+def declared(text: str) -> str:
+    """The notation of a dim that a model declares: one that reads as a number, or as numbers too large, is a name.
+
+    >>> declared("N"), declared("2*N"), declared("2"), declared("N**999")
+    ('N', '2*N', '(2)', '(N**999)')
+    """
+    try:
+        return text if parse_small(text).symbols else f"({text})"
+    except OverflowError:
+        return f"({text})"
+
+
 def _one_group(name: str) -> bool:
     """Whether the parenthesis that opens a name closes at its end: `(a) + (b)` is no factor."""
     depth = 0
@@ -157,6 +166,27 @@ def _one_group(name: str) -> bool:
         if depth == 0 and name[0] == "(" and position < len(name) - 1:
             return False
     return depth == 0
+
+
+def _bare(name: str) -> str:
+    """A name without the parentheses around the whole of it."""
+    if not name.startswith("("):
+        return name
+    opened: list[int] = []
+    closes: dict[int, int] = {}
+    for position, sign in enumerate(name):
+        if sign == "(":
+            opened.append(position)
+        elif sign == ")" and opened:
+            closes[opened.pop()] = position
+    start, last = 0, len(name) - 1
+    while closes.get(start) == last:
+        start, last = start + 1, last - 1
+        while start < last and name[start].isspace():
+            start += 1
+        while start < last and name[last].isspace():
+            last -= 1
+    return name[start : last + 1]
 
 
 def _split(text: str) -> list[str]:
@@ -288,7 +318,7 @@ def read_dim(dim: Any, what: str, axis: int, least: int) -> Size | Interval:
         try:
             size = _parse_size(dim)
         except OverflowError:
-            value = f"a number with {len(dim)} characters"
+            value = f"a number of {len(dim)} digits" if dim.isdecimal() else "a product of numbers that are too large"
             raise ReshapeError("overflow", what=f"{what}[{axis}]", value=value, limit=INT64_MAX) from None
         if size is None:
             raise _bad(dim, what, axis, "a name of its own")

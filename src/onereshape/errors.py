@@ -290,7 +290,8 @@ def _message(error: ReshapeError) -> str:
         lines.append(f"  target  {cells}")
         lines.extend(mark)
     if code.rule is not None:
-        lines.append(printable(f"  rule    {error.spec}: {code.rule.format(**_fields(error))}  [{error.code}]"))
+        whose = "" if error.spec is None else f"{error.spec}: "
+        lines.append(printable(f"  rule    {whose}{code.rule.format(**_fields(error))}  [{error.code}]"))
     else:
         lines[0] += f"  [{error.code}]"
     return "\n".join(lines)

@@ -33,7 +33,7 @@ def some(op: str) -> list[Sketch]:
     """A few cases of an operator, at even distances."""
     if WHOLE:
         return WORLD[op]
-    count = 8 if op in MANY else 3
+    count = 5 if op in MANY else 2
     return [WORLD[op][place * len(WORLD[op]) // count] for place in range(count)]
 
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -158,12 +160,20 @@ def _batched(one: Repaired) -> list[tuple[str, int]]:
     return found[:12]
 
 
-class Freed(NamedTuple):
+@dataclass(frozen=True)
+class Freed:
     """A case of the world of batching, and the model that was made of it."""
 
     case: Sketch
     original: onnx.ModelProto
     proto: onnx.ModelProto
+
+    @cached_property
+    def answers(self) -> list[tuple[dict[str, Any], list[Any]]]:
+        """Inputs of one to three times what the original takes, and what onnxruntime makes of them."""
+        drawn_, engine = self.case.draw(3), Engine(self.proto)
+        fed = [self.case.piece(drawn_, 0, times) for times in (1, 2, 3)]
+        return [(each, engine(each)) for each in fed]
 
     def prove(self, proto: onnx.ModelProto) -> Proof:
         axes, size = dict(self.case.freed()), self.case.size
@@ -171,14 +181,11 @@ class Freed(NamedTuple):
 
     def changes(self, proto: onnx.ModelProto) -> bool:
         """Whether onnxruntime gives another answer for more samples than the original takes, or none."""
-        drawn_ = self.case.draw(3)
         try:
             mine = Engine(proto)
         except Exception:  # noqa: BLE001 - a model that does not load is no repair
             return False
-        for times in (1, 2, 3):
-            given = self.case.piece(drawn_, 0, times)
-            wanted = Engine(self.proto)(given)
+        for given, wanted in self.answers:
             try:
                 got = mine(given)
             except Exception:  # noqa: BLE001
@@ -209,8 +216,9 @@ def places(made: Proof) -> list[tuple[str, int | None]]:
 
 
 def _few(cases: list[Sketch]) -> list[Freed]:
-    found = [each for each in map(freed, cases[: 12 * EACH]) if each is not None]
-    return found[:: max(1, len(found) // (2 * EACH))][: 2 * EACH]
+    """Two, or as many as are asked for, from all over the first ones."""
+    spread = [case for start in range(5) for case in cases[start : 12 * EACH : 5]]
+    return list(islice(filter(None, map(freed, spread)), 2 * EACH))
 
 
 OPERATORS = sorted(WORLD)

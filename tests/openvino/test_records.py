@@ -25,7 +25,7 @@ ASKED = 3
 
 @pytest.mark.parametrize("kind", sorted(CASES))
 def test_what_is_drawn_answers_as_the_layer(kind: str, tmp_path: Path) -> None:
-    asked = [*part(CASES[kind], max(1, len(CASES[kind]) // ASKED))]
+    asked = [*part(CASES[kind], -(-len(CASES[kind]) // ASKED))]
     found = [broken(case, tmp_path, said_only=not WHOLE and place % 2 > 0) for place, case in enumerate(asked)]
 
     assert [why for each in found for why in each] == []

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.dims import Dim
+from onereshape.dims import Dim, declared
 from onereshape.errors import INT64_MAX, ReshapeError
 from onereshape.formats.model import LONGEST_TARGET, ReshapeNode, unreadable
 from onereshape.formats.onnx_graphs import ONNX, external_file, nodes, roots
@@ -107,7 +107,9 @@ def _dims(value: ir.Value | None) -> tuple[Dim, ...] | None:
     if value is None or value.shape is None or not isinstance(value.type, ir.TensorType | None):
         return None
     known = [dim if isinstance(dim, int) else dim.value for dim in value.shape]
-    return tuple((dim if dim >= 0 else None) if isinstance(dim, int) else dim or None for dim in known)
+    return tuple(
+        (dim if dim >= 0 else None) if isinstance(dim, int) else declared(dim) if dim else None for dim in known
+    )
 
 
 class _Reader:

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any, cast
 
 import pytest
+from tests.sources import tree
 
 import onereshape as orx
 from onereshape import specs
@@ -59,9 +60,9 @@ ONNX = {
 
 def texts(path: Path) -> Iterator[str]:
     """The string constants of the code, without its docstrings, and the names of attributes such as `row.onnx`."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    nodes = [*ast.walk(tree(path))]
+    docs = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
             yield node.value
         elif isinstance(node, ast.Attribute):

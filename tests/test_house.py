@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.sources import tree
 
 import onereshape as orx
 
@@ -80,7 +81,7 @@ def room(path: Path) -> str:
 def imported(path: Path) -> set[str]:
     """The rooms of ours that a file imports, wherever in it, but for what only a type checker reads."""
     found = set()
-    for node in run(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in run(tree(path)):
         if isinstance(node, ast.ImportFrom) and node.module == "onereshape":
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -129,7 +130,7 @@ def imported_in_models(path: Path) -> set[str]:
     """The rooms of models/ that a file of it imports, wherever in it."""
     home = "onereshape.models."
     names: set[str] = set()
-    for node in run(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in run(tree(path)):
         if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith(home):
             within = f"{node.module}.".removeprefix(home)
             names |= {f"{within}{alias.name}" for alias in node.names}

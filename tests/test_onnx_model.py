@@ -17,6 +17,7 @@ from onereshape.errors import FormatError
 from onereshape.formats.model_files import load, save
 from onereshape.formats.onnx_merge import merged, to_ir
 from onereshape.formats.onnx_rows import completed, shortened
+from tests.budget import part
 from tests.models import SHIPPED, model, rich, small, write
 from tests.models import nested, saved
 
@@ -50,7 +51,7 @@ class TestRoundTrip:
         expected.graph.node[-1].metadata_props.add(key="k", value="v")
         assert expected == saved(tmp_path / "again.onnx")
 
-    @pytest.mark.parametrize("seed", range(4))
+    @pytest.mark.parametrize("seed", [*part(range(4), 2)])
     def test_onnx_ir_is_shown_what_differs_only_and_writes_the_same(self, seed: int) -> None:
         for proto in [*(saved(path) for path in SHIPPED), rich(), nested(), noted(), small()]:
             changed = to_ir(proto)

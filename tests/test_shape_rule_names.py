@@ -14,6 +14,7 @@ from typing import Any
 import onnx_ir as ir
 import onnx_shape_inference as engine  # type: ignore[import-untyped]
 import pytest
+from tests.sources import tree
 import sympy  # type: ignore[import-untyped]
 from onnx_shape_inference import _symbolic_shapes as symbolic
 
@@ -58,7 +59,7 @@ def test_what_the_adapter_calls_is_there(name: str) -> None:
 def test_every_name_that_the_adapter_uses_is_in_the_table() -> None:
     """What it takes from the library, from a context or from the registry."""
     used = set()
-    for node in ast.walk(ast.parse(SOURCE.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree(SOURCE)):
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) in {
             *("engine", "ctx", "self._ctx", "registry", "engine.registry")
         }:
@@ -86,7 +87,7 @@ def test_the_library_is_named_in_one_module_only() -> None:
     """Every other module would bring sympy along."""
     named = set()
     for path in SOURCE.parent.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree(path)):
             names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             if any(name.split(".")[0] in HEAVY for name in names):

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.sources import tree
 
 import onereshape
 from onereshape import cli
@@ -87,9 +88,7 @@ PRINTING = {
 
 def test_nobody_else_prints() -> None:
     for path in ROOT.rglob("*.py"):
-        calls = [
-            node.func for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)
-        ]
+        calls = [node.func for node in ast.walk(tree(path)) if isinstance(node, ast.Call)]
         names = {ast.unparse(call).removeprefix("sys.") for call in calls}
         assert names & PRINTED == PRINTING.get(path.relative_to(ROOT).as_posix(), set()), path
 

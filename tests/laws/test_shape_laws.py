@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.sources import tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -259,7 +260,7 @@ def test_every_cache_is_known() -> None:
     found = set()
     source = Path(orx.__file__).parent
     for path in source.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree(path)):
             decorators = [ast.unparse(each) for each in getattr(node, "decorator_list", ())]
             if any(re.match(r"(functools\.)?(lru_)?cache\b", each) for each in decorators):
                 found.add(".".join([*path.relative_to(source).with_suffix("").parts, node.name]))  # type: ignore[attr-defined]

@@ -48,7 +48,8 @@ browser:
 
 # The laws whose worlds `make test` asks in part, asked whole.
 worlds: $(VENV)/.installed-test
-	WORLDS=whole $(BIN)/python -m pytest -n auto --dist worksteal tests/engines tests/laws tests/openvino
+	WORLDS=whole $(BIN)/python -m pytest -n auto --dist worksteal tests/engines tests/laws tests/openvino \
+	    $$(grep -l "tests.*import.*budget\|tests.budget" tests/test_*.py)
 
 # Hostile graphs for as long as it is told: `make hostile SECONDS=600` or `COUNT=30000`, `START=0 JOBS=2`.
 hostile: $(VENV)/.installed-test

@@ -1,6 +1,6 @@
 """Damaged files of every format: no command breaks down on any, or writes what it must not.
 
-`make test` asks nine hundred of them, `make worlds` two thousand, and `make fuzz` any number.
+`make test` asks a thousand of them, `make worlds` two thousand, and `make fuzz` any number.
 """
 
 from __future__ import annotations

@@ -29,10 +29,10 @@ def _pairs(longest: int, largest: int) -> Iterable[Pair]:
 
 
 def whole() -> Iterable[Pair]:
-    """All pairs; of those that `near` does not have, `make test` asks one in thirty."""
+    """All pairs; of those that `nearer` does not have, `make test` asks one in thirty."""
     if WHOLE:
         return _pairs(3, 4)
-    asked = dict.fromkeys(near())
+    asked = dict.fromkeys(nearer())
     return chain(asked, part((pair for pair in _pairs(3, 4) if pair not in asked), 30))
 
 

@@ -2,7 +2,7 @@
 
     python -m tests.laws.test_shapes [OPERATOR ...]    asks every case in all its forms
 
-The suite asks all cases of an operator that has few, and one in six of the others (`make worlds`: every case), each
+The suite asks all cases of an operator that has few, and one in four of the others (`make worlds`: every case), each
 as it is and in one other of its forms, and plants its bugs under these.
 """
 
@@ -28,7 +28,7 @@ from tests.laws.shape_cases import NEWEST, versions
 from tests.laws.shape_world import CASES
 
 BLOCKS = 40
-FEW = 40
+FEW = 60
 """Cases of an operator that are all asked."""
 
 
@@ -38,7 +38,7 @@ def asked() -> Iterator[tuple[int, Case]]:
     for place, case in enumerate(CASES):
         of[case.domain, case.op].append((place, case))
     for cases in of.values():
-        yield from cases if len(cases) <= FEW else part(cases, 6)
+        yield from cases if len(cases) <= FEW else part(cases, 4)
 
 
 ASKED = list(asked())

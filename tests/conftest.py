@@ -26,7 +26,7 @@ def pytest_collection_finish() -> None:
     """All that is loaded by now stays: to look through it for garbage again and again took a sixth of the time."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(100_000, 20, 50)
+    gc.set_threshold(10_000, 20, 20)
 
 
 @pytest.fixture

@@ -42,4 +42,5 @@ def files() -> list[str]:
 
 
 def run(*words: str) -> tuple[str, ...]:
-    return ("run", *words)
+    """The words of a run that has memory enough: this process has loaded far more than the command does."""
+    return ("run", *words) if "--memory" in words else ("run", *words, "--memory", "64GB")

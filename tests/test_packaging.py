@@ -38,6 +38,7 @@ sys.meta_path.insert(0, Hidden())
 for module, names in ((os, {of_os!r}), (signal, {of_signal!r})):
     for name in names:
         delattr(module, name)
+os.process_cpu_count = os.cpu_count  # Python 3.13 defines it by what was taken away
 """
 UNIX = ("fcntl", "grp", "pwd", "resource", "termios")
 UNIX_OF_OS = tuple(

@@ -214,7 +214,7 @@ class TestRefused:
         np.save("b.npy", DATA.astype(ml_dtypes.float8_e4m3fn))
         np.save("c.npy", DATA.astype(ml_dtypes.float8_e5m2))
         before = files()
-        found, text = refused(capsys, *run(*words))
+        found, text = refused(capsys, "run", *words)
 
         assert (found, text[: len(message)]) == (code, message)
         assert files() == before

@@ -50,7 +50,7 @@ KINDS = [("l.zarr", "y.zarr"), ("f.npy", "y.zarr"), ("l.zarr", "y.npy")]
 
 
 def words(source: str, sink: str, scheduler: str) -> tuple[str, ...]:
-    return run(source, "--target", "200,-1", "-o", sink, "--memory", "64GB", "--scheduler", scheduler)
+    return run(source, "--target", "200,-1", "-o", sink, "--scheduler", scheduler)
 
 
 @pytest.fixture(name="starter")

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 _CHANGING = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.symlink", "os.link", "os.chmod", "os.truncate"}
-_NEVER = {"pickle.find_class", "os.system", "os.exec", "os.posix_spawn", "socket.connect", "code.__new__"}
+_NEVER = {"pickle.find_class", "os.system", "os.exec", "socket.connect", "code.__new__"}
+_STARTING = {"subprocess.Popen", "os.posix_spawn"}
+"""Our own children are: from Python 3.13 on by the second, too."""
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 _FREE = ("/dev/null", "/proc/self/")
 
@@ -41,7 +43,7 @@ class Watch:
                 self._look(event, [path])
         elif event in _CHANGING:
             self._look(event, [arg for arg in args[:2] if isinstance(arg, (str, bytes))])
-        elif event == "subprocess.Popen" and (args[0] != sys.executable or "-P" not in args[1]):
+        elif event in _STARTING and (args[0] != sys.executable or "-P" not in args[1]):
             self.seen.append(f"started {args[1]!r:.120}")
 
     def _look(self, event: str, paths: Iterable[Any]) -> None:

@@ -50,13 +50,13 @@ static u8* given_destination;
 static const Plan* given_plan;
 
 static void thread() {
-    copy_boxes(given_source, given_destination, *given_plan);
+    ENTRY(given_source, given_destination, *given_plan);
     ended[current] = 1;
     swapcontext(&fibers[current], &scheduler);
 }
 
 extern "C" int emulate(const u8* source, u8* destination, const void* plan, unsigned blocks, unsigned threads, unsigned shared) {
-    static_assert(sizeof(Plan) == 144 + STEPS * sizeof(Step), "as gpu_boxes packs it");
+    static_assert(sizeof(Plan) == 200 + STEPS * sizeof(Step), "as gpu_boxes packs it");
     const unsigned stack = 1 << 16;
     std::vector<char> stacks((size_t)stack * threads);
     given_source = source, given_destination = destination, given_plan = (const Plan*)plan;

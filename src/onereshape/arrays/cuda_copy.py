@@ -1,15 +1,17 @@
 """Copies into C order on CUDA devices, by addresses alone: for every library whose arrays lie there.
 
-A launch is planned and compiled once for a layout, and remembered.  None says that there is no kernel for it, that it
-cannot be compiled here, or that the library's own copy is as fast; then the library copies by itself.
+Launches are planned and compiled once for a layout, and remembered.  There are none where no kernel fits, or where it
+cannot be compiled here; then the library copies by itself.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from onereshape.arrays import cuda_driver
-from onereshape.arrays.gpu_boxes import Boxes, boxes_of
+from onereshape.arrays.gpu_boxes import boxes_of, other_boxes
+from onereshape.arrays.gpu_plans import Boxes
 from onereshape.arrays.layout import CopyPlan, copy_plan
 
 Dims = tuple[int, ...]
@@ -17,66 +19,85 @@ Dims = tuple[int, ...]
 SMALLEST = 4 << 20
 """The bytes below which a library's own copy is as fast: the host takes longer than the device."""
 
-_SOURCE = Path(__file__).with_name("gpu_copy.cu")
 _MOST = 4096
 _WARP, _SECTOR = 32, 32
-_WIDE = 16
-"""The bytes of an element that a thread can move by itself at full speed."""
 
-_LITTLE = 8 << 20
-"""The bytes below which that holds also for elements of 4 bytes and more that are read nearly in order."""
+_LIBRARY = {2: (1.13, 0.064), 4: (0.72, 0.09), 8: (0.555, 0.116), 16: (0.51, 0.18)}
+"""What one thread for each element takes for a megabyte, in microseconds, by an element's bytes.
 
-_IN_ORDER = 1.7
-"""What that reads of the source then, at most, as a multiple of the elements' own bytes."""
+The first is for elements in order; the second for what is read besides, as a multiple of the elements' own bytes.
+"""
 
-_known: dict[tuple[Dims, Dims, int, int, int], cuda_driver.Ready | None] = {}
+_BOXES = 0.49, 0.53
+"""The same for boxes."""
+
+_BEGIN = 2.4, 4.1
+"""What either takes to begin and to end."""
+
+_DOUBT = 1.5
+"""By how much these may be wrong."""
+
+_known: dict[tuple[Dims, Dims, int, int, int], tuple[cuda_driver.Ready, ...]] = {}
 
 
-def ready_for(dims: Dims, strides: Dims, itemsize: int, address: int, device: int) -> cuda_driver.Ready | None:
-    """The launch that copies elements of these dims and strides, in bytes; `device` is the current one."""
+def ready_for(dims: Dims, strides: Dims, itemsize: int, address: int, device: int) -> tuple[cuda_driver.Ready, ...]:
+    """The launches that copy elements of these dims and strides, in bytes; `device` is the current one.
+
+    The first is the fastest by the rules; the others are often faster where it is not.
+    """
     key = (dims, strides, itemsize, address & 31, device)
     if key not in _known:
         if len(_known) >= _MOST:
             _known.clear()
-        _known[key] = _prepared(copy_plan(dims, strides, itemsize), itemsize, address, device)
+        _known[key] = tuple(_prepared(copy_plan(dims, strides, itemsize), address, device))
     return _known[key]
 
 
-def _prepared(plan: CopyPlan, itemsize: int, address: int, device: int) -> cuda_driver.Ready | None:
+def _prepared(plan: CopyPlan, address: int, device: int) -> Iterator[cuda_driver.Ready]:
     boxes = boxes_for(plan, address)
-    if boxes is None or as_fast_without(plan, itemsize, boxes):
-        return None
+    other = None if boxes is None else other_boxes(plan, _alignment(address), boxes)
     try:
-        return launch(boxes, device)
+        yield from (launch(each, device) for each in (boxes, other) if each is not None)
     except cuda_driver.NoKernel:
-        return None
+        return
 
 
 def boxes_for(plan: CopyPlan, address: int) -> Boxes | None:
-    """The boxes of a copy from there; fresh CUDA memory is aligned to more than the 32 bytes that count."""
+    """The boxes of a copy from there."""
+    return boxes_of(plan, _alignment(address))
+
+
+def _alignment(address: int) -> int:
+    """Fresh CUDA memory is aligned to more than the 32 bytes that count."""
     low = address | 32
-    return boxes_of(plan, low & -low)
+    return low & -low
 
 
 def launch(boxes: Boxes, device: int) -> cuda_driver.Ready:
     defines = (("UNIT", boxes.unit), ("GRAIN", boxes.grain))
-    function = cuda_driver.function_of(device, _SOURCE, "copy_boxes", defines)
+    function = cuda_driver.function_of(device, *kernel_of(boxes.squares), defines)
     return cuda_driver.ready(function, boxes.boxes, boxes.threads, boxes.shared, boxes.parameters)
 
 
-def as_fast_without(plan: CopyPlan, itemsize: int, boxes: Boxes) -> bool:
-    """Whether one thread for each element, in the destination's order, reads hardly more of the source than boxes do.
+def kernel_of(squares: bool) -> tuple[Path, str]:
+    """The source of a kernel, and its name."""
+    name = "squares" if squares else "boxes"
+    return Path(__file__).with_name(f"gpu_{name}.cu"), f"copy_{name}"
 
-    That is what libraries do by themselves; it pays for wide elements, for narrower ones where both read the gaps
-    between them, and where there is little to copy.
+
+def doubtful(dims: Dims, strides: Dims, itemsize: int, address: int) -> bool:
+    """Whether one thread for each element, in the destination's order, may be faster: what libraries do by themselves.
+
+    It begins sooner, and reads hardly more where elements are wide or nearly in order.
     """
-    if itemsize < 4:
-        return False
-    read = _read_in_order(plan, itemsize)
-    if plan.nbytes < _LITTLE and read <= _IN_ORDER:
-        return True
-    gaps = boxes.cost > 1.2
-    return itemsize >= (_WIDE // 2 if gaps else _WIDE) and read <= 1.5 * (2 * boxes.cost - 1)
+    plan = copy_plan(dims, strides, itemsize)
+    boxes = boxes_for(plan, address)
+    if itemsize not in _LIBRARY or boxes is None:
+        return boxes is None
+    megabytes = plan.nbytes / 1e6
+    each, beside = _LIBRARY[itemsize]
+    library = _BEGIN[0] + megabytes * (each + beside * (_read_in_order(plan, itemsize) - 1))
+    return library < _DOUBT * (_BEGIN[1] + megabytes * (_BOXES[0] + _BOXES[1] * (boxes.cost - 1)))
 
 
 def _read_in_order(plan: CopyPlan, itemsize: int) -> float:

@@ -79,7 +79,8 @@ def compiled(source: Path, defines: tuple[tuple[str, int], ...], target: str) ->
     program = ctypes.c_void_p()
     text = source.read_bytes()
     _asked(nvrtc.nvrtcCreateProgram(ctypes.byref(program), text, source.name.encode(), 0, None, None))
-    options = [f"--gpu-architecture={target}", "--std=c++17", *(f"-D{name}={value}" for name, value in defines)]
+    options = [f"--gpu-architecture={target}", "--std=c++17", f"--include-path={source.parent}"]
+    options += (f"-D{name}={value}" for name, value in defines)
     try:
         words = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
         _asked(nvrtc.nvrtcCompileProgram(program, len(options), words))

@@ -35,7 +35,7 @@ _LONG = 96
 NOT_TURNED = 31
 """Log2 of more words than a run has."""
 
-_SEGMENT = 0.5
+_SEGMENT = 1.0
 """What each piece of memory that a warp writes at once costs, in turns of shared memory."""
 
 _ISSUED = 4
@@ -51,19 +51,29 @@ _PER_UNIT = 5
 _ENOUGH = 0.9
 """A way that may cost less than this share of the best is worth counting."""
 
-_GRAINS = (16, 8, 4)
+_GRAINS = (16, SECTOR), (16, 16), (8, 8), (4, 4)
+"""The bytes of a read, and what the rows lie at the same place modulo."""
+
+_TWICE = {1: 2, 2: 2}
+_TWICE_WORDS = 8
+"""What 32 reads of half a sector cost, by the unit and for others: with halves in two lines, a sector comes twice."""
+
+_PER_READ = 12
+"""What 32 reads cost besides their words, in turns."""
+
 _PADDED = 4
 """The share of a row that may be added to its pitch, at least a few reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Bytes of a read, the span of a row, how its reads begin and how many they are.
+    """Bytes of a read, what rows lie at the same place modulo, the span of a row, how its reads begin, and how many.
 
     Then pitches by dim, log2 of a warp's words along a run and of those whose units come in one order, and all bytes.
     """
 
     grain: int
+    modulus: int
     span: int
     slot: int
     chunks: int
@@ -77,8 +87,8 @@ class Held:
 class Gather:
     """What is gathered: dims and extents of a box, the dims along which rows go on, and what boxes begin at.
 
-    Then the unit, the units of a run and the runs, words of a run, runs, the runs that one word reaches across, and
-    what runs begin at multiples of in the destination.
+    Then the unit, the units of a run and the runs, words of a run, runs, the runs that a word reaches across in squares
+    (else 0), what runs begin at multiples of in the destination, and whether words begin anywhere in shared memory.
     """
 
     dims: list[Dim]
@@ -92,6 +102,7 @@ class Gather:
     runs: int
     across: int
     begins: int
+    loose: bool
 
 
 class _Way(NamedTuple):
@@ -99,6 +110,7 @@ class _Way(NamedTuple):
 
     least: float
     grain: int
+    modulus: int
     lanes: int
     turned: int
     kept: int
@@ -148,12 +160,17 @@ def _ways(gather: Gather) -> list[_Way]:
     found: list[_Way] = []
     order, inner = _order(gather)
     shares = []
-    for lanes in (5, 4, 3) if gather.across == 1 else (5, 4, 3, 2):
+    for lanes in (5, 4, 3) if not gather.across else (5, 4, 3, 2, 1):
         if lanes == 5 or gather.runs >= 32 >> lanes:
             groups = -(-gather.runs // (32 >> lanes))
             columns = _columns(gather, lanes)
             tiles = columns * groups
-            fixed = groups * _issued(gather, columns) + tiles * _SEGMENT * gather.across * (32 >> lanes)
+            fixed = groups * _issued(gather, columns)
+            if not gather.across:
+                fixed += tiles * _SEGMENT * (32 >> lanes)
+            else:
+                fixed += tiles * max(gather.across, gather.across**2 >> lanes)
+                tiles *= 1 + gather.loose
             shares.append((lanes, tiles, fixed))
     for kept in range(len(inner), -1, -1):
         span = _span(gather, inner[:kept])
@@ -162,14 +179,15 @@ def _ways(gather: Gather) -> list[_Way]:
         begins = _begins(gather, row_axes)
         if rows > TABLE or (kept < len(inner) and span < 64):
             break
-        for grain in _GRAINS:
+        for grain, modulus in _GRAINS:
             if grain > 4 and grain >= 2 * span:
                 continue
-            reads = rows * _slots(begins, grain, span)[1] / 32 * (5 + max(1, grain // 4))
+            each = _PER_READ + max(1, grain // 4) + (_TWICE.get(gather.unit, _TWICE_WORDS) if modulus == 16 else 0)
+            reads = rows * _slots(begins, grain, span)[1] / 32 * each
             turned = _turned(gather, grain, row_axes)
             fewest = _fewest(gather.unit)
             found += [
-                _Way(reads + fixed + tiles * fewest, grain, lanes, turned, kept, tiles, reads + fixed)
+                _Way(reads + fixed + tiles * fewest, grain, modulus, lanes, turned, kept, tiles, reads + fixed)
                 for lanes, tiles, fixed in shares
             ]
     found.sort()
@@ -178,6 +196,8 @@ def _ways(gather: Gather) -> list[_Way]:
 
 def _columns(gather: Gather, lanes: int) -> float:
     """The words of a run by those of a warp, which begin with a line wherever the run begins."""
+    if gather.across:
+        return -(-gather.words // (1 << lanes))
     word = max(4, gather.unit)
     segment = min(word << lanes, 128)
     loose = segment - gcd(segment, gather.begins)
@@ -186,7 +206,7 @@ def _columns(gather: Gather, lanes: int) -> float:
 
 def _issued(gather: Gather, columns: float) -> float:
     """What the instructions cost that write runs side by side, in turns of shared memory."""
-    each = _PER_SQUARE if gather.across > 1 else _PER_WORD.get(gather.unit, _PER_UNIT)
+    each = _PER_SQUARE if gather.across else _PER_WORD.get(gather.unit, _PER_UNIT)
     together = 4 if gather.unit in (4, 8) else 2
     whole = ceil(columns)
     batches = whole // 4 + -(-(whole % 4) // together)
@@ -197,9 +217,7 @@ def _turned(gather: Gather, grain: int, row_axes: list[int]) -> int:
     """Log2 of the words of a run after which they lie in the same banks again, where the units of one may be turned."""
     axis, count, *_ = gather.units_of[0] if gather.units_of else (0, 0)
     stride = grain if axis in row_axes else abs(gather.dims[axis][1])
-    if gather.unit >= 4 or count < 32 or not stride:
-        return NOT_TURNED
-    if gather.across > 1 and any(gather.dims[part[0]][1] % 4 for part in gather.units_of):
+    if gather.unit >= 4 or count < 32 or not stride or gather.across:
         return NOT_TURNED
     banks = gcd(32, stride // gather.unit)
     return NOT_TURNED if banks == 1 else 5 - (banks.bit_length() - 1)
@@ -212,8 +230,8 @@ def _pitched(gather: Gather, way: _Way, samples: _Samples, below: float) -> tupl
     span = _span(gather, inner)
     row_axes = [axis for axis in order if axis not in inner]
     begins = _begins(gather, row_axes)
+    modulus = max(way.modulus, gather.unit)
     loose = 0 if begins % way.grain == 0 and span % way.grain == 0 else way.grain - 1
-    modulus = max(way.grain, gather.unit)
     fixed = [0] * len(samples[0][1])
     for axis, places in samples:
         if axis not in row_axes:
@@ -245,7 +263,7 @@ def _pitched(gather: Gather, way: _Way, samples: _Samples, below: float) -> tupl
     if best is None:
         return None
     slot, chunks = _slots(begins, way.grain, span)
-    return best[0], Held(way.grain, span, slot, chunks, best[1], way.lanes, way.turned, best[2])
+    return best[0], Held(way.grain, modulus, span, slot, chunks, best[1], way.lanes, way.turned, best[2])
 
 
 def _pads(dims: int, span: int, modulus: int) -> list[tuple[int, int]]:
@@ -283,7 +301,7 @@ def _sampled(gather: Gather, way: _Way) -> _Samples:
         # The last words of a run may be fewer than the lanes.
         column, group = (columns - 1) * quarters // 4 * wide, (groups - 1) * quarters // 4 * across
         for run in range(group, min(group + across, gather.runs)):
-            begin = _begin(gather, run)
+            begin = 0 if gather.across else _begin(gather, run)
             first = column - begin // word % min(wide, 128 // word)
             shift = begin % word // gather.unit
             units += [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import gcd, prod
+from math import gcd
 
 from onereshape.arrays.gpu_banks import SECTOR, Dim, Part
 from onereshape.arrays.gpu_shapes import TRIMMED, Shape, box_starts, boxes_along, cut_at, quantum
@@ -11,16 +11,13 @@ from onereshape.arrays.gpu_shapes import TRIMMED, Shape, box_starts, boxes_along
 _UNITS = 1024
 """The units of a run that the table of places holds; longer runs are several."""
 
-_LONG = 192
-"""The bytes of a run from which on squares pay that begin anywhere in a sector."""
-
 
 @dataclass(frozen=True, slots=True)
 class Runs:
     """The units of a run, and the runs of a box, the nearest in the source first.
 
     Where runs overlap, writes begin at multiples of `trim` bytes: those of neighbouring boxes along the dim `cut`, and
-    those of a box by the entry `split` of its runs.  In squares each run stands for four, along the dim `side`.
+    those of a box by the entry `split` of its runs.  In squares each run stands for some, along the dim `side`.
     """
 
     units: list[Part]
@@ -31,16 +28,10 @@ class Runs:
     side: int | None
 
 
-def runs_in(dims: list[Dim], shape: Shape, unit: int) -> Runs:
-    """The runs of a box: squares where they are whole words of single bytes."""
-    side = _side(dims, shape.extents, unit)
-    if side is not None:
-        runs = _overlapping(dims, shape, unit, side)
-        long = prod(count for _, count, _, _ in runs.units) >= _LONG
-        usable = runs.cut is not None or not shape.trim
-        if usable and _in_words(dims, shape, runs, 4 if long else SECTOR):
-            return runs
-    return _overlapping(dims, shape, unit, None)
+def runs_in(dims: list[Dim], shape: Shape, unit: int, side: int | None) -> Runs | None:
+    """The runs of a box, in squares where there is a `side`; None where runs that overlap would end before it."""
+    runs = _overlapping(dims, shape, unit, side)
+    return None if side is not None and shape.trim and runs.cut is None else runs
 
 
 def run_starts(dims: list[Dim], shape: Shape, runs: Runs) -> list[int]:
@@ -87,8 +78,11 @@ def _cut(dims: list[Dim], shape: Shape, unit: int, side: int | None, trim: int) 
         whole = whole and extent == size
     runs_of.sort(key=lambda part: abs(dims[part[0]][1]) * part[2])
     if side is not None:
-        extent = shape.extents[side]
-        runs_of = [(side, -(-extent // 4), 4, extent - 4), *(part for part in runs_of if part[0] != side)]
+        extent, across = shape.extents[side], 4 // unit
+        runs_of = [
+            (side, -(-extent // across), across, extent - across),
+            *(part for part in runs_of if part[0] != side),
+        ]
     cut = last if shape.trim and trim and last == cut_at(dims, shape.extents) else None
     number = next((at for at, part in enumerate(runs_of) if part[0] == split), None)
     return Runs(units_of, runs_of, trim, cut, number, side)
@@ -107,35 +101,3 @@ def _overlap(inner: int, unit: int, trim: int) -> int:
     """How much of a dim neighbours share, in whole words."""
     word = 4 // gcd(4, inner)
     return -(-max(0, trim - unit) // (inner * word)) * word
-
-
-def _side(dims: list[Dim], extents: tuple[int, ...], unit: int) -> int | None:
-    """The dim whose neighbours are single bytes side by side in the source, where runs of several words cross it."""
-    found = next((axis for axis, (_, stride, _) in enumerate(dims) if stride == unit), None)
-    if found is None or unit > 1 or extents[found] < 4:
-        return None
-    run = 1
-    for axis in reversed(range(found + 1, len(dims))):
-        run *= extents[axis]
-        if extents[axis] < dims[axis][0]:
-            break
-    return found if run >= 16 else None
-
-
-def _in_words(dims: list[Dim], shape: Shape, runs: Runs, begin: int) -> bool:
-    """Whether all runs are whole words that begin at multiples of that, gathered from whole words of shared memory."""
-    units = prod(count for _, count, _, _ in runs.units)
-    whole = units % 4 == 0 and all(start % begin == 0 for start in run_starts(dims, shape, runs))
-    return whole and _steady(dims, runs.units)
-
-
-def _steady(dims: list[Dim], units_of: list[Part]) -> bool:
-    """Whether the first bytes of all words begin at one place in a word of shared memory, and the second, and so on."""
-    units = 1
-    for number, (axis, count, *_) in enumerate(units_of):
-        if units % 4 == 0 and dims[axis][1] % 4:
-            return False
-        if units % 4 and number and units * count != 4 and any(dims[a][1] % 4 for a, *_ in units_of):
-            return False
-        units *= count
-    return True

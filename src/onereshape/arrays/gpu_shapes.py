@@ -14,7 +14,12 @@ from typing import NamedTuple
 
 from onereshape.arrays.gpu_banks import ROOM, SECTOR, TABLE, Dim
 
+Trims = tuple[tuple[int, int], ...]
+
 _TARGETS = (32, 64, 128, 256, 512, 1024)
+_FINE = (32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
+"""The bytes of runs that are tried, and those for units of a word or more."""
+
 _GAP = 16
 """The bytes between elements that are read along with them rather than skipped."""
 
@@ -24,11 +29,14 @@ _LINES = 64, 32
 _ALIGNED = 8
 """The same where all begin with a sector."""
 
-_TRIMS = (SECTOR, 8), (4, 40)
+TRIMS = (SECTOR, 8), (4, 40)
 """What writes may begin at multiples of, where neighbours overlap, and what a run costs then beyond its bytes."""
 
 TRIMMED = 4
 """The bytes of a unit up to which that pays."""
+
+_ROUNDED = 2
+"""How much longer than asked for parts may be that are whole sectors."""
 
 _EACH = 1024
 """What a box costs besides its runs, in bytes."""
@@ -54,14 +62,15 @@ class _Layout(NamedTuple):
     dims: list[Dim]
     unit: int
     by_source: list[int]
+    trims: Trims
 
 
-def best(dims: list[Dim], unit: int, room: int) -> Shape | None:
+def best(dims: list[Dim], unit: int, room: int, trims: Trims = TRIMS) -> Shape | None:
     """The cheapest of the boxes that hold runs of these lengths."""
     by_source = sorted(
         (axis for axis, (_, stride, _) in enumerate(dims) if stride), key=lambda axis: (abs(dims[axis][1]), -axis)
     )
-    layout = _Layout(dims, unit, by_source)
+    layout = _Layout(dims, unit, by_source, trims)
     found: Shape | None = None
     seen: set[tuple[int, ...]] = set()
     for extents in _grown(dims, by_source, unit, room):
@@ -78,11 +87,12 @@ def best(dims: list[Dim], unit: int, room: int) -> Shape | None:
 def _grown(dims: list[Dim], by_source: list[int], unit: int, room: int) -> Iterator[list[int]]:
     """The extents that hold runs of each two lengths, the destination's and the source's, until nothing grows."""
     seen: set[tuple[int, ...]] = set()
-    for to in _TARGETS:
+    targets = _TARGETS if unit < 4 else _FINE
+    for to in targets:
         first, more_to = _grown_destination(dims, unit, to)
         if prod(first) * unit > room:
             return
-        for of in _TARGETS:
+        for of in targets:
             extents, more_of = _grown_source(dims, first, by_source, unit, of)
             if prod(extents) * unit > room:
                 break
@@ -108,7 +118,7 @@ def _even(size: int, extent: int, run: int) -> int:
         return even
     parts = [-(-size // (number * whole)) * whole for number in range(max(2, count - 1), count + 4)]
     best = min(parts, key=lambda part: (-(-size // part) * part, -part))
-    return best if best < size and -(-size // best) * best * 50 <= 53 * size else even
+    return best if best < min(size, _ROUNDED * extent) and -(-size // best) * best * 50 <= 53 * size else even
 
 
 def quantum(run: int) -> int:
@@ -192,7 +202,7 @@ def _shapes(layout: _Layout, extents: tuple[int, ...]) -> Iterator[Shape]:
         return
     inner = run // extents[axis]
     word = 4 // gcd(4, inner)
-    for trim, line in _TRIMS:
+    for trim, line in layout.trims:
         if all(start % trim == 0 for start in starts):
             break
         overlap = -(-(trim - unit) // (inner * word)) * word

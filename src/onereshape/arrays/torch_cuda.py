@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -14,6 +15,12 @@ from onereshape.arrays.cuda_copy import SMALLEST
 Dims = tuple[int, ...]
 
 _MOST = 4096
+_TRIED, _ROUNDS = 4, 3
+"""The copies one after the other that are timed together, and how often."""
+
+_BUSY = 400_000
+"""The cycles that the device waits meanwhile, so that the host is ahead of it."""
+
 _ready: dict[Any, cuda_driver.Ready | None] = {}
 
 
@@ -21,12 +28,16 @@ def contiguous(data: Any) -> Any:
     """A copy of a CUDA tensor in C order."""
     if data.numel() * data.element_size() < SMALLEST:
         return data.clone(memory_format=torch.contiguous_format)
-    return by_kernel(data)
+    return _copied(data, _ready_for(data))
 
 
 def by_kernel(data: Any) -> Any:
-    """The same by the kernel, whatever its size; torch's own copy where the kernel does not pay or cannot be had."""
-    ready = _ready_for(data)
+    """The same by the kernel, whatever its size and if it pays or not; torch's own where the kernel cannot be had."""
+    launches = () if torch.cuda.is_current_stream_capturing() else _planned(data)
+    return _copied(data, next(iter(launches), None))
+
+
+def _copied(data: Any, ready: cuda_driver.Ready | None) -> Any:
     output = None if ready is None else _launched(ready, data, data.shape, data.get_device(), data.data_ptr())
     return data.clone(memory_format=torch.contiguous_format) if output is None else output
 
@@ -75,14 +86,49 @@ def _ready_for(data: Any) -> cuda_driver.Ready | None:
 
 
 def _prepared(data: Any, key: Any) -> cuda_driver.Ready | None:
-    """The launch for a new layout; while a graph is captured nothing is compiled, and torch copies."""
+    """The launch for a new layout; None where torch is faster, or a graph is captured, when nothing is compiled."""
     if torch.cuda.is_current_stream_capturing():
         return None
-    itemsize = data.element_size()
-    strides = tuple(stride * itemsize for stride in data.stride())
-    with torch.cuda.device(data.device):
-        ready = cuda_copy.ready_for(tuple(data.shape), strides, itemsize, data.data_ptr(), data.get_device())
+    launches = _planned(data)
+    doubtful = cuda_copy.doubtful(*_layout(data))
+    ready = _fastest(launches, data, doubtful) if len(launches) + doubtful > 1 else next(iter(launches), None)
     if len(_ready) >= _MOST:
         _ready.clear()
     _ready[key] = ready
     return ready
+
+
+def _layout(data: Any) -> tuple[Dims, Dims, int, int]:
+    itemsize = data.element_size()
+    return tuple(data.shape), tuple(stride * itemsize for stride in data.stride()), itemsize, data.data_ptr()
+
+
+def _planned(data: Any) -> tuple[cuda_driver.Ready, ...]:
+    with torch.cuda.device(data.device):
+        return cuda_copy.ready_for(*_layout(data), data.get_device())
+
+
+def _fastest(launches: tuple[cuda_driver.Ready, ...], data: Any, doubtful: bool) -> cuda_driver.Ready | None:
+    """The launch that takes the least time on the device, or None for torch's own copy: they are tried, in turn."""
+    with torch.cuda.device(data.device), torch.no_grad():
+        output = torch.empty(data.shape, dtype=data.dtype, device=data.device)
+        addresses = data.data_ptr(), output.data_ptr(), _C._cuda_getCurrentRawStream(data.get_device())  # noqa: SLF001
+        taken: list[cuda_driver.Ready | None] = [ready for ready in launches if ready(*addresses)]
+        if doubtful or not taken:
+            _own(data, output)
+            taken.append(None)
+        torch.cuda._sleep(_BUSY)  # noqa: SLF001
+        marks = [torch.cuda.Event(enable_timing=True) for _ in range(len(taken) * _ROUNDS + 1)]
+        marks[0].record()
+        for ready, mark in zip(taken * _ROUNDS, marks[1:], strict=True):
+            for _ in range(_TRIED):
+                _own(data, output) if ready is None else ready(*addresses)
+            mark.record()
+        marks[-1].synchronize()
+        spans = [begin.elapsed_time(end) for begin, end in pairwise(marks)]
+    return min(zip(taken * _ROUNDS, spans, strict=True), key=lambda pair: pair[1])[0]
+
+
+def _own(data: Any, output: Any) -> None:
+    """Torch's own copy."""
+    output.copy_(data)

@@ -21,7 +21,7 @@ MOST_TERMS = 64
 """Terms of a formula; `v * (v + 3)`, of itself again and again, has twice as many with each step."""
 MOST_ATOMS = 64
 """Factors of a term, those within operations counted too."""
-_LARGEST = 1 << 65_536
+_MOST_BITS = 65_536
 """Of a coefficient: no size has one beyond int64, but large multiples of sizes are compared too."""
 
 
@@ -82,6 +82,8 @@ class Formula:
         return f"Formula({str(self)!r})"
 
     def __add__(self, other: Size) -> Size:
+        if isinstance(other, int) and self.terms[-1][0]:  # a number comes last
+            return _checked((*self.terms, ((), other))) if other else self
         return _sum([*self.terms, *_terms(other)])
 
     def __mul__(self, other: Size) -> Size:
@@ -350,10 +352,8 @@ OPERATIONS = {"floor": cut, "over": over, "Max": largest, "Min": smallest}
 
 def _scaled(size: Size, factor: int | Fraction) -> Size:
     """A size times a number that may be a fraction."""
-    if isinstance(factor, int) and isinstance(size, Formula) and factor and len(size.terms) == 1:
-        ((monomial, coefficient),) = size.terms
-        if isinstance(coefficient, int) and -_LARGEST < coefficient * factor < _LARGEST:
-            return Formula(((monomial, coefficient * factor),))
+    if isinstance(size, Formula) and factor and size.terms[0][0]:
+        return _checked(tuple([(monomial, _plain(coefficient * factor)) for monomial, coefficient in size.terms]))
     return _sum([(monomial, coefficient * factor) for monomial, coefficient in _terms(size)])
 
 
@@ -382,13 +382,27 @@ def _sum(terms: Iterable[Term]) -> Size:
         return 0
     if len(kept) == 1 and not kept[0][0] and isinstance(kept[0][1], int):
         return kept[0][1]
-    if len(kept) > MOST_TERMS or any(not -_LARGEST < coefficient < _LARGEST for _, coefficient in kept):
-        raise TooLongError
-    if any(len(monomial) > 1 and sum(map(_weight, monomial)) > MOST_ATOMS for monomial, _ in kept):
-        raise TooLongError
+    for monomial, _ in kept:
+        if len(monomial) > 1 and sum(map(_weight, monomial)) > MOST_ATOMS:
+            raise TooLongError
     if len(kept) > 1:
-        kept.sort(key=lambda term: (-len(term[0]), [_order(atom) for atom in term[0]]))
-    return Formula(tuple(kept))
+        kept.sort(key=_place)
+    return _checked(tuple(kept))
+
+
+def _checked(terms: tuple[Term, ...]) -> Formula:
+    """A formula of terms in their order, which are not too many, and have no coefficient that is too large."""
+    if len(terms) > MOST_TERMS:
+        raise TooLongError
+    for _, coefficient in terms:
+        if int(coefficient).bit_length() > _MOST_BITS:
+            raise TooLongError
+    return Formula(terms)
+
+
+def _place(term: Term) -> tuple[int, list[tuple[str, bool]]]:
+    """Where a term stands: long ones first, a number last."""
+    return -len(term[0]), [_order(atom) for atom in term[0]]
 
 
 def _plain(coefficient: int | Fraction) -> int | Fraction:

@@ -230,8 +230,8 @@ class Known:
         ordered = sorted(derived(bases, values), key=lambda each: each.cost)
         best = next((each.cost for each in ordered if each.proves and each.cost <= _MOST_COST), None)
         if best is None:
-            return self._distinct(each._replace(proves=False) for each in ordered)[:_MOST_DOUBTFUL]
-        return self._distinct(each for each in ordered if each.cost < best + _MARGIN)
+            return self._distinct(each._replace(proves=False).read() for each in ordered)[:_MOST_DOUBTFUL]
+        return self._distinct(each.read() for each in ordered if each.cost < best + _MARGIN)
 
     def exactly(self, values: tuple[int, ...]) -> list[Size]:
         """The sizes of tensors that have these values, and what the exports do not tell from them."""

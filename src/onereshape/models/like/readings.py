@@ -7,6 +7,7 @@ two exports.  It is listed all the same where it is common, as a rival: what it 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import combinations
 from typing import NamedTuple
 
@@ -37,7 +38,19 @@ class Reading(NamedTuple):
     """Whether the exports have more numbers than it has."""
 
 
-def derived(bases: Sequence[Base], values: Values) -> Iterator[Reading]:
+class Candidate(NamedTuple):
+    """A formula that fits, which is not made unless it is asked for: most are more complicated than another."""
+
+    make: Callable[[], Size]
+    cost: int
+    proves: bool = True
+
+    def read(self) -> Reading:
+        """The formula itself."""
+        return Reading(self.make(), self.cost, self.proves)
+
+
+def derived(bases: Sequence[Base], values: Values) -> Iterator[Candidate]:
     """Formulas of known sizes that have these values."""
     few = len(values) < 3
     for size, own in bases:
@@ -52,31 +65,43 @@ def derived(bases: Sequence[Base], values: Values) -> Iterator[Reading]:
         yield from _products((size, own), (size, own), values)
         for less in (-1, 1):
             if values == tuple(number * (number + less) // 2 for number in own):
-                yield Reading(cut(size * (size + less), 2), 3)
+                yield Candidate(partial(_triangle, size, less), 3)
 
 
-def _lines(size: Size, own: Values, values: Values, *, few: bool) -> Iterator[Reading]:
+def _triangle(size: Size, less: int) -> Size:
+    return cut(size * (size + less), 2)
+
+
+def _lines(size: Size, own: Values, values: Values, *, few: bool) -> Iterator[Candidate]:
     line = _line(own, values)
     if line is not None:
         slope, start = line
         cost = 1 + _bits(abs(slope) - 1) + 2 * (slope < 0) + _start(start)
         near = abs(start) <= _NEAR or max(own) - min(own) >= _FAR
         usual = (slope == 1 and near) or start == 0 or (slope == 2 and abs(start) == 1)
-        yield Reading(size * slope + start, cost, usual or not few)
+        yield Candidate(lambda: size * slope + start, cost, usual or not few)
 
 
-def _quotients(size: Size, own: Values, values: Values, *, few: bool) -> Iterator[Reading]:
+def _quotients(size: Size, own: Values, values: Values, *, few: bool) -> Iterator[Candidate]:
     """Quotients rounded down, up, and to the nearest, plus a number."""
+    (number, *numbers), (value, *others) = own, values
+    rest = list(zip(numbers, others, strict=True))
     for divisor in _divisors(own, values):
-        for top in dict.fromkeys((0, divisor - 1, divisor // 2)):
-            starts = {value - (number + top) // divisor for value, number in zip(values, own, strict=True)}
-            if len(starts) == 1:
-                (start,) = starts
+        for top in (0, divisor - 1, divisor // 2) if divisor > 2 else (0, 1):
+            start = value - (number + top) // divisor
+            for each, wanted in rest:
+                if wanted - (each + top) // divisor != start:
+                    break
+            else:
                 cost = 2 + _bits(divisor - 1) + _start(start)
                 nearest = top not in (0, divisor - 1)
                 # A start of its own takes one more number, and small ones are soon met by chance.
                 enough = start == 0 or (not few and len({*values}) > 2 and max(values) - min(values) >= _APART)
-                yield Reading(cut(size + top, divisor) + start, cost, not nearest and enough)
+                yield Candidate(partial(_quotient, size, top, divisor, start), cost, not nearest and enough)
+
+
+def _quotient(size: Size, top: int, divisor: int, start: int) -> Size:
+    return cut(size + top, divisor) + start
 
 
 def _divisors(own: Values, values: Values) -> range:
@@ -89,7 +114,7 @@ def _divisors(own: Values, values: Values) -> range:
     return range(max(2, apart // (wanted + 1)), min(_MOST_DIVISOR, most) + 1)
 
 
-def _multiples(size: Size, own: Values, values: Values) -> Iterator[Reading]:
+def _multiples(size: Size, own: Values, values: Values) -> Iterator[Candidate]:
     """Multiples of a number below and above, and how far they are: the rest of a division."""
     number, value = own[0], values[0]
     for divisor in _ROUND:
@@ -102,16 +127,28 @@ def _multiples(size: Size, own: Values, values: Values) -> Iterator[Reading]:
         several = min(values) >= 2 * divisor  # one of it is a number, and tells nothing
         if values == up:  # or the next power of two, which no formula of ours is
             powers = all(value == 1 << (number - 1).bit_length() for value, number in zip(values, own, strict=True))
-            yield Reading(ceiling(size, divisor) * divisor, cost, several and not powers)
+            yield Candidate(partial(_multiple, ceiling, size, divisor), cost, several and not powers)
         if values == down:
-            yield Reading(cut(size, divisor) * divisor, cost, several)
+            yield Candidate(partial(_multiple, cut, size, divisor), cost, several)
         if values == _less(up, own):
-            yield Reading(ceiling(size, divisor) * divisor - size, cost + 1, proves=False)
+            yield Candidate(partial(_missing, size, divisor), cost + 1, proves=False)
         if values == _less(own, down):
-            yield Reading(size - cut(size, divisor) * divisor, cost + 1, proves=False)
+            yield Candidate(partial(_rest, size, divisor), cost + 1, proves=False)
 
 
-def _parts(size: Size, own: Values, values: Values) -> Iterator[Reading]:
+def _multiple(part: Callable[[Size, int], Size], size: Size, divisor: int) -> Size:
+    return part(size, divisor) * divisor
+
+
+def _missing(size: Size, divisor: int) -> Size:
+    return ceiling(size, divisor) * divisor - size
+
+
+def _rest(size: Size, divisor: int) -> Size:
+    return size - cut(size, divisor) * divisor
+
+
+def _parts(size: Size, own: Values, values: Values) -> Iterator[Candidate]:
     """Some tenths of a size, some sevenths: what an exporter has calculated from a ratio."""
     largest, value = max(zip(own, values, strict=True))
     for below in range(3, _MOST_DENOMINATOR + 1):
@@ -121,34 +158,38 @@ def _parts(size: Size, own: Values, values: Values) -> Iterator[Reading]:
             most = min(most, (value * below + below - 1) // largest)
         for above in range(least, most + 1):
             for top in (0, below - 1):
-                if values == tuple((above * number + top) // below for number in own):
+                if values == tuple([(above * number + top) // below for number in own]):
                     cost = 4 + _bits(above - 1) + _bits(below - 1)
-                    yield Reading(cut(size * above + top, below), cost, proves=False)
+                    yield Candidate(partial(_share, size, above, top, below), cost, proves=False)
 
 
-def _limited(size: Size, own: Values, values: Values, *, few: bool) -> Iterator[Reading]:
+def _share(size: Size, above: int, top: int, below: int) -> Size:
+    return cut(size * above + top, below)
+
+
+def _limited(size: Size, own: Values, values: Values, *, few: bool) -> Iterator[Candidate]:
     """The size itself, but not more than a number: of two exports, one has the size, and the other that number.
 
     Then it must be one at which windows commonly end.
     """
     most = max(values)
-    if all(value == min(number, most) for value, number in zip(values, own, strict=True)) and most < max(own):
+    if most < max(own) and all(value == min(number, most) for value, number in zip(values, own, strict=True)):
         common = not most % 8 or not most % 10
-        yield Reading(smallest(size, most), 2 + _bits(most), common or not few)
+        yield Candidate(lambda: smallest(size, most), 2 + _bits(most), common or not few)
 
 
-def _pairs(one: Base, other: Base, values: Values) -> Iterator[Reading]:
+def _pairs(one: Base, other: Base, values: Values) -> Iterator[Candidate]:
     (first, left), (second, right) = one, other
     if values[0] == left[0] + right[0] and values == tuple(a + b for a, b in zip(left, right, strict=True)):
-        yield Reading(first + second, 2)
+        yield Candidate(lambda: first + second, 2)
     if values[0] == left[0] - right[0] and values == _less(left, right):
-        yield Reading(first - second, 3)
+        yield Candidate(lambda: first - second, 3)
     if values[0] == right[0] - left[0] and values == _less(right, left):
-        yield Reading(second - first, 3)
+        yield Candidate(lambda: second - first, 3)
     yield from _products(one, other, values)
 
 
-def _products(one: Base, other: Base, values: Values) -> Iterator[Reading]:
+def _products(one: Base, other: Base, values: Values) -> Iterator[Candidate]:
     """Products, times a number or plus a number."""
     (first, left), (second, right) = one, other
     apart = left[-1] * right[-1] - left[0] * right[0]
@@ -158,7 +199,8 @@ def _products(one: Base, other: Base, values: Values) -> Iterator[Reading]:
     if line is not None and (line[0] == 1 or line[1] == 0):
         size = _tried(lambda: first * second * line[0] + line[1])
         if size is not None:
-            yield Reading(size, 2 + _bits(abs(line[0]) - 1) + 2 * (line[0] < 0) + _start(line[1]))
+            cost = 2 + _bits(abs(line[0]) - 1) + 2 * (line[0] < 0) + _start(line[1])
+            yield Candidate(lambda: size, cost)
 
 
 def _tried(make: Callable[[], Size]) -> Size | None:

@@ -173,7 +173,12 @@ def unlike(one: Array, other: Array, whole: Array) -> bool:
         return bool(np.any(one != other))
     with np.errstate(invalid="ignore"):
         most = float(np.abs(one.astype(np.float64) - other.astype(np.float64)).max(initial=0))
-        return most > 0 and most > 8 * float(np.finfo(whole.dtype).eps) * float(np.abs(whole).max())
+        return most > 0 and most > rounding(whole)
+
+
+def rounding(whole: Array) -> float:
+    """How far floating-point numbers may be off, by the largest of them."""
+    return 8 * float(np.finfo(whole.dtype).eps) * float(np.abs(whole).max())
 
 
 def alike(found: Array, array: Array) -> bool:

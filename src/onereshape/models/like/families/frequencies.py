@@ -78,11 +78,11 @@ def turning(places: Array, columns: Array, eps: float) -> Turning | None:
     return Turning(cosine | still, signed, frequency, rough, slow)
 
 
-def swings(columns: Array) -> bool:
+def swings(columns: Array, times_off: float = 1) -> bool:
     """Whether the neighbours of an entry are together as many times the entry, all along a column, as of every wave."""
     middle, beside = columns[1:-1], columns[2:] + columns[:-2]
     times = (middle * beside).sum(axis=0) / np.maximum((middle**2).sum(axis=0), 1e-30)
-    return bool(np.all(np.abs(beside - times * middle) <= _UNEVEN * np.abs(columns).max(axis=0)))
+    return bool(np.all(np.abs(beside - times * middle) <= times_off * _UNEVEN * np.abs(columns).max(axis=0)))
 
 
 def _one_amplitude(starts: Array, allowed: float) -> bool:

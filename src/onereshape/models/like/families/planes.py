@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onereshape.models.like.exported import Array
+from onereshape.models.like.exported import Array, rounding
 from onereshape.models.like.families.writing import along, first_along
 
 _LARGEST = 2**52
@@ -61,30 +61,28 @@ def is_bent(array: Array, axes: Sequence[int]) -> bool:
     """Whether a few entries already lie on no plane, as of most arrays that do not."""
     if array.dtype.kind not in "iuf" or 0 in array.shape:
         return True
-    allowed = 24 * float(np.finfo(array.dtype).eps) * float(np.abs(array).max()) if array.dtype.kind == "f" else 0
-    return _bend(array, axes, 0) > allowed or _bend(array, axes, -1) > allowed
+    if not (most := max(_bend(array, axes, 0), _bend(array, axes, -1))):
+        return False
+    return array.dtype.kind != "f" or most > 3 * rounding(array)
 
 
 def _bend(array: Array, axes: Sequence[int], at: int) -> float:
     """How far a few entries are from a plane, at the first place of the axes that do not grow, or at the last."""
-    first = [0 if axis in axes else at for axis in range(array.ndim)]
-    start: float = array.item(*first)
-
-    def rise(axis: int, place: int) -> float:
-        found: float = array.item(*first[:axis], place, *first[axis + 1 :]) - start
-        return found
-
-    last = {axis: array.shape[axis] - 1 for axis in axes if array.shape[axis] > 1}
-    ends = {axis: rise(axis, end) for axis, end in last.items()}
-    off = [
-        abs(rise(axis, place) * end - ends[axis] * place) / end
-        for axis, end in last.items()
-        for place in {1, 2, (end + 1) // 2, end - 1}
-        if place < end
-    ]
-    corner: float = array.item(*(last.get(axis, place) for axis, place in enumerate(first)))
-    most: float = max([*off, abs(corner - start - sum(ends.values()))])
-    return most
+    place = [0 if axis in axes else at for axis in range(array.ndim)]
+    corner = list(place)
+    start: float = array.item(*place)
+    most: float = 0
+    total: float = 0
+    for axis in axes:
+        end = corner[axis] = place[axis] = array.shape[axis] - 1
+        rise: float = array.item(*place) - start
+        total += rise
+        for each in {1, 2, (end + 1) // 2, end - 1}:
+            if 0 < each < end:
+                place[axis] = each
+                most = max(most, abs((array.item(*place) - start) * end - rise * each) / end)
+        place[axis] = 0
+    return max(most, abs(array.item(*corner) - start - total))
 
 
 def rounding_of(array: Array, axes: Sequence[int]) -> Array:

@@ -5,7 +5,7 @@ It is taken apart into its factors, in either order, and what the families know 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from math import gcd
 
@@ -36,13 +36,13 @@ def flattened(exported: Exported, fit: Family) -> Fit | None:
         if axis + 1 in exported.growing:
             one, other = exported.dims[axis : axis + 2]
             dims = (*exported.dims[:axis], one * other, *exported.dims[axis + 2 :])
-            found = reshaped(exported, dims, fit, f"with axes {axis} and {axis + 1} as one")
+            found = reshaped(exported, dims, fit, lambda axis=axis: f"with axes {axis} and {axis + 1} as one")
             if found is not None:
                 return found
     return None
 
 
-def reshaped(exported: Exported, dims: Dims, fit: Family, words: str) -> Fit | None:
+def reshaped(exported: Exported, dims: Dims, fit: Family, words: Callable[[], str]) -> Fit | None:
     """What the families know of a constant in other dims, in its own dims again."""
     arrays = [
         array.reshape(dims_at(dims, binding)) for array, binding in zip(exported.arrays, exported.bindings, strict=True)
@@ -59,7 +59,7 @@ def reshaped(exported: Exported, dims: Dims, fit: Family, words: str) -> Fit | N
         def make(writer: Rewriter) -> ir.Value:
             return writer.front("Reshape", [inner.make(writer), writer.vector(exported.dims)])
 
-        return inner._replace(words=f"{words}: {inner.words}", at=at, make=make)
+        return inner._replace(words=f"{words()}: {inner.words}", at=at, make=make)
 
     return found.each(build)
 
@@ -171,4 +171,4 @@ def _sums(size: Formula) -> Iterator[tuple[Size, Size]]:
 
 def _apart(exported: Exported, axis: int, pair: tuple[Size, Size], fit: Family) -> Fit | None:
     dims = (*exported.dims[:axis], *pair, *exported.dims[axis + 1 :])
-    return reshaped(exported, dims, fit, f"with axis {axis} as {pair[0]} times {pair[1]}")
+    return reshaped(exported, dims, fit, lambda: f"with axis {axis} as {pair[0]} times {pair[1]}")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from math import gcd
+from typing import Any
 
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, agrees, dims_at, unlike
+from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, agrees, dims_at, rounding, unlike
 from onereshape.models.like.families.writing import dims_of, first_along, spread
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Size, exact
@@ -22,8 +24,10 @@ def same(exported: Exported) -> Fit | None:
     Truth values of two positions are a mask: where all are alike, a window may end beyond the largest export.
     """
     axes = exported.growing
+    if not axes or _starts_differ(exported.arrays) or any(_ends_differ(array, axes) for array in exported.arrays):
+        return None  # as most do
     slices = [first_along(array, axes) for array in exported.arrays]
-    if not axes or any(one.shape != other.shape or not _equal(one, other) for one, other in pairwise(slices)):
+    if any(one.shape != other.shape or not _equal(one, other) for one, other in pairwise(slices)):
         return None
     piece, dims = slices[0], exported.dims
     if any(unlike(_some_along(array, axes), piece, array) for array in exported.arrays):
@@ -48,14 +52,31 @@ def blocks(exported: Exported) -> Fit | None:
     (axis,) = exported.growing
     sizes = [array.shape[axis] for array in exported.arrays]
     common = gcd(*sizes)
-    for length in range(2, min(_LONGEST_BLOCK, *sizes) + 1):
-        # Twice in one of them at least, or it is a table that was cut and not a block that comes again.
-        if common % length or max(sizes) < 2 * length or not _again(exported, axis, length):
+    # Twice in one of them at least, or it is a table that was cut and not a block that comes again.
+    for length in range(2, min(_LONGEST_BLOCK, max(sizes) // 2, *sizes) + 1):
+        if common % length or not _again(exported, axis, length):
             continue
         many = exact(exported.dims[axis], length)
         if many is not None and agrees(fit := _tiled(exported, axis, length, many), exported):
             return fit
     return None
+
+
+def _starts_differ(arrays: Sequence[Array]) -> bool:
+    """Whether the first entries of arrays differ."""
+    first, *others = (array.item(0) if array.size else None for array in arrays)
+    return any(other != first and (other == other or first == first) for other in others)  # noqa: PLR0124 - or NaN
+
+
+def _ends_differ(array: Array, axes: Sequence[int]) -> bool:
+    """Whether the last entry along some axes is not the first one."""
+    return array.size > 0 and _differ(array, array.item(0), [-1 if axis in axes else 0 for axis in range(array.ndim)])
+
+
+def _differ(array: Array, number: Any, place: Sequence[int]) -> bool:
+    """Whether an entry is not a number, by more than the rounding of the whole array."""
+    entry = array.item(*place)
+    return bool(entry != number) and (array.dtype.kind != "f" or abs(entry - number) > rounding(array))
 
 
 def _some_along(array: Array, axes: tuple[int, ...]) -> Array:
@@ -66,12 +87,13 @@ def _some_along(array: Array, axes: tuple[int, ...]) -> Array:
 
 def _again(exported: Exported, axis: int, length: int) -> bool:
     """Whether the first entry comes again after so many, as far as that tells anything."""
-    first = np.take(exported.arrays[0], [0], axis=axis)
-    return not any(
-        unlike(np.take(array, [length], axis=axis), first, array)
-        for array in exported.arrays
-        if array.shape[axis] > length
-    )
+    first = exported.arrays[0]
+    place = [length if each == axis else 0 for each in range(first.ndim)]
+    longer = [array for array in exported.arrays if array.shape[axis] > length]
+    if not first.size or any(_differ(array, first.item(0), place) for array in longer):
+        return not first.size
+    start, again = ((*(slice(None),) * axis, slice(place, place + 1)) for place in (0, length))
+    return not any(unlike(array[again], first[start], array) for array in longer)
 
 
 def _tiled(exported: Exported, axis: int, length: int, many: Size) -> Fit:

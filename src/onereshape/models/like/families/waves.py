@@ -32,6 +32,8 @@ _WRONG = 2e-5
 
 _FEW = 8
 """Columns along another axis that are looked at first."""
+_SURELY = 1.01
+"""Times what a wave may be off: what one column alone leaves no doubt of."""
 
 
 class Waves(NamedTuple):
@@ -94,7 +96,9 @@ def waves(exported: Exported) -> Fit | None:
     sizes = [_along(exported, axis) for axis in exported.growing]
     if exported.arrays[0].dtype.kind != "f" or not any(max(each) >= _FEWEST and min(each) >= _SHARED for each in sizes):
         return None
-    if not all(np.all(np.isfinite(each)) for each in exported.arrays):
+    if any(_bumps(array, axis) for axis in exported.growing for array in exported.arrays):
+        return None  # as most do
+    if not all(np.isfinite(each).all() for each in exported.arrays):
         return None
     axes = [axis for axis in exported.growing if any(_varies(array, axis) for array in exported.arrays)]
     if not axes or len(axes) > 2 or any(len({*_along(exported, axis)}) == 1 for axis in axes):
@@ -118,6 +122,13 @@ def _along(exported: Exported, axis: int) -> list[int]:
 
 def _varies(array: Array, axis: int) -> bool:
     return bool(np.any(array != first_along(array, [axis])))
+
+
+def _bumps(array: Array, axis: int) -> bool:
+    """Whether the first column along an axis is no wave already."""
+    column = array[(*(0,) * axis, slice(None), *(0,) * (array.ndim - axis - 1))]
+    with np.errstate(invalid="ignore", over="ignore"):
+        return len(column) > 2 and not swings(column.astype(np.float64)[:, None], _SURELY)
 
 
 def _swings(array: Array, axis: int) -> bool:

@@ -6,7 +6,7 @@ sizes of the model, and numbers that count from either end.  It is cut only wher
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -48,8 +48,13 @@ class _Cutting(NamedTuple):
     back: list[int]
     """How many entries a last part that does not grow may have."""
     breaks: tuple[frozenset[int], ...]
-    seen: dict[tuple[Values, Values], Fit | None]
+    seen: dict[tuple[Values, Values, Size], Fit | None]
     failed: set[tuple[Values, int]]
+    reached: set[Values]
+    """From where on two parts were asked for."""
+    heads: dict[tuple[Values, Size], list[tuple[Values, Size, Values]]]
+    """What may stand at a place, by the size that is left there."""
+    left: dict[tuple[Size, Size], Size | None]
 
 
 def joined(exported: Exported, fit: Family, *, plain: bool = False) -> Fit | None:
@@ -71,19 +76,23 @@ def joined(exported: Exported, fit: Family, *, plain: bool = False) -> Fit | Non
             continue
         part = partial(_part, fit=fit)
         lengths, back = dict(lengths_of(exported, axis, breaks)), numbers_of(breaks, end)
-        cutting = _Cutting(exported, axis, part, total, terms_of(total), lengths, back, breaks, {}, set())
-        start = (0,) * len(end)
+        cutting = _Cutting(
+            exported, axis, part, total, terms_of(total), lengths, back, breaks, {}, set(), set(), {}, {}
+        )
         for count in range(2, most + 1):
-            parts = _cut(cutting, start, total, count)
+            cutting.reached.clear()
+            parts = _cut(cutting, (0,) * len(end), total, count)
             if parts is not None:
                 return _together(parts, axis)
-            if not any(found is not None for (place, _), found in cutting.seen.items() if place == start):
-                break  # nothing is known to stand first, however many parts there are
+            if not cutting.reached:
+                break  # nothing is known to stand before the last two, however many parts there are
     return None
 
 
 def _cut(cutting: _Cutting, start: Values, rest: Size, count: int) -> list[Fit] | None:
     """The fits of so many parts from a place on, where the rest has a size; None if there are none."""
+    if count == 2 or (start, count) in cutting.failed:
+        cutting.reached.add(start)
     if (start, count) in cutting.failed or len(cutting.seen) > _TRIED:
         return None
     found = _parts(cutting, start, rest, count)
@@ -93,47 +102,72 @@ def _cut(cutting: _Cutting, start: Values, rest: Size, count: int) -> list[Fit] 
 
 
 def _parts(cutting: _Cutting, start: Values, rest: Size, count: int) -> list[Fit] | None:
-    left = sizes_at(rest, cutting.exported.bindings)
-    if left is None or min(left) < 1:
-        return None
-    if count == 1:
-        last = _fitted(cutting, start, left, rest)
-        return None if last is None else [last]
-    for values, size, ends in _heads(cutting, start, left, rest, count):
-        if isinstance(size, int) and any(start):
-            continue  # what does not grow stands at either end
-        place = cutting.total - rest + size
-        alone = 1 in (size, rest - size)  # one entry of its own at either end is what it looks like
-        if not alone and size not in cutting.sure and has_rivals(cutting.total, place, cutting.exported.bindings):
+    for values, size, ends in _heads(cutting, start, rest, count):
+        left = _left(cutting, rest, size)
+        if left is None:
             continue
-        head = _fitted(cutting, start, values, size)
-        if head is None:
-            continue
-        tail = _cut(cutting, ends, rest - size, count - 1)
-        if tail is not None:
+        if count > 2:
+            head = _fitted(cutting, start, values, size)
+            tail = None if head is None else _cut(cutting, ends, left, count - 1)
+        else:  # the last part is seldom known, and is asked for first
+            last = _last(cutting, ends, left)
+            head = None if last is None else _fitted(cutting, start, values, size)
+            tail = None if last is None else [last]
+        if head is not None and tail is not None:
             return [head, *tail]
     return None
 
 
-def _heads(
-    cutting: _Cutting, start: Values, left: Values, rest: Size, count: int
-) -> Iterator[tuple[Values, Size, Values]]:
+def _last(cutting: _Cutting, start: Values, rest: Size) -> Fit | None:
+    """The fit of all that is left."""
+    left = sizes_at(rest, cutting.exported.bindings)
+    return None if left is None or min(left) < 1 else _fitted(cutting, start, left, rest)
+
+
+def _heads(cutting: _Cutting, start: Values, rest: Size, count: int) -> Iterator[tuple[Values, Size, Values]]:
     """The sizes that the next of so many parts may have, in the exports too, and where it ends there."""
-    tried: list[tuple[Values, Size | None]] = [*cutting.lengths.items()]
-    tried += [(tuple(each - number for each in left), None) for number in cutting.back if count == 2]
+    left = sizes_at(rest, cutting.exported.bindings)
+    if left is None or min(left) < 1:
+        return
+    if (start, rest) not in cutting.heads:
+        cutting.heads[start, rest] = list(_ending(cutting, start, left, cutting.lengths.items()))
+    yield from cutting.heads[start, rest]
+    if count == 2:
+        yield from _ending(cutting, start, left, ((_less(left, each), rest - each) for each in cutting.back))
+
+
+def _ending(
+    cutting: _Cutting, start: Values, left: Values, tried: Iterable[tuple[Values, Size]]
+) -> Iterator[tuple[Values, Size, Values]]:
+    """The sizes with which a part from a place on ends before the axis does, where entries change their course."""
     for values, size in tried:
-        if start[0] + values[0] not in cutting.breaks[0]:
-            continue
-        ends = tuple(a + b for a, b in zip(start, values, strict=True))
+        if start[0] + values[0] not in cutting.breaks[0] or (isinstance(size, int) and any(start)):
+            continue  # what does not grow stands at either end
+        ends = tuple([a + b for a, b in zip(start, values, strict=True)])
         if min(values) < 1 or any(a >= b for a, b in zip(values, left, strict=True)):
             continue
         if all(end in places for end, places in zip(ends, cutting.breaks, strict=True)):
-            yield values, rest - (left[0] - values[0]) if size is None else size, ends
+            yield values, size, ends
+
+
+def _less(values: Values, number: int) -> Values:
+    return tuple([each - number for each in values])
+
+
+def _left(cutting: _Cutting, rest: Size, size: Size) -> Size | None:
+    """What a part leaves of the rest; None if it may end at another size just as well."""
+    if (rest, size) not in cutting.left:
+        left = rest - size
+        alone = 1 in (size, left)  # one entry of its own at either end is what it looks like
+        total = cutting.total
+        rivalled = not alone and size not in cutting.sure and has_rivals(total, total - left, cutting.exported.bindings)
+        cutting.left[rest, size] = None if rivalled else left
+    return cutting.left[rest, size]
 
 
 def _fitted(cutting: _Cutting, start: Values, values: Values, size: Size) -> Fit | None:
     """The fit of one part."""
-    key = start, values
+    key = start, values, size
     if key not in cutting.seen:
         exported, axis = cutting.exported, cutting.axis
         arrays = [

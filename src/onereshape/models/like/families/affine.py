@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import islice, product
 
 import numpy as np
@@ -51,7 +51,7 @@ def _on_planes(exported: Exported) -> Fit | None:
     known = [plane for plane in planes if plane is not None]
     if len(known) < len(planes) or not known or not _still(known):
         return None
-    axes = tuple(axis for axis in exported.growing if any(np.any(plane.slopes[axis]) for plane in known))
+    axes = tuple(axis for axis in exported.growing if any(plane.slopes[axis].any() for plane in known))
     if not axes or any(max(array.shape[axis] for array in exported.arrays) < _FEWEST for axis in axes):
         return None
     if any(len({array.shape[axis] for array in exported.arrays}) == 1 and not known[0].plain(axis) for axis in axes):
@@ -85,7 +85,7 @@ def _counting(exported: Exported) -> Reading | None:
         return None
     if any(np.any(np.abs(term.slope) > _MOST_STEP) for term in terms):
         return None
-    reading = Reading(tuple(terms), base, first.dtype, exported.dims)
+    reading = Reading(tuple(terms), base, first.dtype, exported.dims, exact=True)
     return reading if error_of(reading, exported) == 0 else None
 
 
@@ -107,7 +107,7 @@ def _plainest(
                 break  # what says more than others do
             pairs = list(zip(positions, chosen, strict=True))
             reading = read[positions] if positions in read else reading_of(exported, planes, pairs)
-            if reading is not None and not (np.any(reading.base) and _has(reading, unlikely)):
+            if reading is not None and not (unlikely and reading.base.any() and _has(reading, unlikely)):
                 levels.setdefault(_level(reading), []).append(reading)
     return levels[min(levels)] if levels else []
 
@@ -115,11 +115,11 @@ def _plainest(
 def _still(planes: Sequence[Plane]) -> bool:
     """Whether the entries that grow along no axis are the same in all exports: no position tells how they differ."""
     first, *others = planes
-    still = np.all([slope == 0 for plane in planes for slope in plane.slopes.values()], axis=0)
-    if not np.any(still):
+    still = reduce(np.logical_and, [slope == 0 for plane in planes for slope in plane.slopes.values()])
+    if not still.any():
         return True
-    allowed = 2 * np.max([plane.rounding for plane in planes], axis=0)
-    return not any(np.any((np.abs(each.base - first.base) > allowed) & still) for each in others)
+    allowed = 2 * reduce(np.maximum, [plane.rounding for plane in planes])
+    return not any(((np.abs(each.base - first.base) > allowed) & still).any() for each in others)
 
 
 def _has(reading: Reading, scales: AbstractSet[Scale]) -> bool:
@@ -129,9 +129,11 @@ def _has(reading: Reading, scales: AbstractSet[Scale]) -> bool:
 def _level(reading: Reading) -> int:
     """How much a reading says beside the slopes: of a base, and of sizes that positions or slopes depend on."""
     starts = _starts([term.position for term in reading.terms])
-    halves = any(term.position.start in _halves(term.position.size) for term in reading.terms)
-    base = bool(np.any(reading.base))
-    return starts + sum(term.scale.size != 1 for term in reading.terms) + base * (1 + halves)
+    sized = starts + sum(term.scale.size != 1 for term in reading.terms)
+    if not reading.base.any():
+        return sized
+    halves = any(term.position.start in _halves(term.position.size) for term in reading.terms if term.position.sized)
+    return sized + 1 + halves
 
 
 def _starts(positions: Sequence[Position]) -> int:
@@ -160,9 +162,8 @@ def _read(exported: Exported, readings: Sequence[Reading]) -> Fit | None:
         if not any(tried and all(_same(each.at(probe), other.at(probe)) for probe in tried) for each in kept):
             kept.append(other)
     several = len({_words(each) for each in kept}) < len(kept)
-    fits = [Fit(_words(each, steps=several), each.at, each.make, _limits(each)) for each in kept]
-    if best.kind.kind == "f":  # integers were compared when they were read
-        fits = [fit for fit in fits if agrees(fit, exported)]
+    fits = [(each.exact, Fit(_words(each, steps=several), each.at, each.make, _limits(each))) for each in kept]
+    fits = [fit for is_exact, fit in fits if is_exact or agrees(fit, exported)]
     return fits[0]._replace(others=tuple(fits[1:])) if fits else None
 
 

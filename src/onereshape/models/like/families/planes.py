@@ -41,20 +41,21 @@ def plane_of(array: Array, axes: Sequence[int]) -> Plane | None:
     with np.errstate(invalid="ignore"):
         rounding = rounding_of(array, axes)
     largest = float(np.abs(array.astype(np.float64)).max()) if array.dtype.kind != "f" else 0
-    if not np.all(np.isfinite(rounding)) or largest > _LARGEST:
+    if not np.isfinite(rounding).all() or largest > _LARGEST:
         return None
     base = first_along(array, axes).astype(kind)
     slopes: dict[int, Array] = {}
-    foretold = base
+    foretold, twice = base, 2 * rounding
     for axis in axes:
         line = first_along(array, [other for other in axes if other != axis]).astype(kind)
         slopes[axis] = _slope(line, axis)
         grown = slopes[axis] * np.arange(array.shape[axis]).reshape(along(array.ndim, axis))
-        if np.any(np.abs(base + grown - line) > 2 * rounding):
+        if (np.abs(base + grown - line) > twice).any():
             return None  # before all of it is looked at
         foretold = foretold + grown
-    off = np.abs(foretold - array)
-    return Plane(base, slopes, array.shape, rounding) if np.all(off <= 2 * rounding) else None
+    if len(axes) > 1 and not (np.abs(foretold - array) <= twice).all():
+        return None
+    return Plane(base, slopes, array.shape, rounding)
 
 
 def is_bent(array: Array, axes: Sequence[int]) -> bool:
@@ -87,8 +88,10 @@ def _bend(array: Array, axes: Sequence[int], at: int) -> float:
 
 def rounding_of(array: Array, axes: Sequence[int]) -> Array:
     """How far entries may be off, for each entry of the axes that do not grow: no more than its largest is rounded."""
-    largest = np.abs(array.astype(np.float64)).max(axis=tuple(axes), keepdims=True, initial=0)
-    return np.asarray(largest * (8 * float(np.finfo(array.dtype).eps) if array.dtype.kind == "f" else 0))
+    if array.dtype.kind != "f":
+        return np.zeros([1 if axis in axes else size for axis, size in enumerate(array.shape)])
+    largest = np.abs(array).max(axis=tuple(axes), keepdims=True, initial=0).astype(np.float64)
+    return np.asarray(largest * (8 * float(np.finfo(array.dtype).eps)))
 
 
 def near(found: Array, array: Array, axes: Sequence[int]) -> bool:
@@ -96,7 +99,7 @@ def near(found: Array, array: Array, axes: Sequence[int]) -> bool:
     if found.shape != array.shape or array.dtype.kind != "f":
         return bool(np.array_equal(found, array))
     off = np.abs(found.astype(np.float64) - array.astype(np.float64))
-    return bool(np.all(off <= rounding_of(array, axes)))
+    return bool((off <= rounding_of(array, axes)).all())
 
 
 def _slope(line: Array, axis: int) -> Array:
@@ -104,6 +107,6 @@ def _slope(line: Array, axis: int) -> Array:
     size = line.shape[axis]
     if size < 2:
         return np.zeros_like(line)
-    first, second, last = (np.take(line, [place], axis=axis) for place in (0, 1, size - 1))
+    first, second, last = (line[(*(slice(None),) * axis, slice(place, place + 1))] for place in (0, 1, size - 1))
     slope = (last - first) / (size - 1) if line.dtype.kind == "f" else second - first
     return np.asarray(slope)

@@ -80,7 +80,7 @@ class Term(NamedTuple):
         if self.scale.size != 1:
             size = np.asarray(size_at(self.scale.size, binding)).astype(kind)
             found = found / np.maximum(size, np.ones_like(size)) if self.scale.over else found * size
-        return found if np.all(self.slope == 1) else found * self.slope
+        return found if (self.slope == 1).all() else found * self.slope
 
     def make(self, writer: Rewriter) -> ir.Value:
         """The nodes that compute it."""
@@ -91,7 +91,7 @@ class Term(NamedTuple):
             if self.scale.over:
                 size = writer.front("Max", [size, writer.constant(np.ones(1, kind))])
             found = writer.front("Div" if self.scale.over else "Mul", [found, size])
-        return found if np.all(self.slope == 1) else writer.front("Mul", [found, writer.constant(self.slope)])
+        return found if (self.slope == 1).all() else writer.front("Mul", [found, writer.constant(self.slope)])
 
 
 def working(kind: np.dtype[np.generic]) -> np.dtype[np.generic]:

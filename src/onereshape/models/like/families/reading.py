@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from itertools import product
 from typing import NamedTuple
 
@@ -29,13 +30,17 @@ class Reading(NamedTuple):
     base: Array
     kind: np.dtype[np.generic]
     dims: tuple[Size, ...]
+    exact: bool = False
+    """Whether it is known to be what all exports have, entry by entry."""
 
     def at(self, binding: Binding) -> Array:
         """The constant at given sizes."""
-        found = self.base
-        for number, term in enumerate(self.terms):
-            found = term.at(binding) if not number and not np.any(self.base) else found + term.at(binding)
-        return np.broadcast_to(found.astype(self.kind), dims_at(self.dims, binding)).copy()
+        found = self.base if self.base.any() else None
+        for term in self.terms:
+            found = term.at(binding) if found is None else found + term.at(binding)
+        whole = np.empty(dims_at(self.dims, binding), self.kind)
+        whole[...] = (self.base if found is None else found).astype(self.kind)
+        return whole
 
     def make(self, writer: Rewriter) -> ir.Value:
         """The nodes that compute it."""
@@ -65,12 +70,12 @@ def likely(
         factors = [_factor(scale, binding, slope) for binding in exported.bindings]
         firsts = np.array([[position.first(each) for each in exported.bindings] for position in positions])
         numbers = (firsts * np.array(factors))[:, :, None] * slope.reshape(-1)[places]
-        steps = np.array([position.step for position in positions])
-        if np.any(steps != 1):
-            numbers = numbers / steps[:, None, None]
+        steps = [position.step for position in positions]
+        if any(step != 1 for step in steps):
+            numbers = numbers / np.array(steps)[:, None, None]
         moved = (moved[:, None] + numbers[None]).reshape(-1, *bases.shape)
     left = bases - moved
-    allowed = np.max([plane.rounding.reshape(-1)[places] for plane in planes], axis=0) * 2
+    allowed = reduce(np.maximum, [plane.rounding.reshape(-1)[places] for plane in planes]) * 2
     close = np.all(np.abs(left - left[:, :1]) <= allowed, axis=(1, 2))
     yield from (chosen for chosen, is_close in zip(product(*starts), close.tolist(), strict=True) if is_close)
 
@@ -91,12 +96,12 @@ def reading_of(exported: Exported, planes: Sequence[Plane], pairs: Sequence[Pair
         if not all(np.array_equal(each, left[0]) for each in left):
             return None
         terms = tuple(Term(position, slope.astype(kind), scale) for position, (scale, slope) in pairs)
-        reading = Reading(terms, base, exported.arrays[0].dtype, exported.dims)
+        reading = Reading(terms, base, exported.arrays[0].dtype, exported.dims, exact=True)
         return reading if error_of(reading, exported) == 0 else None
-    allowed = np.max([plane.rounding for plane in planes], axis=0) * 2
-    if any(np.any(np.abs(each - left[0]) > allowed) for each in left):
+    allowed = reduce(np.maximum, [plane.rounding for plane in planes]) * 2
+    if any((np.abs(each - left[0]) > allowed).any() for each in left[1:]):
         return None
-    return _rounded(exported, pairs, np.mean(left, axis=0), allowed)
+    return _rounded(exported, pairs, sum(left[1:], left[0]) / len(left), allowed)
 
 
 def _factor(scale: Scale, binding: Mapping[str, int], slope: Array) -> float:
@@ -127,6 +132,8 @@ def _rounded(exported: Exported, pairs: Sequence[Pair], base: Array, allowed: Ar
                 best, least, made = reading, error, found
         if least == 0:
             break
+    if best is not None and least == 0:
+        return best._replace(exact=True)
     cases = zip(made, exported.arrays, strict=True)
     return best if all(near(one, array, exported.growing) for one, array in cases) else None
 
@@ -138,7 +145,7 @@ def _alike(one: Reading, other: Reading) -> bool:
 
 def _at_one(exported: Exported, position: Position, scale: Scale, base: Array, otherwise: Array) -> Array:
     """The slope where the position is 1 or -1: there it stands as it is, if there is nothing else."""
-    if scale.size != 1 or np.any(base) or len(exported.growing) != 1:
+    if scale.size != 1 or base.any() or len(exported.growing) != 1:
         return otherwise
     for binding, array in zip(exported.bindings, exported.arrays, strict=True):
         numbers = position.at(binding, array.ndim).reshape(-1)
@@ -153,7 +160,7 @@ def _plain(numbers: Array, allowed: Array) -> Array:
     """The numbers, those near a number of few digits as that one."""
     for scale in (1, 2, 64, 4096):
         rounded = np.rint(numbers * scale) / scale
-        if np.all(np.abs(rounded - numbers) <= allowed):
+        if (np.abs(rounded - numbers) <= allowed).all():
             return np.asarray(rounded)
     rounded = np.rint(numbers * 4096) / 4096
     return np.asarray(np.where(np.abs(rounded - numbers) <= allowed, rounded, numbers))
@@ -168,9 +175,9 @@ def _error(found: Sequence[Array], exported: Exported) -> float:
     """How far arrays are from the exports."""
     worst = 0.0
     for one, array in zip(found, exported.arrays, strict=True):
-        if array.dtype.kind != "f":
-            if not np.array_equal(one, array):
-                return np.inf
+        if one.shape == array.shape and (one == array).all():
             continue
+        if array.dtype.kind != "f":
+            return np.inf
         worst = max(worst, float(np.abs(one.astype(np.float64) - array.astype(np.float64)).max(initial=0)))
     return worst

@@ -45,7 +45,7 @@ def _form(term: Term) -> Form:
 
 
 def _with(reading: Reading, place: int, term: Term) -> Reading:
-    return reading._replace(terms=(*reading.terms[:place], term, *reading.terms[place + 1 :]))
+    return reading._replace(terms=(*reading.terms[:place], term, *reading.terms[place + 1 :]), exact=False)
 
 
 def _least(term: Term) -> float:

@@ -15,7 +15,7 @@ from math import lcm
 from onereshape.models.like.columns import Column, Seen, column_of
 from onereshape.models.like.exported import Binding, size_at
 from onereshape.models.like.readings import Reading, derived
-from onereshape.sizes import OPERATIONS, Formula, Size, depends, over, symbol
+from onereshape.sizes import OPERATIONS, Formula, Size, cut, depends, over, symbol
 
 _MARGIN = 2
 """By how much a formula must be simpler than another to be preferred."""
@@ -96,6 +96,14 @@ class Known:
         if isinstance(one, int) and isinstance(other, int):
             return False
         return self._equal_at_samples(one, other) or self._equal_below(one, other)
+
+    def divisible(self, size: Size, many: int) -> bool:
+        """Whether a size is a multiple of a number wherever the model runs."""
+        if not _is_cut(size):
+            few = column_of(size, self._samples()[:_FEW], self._starts)
+            if any(number is not None and number % many for number in few):
+                return False  # as most are
+        return self.equal(cut(size, many) * many, size)
 
     def _equal_at_samples(self, one: Size, other: Size) -> bool:
         few = self._samples()[:_FEW]  # most sizes that differ do so at once

@@ -75,15 +75,20 @@ def _digits(number: float) -> int:
     return next((digits for digits in (1, 2) if _near(number, float(f"{number:.{digits}g}"))), 3)
 
 
-def parts_of(exported: Exported, size: Size) -> Iterator[tuple[int, tuple[Size, Size]]]:
-    """Into how many parts a size is divided in all exports and need not be elsewhere; one part, rounded down and up."""
+def parts_of(exported: Exported, size: Size) -> Iterator[int]:
+    """Into how many parts a size is divided in all exports and need not be elsewhere."""
     values = sizes_at(size, exported.bindings)
     if values is None or not isinstance(size, Formula) or min(values) < 1:
         return
     known, most = _of(exported), gcd(*values)
     for many in range(2, min(most, _MOST_PARTS) + 1):
-        if most % many == 0 and not known.equal(cut(size, many) * many, size):
-            yield many, (cut(size, many), ceiling(size, many))
+        if most % many == 0 and not known.divisible(size, many):
+            yield many
+
+
+def part_of(size: Size, many: int) -> tuple[Size, Size]:
+    """One of so many parts of a size, rounded down and up."""
+    return cut(size, many), ceiling(size, many)
 
 
 def rounded_alike(exported: Exported, values: Values) -> Iterator[Size]:
@@ -95,7 +100,7 @@ def rounded_alike(exported: Exported, values: Values) -> Iterator[Size]:
         more = {many * value - size for value, size in zip(values, sizes, strict=True)}
         if many > 1 and len(more) == 1:
             size = symbol(name) + more.pop()
-            yield from (cut(size, many), ceiling(size, many))
+            yield from part_of(size, many)
 
 
 def _parts(size: float) -> tuple[tuple[float, int, int], ...]:

@@ -16,7 +16,7 @@ from itertools import islice, product
 
 import numpy as np
 
-from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, agrees, at_least
+from onereshape.models.like.exported import Array, Exported, Fit, Limit, agrees, at_least
 from onereshape.models.like.families.planes import Plane, is_bent, plane_of
 from onereshape.models.like.families.positions import Position, Scale, Term
 from onereshape.models.like.families.reading import Reading, error_of, likely, reading_of
@@ -157,25 +157,24 @@ def _read(exported: Exported, readings: Sequence[Reading]) -> Fit | None:
         return None
     others += rests(exported, best)
     tried = list(islice(_probed(exported, [best, *others]), _PROBES)) if others else []
-    kept = [best]
-    for other in others:
-        if not any(tried and all(_same(each.at(probe), other.at(probe)) for probe in tried) for each in kept):
-            kept.append(other)
+    places = [0]
+    for place in range(1, len(others) + 1):
+        if not any(tried and all(_same(found[each], found[place]) for found in tried) for each in places):
+            places.append(place)
+    kept = [[best, *others][place] for place in places]
     several = len({_words(each) for each in kept}) < len(kept)
     fits = [(each.exact, Fit(_words(each, steps=several), each.at, each.make, _limits(each))) for each in kept]
     fits = [fit for is_exact, fit in fits if is_exact or agrees(fit, exported)]
     return fits[0]._replace(others=tuple(fits[1:])) if fits else None
 
 
-def _probed(exported: Exported, readings: Sequence[Reading]) -> Iterator[Binding]:
-    """Other sizes at which all readings say something."""
+def _probed(exported: Exported, readings: Sequence[Reading]) -> Iterator[list[Array]]:
+    """What readings say at other sizes, where all of them say something."""
     for probe in probes(exported):
         try:
-            for reading in readings:
-                reading.at(probe)
+            yield [reading.at(probe) for reading in readings]
         except ValueError:  # a size that is no whole number there, or below 0
             continue
-        yield probe
 
 
 def _enough(exported: Exported, reading: Reading) -> bool:
@@ -191,7 +190,7 @@ def _enough(exported: Exported, reading: Reading) -> bool:
 
 def _same(one: Array, other: Array) -> bool:
     """Whether two readings say the same: they were read from rounded numbers, and are far from those."""
-    if one.dtype.kind != "f":
+    if one.dtype.kind != "f" or (one.shape == other.shape and (one == other).all()):
         return bool(np.array_equal(one, other))
     loose = 1e-2 if one.dtype.itemsize == 2 else 1e-4
     return bool(np.allclose(one, other, rtol=loose, atol=loose * float(np.abs(other).max(initial=0)), equal_nan=True))

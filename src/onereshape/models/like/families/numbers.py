@@ -16,7 +16,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.models.like.exported import Array, Binding, Exported, Fit, elsewhere, nearby, size_at, sizes_at
-from onereshape.models.like.wholes import FREE, ROUND, as_plain, integers, oddness, parts_of, rounded_alike, whole
+from onereshape.models.like.wholes import FREE, ROUND, as_plain, integers, oddness, part_of, parts_of, rounded_alike, whole
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Formula, Size, cut
 
@@ -92,9 +92,9 @@ def numbers(exported: Exported) -> Fit | None:
     first = exported.arrays[0]
     if first.dtype.kind != "f" or exported.growing or any(each.shape != first.shape for each in exported.arrays):
         return None
-    flat = np.stack([array.reshape(-1) for array in exported.arrays])
-    varied = [int(place) for place in np.flatnonzero(np.any(flat != flat[0], axis=0))]
-    if not 0 < len(varied) <= _MOST or not np.all(np.isfinite(flat[:, varied])):
+    flat = np.array([array.reshape(-1) for array in exported.arrays])
+    varied = np.flatnonzero((flat != flat[0]).any(axis=0)).tolist()
+    if not 0 < len(varied) <= _MOST or not np.isfinite(flat[:, varied]).all():
         return None
     others = [*elsewhere(exported.bindings), *nearby(exported.bindings, exported.steps)]
     sizes = _distinct(exported.known, exported.bindings, others)
@@ -135,17 +135,19 @@ def _readings(
     others: Sequence[Binding],
 ) -> list[Reading]:
     """The plainest readings of one entry, those that differ at other sizes each once."""
-    if np.all(numbers < 0):
+    if (numbers < 0).all():
         return [_mirrored(reading) for reading in _readings(-numbers, sizes, exported, others)]
     for level, more in ((_plain, None), (_ratios, None), (_scaled, _beside)):
         found: dict[tuple[str, ...], Reading] = {}
 
-        def keep(readings: Iterable[Reading], found: dict[tuple[str, ...], Reading] = found) -> None:
+        def keep(
+            readings: Iterable[Reading], found: dict[tuple[str, ...], Reading] = found, *, sure: bool = False
+        ) -> None:
             for reading in readings:
-                if _close(_over(reading, exported.bindings, numbers.dtype), numbers):
-                    found.setdefault(tuple(_shown(reading, binding) for binding in others), reading)
+                if sure or _close(_over(reading, exported.bindings, numbers.dtype), numbers):
+                    found.setdefault(_shown(reading, others), reading)
 
-        keep(level(numbers, sizes))
+        keep(level(numbers, sizes), sure=more is None)
         if found and more is not None:
             keep(more(numbers, sizes))
         if len(found) == 1:
@@ -199,9 +201,9 @@ def _alike(reading: Reading, exported: Exported) -> Iterator[Reading]:
     if power is None:
         return
     size, factor, exponent = power
-    for many, parts in parts_of(exported, size):
+    for many in parts_of(exported, size):
         if as_plain(factor * many**exponent, factor):
-            yield from (_as_power(part, factor * many**exponent, exponent) for part in parts)
+            yield from (_as_power(part, factor * many**exponent, exponent) for part in part_of(size, many))
     near = (size - reading.top, exponent) in _LENGTHS or (factor, size - reading.top) == (0.5, -1)
     values = sizes_at(size, exported.bindings)
     if isinstance(reading.top, Formula) and reading.top.name is None and values is not None and not near:
@@ -258,19 +260,20 @@ def _far(reading: Reading, exported: Exported) -> bool:
     return bool(added) and abs(added[0]) > _NEAR and max(values) - min(values) < _FAR
 
 
-def _shown(reading: Reading, binding: Binding) -> str:
+def _shown(reading: Reading, bindings: Sequence[Binding]) -> tuple[str, ...]:
     """What is read, at other sizes, as far as readings are told apart by it."""
     try:
-        return f"{_at(reading, binding, np.dtype(np.float64)):.5g}"
+        return tuple([f"{each:.5g}" for each in _over(reading, bindings, np.dtype(np.float64)).tolist()])
     except ValueError:  # a size that is no whole number there
-        return ""
+        return ("",) if len(bindings) == 1 else tuple(_shown(reading, [each])[0] for each in bindings)
 
 
 def _plain(numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Iterator[Reading]:
     table = _table(numbers, sizes)
-    close = [(words, steps, _rows_close(_steps(table, steps), numbers)) for words, steps in _PLAIN]
+    close = _rows_close(np.concatenate([_steps(table, steps) for _, steps in _PLAIN]), numbers)
     for place, (size, _) in enumerate(sizes):
-        yield from (Reading(size, 1, steps, words) for words, steps, rows in close if rows[place])
+        which = zip(_PLAIN, close[place :: len(sizes)], strict=True)
+        yield from (Reading(size, 1, steps, words) for (words, steps), is_close in which if is_close)
 
 
 def _ratios(numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Iterator[Reading]:
@@ -322,7 +325,7 @@ def _rows_close(found: Array, numbers: Array) -> list[bool]:
     """Which rows of numbers are others, as numbers of their type are rounded."""
     with np.errstate(invalid="ignore", over="ignore"):
         apart = np.abs(found.astype(numbers.dtype).astype(np.float64) - numbers.astype(np.float64))
-    close: list[bool] = np.all(apart <= _ROUNDING * np.spacing(np.abs(numbers)).astype(np.float64), axis=1).tolist()
+    close: list[bool] = (apart <= _ROUNDING * np.spacing(np.abs(numbers)).astype(np.float64)).all(axis=1).tolist()
     return close
 
 

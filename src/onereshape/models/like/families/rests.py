@@ -14,7 +14,7 @@ from onereshape.models.like.exported import Array, Exported, sizes_at
 from onereshape.models.like.families.positions import Position, Scale, Term
 from onereshape.models.like.families.reading import Reading
 from onereshape.models.like.families.writing import sizes_of
-from onereshape.models.like.wholes import as_plain, parts_of, whole
+from onereshape.models.like.wholes import as_plain, part_of, parts_of, whole
 from onereshape.sizes import Formula, Size
 
 Form = tuple[int, bool, int, int, bool, float] | None
@@ -57,10 +57,11 @@ def _least(term: Term) -> float:
 def _scaled(exported: Exported, term: Term) -> Iterator[Term]:
     """A term with parts of its scale, rounded."""
     least = _least(term)
-    for many, parts in parts_of(exported, term.scale.size):
+    for many in parts_of(exported, term.scale.size):
         times = 1 / many if term.scale.over else many
         if as_plain(least * times, least):
             slope = (term.slope * times).astype(term.slope.dtype)
+            parts = part_of(term.scale.size, many)
             yield from (term._replace(slope=slope, scale=Scale(part, term.scale.over)) for part in parts)
 
 
@@ -97,5 +98,7 @@ def _halved(exported: Exported, values: tuple[int, ...]) -> Iterator[Size]:
     """The parts of sizes, and of one or two more or less, that have these values in the exports."""
     for size in sizes_of(exported):
         for more in _BESIDE:
-            for _, parts in parts_of(exported, size + more):
-                yield from (part for part in parts if sizes_at(part, exported.bindings) == values)
+            numbers = sizes_at(size + more, exported.bindings) or ()
+            for many in parts_of(exported, size + more):
+                if values == tuple(number // many for number in numbers):
+                    yield from part_of(size + more, many)

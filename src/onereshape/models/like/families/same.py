@@ -54,10 +54,10 @@ def blocks(exported: Exported) -> Fit | None:
     common = gcd(*sizes)
     # Twice in one of them at least, or it is a table that was cut and not a block that comes again.
     for length in range(2, min(_LONGEST_BLOCK, max(sizes) // 2, *sizes) + 1):
-        if common % length or not _again(exported, axis, length):
+        many = None if common % length else exact(exported.dims[axis], length)
+        if many is None or not _again(exported, axis, length):
             continue
-        many = exact(exported.dims[axis], length)
-        if many is not None and agrees(fit := _tiled(exported, axis, length, many), exported):
+        if agrees(fit := _tiled(exported, axis, length, many), exported):
             return fit
     return None
 

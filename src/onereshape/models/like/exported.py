@@ -185,8 +185,10 @@ def alike(found: Array, array: Array) -> bool:
     """Whether an array is another one: integers and truth values exactly, floats to rounding."""
     if found.shape != array.shape or found.dtype != array.dtype:
         return False
+    if (found == array).all():
+        return True  # as most are
     if array.dtype.kind != "f":
-        return bool(np.array_equal(found, array))
+        return False
     finite = np.isfinite(array)
     if not np.array_equal(found[~finite], array[~finite], equal_nan=True) or not np.all(np.isfinite(found[finite])):
         return False

@@ -6,6 +6,7 @@ That is what depends on i // k and i % k: entries that repeat, and entries that 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 
 import numpy as np
 import onnx_ir as ir
@@ -54,21 +55,30 @@ def _share(width: int, lengths: list[int]) -> bool:
 
 def _period(rows: list[Array], shortest: int) -> int:
     """After how many entries all exports repeat, 0 if they do not."""
-    again = np.all([_as_first(each)[: shortest // 2 + 1] for each in rows], axis=0)
-    periods = (k for k in np.flatnonzero(again[1:]) + 1 if all(np.array_equal(each[k:], each[:-k]) for each in rows))
-    return int(next(periods, 0))
+    again = reduce(np.logical_and, [_as_first(each)[: shortest // 2 + 1] for each in rows])
+    return next((k + 1 for k in np.flatnonzero(again[1:]).tolist() if all(_repeats(each, k + 1) for each in rows)), 0)
+
+
+def _repeats(rows: Array, period: int) -> bool:
+    """Whether all entries come again after so many, the last one first."""
+    return bool((rows[-1] == rows[-1 - period]).all() and (rows[period:] == rows[:-period]).all())
 
 
 def _run(rows: list[Array]) -> int:
     """How often the first entry is repeated, 0 if not equally often in all exports."""
-    runs = {int(next(iter(np.flatnonzero(~_as_first(each)[1:]) + 1), 0)) for each in rows}
+    runs = {_first_run(_as_first(each)) for each in rows}
     return runs.pop() if len(runs) == 1 else 0
+
+
+def _first_run(again: Array) -> int:
+    place = int(again.argmin())  # of the first that is not
+    return 0 if again[place] else place
 
 
 def _as_first(rows: Array) -> Array:
     """Which entries are the first one again."""
     flat = rows.reshape(len(rows), -1)
-    return np.asarray(np.all(flat == flat[:1], axis=1))
+    return np.asarray((flat == flat[:1]).all(axis=1))
 
 
 def _in_windows(exported: Exported, axis: int, width: int, fit: Family) -> Fit | None:
@@ -125,13 +135,12 @@ def _foretold(exported: Exported, bindings: list[dict[str, int]], inner: Fit, wi
 def _whole(array: Array, axis: int, width: int) -> Array:
     """The whole windows of an axis, as two axes."""
     count = array.shape[axis] // width
-    whole = np.take(array, range(count * width), axis=axis)
+    whole = array[(*(slice(None),) * axis, slice(0, count * width))]
     return whole.reshape(*array.shape[:axis], count, width, *array.shape[axis + 1 :])
 
 
 def _flat(array: Array, axis: int, length: int) -> Array:
     """Windows one after the other again, as far as the axis goes."""
     count, width = array.shape[axis : axis + 2]
-    return np.take(
-        array.reshape(*array.shape[:axis], count * width, *array.shape[axis + 2 :]), range(length), axis=axis
-    )
+    whole = array.reshape(*array.shape[:axis], count * width, *array.shape[axis + 2 :])
+    return whole[(*(slice(None),) * axis, slice(0, length))]

@@ -239,6 +239,10 @@ def exact(top: Size, bottom: Size, whole: Iterable[Size] = ()) -> Size | None:  
         return top
     if top == bottom:
         return 1
+    if isinstance(bottom, int) and isinstance(top, Formula) and not whole and _integral(top):
+        if any(coefficient % bottom for _, coefficient in top.terms):
+            return None
+        return _checked(tuple([(monomial, coefficient // bottom) for monomial, coefficient in top.terms]))
     divisors = _terms(bottom)
     found = [_without(term, divisors[0]) for term in _terms(top)] if len(divisors) == 1 else [None]
     kept = [term for term in found if term is not None]
@@ -248,6 +252,11 @@ def exact(top: Size, bottom: Size, whole: Iterable[Size] = ()) -> Size | None:  
         return _sum(kept)
     divisible = _divisible((top, bottom, *whole))
     return _sum(kept) if all(_is_whole(term, divisible) for term in kept) else None
+
+
+def _integral(size: Formula) -> bool:
+    """Whether no coefficient is a fraction."""
+    return all(isinstance(coefficient, int) for _, coefficient in size.terms)
 
 
 def _divisible(sizes: Iterable[Size]) -> dict[Monomial, int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from math import gcd
-from typing import Any
 
 import numpy as np
 import onnx_ir as ir
@@ -51,10 +50,12 @@ def blocks(exported: Exported) -> Fit | None:
         return None
     (axis,) = exported.growing
     sizes = [array.shape[axis] for array in exported.arrays]
-    common = gcd(*sizes)
+    common, allowed = gcd(*sizes), [_rounding(array) for array in exported.arrays]
     # Twice in one of them at least, or it is a table that was cut and not a block that comes again.
     for length in range(2, min(_LONGEST_BLOCK, max(sizes) // 2, *sizes) + 1):
-        many = None if common % length else exact(exported.dims[axis], length)
+        if common % length or not _starts_again(exported, axis, length, allowed):
+            continue
+        many = exact(exported.dims[axis], length)
         if many is None or not _again(exported, axis, length):
             continue
         if agrees(fit := _tiled(exported, axis, length, many), exported):
@@ -70,13 +71,14 @@ def _starts_differ(arrays: Sequence[Array]) -> bool:
 
 def _ends_differ(array: Array, axes: Sequence[int]) -> bool:
     """Whether the last entry along some axes is not the first one."""
-    return array.size > 0 and _differ(array, array.item(0), [-1 if axis in axes else 0 for axis in range(array.ndim)])
+    if not array.size:
+        return False
+    first, last = array.item(0), array.item(*[-1 if axis in axes else 0 for axis in range(array.ndim)])
+    return bool(last != first) and (array.dtype.kind != "f" or abs(last - first) > rounding(array))
 
 
-def _differ(array: Array, number: Any, place: Sequence[int]) -> bool:
-    """Whether an entry is not a number, by more than the rounding of the whole array."""
-    entry = array.item(*place)
-    return bool(entry != number) and (array.dtype.kind != "f" or abs(entry - number) > rounding(array))
+def _rounding(array: Array) -> float:
+    return rounding(array) if array.dtype.kind == "f" and array.size else 0
 
 
 def _some_along(array: Array, axes: tuple[int, ...]) -> Array:
@@ -85,13 +87,22 @@ def _some_along(array: Array, axes: tuple[int, ...]) -> Array:
     return array[tuple(slice(None, None, step) for step in steps)]
 
 
-def _again(exported: Exported, axis: int, length: int) -> bool:
-    """Whether the first entry comes again after so many, as far as that tells anything."""
+def _starts_again(exported: Exported, axis: int, length: int, allowed: Sequence[float]) -> bool:
+    """Whether the first number comes again after so many entries, or as near to it as numbers are rounded."""
     first = exported.arrays[0]
     place = [length if each == axis else 0 for each in range(first.ndim)]
+    for array, off in zip(exported.arrays, allowed, strict=True):
+        if first.size and array.shape[axis] > length:
+            one, other = array.item(*place), first.item(0)
+            if one != other and (array.dtype.kind != "f" or abs(one - other) > off):
+                return False
+    return True
+
+
+def _again(exported: Exported, axis: int, length: int) -> bool:
+    """Whether the first entries come again after so many, as far as that tells anything."""
+    first = exported.arrays[0]
     longer = [array for array in exported.arrays if array.shape[axis] > length]
-    if not first.size or any(_differ(array, first.item(0), place) for array in longer):
-        return not first.size
     start, again = ((*(slice(None),) * axis, slice(place, place + 1)) for place in (0, length))
     return not any(unlike(array[again], first[start], array) for array in longer)
 

@@ -20,6 +20,7 @@ from onereshape.models.facts.asking import Dims
 from onereshape.models.facts.elements import array_of
 from onereshape.models.facts.walk import Scope, Walk
 from onereshape.models.like.attributes import Said, said
+from onereshape.models.like.columns import Column
 from onereshape.models.like.doubts import Doubt, Key, refusal
 from onereshape.models.like.equations import equations, groups, hints, spread
 from onereshape.models.like.exported import Binding
@@ -355,10 +356,10 @@ class _Fitting(Walk):
                 if name in left and not _is_open(same):
                     left[name] = [same]
                     told.add(name)
-            told |= self._narrow(left, (one, other), lambda sizes: self.known.equal(*sizes))
+            told |= self._narrow(left, (one, other), lambda sizes: self.known.equal(*sizes), _equal)
         for size in self._whole:
             if self.known.values(size) is not None:
-                told |= self._narrow(left, (size,), lambda sizes: self.known.is_whole(*sizes))
+                told |= self._narrow(left, (size,), lambda sizes: self.known.is_whole(*sizes), _whole)
         return {self.open[name].key: sizes[0] for name, sizes in left.items() if name in told and len(sizes) == 1}
 
     def stepped(self) -> Iterator[tuple[Key, Size]]:
@@ -390,7 +391,11 @@ class _Fitting(Walk):
                 yield doubt.key, exact[0]
 
     def _narrow(
-        self, left: dict[str, list[Size]], sizes: tuple[Size, ...], holds: Callable[[tuple[Size, ...]], bool]
+        self,
+        left: dict[str, list[Size]],
+        sizes: tuple[Size, ...],
+        holds: Callable[[tuple[Size, ...]], bool],
+        may: Callable[[Sequence[Column]], bool],
     ) -> set[str]:
         """Keeps of the readings of open numbers those with which something holds, if there are any; whose it tells."""
         names = sorted({name for size in sizes if isinstance(size, Formula) for name in size.symbols if name in left})
@@ -399,6 +404,9 @@ class _Fitting(Walk):
 
         def fit(chosen: Iterable[Size]) -> bool:
             known: dict[str, Size] = dict(zip(names, chosen, strict=True))
+            few = self.known.few(sizes, known)
+            if few is not None and not may(few):
+                return False  # as most do, before a formula is made of it
             return holds(tuple(size.bind(known) if isinstance(size, Formula) else size for size in sizes))
 
         fits = [chosen for chosen in combinations(*(left[name] for name in names)) if fit(chosen)]
@@ -413,6 +421,14 @@ class _Fitting(Walk):
         """Whether two sizes are equal in all exports."""
         values = self.known.values(one)
         return values is not None and values == self.known.values(other)
+
+
+def _equal(columns: Sequence[Column]) -> bool:
+    return columns[0] == columns[1]
+
+
+def _whole(columns: Sequence[Column]) -> bool:
+    return all(number is not None and number.denominator == 1 for number in columns[0])
 
 
 def _is_open(size: Size) -> bool:

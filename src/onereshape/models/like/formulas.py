@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from math import lcm
+from math import gcd, lcm
 
 from onereshape.models.like.columns import Column, Seen, column_of
 from onereshape.models.like.exported import Binding, size_at
@@ -97,6 +97,19 @@ class Known:
             return False
         return self._equal_at_samples(one, other) or self._equal_below(one, other)
 
+    def few(self, sizes: Sequence[Size], chosen: Mapping[str, Size]) -> list[Column] | None:
+        """Sizes at a few samples, with these in place of some symbols; None where that tells nothing.
+
+        That is so where something is cut, which must not reach its end, or where one of these is no number.
+        """
+        if any(map(_is_cut, (*sizes, *chosen.values()))):
+            return None
+        samples = self._samples()[:_FEW]
+        there: Seen = {name: column_of(size, samples, self._starts) for name, size in chosen.items()}
+        if any(None in column for column in there.values()):
+            return None
+        return [column_of(size, samples, there) for size in sizes]
+
     def divisible(self, size: Size, many: int) -> bool:
         """Whether a size is a multiple of a number wherever the model runs."""
         if not _is_cut(size):
@@ -159,9 +172,12 @@ class Known:
         if not isinstance(size, Formula) or not size.symbols <= self._first.keys():
             return
 
+        below = lcm(*(coefficient.denominator for _, coefficient in size.terms))
+        above = size * below
+
         def holds(binding: Binding) -> bool:
-            found = _at(size, binding)
-            return found is not None and found.denominator == 1
+            found = _at(above, binding)
+            return found is not None and found % below == 0
 
         self._step(size.symbols, holds)
 
@@ -176,10 +192,14 @@ class Known:
     def _step(self, names: Iterable[str], holds: Callable[[Binding], bool]) -> None:
         """Takes the smallest steps at which something holds."""
         ordered = sorted(names)
+        apart = {name: gcd(*(each[name] - self._first[name] for each in self.bindings)) for name in ordered}
         for group in [[name] for name in ordered] + ([ordered] if len(ordered) > 1 else []):
             for step in range(1, _LARGEST_STEP + 1):
-                steps = {**self.steps, **{name: lcm(self.steps.get(name, 1), step) for name in group}}
-                if self._alike(steps) and all(holds(binding) for binding in self._stepping(steps)):
+                more = {name: lcm(self.steps.get(name, 1), step) for name in group}
+                if any(apart[name] % each for name, each in more.items()):
+                    continue  # the exports themselves do not differ by such steps
+                steps = {**self.steps, **more}
+                if all(holds(binding) for binding in self._stepping(steps)):
                     if step > 1 and steps != self.steps:
                         self.steps = steps
                         for cache in (self._traces, self._starts, self._below, self._readings, self._drawn):
@@ -193,12 +213,6 @@ class Known:
                 name: self._first[name] + steps.get(name, 1) * (turn * (place + 1) + turn % 5 * 101 + turn % 3 * 38)
                 for place, name in enumerate(self._first)
             }
-
-    def _alike(self, steps: Mapping[str, int]) -> bool:
-        """Whether the exports themselves differ by such steps."""
-        return all(
-            (binding[name] - self._first[name]) % step == 0 for binding in self.bindings for name, step in steps.items()
-        )
 
     def conditions(self) -> list[str]:
         """What the steps ask of the sizes, in words."""

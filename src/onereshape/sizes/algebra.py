@@ -195,18 +195,18 @@ def cut(top: Size, bottom: Size) -> Size:  # noqa: PLR0911 - the steps to the no
         return top // bottom
     if bottom == 1:
         return top
-    scale = lcm(*(coefficient.denominator for _, coefficient in top.terms))
-    if scale > 1:
+    if not _integral(top):
+        scale = lcm(*(coefficient.denominator for _, coefficient in top.terms))
         return cut(_scaled(top, scale), bottom * scale)
-    whole = _sum([(monomial, coefficient // bottom) for monomial, coefficient in top.terms])
-    rest = _sum([(monomial, coefficient % bottom) for monomial, coefficient in top.terms])
-    if isinstance(rest, int):
+    whole = _ordered([(monomial, coefficient // bottom) for monomial, coefficient in top.terms])
+    rest = [(monomial, int(coefficient % bottom)) for monomial, coefficient in top.terms if coefficient % bottom]
+    number = rest[-1][1] if rest and not rest[-1][0] else 0
+    part = rest[:-1] if number else rest
+    if not part:
         return whole  # less than one
-    number = sum(int(coefficient) for monomial, coefficient in rest.terms if not monomial)
-    part = [(monomial, int(coefficient)) for monomial, coefficient in rest.terms if monomial]
-    common = gcd(bottom, *(coefficient for _, coefficient in part))
+    common = gcd(bottom, *[coefficient for _, coefficient in part])
     bottom //= common
-    inner = _sum([*((monomial, coefficient // common) for monomial, coefficient in part), ((), number // common)])
+    inner = _ordered([*((monomial, coefficient // common) for monomial, coefficient in part), ((), number // common)])
     if common > 1:
         return cut(inner, bottom) + whole
     if len(part) == 1 and part[0][1] == 1 and len(part[0][0]) == 1:
@@ -397,6 +397,12 @@ def _sum(terms: Iterable[Term]) -> Size:
     if len(kept) > 1:
         kept.sort(key=_place)
     return _checked(tuple(kept))
+
+
+def _ordered(terms: Iterable[Term]) -> Size:
+    """The sum of different terms that are in their order, some of which may be none."""
+    kept = tuple([term for term in terms if term[1]])
+    return _checked(kept) if kept and kept[0][0] else kept[0][1].numerator if kept else 0
 
 
 def _checked(terms: tuple[Term, ...]) -> Formula:

@@ -6,7 +6,7 @@ from where the exports agree; the frequencies, from all that is known of a colum
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import product
 from typing import NamedTuple
 
@@ -108,8 +108,8 @@ def waves(exported: Exported) -> Fit | None:
     fits: dict[tuple[str, ...], Fit] = {}
     if not all(_swings(array, axis) for axis in axes for array in exported.arrays):
         return None
-    found = [list(_lines(exported, axis)) for axis in axes]
-    for lines in product(*found):
+    one = ((line,) for line in _lines(exported, axes[0], fits)) if len(axes) == 1 else None
+    for lines in one or product(*(_lines(exported, axis, fits) for axis in axes)):
         kinds = tuple(line.kind for line in lines)
         if kinds not in fits and (fit := _fit(exported, lines)) is not None:
             fits[kinds] = fit
@@ -137,8 +137,8 @@ def _swings(array: Array, axis: int) -> bool:
     return swings(rows.reshape(len(rows), -1).astype(np.float64))
 
 
-def _lines(exported: Exported, axis: int) -> Iterator[Line]:
-    """The columns along an axis, for each kind of position by which the exports agree."""
+def _lines(exported: Exported, axis: int, known: Container[tuple[str, ...]]) -> Iterator[Line]:
+    """The columns along an axis, for each kind of position by which the exports agree and that is not known yet."""
     size = exported.dims[axis]
     half = exact(1 - size, 2)
     others = [each for each in exported.growing if each != axis]
@@ -157,6 +157,8 @@ def _lines(exported: Exported, axis: int) -> Iterator[Line]:
             continue
         places, columns = joined
         for start in (0, 1, 2) if kind == "start" else (0,):
+            if (kind,) in known:
+                break
             found = turning((places + start).astype(np.float64), columns, eps)
             if found is not None:
                 yield Line(position._replace(start=position.start + start), places + start, columns, found, kind)
@@ -204,6 +206,8 @@ def _fit(exported: Exported, lines: Sequence[Line]) -> Fit | None:
                 error = max(float(np.abs(one.astype(np.float64) - array).max()) for one, array in cases)
                 if best is None or error < best[0]:
                     best = error, table
+                if not error:
+                    break
         if best is not None:
             limits = () if exactly else tuple(_limit(exported, line) for line in lines)
             fit = Fit(_words(lines), best[1].at, best[1].make, limits)

@@ -6,6 +6,8 @@ tables no one knows more than the largest export has.
 
 from __future__ import annotations
 
+from itertools import chain, islice
+
 import numpy as np
 
 from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, agrees, distinct
@@ -25,10 +27,8 @@ def diagonals(exported: Exported) -> Fit | None:
     fits = [fit for table in found if (fit := _ended(exported, table)) is not None]
     if not fits:
         return None
-    return distinct(
-        [*fits, *(fit for table in found if (fit := _cut(exported, table)) is not None)][: len(found)],
-        exported.bindings,
-    )
+    cuts = (fit for table in found if (fit := _cut(exported, table)) is not None)
+    return distinct(islice(chain(fits, cuts), len(found)), exported.bindings)
 
 
 def diagonals_cut(exported: Exported) -> Fit | None:

@@ -53,7 +53,7 @@ def turning(places: Array, columns: Array, eps: float) -> Turning | None:
         return None
     known = (np.abs(starts[0]) > allowed) | still if len(starts) else None
     some = np.arange(0, columns.shape[1], max(1, columns.shape[1] // 16))
-    if len(some) < columns.shape[1]:
+    if 3 * len(some) < columns.shape[1]:
         few = _grid(places, columns[:, some], None if known is None else known[some])
         if few[1] is None:
             return None  # a few columns say it too, where there are many

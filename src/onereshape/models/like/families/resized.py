@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, alike, at_least, dims_at
+from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, alike, at_least, dims_at, rounding
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Size
 
@@ -112,15 +112,30 @@ def _readings(exported: Exported, axes: tuple[int, ...]) -> Iterator[tuple[Array
     for grid in exported.arrays:
         if min(grid.shape[first], grid.shape[second]) < _FEWEST:
             continue
-        if not any(_mixed(grid, array) for array in exported.arrays) or any(_even(grid, axis) for axis in axes):
+        others = [array for array in exported.arrays if array is not grid]  # any way leaves the grid itself as it is
+        ways = [way for way in WAYS if all(_may_be(grid, axes, array, way) for array in others)]
+        if not ways or not any(_mixed(grid, array) for array in others) or any(_even(grid, axis) for axis in axes):
             continue
-        others = [array for array in exported.arrays if array is not grid]
-        for way in WAYS:  # each of which leaves the grid itself as it is
+        for way in ways:
             if all(
                 alike(interpolated(grid, axes, (array.shape[first], array.shape[second]), way), array)
                 for array in others
             ):
                 yield grid, way
+
+
+def _may_be(grid: Array, axes: tuple[int, ...], array: Array, way: Way) -> bool:
+    """Whether one entry in the middle is what a way makes of a grid, as near as that is told by one."""
+    first, second = axes
+    if not array.size:
+        return True
+    height, width = array.shape[first] // 2, array.shape[second] // 2
+    plane = grid[tuple(slice(None) if axis in axes else 0 for axis in range(grid.ndim))].astype(np.float64)
+    rows = _weights(grid.shape[first], array.shape[first], way)[height]
+    columns = _weights(grid.shape[second], array.shape[second], way)[width]
+    found = float(rows @ plane @ columns)
+    place = [{first: height, second: width}.get(axis, 0) for axis in range(array.ndim)]
+    return abs(found - array.item(*place)) <= 2 * rounding(array)
 
 
 def _rich(array: Array) -> bool:

@@ -7,7 +7,7 @@ what holds in every iteration.  The model is not touched, and what it declares i
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -204,9 +204,13 @@ class Walk:
             self._together[pair] = self.new()
         return self._together[pair]
 
+    def nodes(self, graph: ir.Graph) -> Iterable[ir.Node]:
+        """The nodes of a graph that are walked over, in their order."""
+        return ordered(graph)
+
     def graph(self, graph: ir.Graph, scope: Scope) -> None:
         """Walks the nodes of a graph."""
-        for node in ordered(graph):
+        for node in self.nodes(graph):
             try:
                 self.visit(node, scope)
             except REFUSALS as error:

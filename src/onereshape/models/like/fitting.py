@@ -29,6 +29,7 @@ from onereshape.models.like.differing import Use
 from onereshape.models.like.pools import POOLS, Pool, pool_of
 from onereshape.models.like.readings import Reading
 from onereshape.models.like.slices import taken
+from onereshape.models.like.starts import Start, copied
 from onereshape.models.like.strided import WINDOWED, Strided, followed, limited, strided
 from onereshape.models.record import operator_of
 from onereshape.sizes import Formula, Size, exact, over, product, symbol
@@ -64,8 +65,8 @@ def fitted(model: ir.Model, dims: Mapping[ir.Value, Dims], uses: Sequence[Use], 
     """The places of a model that differ, as formulas of the free symbols; every use has an input of its own."""
     decided: dict[Key, Size] = {}
     same = False
+    walk = _Fitting(model, uses, bindings, decided)
     while True:
-        walk = _Fitting(model, uses, bindings, decided)
         scope = walk.run(dims)
         for node, why in walk.refused.items():
             raise FixError("cannot-free", node=node.name or node.outputs[0].name, op=node.op_type, why=why)
@@ -82,6 +83,7 @@ def fitted(model: ir.Model, dims: Mapping[ir.Value, Dims], uses: Sequence[Use], 
         if not found:
             raise refusal(list(walk.open.values()), bindings)
         decided.update(found)
+        walk = walk.before or _Fitting(model, uses, bindings, decided)
 
 
 def _check_all(uses: Sequence[Use], walk: _Fitting) -> None:
@@ -108,6 +110,11 @@ class _Fitting(Walk):
         self.refused: dict[ir.Node, str] = {}
         self.open: dict[str, Doubt] = {}
         self._decided = decided
+        self.before: _Fitting | None = None
+        """The same walk before a number was open, from where it goes on."""
+        self._start: Start | None = None
+        self._sure = 0
+        """How much was known then."""
         self._equations: list[tuple[Size, Size]] = []
         self._whole: list[Size] = []
         """Sizes that must be whole numbers."""
@@ -121,6 +128,29 @@ class _Fitting(Walk):
         self._uses: dict[ir.Node, list[tuple[int, Use]]] = {}
         for number, use in enumerate(uses):
             self._uses.setdefault(use.node, []).append((number, use))
+
+    def run(self, dims: Mapping[ir.Value, Dims]) -> Scope:
+        if self._start is None:
+            return super().run(dims)
+        self.graph(self.model.graph, self._start.scope)
+        return self._start.scope
+
+    def nodes(self, graph: ir.Graph) -> Iterable[ir.Node]:
+        found = super().nodes(graph)
+        if self._start is not None and graph is self.model.graph:
+            found = list(found)
+            found = found[found.index(self._start.node) :]
+        return found
+
+    def _keep(self, node: ir.Node, scope: Scope) -> None:
+        """Keeps the walk as it was before a node, while no number is open; not so often that it takes long."""
+        if self.open or node.graph is not self.model.graph or self._functions or len(scope.dims) < 2 * self._sure:
+            return
+        self._sure = len(scope.dims)
+        before, there = copied(self, scope)
+        before.fitted = [each for each in self.fitted if each.use.node is not node]
+        before._decided, before._start = self._decided, Start(there, node)  # noqa: SLF001 - its own
+        self.before, before.before = before, None
 
     def visit(self, node: ir.Node, scope: Scope) -> None:
         uses = self._uses.get(node, ())
@@ -207,7 +237,7 @@ class _Fitting(Walk):
             entries = None
             told = hints(use.node, slot, scope)
             dims = tuple(
-                self._read(number, ~axis, use, sizes, told.get(axis, ()))
+                self._read(number, ~axis, use, sizes, told.get(axis, ()), scope)
                 for axis, sizes in enumerate(zip(*shapes, strict=True))
             )
             scope.elements[value] = None
@@ -220,10 +250,12 @@ class _Fitting(Walk):
             return None
         rows = list(zip(*(array.reshape(-1).tolist() for array in use.arrays), strict=True))
         told = hints(use.node, use.slot, scope)  # type: ignore[arg-type]
-        found = [self._read(number, place, use, row, told.get(place, ())) for place, row in enumerate(rows)]
+        found = [self._read(number, place, use, row, told.get(place, ()), scope) for place, row in enumerate(rows)]
         return tuple(self._balanced(number, use, rows, found, scope))
 
-    def _read(self, number: int, place: int, use: Use, values: tuple[int, ...], told: Sequence[Size]) -> Size:
+    def _read(
+        self, number: int, place: int, use: Use, values: tuple[int, ...], told: Sequence[Size], scope: Scope
+    ) -> Size:
         """What one number stands for: what the node itself tells, the only reading that fits, or a name of its own."""
         if len({*values}) == 1:
             return values[0]
@@ -236,6 +268,7 @@ class _Fitting(Walk):
         readings = [Reading(size, 0) for size in here] or self.known.readings(values)
         if len(readings) == 1 and readings[0].proves:
             return readings[0].size
+        self._keep(use.node, scope)
         return self._named(number, place, use, values, tuple(reading.size for reading in readings))
 
     def _named(self, number: int, place: int, use: Use, values: tuple[int, ...], readings: tuple[Size, ...]) -> Size:

@@ -8,6 +8,7 @@ simple is told too: where two formulas fit, the exports do not tell which is rig
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from fractions import Fraction
 from functools import lru_cache
 from math import gcd, lcm
@@ -59,6 +60,16 @@ class Known:
         self._below: dict[tuple[Size, Size], bool] = {}
         for name in bindings[0]:
             self.add(symbol(name))
+
+    def copied(self) -> Known:
+        """The same, of which more can be found than of this one."""
+        found = copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, dict | list | set):
+                setattr(found, name, value.copy())
+        found.bindings = [dict(binding) for binding in self.bindings]
+        found._by_values = {values: [*sizes] for values, sizes in self._by_values.items()}  # noqa: SLF001 - its own
+        return found
 
     def add(self, size: Size) -> None:
         """Notes a size that a tensor has."""

@@ -248,7 +248,6 @@ INSIDE = {
     "arrays.gpu_shapes._even",
     "models.findings.trials.tried",
     "models.like.families.resized._small_weights",
-    "models.like.formulas._is_cut",
     "models.like.families.frequencies._tried",
     "models.like.families.lengths._sizes",
     "models.like.wholes._known",

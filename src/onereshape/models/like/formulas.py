@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from fractions import Fraction
-from functools import lru_cache
 from math import gcd, lcm
 
-from onereshape.models.like.columns import Column, Seen, column_of
+from onereshape.models.like.columns import Column, Number, Seen, column_of
 from onereshape.models.like.exported import Binding, size_at
 from onereshape.models.like.readings import Reading, derived
 from onereshape.sizes import OPERATIONS, Formula, Size, cut, depends, over, symbol
@@ -115,7 +114,7 @@ class Known:
         """
         if any(map(_is_cut, (*sizes, *chosen.values()))):
             return None
-        samples = self._samples()[:_FEW]
+        samples = self._samples(_FEW)
         there: Seen = {name: column_of(size, samples, self._starts) for name, size in chosen.items()}
         if any(None in column for column in there.values()):
             return None
@@ -124,13 +123,13 @@ class Known:
     def divisible(self, size: Size, many: int) -> bool:
         """Whether a size is a multiple of a number wherever the model runs."""
         if not _is_cut(size):
-            few = column_of(size, self._samples()[:_FEW], self._starts)
+            few = column_of(size, self._samples(_FEW), self._starts)
             if any(number is not None and number % many for number in few):
                 return False  # as most are
         return self.equal(cut(size, many) * many, size)
 
     def _equal_at_samples(self, one: Size, other: Size) -> bool:
-        few = self._samples()[:_FEW]  # most sizes that differ do so at once
+        few = self._samples(_FEW)  # most sizes that differ do so at once
         first, second = (column_of(size, few, self._starts) for size in (one, other))
         return first == second and self._trace(one) == self._trace(other)
 
@@ -151,16 +150,15 @@ class Known:
         """A size at many sizes of the symbols."""
         return column_of(size, self._samples(), self._traces)
 
-    def _samples(self) -> list[Binding]:
+    def _samples(self, count: int = _SAMPLES) -> list[Binding]:
         """Sizes of symbols, none below the least, of all residues of small numbers, none the same as another's."""
-        if not self._drawn:
-            for turn in range(_SAMPLES):
-                binding = {}
-                for place, (name, least) in enumerate(self._least.items()):
-                    step, more = self.steps.get(name, 1), 97 * place + turn * (2 * place + 1) + (turn % 7) * 61
-                    binding[name] = least + step * more
-                self._drawn.append(binding)
-        return self._drawn
+        for turn in range(len(self._drawn), count):
+            binding = {}
+            for place, (name, least) in enumerate(self._least.items()):
+                step, more = self.steps.get(name, 1), 97 * place + turn * (2 * place + 1) + (turn % 7) * 61
+                binding[name] = least + step * more
+            self._drawn.append(binding)
+        return self._drawn[:count]
 
     def grows(self, size: Size) -> bool:
         """Whether a number follows the sizes however large they are; a rest does not, and is no size of anything."""
@@ -287,9 +285,15 @@ class Known:
 
     def _distinct(self, readings: Iterable[Reading]) -> list[Reading]:
         found: list[Reading] = []
+        alike: dict[tuple[Number, ...], list[Reading]] = {}
+        some_cut = False
         for reading in readings:
-            if not any(self.equal(reading.size, other.size) for other in found):
+            few = tuple(column_of(reading.size, self._samples(_FEW), self._starts))
+            some_cut = some_cut or _is_cut(reading.size)
+            others = found if some_cut else alike.get(few, ())
+            if not any(self.equal(reading.size, other.size) for other in others):
                 found.append(reading)
+                alike.setdefault(few, []).append(reading)
         return found
 
 
@@ -304,10 +308,12 @@ def told_apart(one: Size, other: Size, bindings: Sequence[Binding]) -> Binding |
     return None
 
 
-@lru_cache(maxsize=4096)
 def _is_cut(size: Size) -> bool:
     """Whether something in a size ends at another."""
-    return "Min(" in str(size)
+    if isinstance(size, int):
+        return False
+    operations = (atom for monomial, _ in size.terms for atom in monomial if not isinstance(atom, str))
+    return any(operation.name == "Min" or any(map(_is_cut, operation.parts)) for operation in operations)
 
 
 def uncut(size: Size) -> tuple[Size, list[tuple[Size, int]]]:

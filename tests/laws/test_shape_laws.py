@@ -247,6 +247,7 @@ ENGINES = {
 INSIDE = {
     "arrays.gpu_shapes._even",
     "models.findings.trials.tried",
+    "models.like.families.numbers._compared",
     "models.like.families.resized._small_weights",
     "models.like.families.frequencies._tried",
     "models.like.families.lengths._sizes",

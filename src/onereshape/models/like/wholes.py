@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from math import gcd, pi
+from math import gcd, isfinite, pi
 
 import numpy as np
 
@@ -35,13 +35,13 @@ FREE = 4
 
 def whole(numbers: Array, eps: float) -> Values | None:
     """The whole numbers above 0 that these are, as they are rounded; None if one is none, or too large to tell."""
-    if not np.all(np.isfinite(numbers)):
-        return None
-    nearest = np.rint(numbers)
-    allowed = 2 * eps * np.abs(numbers)
-    if np.any(nearest < 1) or np.any(allowed > _CLEAR) or np.any(np.abs(numbers - nearest) > allowed):
-        return None
-    return tuple(int(each) for each in nearest)
+    found: list[int] = []
+    for number in map(float, numbers.reshape(-1).tolist()):
+        allowed = 2 * eps * abs(number)
+        if not isfinite(number) or number < 0.5 or allowed > _CLEAR or abs(number - round(number)) > allowed:
+            return None
+        found.append(round(number))
+    return tuple(found) if min(found, default=1) > 0 else None
 
 
 def oddness(number: float) -> int:

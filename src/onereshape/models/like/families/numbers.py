@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -28,6 +29,9 @@ _NEAR = 2
 """What is often added to a size;"""
 _FAR = 8
 """more than that is believed of sizes that are so far apart, as of integers."""
+
+
+_Items = tuple[tuple[str, int], ...]
 
 
 class Step(NamedTuple):
@@ -96,8 +100,8 @@ def numbers(exported: Exported) -> Fit | None:
     varied = np.flatnonzero((flat != flat[0]).any(axis=0)).tolist()
     if not 0 < len(varied) <= _MOST or not np.isfinite(flat[:, varied]).all():
         return None
-    others = [*elsewhere(exported.bindings), *nearby(exported.bindings, exported.steps)]
-    sizes = _distinct(exported.known, exported.bindings, others)
+    items = tuple(tuple(binding.items()) for binding in exported.bindings)
+    others, sizes = _compared(exported.known, items, tuple(exported.steps.items()))
     by_values: dict[bytes, list[Reading]] = {}
     for place in varied:
         key = flat[:, place].tobytes()
@@ -111,6 +115,16 @@ def numbers(exported: Exported) -> Fit | None:
         for turn in range(max(map(len, columns)))
     ]
     return fits[0]._replace(others=tuple(fits[1:]))
+
+
+@lru_cache(maxsize=8)
+def _compared(
+    known: tuple[Size, ...], items: tuple[_Items, ...], steps: _Items
+) -> tuple[list[Binding], list[tuple[Size, tuple[int, ...]]]]:
+    """Sizes at which readings are compared, and what they are made of: the same for all numbers of some exports."""
+    bindings = [dict(each) for each in items]
+    others = [*elsewhere(bindings), *nearby(bindings, dict(steps))]
+    return others, _distinct(known, bindings, others)
 
 
 def _distinct(

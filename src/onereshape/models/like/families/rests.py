@@ -88,7 +88,7 @@ def _starts(exported: Exported, base: Array, term: Term) -> Array | None:
     for binding in exported.bindings:
         start = term.position.first(binding) / term.position.step
         starts = start + base[own].astype(np.float64) / (slope * term.scale.at(binding))
-        if not np.allclose(starts, starts[0], rtol=1e-5, atol=0):
+        if not (np.abs(starts - starts[0]) <= 1e-5 * abs(starts[0])).all():
             return None
         found.append(float(starts[0]))
     return np.array(found)

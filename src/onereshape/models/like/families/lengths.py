@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from math import prod
 
 import numpy as np
 
@@ -24,16 +25,26 @@ _SHARES = (2, 3, 4)
 """Parts of a size that a place may be, whatever else it seems to be."""
 
 
+def along_first(array: Array, axis: int) -> Array:
+    """The entries along an axis as rows."""
+    if not array.size:
+        return np.empty((array.shape[axis], 0), array.dtype)
+    before = prod(array.shape[:axis])
+    flat = array.reshape(before, array.shape[axis], -1)
+    return flat[0] if before == 1 else flat.swapaxes(0, 1).reshape(array.shape[axis], -1)
+
+
 def changes(array: Array, axis: int) -> frozenset[int]:
     """The places along an axis where entries do not go on as those before, or not as those after do."""
     size = array.shape[axis]
     if size < 3:
         return frozenset(range(1, size))
-    rows = np.moveaxis(array, axis, 0).reshape(size, -1).astype(np.float64)
+    rows = along_first(array, axis).astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
-        bends = np.abs(np.diff(rows, 2, axis=0))
+        steps = rows[1:] - rows[:-1]
+        bends = np.abs(steps[1:] - steps[:-1])
         rounding: float | Array = 0.0
-        if array.dtype.kind == "f" and np.any(bends):
+        if array.dtype.kind == "f" and bends.any():
             # A step that is a little longer only because numbers are rounded is no change.
             sizes = np.abs(rows)
             largest = np.maximum(np.maximum(sizes[:-2], sizes[1:-1]), sizes[2:])
@@ -41,10 +52,10 @@ def changes(array: Array, axis: int) -> frozenset[int]:
                 largest = np.where(np.isfinite(largest), largest, 0.0)
             rounding = 8 * float(np.finfo(array.dtype).eps) * largest
         straight = bends <= rounding
-        if not np.all(straight) and np.any(np.isnan(bends)):
+        if not straight.all() and np.isnan(bends).any():
             straight |= _alike(rows)
-    bent = np.flatnonzero(~np.all(straight, axis=1))
-    return frozenset(int(place) + more for place in bent for more in (1, 2))
+    bent = (~straight.all(axis=1)).nonzero()[0].tolist()
+    return frozenset([place + more for place in bent for more in (1, 2)])
 
 
 def changes_often(array: Array, axis: int, most: int) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.models.like.exported import Array, Binding, Exported, Family, Fit, agrees, size_at, sizes_at
-from onereshape.models.like.families.lengths import changes
+from onereshape.models.like.families.lengths import along_first, changes
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Size, ceiling, symbol
 
@@ -32,11 +32,12 @@ def windowed(exported: Exported, fit: Family) -> Fit | None:
 
 def _widths(exported: Exported, axis: int) -> list[int]:
     """The windows that an axis may have: as long as its shortest period, or up to where it first changes its course."""
-    rows = [np.moveaxis(array, axis, 0) for array in exported.arrays]
+    rows = [along_first(array, axis) for array in exported.arrays]
     shortest = min(map(len, rows))
     if shortest < 4:  # two windows of two entries
         return []
-    found = [_period(rows, shortest), _run(rows)]
+    again = [_as_first(each) for each in rows]
+    found = [_period(rows, again, shortest), _run(again)]
     first = min((place for place in changes(exported.arrays[0], axis) if place > 1), default=0)
     found += [first + 1, first]
     # Two whole windows at least, in every export.
@@ -53,10 +54,10 @@ def _share(width: int, lengths: list[int]) -> bool:
     )
 
 
-def _period(rows: list[Array], shortest: int) -> int:
+def _period(rows: list[Array], again: list[Array], shortest: int) -> int:
     """After how many entries all exports repeat, 0 if they do not."""
-    again = reduce(np.logical_and, [_as_first(each)[: shortest // 2 + 1] for each in rows])
-    return next((k + 1 for k in np.flatnonzero(again[1:]).tolist() if all(_repeats(each, k + 1) for each in rows)), 0)
+    places = reduce(np.logical_and, [each[1 : shortest // 2 + 1] for each in again]).nonzero()[0].tolist()
+    return next((place + 1 for place in places if all(_repeats(each, place + 1) for each in rows)), 0)
 
 
 def _repeats(rows: Array, period: int) -> bool:
@@ -64,9 +65,9 @@ def _repeats(rows: Array, period: int) -> bool:
     return bool((rows[-1] == rows[-1 - period]).all() and (rows[period:] == rows[:-period]).all())
 
 
-def _run(rows: list[Array]) -> int:
+def _run(again: list[Array]) -> int:
     """How often the first entry is repeated, 0 if not equally often in all exports."""
-    runs = {_first_run(_as_first(each)) for each in rows}
+    runs = {_first_run(each) for each in again}
     return runs.pop() if len(runs) == 1 else 0
 
 
@@ -77,8 +78,7 @@ def _first_run(again: Array) -> int:
 
 def _as_first(rows: Array) -> Array:
     """Which entries are the first one again."""
-    flat = rows.reshape(len(rows), -1)
-    return np.asarray((flat == flat[:1]).all(axis=1))
+    return np.asarray((rows == rows[:1]).all(axis=1))
 
 
 def _in_windows(exported: Exported, axis: int, width: int, fit: Family) -> Fit | None:

@@ -6,7 +6,7 @@ are a geometric sequence of round numbers, which is tried first, since it is exa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -78,11 +78,24 @@ def turning(places: Array, columns: Array, eps: float) -> Turning | None:
     return Turning(cosine | still, signed, frequency, rough, slow)
 
 
-def swings(columns: Array, times_off: float = 1) -> bool:
+def bumps(entries: Sequence[float], largest: float) -> bool:
+    """Whether a column does not swing, by a few entries of it: no one number is right for two that are neighbours."""
+    off = 1.01 * _UNEVEN * largest
+    before, here, after = entries[:3]
+    beside = before + after
+    for further in entries[3:]:
+        there, around = after, here + further
+        if abs(beside * there - around * here) > off * (abs(here) + abs(there)):
+            return True
+        here, after, beside = there, further, around
+    return False
+
+
+def swings(columns: Array) -> bool:
     """Whether the neighbours of an entry are together as many times the entry, all along a column, as of every wave."""
     middle, beside = columns[1:-1], columns[2:] + columns[:-2]
     times = (middle * beside).sum(axis=0) / np.maximum((middle**2).sum(axis=0), 1e-30)
-    return bool(np.all(np.abs(beside - times * middle) <= times_off * _UNEVEN * np.abs(columns).max(axis=0)))
+    return bool(np.all(np.abs(beside - times * middle) <= _UNEVEN * np.abs(columns).max(axis=0)))
 
 
 def _one_amplitude(starts: Array, allowed: float) -> bool:

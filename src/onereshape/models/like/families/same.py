@@ -50,10 +50,10 @@ def blocks(exported: Exported) -> Fit | None:
         return None
     (axis,) = exported.growing
     sizes = [array.shape[axis] for array in exported.arrays]
-    common, allowed = gcd(*sizes), [_rounding(array) for array in exported.arrays]
+    common = gcd(*sizes)
     # Twice in one of them at least, or it is a table that was cut and not a block that comes again.
     for length in range(2, min(_LONGEST_BLOCK, max(sizes) // 2, *sizes) + 1):
-        if common % length or not _starts_again(exported, axis, length, allowed):
+        if common % length or not _starts_again(exported, axis, length):
             continue
         many = exact(exported.dims[axis], length)
         if many is None or not _again(exported, axis, length):
@@ -77,24 +77,20 @@ def _ends_differ(array: Array, axes: Sequence[int]) -> bool:
     return bool(last != first) and (array.dtype.kind != "f" or abs(last - first) > rounding(array))
 
 
-def _rounding(array: Array) -> float:
-    return rounding(array) if array.dtype.kind == "f" and array.size else 0
-
-
 def _some_along(array: Array, axes: tuple[int, ...]) -> Array:
     """A few entries along some axes, from the last one backwards."""
     steps = [-max(1, size // 3) if axis in axes else 1 for axis, size in enumerate(array.shape)]
     return array[tuple(slice(None, None, step) for step in steps)]
 
 
-def _starts_again(exported: Exported, axis: int, length: int, allowed: Sequence[float]) -> bool:
+def _starts_again(exported: Exported, axis: int, length: int) -> bool:
     """Whether the first number comes again after so many entries, or as near to it as numbers are rounded."""
     first = exported.arrays[0]
     place = [length if each == axis else 0 for each in range(first.ndim)]
-    for array, off in zip(exported.arrays, allowed, strict=True):
+    for array in exported.arrays:
         if first.size and array.shape[axis] > length:
             one, other = array.item(*place), first.item(0)
-            if one != other and (array.dtype.kind != "f" or abs(one - other) > off):
+            if one != other and (array.dtype.kind != "f" or abs(one - other) > rounding(array)):
                 return False
     return True
 

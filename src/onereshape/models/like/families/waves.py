@@ -14,7 +14,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, agrees, dims_at, distinct
-from onereshape.models.like.families.frequencies import Turning, geometric, swings, turning
+from onereshape.models.like.families.frequencies import Turning, bumps, geometric, swings, turning
 from onereshape.models.like.families.planes import near
 from onereshape.models.like.families.positions import Position, working
 from onereshape.models.like.families.writing import cast, first_along, key_of, spread, total
@@ -32,8 +32,8 @@ _WRONG = 2e-5
 
 _FEW = 8
 """Columns along another axis that are looked at first."""
-_SURELY = 1.01
-"""Times what a wave may be off: what one column alone leaves no doubt of."""
+_LOOKED_AT = 64
+"""Entries of a column that are looked at first."""
 
 
 class Waves(NamedTuple):
@@ -127,8 +127,7 @@ def _varies(array: Array, axis: int) -> bool:
 def _bumps(array: Array, axis: int) -> bool:
     """Whether the first column along an axis is no wave already."""
     column = array[(*(0,) * axis, slice(None), *(0,) * (array.ndim - axis - 1))]
-    with np.errstate(invalid="ignore", over="ignore"):
-        return len(column) > 2 and not swings(column.astype(np.float64)[:, None], _SURELY)
+    return len(column) > 3 and bumps(column[:_LOOKED_AT].tolist(), float(np.abs(column).max()))
 
 
 def _swings(array: Array, axis: int) -> bool:

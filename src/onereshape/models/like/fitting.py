@@ -20,7 +20,7 @@ from onereshape.models.facts.asking import Dims
 from onereshape.models.facts.elements import array_of
 from onereshape.models.facts.walk import Scope, Walk
 from onereshape.models.like.attributes import Said, said
-from onereshape.models.like.columns import Column
+from onereshape.models.like.columns import Number
 from onereshape.models.like.doubts import Doubt, Key, refusal
 from onereshape.models.like.equations import equations, groups, hints, spread
 from onereshape.models.like.exported import Binding
@@ -428,7 +428,7 @@ class _Fitting(Walk):
         left: dict[str, list[Size]],
         sizes: tuple[Size, ...],
         holds: Callable[[tuple[Size, ...]], bool],
-        may: Callable[[Sequence[Column]], bool],
+        may: Callable[[Sequence[Number]], bool],
     ) -> set[str]:
         """Keeps of the readings of open numbers those with which something holds, if there are any; whose it tells."""
         names = sorted({name for size in sizes if isinstance(size, Formula) for name in size.symbols if name in left})
@@ -437,8 +437,7 @@ class _Fitting(Walk):
 
         def fit(chosen: Iterable[Size]) -> bool:
             known: dict[str, Size] = dict(zip(names, chosen, strict=True))
-            few = self.known.few(sizes, known)
-            if few is not None and not may(few):
+            if not all(map(may, self.known.sampled(sizes, known))):
                 return False  # as most do, before a formula is made of it
             return holds(tuple(size.bind(known) if isinstance(size, Formula) else size for size in sizes))
 
@@ -456,12 +455,12 @@ class _Fitting(Walk):
         return values is not None and values == self.known.values(other)
 
 
-def _equal(columns: Sequence[Column]) -> bool:
-    return columns[0] == columns[1]
+def _equal(numbers: Sequence[Number]) -> bool:
+    return numbers[0] == numbers[1]
 
 
-def _whole(columns: Sequence[Column]) -> bool:
-    return all(number is not None and number.denominator == 1 for number in columns[0])
+def _whole(numbers: Sequence[Number]) -> bool:
+    return numbers[0] is not None and numbers[0].denominator == 1
 
 
 def _is_open(size: Size) -> bool:

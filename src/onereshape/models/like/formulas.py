@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from fractions import Fraction
 from math import gcd, lcm
+from typing import Any
 
 from onereshape.models.like.columns import Column, Number, Seen, column_of
 from onereshape.models.like.exported import Binding, size_at
@@ -107,18 +108,18 @@ class Known:
             return False
         return self._equal_at_samples(one, other) or self._equal_below(one, other)
 
-    def few(self, sizes: Sequence[Size], chosen: Mapping[str, Size]) -> list[Column] | None:
-        """Sizes at a few samples, with these in place of some symbols; None where that tells nothing.
+    def sampled(self, sizes: Sequence[Size], chosen: Mapping[str, Size]) -> Iterator[list[Number]]:
+        """Sizes at each of a few samples, with these in place of some symbols; none where that tells nothing.
 
         That is so where something is cut, which must not reach its end, or where one of these is no number.
         """
-        if any(map(_is_cut, (*sizes, *chosen.values()))):
-            return None
-        samples = self._samples(_FEW)
-        there: Seen = {name: column_of(size, samples, self._starts) for name, size in chosen.items()}
-        if any(None in column for column in there.values()):
-            return None
-        return [column_of(size, samples, there) for size in sizes]
+        if not any(map(_is_cut, (*sizes, *chosen.values()))):
+            for sample in self._samples(_FEW):
+                there = {name: _at(size, sample) for name, size in chosen.items()}
+                if None in there.values():
+                    return
+                known: dict[str, Any] = {**sample, **there}
+                yield [_at(size, known) for size in sizes]
 
     def divisible(self, size: Size, many: int) -> bool:
         """Whether a size is a multiple of a number wherever the model runs."""

@@ -113,6 +113,8 @@ class _Fitting(Walk):
         self.before: _Fitting | None = None
         """The same walk before a number was open, from where it goes on."""
         self._start: Start | None = None
+        self._here: Scope | None = None
+        """What is known in the model's own graph, while one of its nodes is read."""
         self._sure = 0
         """How much was known then."""
         self._equations: list[tuple[Size, Size]] = []
@@ -142,9 +144,10 @@ class _Fitting(Walk):
             found = found[found.index(self._start.node) :]
         return found
 
-    def _keep(self, node: ir.Node, scope: Scope) -> None:
+    def _keep(self, node: ir.Node) -> None:
         """Keeps the walk as it was before a node, while no number is open; not so often that it takes long."""
-        if self.open or node.graph is not self.model.graph or self._functions or len(scope.dims) < 2 * self._sure:
+        scope = self._here
+        if scope is None or self.open or self._functions or len(scope.dims) < 2 * self._sure:
             return
         self._sure = len(scope.dims)
         before, there = copied(self, scope)
@@ -228,6 +231,7 @@ class _Fitting(Walk):
         value = use.node.inputs[slot]
         if value is None:
             return
+        self._here = scope if use.node.graph is self.model.graph else None
         shapes = [array.shape for array in use.arrays]
         if all(shape == shapes[0] for shape in shapes):
             entries = self._entries(number, use, scope)
@@ -237,7 +241,7 @@ class _Fitting(Walk):
             entries = None
             told = hints(use.node, slot, scope)
             dims = tuple(
-                self._read(number, ~axis, use, sizes, told.get(axis, ()), scope)
+                self._read(number, ~axis, use, sizes, told.get(axis, ()))
                 for axis, sizes in enumerate(zip(*shapes, strict=True))
             )
             scope.elements[value] = None
@@ -250,12 +254,10 @@ class _Fitting(Walk):
             return None
         rows = list(zip(*(array.reshape(-1).tolist() for array in use.arrays), strict=True))
         told = hints(use.node, use.slot, scope)  # type: ignore[arg-type]
-        found = [self._read(number, place, use, row, told.get(place, ()), scope) for place, row in enumerate(rows)]
+        found = [self._read(number, place, use, row, told.get(place, ())) for place, row in enumerate(rows)]
         return tuple(self._balanced(number, use, rows, found, scope))
 
-    def _read(
-        self, number: int, place: int, use: Use, values: tuple[int, ...], told: Sequence[Size], scope: Scope
-    ) -> Size:
+    def _read(self, number: int, place: int, use: Use, values: tuple[int, ...], told: Sequence[Size]) -> Size:
         """What one number stands for: what the node itself tells, the only reading that fits, or a name of its own."""
         if len({*values}) == 1:
             return values[0]
@@ -268,7 +270,7 @@ class _Fitting(Walk):
         readings = [Reading(size, 0) for size in here] or self.known.readings(values)
         if len(readings) == 1 and readings[0].proves:
             return readings[0].size
-        self._keep(use.node, scope)
+        self._keep(use.node)
         return self._named(number, place, use, values, tuple(reading.size for reading in readings))
 
     def _named(self, number: int, place: int, use: Use, values: tuple[int, ...], readings: tuple[Size, ...]) -> Size:

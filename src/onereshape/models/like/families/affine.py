@@ -163,8 +163,8 @@ def _read(exported: Exported, readings: Sequence[Reading]) -> Fit | None:
             places.append(place)
     kept = [[best, *others][place] for place in places]
     several = len({_words(each) for each in kept}) < len(kept)
-    fits = [(each.exact, Fit(_words(each, steps=several), each.at, each.make, _limits(each))) for each in kept]
-    fits = [fit for is_exact, fit in fits if is_exact or agrees(fit, exported)]
+    made = [(each, Fit(_words(each, steps=several), each.at, each.make, _limits(each))) for each in kept]
+    fits = [fit for each, fit in made if each.exact or agrees(fit, exported)]
     return fits[0]._replace(others=tuple(fits[1:])) if fits else None
 
 

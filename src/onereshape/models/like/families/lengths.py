@@ -54,7 +54,7 @@ def changes(array: Array, axis: int) -> frozenset[int]:
         straight = bends <= rounding
         if not straight.all() and np.isnan(bends).any():
             straight |= _alike(rows)
-    bent = (~straight.all(axis=1)).nonzero()[0].tolist()
+    bent = np.flatnonzero(~np.asarray(straight.all(axis=1))).tolist()
     return frozenset([place + more for place in bent for more in (1, 2)])
 
 

@@ -17,7 +17,17 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.models.like.exported import Array, Binding, Exported, Fit, elsewhere, nearby, size_at, sizes_at
-from onereshape.models.like.wholes import FREE, ROUND, as_plain, integers, oddness, part_of, parts_of, rounded_alike, whole
+from onereshape.models.like.wholes import (
+    FREE,
+    ROUND,
+    as_plain,
+    integers,
+    oddness,
+    part_of,
+    parts_of,
+    rounded_alike,
+    whole,
+)
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Formula, Size, cut
 
@@ -339,7 +349,7 @@ def _rows_close(found: Array, numbers: Array) -> list[bool]:
     """Which rows of numbers are others, as numbers of their type are rounded."""
     with np.errstate(invalid="ignore", over="ignore"):
         apart = np.abs(found.astype(numbers.dtype).astype(np.float64) - numbers.astype(np.float64))
-    close: list[bool] = (apart <= _ROUNDING * np.spacing(np.abs(numbers)).astype(np.float64)).all(axis=1).tolist()
+    close: list[bool] = np.all(apart <= _ROUNDING * np.spacing(np.abs(numbers)).astype(np.float64), axis=1).tolist()
     return close
 
 

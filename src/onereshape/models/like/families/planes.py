@@ -83,7 +83,7 @@ def _bend(array: Array, axes: Sequence[int], at: int) -> float:
                 place[axis] = each
                 most = max(most, abs((array.item(*place) - start) * end - rise * each) / end)
         place[axis] = 0
-    return max(most, abs(array.item(*corner) - start - total))
+    return max(most, float(abs(array.item(*corner) - start - total)))
 
 
 def rounding_of(array: Array, axes: Sequence[int]) -> Array:

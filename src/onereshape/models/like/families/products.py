@@ -6,7 +6,7 @@ It is taken apart into its factors, in either order, and what the families know 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import gcd
 
 import onnx_ir as ir
@@ -36,7 +36,7 @@ def flattened(exported: Exported, fit: Family) -> Fit | None:
         if axis + 1 in exported.growing:
             one, other = exported.dims[axis : axis + 2]
             dims = (*exported.dims[:axis], one * other, *exported.dims[axis + 2 :])
-            found = reshaped(exported, dims, fit, lambda axis=axis: f"with axes {axis} and {axis + 1} as one")
+            found = reshaped(exported, dims, fit, partial("with axes {} and {} as one".format, axis, axis + 1))
             if found is not None:
                 return found
     return None

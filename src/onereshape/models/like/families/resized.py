@@ -135,7 +135,7 @@ def _may_be(grid: Array, axes: tuple[int, ...], array: Array, way: Way) -> bool:
     columns = _weights(grid.shape[second], array.shape[second], way)[width]
     found = float(rows @ plane @ columns)
     place = [{first: height, second: width}.get(axis, 0) for axis in range(array.ndim)]
-    return abs(found - array.item(*place)) <= 2 * rounding(array)
+    return bool(abs(found - array.item(*place)) <= 2 * rounding(array))
 
 
 def _rich(array: Array) -> bool:

@@ -96,10 +96,10 @@ def waves(exported: Exported) -> Fit | None:
     sizes = [_along(exported, axis) for axis in exported.growing]
     if exported.arrays[0].dtype.kind != "f" or not any(max(each) >= _FEWEST and min(each) >= _SHARED for each in sizes):
         return None
-    if any(_bumps(array, axis) for axis in exported.growing for array in exported.arrays):
-        return None  # as most do
-    if not all(np.isfinite(each).all() for each in exported.arrays):
-        return None
+    if any(_bumps(array, axis) for axis in exported.growing for array in exported.arrays) or not all(
+        np.isfinite(each).all() for each in exported.arrays
+    ):
+        return None  # as of most
     axes = [axis for axis in exported.growing if any(_varies(array, axis) for array in exported.arrays)]
     if not axes or len(axes) > 2 or any(len({*_along(exported, axis)}) == 1 for axis in axes):
         return None
@@ -126,7 +126,7 @@ def _varies(array: Array, axis: int) -> bool:
 
 def _bumps(array: Array, axis: int) -> bool:
     """Whether the first column along an axis is no wave already."""
-    column = array[(*(0,) * axis, slice(None), *(0,) * (array.ndim - axis - 1))]
+    column = array[tuple(slice(None) if each == axis else 0 for each in range(array.ndim))]
     return len(column) > 3 and bumps(column[:_LOOKED_AT].tolist(), float(np.abs(column).max()))
 
 

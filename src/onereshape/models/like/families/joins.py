@@ -34,6 +34,10 @@ _TRIED = 200
 """Parts of an axis that are tried."""
 
 
+_Part = tuple[Values, Values, Size]
+"""Where a part starts, how long it is in the exports, and its size."""
+
+
 class _Cutting(NamedTuple):
     """An axis that is cut, with what is the same at every place."""
 
@@ -48,7 +52,13 @@ class _Cutting(NamedTuple):
     back: list[int]
     """How many entries a last part that does not grow may have."""
     breaks: tuple[frozenset[int], ...]
-    seen: dict[tuple[Values, Values, Size], Fit | None]
+    seen: dict[_Part, Fit | None]
+    sizes: dict[tuple[Values, Values], Size]
+    """The size of a part that is not the last one: the first that was thought of."""
+    last: dict[Values, Fit | None]
+    """What is left from a place on."""
+    before: dict[Values, list[_Part]]
+    """The parts behind which nothing known is left, by where they end."""
     failed: set[tuple[Values, int]]
     reached: set[Values]
     """From where on two parts were asked for."""
@@ -77,7 +87,7 @@ def joined(exported: Exported, fit: Family, *, plain: bool = False) -> Fit | Non
         part = partial(_part, fit=fit)
         lengths, back = dict(lengths_of(exported, axis, breaks)), numbers_of(breaks, end)
         cutting = _Cutting(
-            exported, axis, part, total, terms_of(total), lengths, back, breaks, {}, set(), set(), {}, {}
+            exported, axis, part, total, terms_of(total), lengths, back, breaks, {}, {}, {}, {}, set(), set(), {}, {}
         )
         for count in range(2, most + 1):
             cutting.reached.clear()
@@ -106,22 +116,37 @@ def _parts(cutting: _Cutting, start: Values, rest: Size, count: int) -> list[Fit
         left = _left(cutting, rest, size)
         if left is None:
             continue
-        if count > 2:
-            head = _fitted(cutting, start, values, size)
+        part = start, values, cutting.sizes.setdefault((start, values), size)
+        if count == 2:
+            found = _two(cutting, part, ends, left)
+        else:
+            head = _fitted(cutting, *part)
             tail = None if head is None else _cut(cutting, ends, left, count - 1)
-        else:  # the last part is seldom known, and is asked for first
-            last = _last(cutting, ends, left)
-            head = None if last is None else _fitted(cutting, start, values, size)
-            tail = None if last is None else [last]
-        if head is not None and tail is not None:
-            return [head, *tail]
+            found = None if head is None or tail is None else [head, *tail]
+        if found is not None:
+            return found
     return None
 
 
-def _last(cutting: _Cutting, start: Values, rest: Size) -> Fit | None:
-    """The fit of all that is left."""
+def _two(cutting: _Cutting, part: _Part, ends: Values, rest: Size) -> list[Fit] | None:
+    """The fits of a part and of all that is left behind it, which is seldom known, and is asked for first."""
+    last = cutting.last[ends] if ends in cutting.last else _behind(cutting, part, ends, rest)
+    head = None if last is None else _fitted(cutting, *part)
+    if head is None or last is None:
+        return None
+    cutting.last[ends] = last
+    return [head, last]
+
+
+def _behind(cutting: _Cutting, part: _Part, ends: Values, rest: Size) -> Fit | None:
+    """The fit of what a part leaves; it has one size, that which the first known part leaves that ends there."""
     left = sizes_at(rest, cutting.exported.bindings)
-    return None if left is None or min(left) < 1 else _fitted(cutting, start, left, rest)
+    last = None if left is None or min(left) < 1 else _fitted(cutting, ends, left, rest)
+    if last is None:
+        cutting.before.setdefault(ends, []).append(part)
+    elif any(_fitted(cutting, *each) is not None for each in cutting.before.pop(ends, ())):
+        last = cutting.last[ends] = None
+    return last
 
 
 def _heads(cutting: _Cutting, start: Values, rest: Size, count: int) -> Iterator[tuple[Values, Size, Values]]:

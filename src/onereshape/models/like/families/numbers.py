@@ -294,7 +294,8 @@ def _shown(reading: Reading, bindings: Sequence[Binding]) -> tuple[str, ...]:
 
 def _plain(numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Iterator[Reading]:
     table = _table(numbers, sizes)
-    close = _rows_close(np.concatenate([_steps(table, steps) for _, steps in _PLAIN]), numbers)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        close = _rows_close(np.concatenate([_stepped(table, steps) for _, steps in _PLAIN]), numbers)
     for place, (size, _) in enumerate(sizes):
         which = zip(_PLAIN, close[place :: len(sizes)], strict=True)
         yield from (Reading(size, 1, steps, words) for (words, steps), is_close in which if is_close)
@@ -375,12 +376,16 @@ def _over(reading: Reading, bindings: Sequence[Binding], kind: np.dtype[Any]) ->
 
 def _steps(numbers: Array, steps: Sequence[Step]) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
-        for step in steps:
-            if step.number is None:
-                numbers = _ALONE[step.op](numbers)
-            else:
-                other = np.array(step.number, numbers.dtype)
-                numbers = _WITH[step.op](*((other, numbers) if step.first else (numbers, other)))
+        return _stepped(numbers, steps)
+
+
+def _stepped(numbers: Array, steps: Sequence[Step]) -> Array:
+    for step in steps:
+        if step.number is None:
+            numbers = _ALONE[step.op](numbers)
+        else:
+            other = np.array(step.number, numbers.dtype)
+            numbers = _WITH[step.op](*((other, numbers) if step.first else (numbers, other)))
     return np.asarray(numbers)
 
 

@@ -15,7 +15,8 @@ from onereshape.models.like.exported import Array, Binding, Exported, Family, Fi
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Formula, Size, over, product
 
-Dims = tuple[Size, ...]
+Split = tuple[tuple[Size, Size], tuple[tuple[int, int], ...]]
+"""A pair of sizes, and what both are in each export."""
 
 _MOST = 24
 """Ways to take an axis apart that are tried."""
@@ -24,7 +25,9 @@ _MOST = 24
 def product_of(exported: Exported, fit: Family) -> Fit | None:
     """A constant that goes on once an axis is taken apart into two; ways to do so that differ are other readings."""
     for axis in exported.growing:
-        found = [each for pair in splits(exported, axis) if (each := _apart(exported, axis, pair, fit)) is not None]
+        found = [
+            each for split in _all_splits(exported, axis) if (each := _apart(exported, axis, split, fit)) is not None
+        ]
         if found:
             return distinct(found, exported.bindings)
     return None
@@ -36,18 +39,18 @@ def flattened(exported: Exported, fit: Family) -> Fit | None:
         if axis + 1 in exported.growing:
             one, other = exported.dims[axis : axis + 2]
             dims = (*exported.dims[:axis], one * other, *exported.dims[axis + 2 :])
-            found = reshaped(exported, dims, fit, partial("with axes {} and {} as one".format, axis, axis + 1))
+            cases = zip(exported.arrays, exported.bindings, strict=True)
+            arrays = [array.reshape(dims_at(dims, binding)) for array, binding in cases]
+            taken = exported._replace(arrays=tuple(arrays), dims=dims)
+            found = _reshaped(exported, taken, fit, partial("with axes {} and {} as one".format, axis, axis + 1))
             if found is not None:
                 return found
     return None
 
 
-def reshaped(exported: Exported, dims: Dims, fit: Family, words: Callable[[], str]) -> Fit | None:
+def _reshaped(exported: Exported, taken: Exported, fit: Family, words: Callable[[], str]) -> Fit | None:
     """What the families know of a constant in other dims, in its own dims again."""
-    arrays = [
-        array.reshape(dims_at(dims, binding)) for array, binding in zip(exported.arrays, exported.bindings, strict=True)
-    ]
-    found = fit(exported._replace(arrays=tuple(arrays), dims=dims))
+    found = fit(taken)
     if found is None:
         return None
 
@@ -66,27 +69,31 @@ def reshaped(exported: Exported, dims: Dims, fit: Family, words: Callable[[], st
 
 def splits(exported: Exported, axis: int) -> list[tuple[Size, Size]]:
     """The pairs of sizes whose product is the size of an axis, neither of them 1 throughout."""
+    return [pair for pair, _ in _all_splits(exported, axis)]
+
+
+def _all_splits(exported: Exported, axis: int) -> tuple[Split, ...]:
     size = exported.dims[axis]
     if not isinstance(size, Formula):
-        return []
-    return [*_splits(size, exported.known, tuple(tuple(binding.items()) for binding in exported.bindings))]
+        return ()
+    return _splits(size, exported.known, tuple([tuple(binding.items()) for binding in exported.bindings]))
 
 
 @lru_cache(maxsize=256)
 def _splits(
     size: Formula, known: tuple[Size, ...], items: tuple[tuple[tuple[str, int], ...], ...]
-) -> tuple[tuple[Size, Size], ...]:
+) -> tuple[Split, ...]:
     """The same of one size, which many a part of a constant has."""
     bindings = [dict(each) for each in items]
-    kept: list[tuple[Size, Size]] = []
+    kept: dict[tuple[Size, Size], tuple[tuple[int, int], ...]] = {}
     for pair in (*_own(size), *_known(size, known, bindings), *_broken(size), *_sums(size)):
-        values = [sizes_at(each, bindings) for each in pair]
-        if any(each is None or min(each) < 1 or max(each) == 1 for each in values) or pair in kept:
+        one, other = (sizes_at(each, bindings) for each in pair)
+        if one is None or other is None or min(*one, *other) < 1 or 1 in (max(one), max(other)) or pair in kept:
             continue
-        kept.append(pair)
+        kept[pair] = tuple(zip(one, other, strict=True))
         if len(kept) == _MOST:
             break
-    return tuple(kept)
+    return tuple(kept.items())
 
 
 def _own(size: Formula) -> Iterator[tuple[Size, Size]]:
@@ -169,6 +176,12 @@ def _sums(size: Formula) -> Iterator[tuple[Size, Size]]:
         yield outer, inner
 
 
-def _apart(exported: Exported, axis: int, pair: tuple[Size, Size], fit: Family) -> Fit | None:
+def _apart(exported: Exported, axis: int, split: Split, fit: Family) -> Fit | None:
+    pair, sizes = split
+    arrays = [
+        array.reshape((*array.shape[:axis], *each, *array.shape[axis + 1 :]))
+        for array, each in zip(exported.arrays, sizes, strict=True)
+    ]
     dims = (*exported.dims[:axis], *pair, *exported.dims[axis + 1 :])
-    return reshaped(exported, dims, fit, lambda: f"with axis {axis} as {pair[0]} times {pair[1]}")
+    taken = Exported(tuple(arrays), exported.bindings, dims, exported.known, exported.steps)
+    return _reshaped(exported, taken, fit, lambda: f"with axis {axis} as {pair[0]} times {pair[1]}")

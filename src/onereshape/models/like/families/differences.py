@@ -77,10 +77,13 @@ def _crossed(array: Array, one: int, other: int) -> bool:
     """Whether the first two entries of the first diagonal differ, or the last two: then there is no table."""
     if min(array.shape[one], array.shape[other]) < 2 or 0 in array.shape:
         return False
-    second = [1 if axis in (one, other) else 0 for axis in range(array.ndim)]
-    start, beside = array.item(0), array.item(*second)
-    if start != beside and (start == start or beside == beside):  # noqa: PLR0124 - or both are NaN
-        return True  # as most do
+    for here, beside in ((0, 1), (-1, -2)):
+        first, second = (
+            array.item(*[place if axis in (one, other) else 0 for axis in range(array.ndim)])
+            for place in (here, beside)
+        )
+        if first != second and (first == first or second == second):  # noqa: PLR0124 - or both are NaN
+            return True  # as most do
 
     def at(place: int) -> Array:
         found: list[slice | int] = [slice(None)] * array.ndim

@@ -18,18 +18,21 @@ _MEETING = frozenset({"Concat", "MatMul"})
 """Operators some of whose dims must be equal, beside those that broadcast."""
 
 
-def equations(node: ir.Node, scope: Scope) -> Iterator[Equation]:
+def equations(node: ir.Node, scope: Scope) -> Sequence[Equation]:
     """The pairs of different sizes that must be equal."""
-    if node.op_type not in _MEETING and not _broadcasts(node):
-        return
+    operator = node.op_type
+    if operator not in _MEETING and not _broadcasts(node):
+        return ()
     shapes = [None if value is None else scope.dims_of(value) for value in node.inputs]
+    if operator != "MatMul" and all(dims is shapes[0] for dims in shapes):
+        return ()  # as most are
     if not any(dims is not None and Formula in map(type, dims) for dims in shapes):
-        return
-    if node.op_type != "MatMul" and all(dims is shapes[0] for dims in shapes):
-        return  # as most are
-    for one, other in _pairs(node, shapes):
-        if one != other and (isinstance(one, Formula) or isinstance(other, Formula)) and 1 not in (one, other):
-            yield one, other
+        return ()
+    return [
+        (one, other)
+        for one, other in _pairs(node, shapes)
+        if one is not other and (isinstance(one, Formula) or isinstance(other, Formula)) and one != other != 1 != one
+    ]
 
 
 def _pairs(node: ir.Node, shapes: Sequence[Dims | None]) -> Iterator[Equation]:

@@ -164,16 +164,18 @@ def _lines(exported: Exported, axis: int, known: Container[tuple[str, ...]]) -> 
 
 
 def _joined(numbers: Sequence[Array], rows: Sequence[Array], eps: float) -> tuple[Array, Array] | None:
-    """All positions and their rows; None if exports do not agree on those that they share, or share too few."""
+    """All positions and their rows; None if exports do not agree on those that they share, or share too few.
+
+    Positions are whole numbers one after the other.
+    """
     longest = max(range(len(numbers)), key=lambda each: len(numbers[each]))
     places, columns = numbers[longest], rows[longest]
     if len(places) < _FEWEST:
         return None
     for others, there in zip(numbers, rows, strict=True):
-        shared = np.isin(others, places)
-        if len(others) < _SHARED or not shared.all():
+        if len(others) < _SHARED or others[0] < places[0] or others[-1] > places[-1]:
             return None  # the longest has all of them, or they are not the same positions
-        if np.any(np.abs(columns[np.searchsorted(places, others)] - there) > eps * np.abs(columns).max()):
+        if others is not places and (np.abs(columns[others - places[0]] - there) > eps * np.abs(columns).max()).any():
             return None
     return places, columns
 
@@ -210,7 +212,7 @@ def _fit(exported: Exported, lines: Sequence[Line]) -> Fit | None:
         if best is not None:
             limits = () if exactly else tuple(_limit(exported, line) for line in lines)
             fit = Fit(_words(lines), best[1].at, best[1].make, limits)
-            return fit if agrees(fit, exported) else None
+            return fit if not best[0] or agrees(fit, exported) else None
     return None
 
 

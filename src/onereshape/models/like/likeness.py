@@ -21,6 +21,8 @@ GRAPHS = (ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS)
 """Tuples, as the hash of such a type is slow, and this is asked of every node."""
 _PIECE = 1 << 22
 """Bytes that are compared at once."""
+_SMALL = 1 << 14
+"""Bytes that are copied rather than compared in place."""
 _SHOWN = 8
 """Names that a message shows."""
 
@@ -108,6 +110,8 @@ def equal(one: Array, other: Array) -> bool:
         return False
     if one.dtype.hasobject:
         return bool(np.array_equal(one, other))
+    if one.nbytes <= _SMALL:
+        return one.tobytes() == other.tobytes()
     left, right = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (one, other))
     places = range(0, left.size, _PIECE)
     return all(np.array_equal(left[place : place + _PIECE], right[place : place + _PIECE]) for place in places)

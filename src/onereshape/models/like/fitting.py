@@ -8,9 +8,7 @@ for, and the model is walked once more.  What nothing tells is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import product as combinations
-from math import prod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import onnx_ir as ir
@@ -20,12 +18,12 @@ from onereshape.models.facts.asking import Dims
 from onereshape.models.facts.elements import array_of
 from onereshape.models.facts.walk import Scope, Walk
 from onereshape.models.like.attributes import Said, said
-from onereshape.models.like.columns import Number
 from onereshape.models.like.doubts import Doubt, Key, refusal
 from onereshape.models.like.equations import equations, groups, hints, spread
 from onereshape.models.like.exported import Binding
 from onereshape.models.like.formulas import Known
 from onereshape.models.like.differing import Use
+from onereshape.models.like.narrowing import by_equal, by_whole
 from onereshape.models.like.pools import POOLS, Pool, pool_of
 from onereshape.models.like.readings import Reading
 from onereshape.models.like.slices import taken
@@ -36,8 +34,6 @@ from onereshape.sizes import Formula, Size, exact, over, product, symbol
 
 _MOST_ENTRIES = 64
 """Of a tensor of integers that is read number by number."""
-_MOST_COMBINED = 256
-"""Readings of several numbers that are tried together."""
 _OPEN = "?"
 """Begins the names of numbers of which it is not told yet what they stand for."""
 
@@ -391,10 +387,10 @@ class _Fitting(Walk):
                 if name in left and not _is_open(same):
                     left[name] = [same]
                     told.add(name)
-            told |= self._narrow(left, (one, other), lambda sizes: self.known.equal(*sizes), _equal)
+            told |= by_equal(self.known, left, one, other)
         for size in self._whole:
             if self.known.values(size) is not None:
-                told |= self._narrow(left, (size,), lambda sizes: self.known.is_whole(*sizes), _whole)
+                told |= by_whole(self.known, left, size)
         return {self.open[name].key: sizes[0] for name, sizes in left.items() if name in told and len(sizes) == 1}
 
     def stepped(self) -> Iterator[tuple[Key, Size]]:
@@ -425,44 +421,10 @@ class _Fitting(Walk):
             if len(exact) == 1:
                 yield doubt.key, exact[0]
 
-    def _narrow(
-        self,
-        left: dict[str, list[Size]],
-        sizes: tuple[Size, ...],
-        holds: Callable[[tuple[Size, ...]], bool],
-        may: Callable[[Sequence[Number]], bool],
-    ) -> set[str]:
-        """Keeps of the readings of open numbers those with which something holds, if there are any; whose it tells."""
-        names = sorted({name for size in sizes if isinstance(size, Formula) for name in size.symbols if name in left})
-        if not names or not 0 < prod(len(left[name]) for name in names) <= _MOST_COMBINED:
-            return set()
-
-        def fit(chosen: Iterable[Size]) -> bool:
-            known: dict[str, Size] = dict(zip(names, chosen, strict=True))
-            if not all(map(may, self.known.sampled(sizes, known))):
-                return False  # as most do, before a formula is made of it
-            return holds(tuple(size.bind(known) if isinstance(size, Formula) else size for size in sizes))
-
-        fits = [chosen for chosen in combinations(*(left[name] for name in names)) if fit(chosen)]
-        if not fits:
-            return set()
-        for place, name in enumerate(names):
-            left[name] = [size for size in left[name] if any(each[place] is size for each in fits)]
-        more = [fit(size + (at == place) for at, size in enumerate(fits[0])) for place in range(len(names))]
-        return {name for name, other in zip(names, more, strict=True) if not other}  # what holds with any tells nothing
-
     def _agree(self, one: Size, other: Size) -> bool:
         """Whether two sizes are equal in all exports."""
         values = self.known.values(one)
         return values is not None and values == self.known.values(other)
-
-
-def _equal(numbers: Sequence[Number]) -> bool:
-    return numbers[0] == numbers[1]
-
-
-def _whole(numbers: Sequence[Number]) -> bool:
-    return numbers[0] is not None and numbers[0].denominator == 1
 
 
 def _is_open(size: Size) -> bool:

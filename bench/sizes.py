@@ -44,9 +44,7 @@ class Row(NamedTuple):
 
 def measured(exports: Exports) -> Row:
     """Repairs and judges one module."""
-    times = [
-        (_check(exports), _fit(exports)) for _ in range(_TIMES)
-    ]  # side by side, as the machine is not always as fast
+    times = [(_check(exports), _fit(exports)) for _ in range(_TIMES)]  # side by side: a machine changes its speed
     checking, fitting = map(min, zip(*times, strict=True))
     start = time.perf_counter()
     others = [exports.files["C"]] if "C" in exports.files else None

@@ -258,8 +258,8 @@ class TestWorkflows:
         found: dict[Any, Any] = yaml.safe_load(request.param.read_text(encoding="utf-8"))
         return found
 
-    def test_there_are_three(self) -> None:
-        assert [path.stem for path in WORKFLOWS] == ["docs", "test", "wheels"]
+    def test_there_are_four(self) -> None:
+        assert [path.stem for path in WORKFLOWS] == ["docs", "test", "wheels", "worlds"]
 
     def test_versions_of_python(self) -> None:
         jobs = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8"))["jobs"]

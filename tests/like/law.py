@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -54,6 +57,30 @@ def verdict(case: Case, exporter: str) -> Verdict:
                 shapes = "" if one.shape == other.shape else f", {list(one.shape)} for {list(other.shape)}"
                 return Verdict("wrong", f"at {dict(sizes)}{shapes}", conditions)
     return Verdict("right", "", conditions)
+
+
+_LIMIT = re.compile(r"(\w+) (<=|>=) (\d+)")
+
+
+def beyond(case: Case, exporter: str) -> list[str]:
+    """What a model answers wrongly where a condition of a single size does not hold, just beyond it and farther off."""
+    model, conditions = fitted(case, exporter)
+    candidate = session(model, optimized=True)
+    wrong = []
+    for name, sign, number in _limits(conditions):
+        for size in (number + 1, 2 * number - 1, 2 * number) if sign == "<=" else range(1, number):
+            sizes = {**case.exports[-1], name: size}
+            with suppress(Exception):  # it stops, as it should; or there is no such export
+                feed, wanted = truth(case, exporter, sizes)
+                found = candidate.run(None, feed)
+                if not all(equal(one, other) for one, other in zip(found, wanted, strict=True)):
+                    wrong.append(f"at {sizes}, though {name} {sign} {number}")
+    return wrong
+
+
+def _limits(conditions: tuple[str, ...]) -> Iterator[tuple[str, str, int]]:
+    for found in filter(None, map(_LIMIT.match, conditions)):
+        yield found[1], found[2], int(found[3])
 
 
 _truths: dict[tuple[object, ...], tuple[dict[str, Array], list[Array]]] = {}

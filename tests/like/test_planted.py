@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from onereshape.models.like import plan
 from tests.like.exporting import EXPORTERS, TABLES, Case
-from tests.like.law import verdict
+from tests.like.law import beyond, verdict
 from tests.like.mutants import MUTANTS, Mutant
 from tests.like.world import CONSTANTS, NEAR_MISSES
 
@@ -31,6 +32,14 @@ def test_a_planted_bug_is_shown(planted: Mutant, monkeypatch: pytest.MonkeyPatch
     planted.plant(monkeypatch)
 
     assert any(map(shown, cases))
+
+
+def test_a_limit_that_nobody_keeps_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An index that wraps around, one row for all of them, a ramp without a step."""
+    monkeypatch.setattr(plan, "within", lambda _, value, *__: value)
+
+    cases = [case for case in CONSTANTS if case.name in {"squares of two colours", "the end of a table"}]
+    assert [bool(beyond(case, "graph")) for case in cases] == [True, True]
 
 
 @pytest.mark.parametrize("case", [case for case in CONSTANTS if (case.exports, case.unseen) == TABLES], ids=str)

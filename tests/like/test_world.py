@@ -8,7 +8,7 @@ from onereshape.models.like import families
 from onereshape.models.like.exported import Exported, Family, Fit
 from onereshape.models.operators import RECORDS
 from tests.like.exporting import EXPORTERS, Case
-from tests.like.law import verdict
+from tests.like.law import beyond, verdict
 from tests.like.world import CONSTANTS, NEAR_MISSES, NEEDLESS, WORLD
 from tests.like.world_operators import OPERATORS
 
@@ -19,6 +19,11 @@ def test_what_is_fitted_on_two_sizes_is_right_at_others(case: Case, exporter: st
     found = verdict(case, exporter)
 
     assert (found.status, found.why) == ("right", "")
+
+
+@pytest.mark.parametrize("case", CONSTANTS, ids=str)
+def test_beyond_its_conditions_a_model_stops_or_is_right(case: Case) -> None:
+    assert beyond(case, "graph") == []
 
 
 @pytest.mark.parametrize("exporter", EXPORTERS)

@@ -116,13 +116,14 @@ def theirs(asked: Sequence[tuple[ov.Model, Arrays]]) -> Iterator[Arrays]:
     """
     fed = [each for _, arrays in asked for each in arrays]
     try:
-        answers = iter(alone(_joined([model.clone() for model, _ in asked]), fed))
+        answers = iter(alone(merged([model.clone() for model, _ in asked]), fed))
     except RuntimeError:
         return (alone(*each) for each in asked)
     return ([*islice(answers, len(model.outputs))] for model, _ in asked)
 
 
-def _joined(models: Sequence[ov.Model]) -> ov.Model:
+def merged(models: Sequence[ov.Model]) -> ov.Model:
+    """Several models as one, which takes their nodes; its inputs and outputs have no names, and are in their order."""
     for port in (port for model in models for port in (*model.inputs, *model.outputs)):
         port.get_tensor().set_names(set())
     results = [each for model in models for each in model.get_results()]

@@ -29,11 +29,11 @@ def _pairs(longest: int, largest: int) -> Iterable[Pair]:
 
 
 def whole() -> Iterable[Pair]:
-    """All pairs; of those that `nearer` does not have, `make test` asks one in thirty."""
+    """All pairs; of those that `nearer` does not have, `make test` asks one in ninety."""
     if WHOLE:
         return _pairs(3, 4)
     asked = dict.fromkeys(nearer())
-    return chain(asked, part((pair for pair in _pairs(3, 4) if pair not in asked), 30))
+    return chain(asked, part((pair for pair in _pairs(3, 4) if pair not in asked), 90))
 
 
 def near() -> Iterator[Pair]:
@@ -43,9 +43,9 @@ def near() -> Iterator[Pair]:
 
 
 def nearer() -> Iterator[Pair]:
-    """All pairs of rank and length 0 to 2; of those that `near` has beyond, `make test` asks one in four."""
+    """All pairs of rank and length 0 to 2; of those that `near` has beyond, `make test` asks one in twelve."""
     yield from flat()
-    yield from part((pair for pair in near() if 3 in map(len, pair)), 4)
+    yield from part((pair for pair in near() if 3 in map(len, pair)), 12)
 
 
 def flat() -> Iterable[Pair]:
@@ -78,8 +78,10 @@ _HUGE_DATA = ((2**53 + 1,), (3 * (2**53 + 1),), (2**61, 3))
 
 
 def far(engine: Engine) -> Iterable[Pair]:
-    """Sizes where int32, floating point and int64 end; huge data only for an engine that needs no elements."""
-    return product(_FAR_DATA + _HUGE_DATA if "inference" in engine.name else _FAR_DATA, _FAR_TARGETS)
+    """Sizes where int32, floating point and int64 end, of which `make test` asks one in four; huge data only for an
+    engine that needs no elements.
+    """
+    return part(product(_FAR_DATA + _HUGE_DATA if "inference" in engine.name else _FAR_DATA, _FAR_TARGETS), 4)
 
 
 def world_of(engine: Engine) -> Iterator[Pair]:

@@ -66,7 +66,7 @@ def cases_of_onnx() -> Iterator[dict[str, Any]]:
     for operator in ("constant", "reshape"):
         import_module(f"onnx.backend.test.case.node.{operator}")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loader, "import_recursive", lambda _: None)
+        patch.setattr(loader, "import_recursive", lambda _: None, raising=False)  # older releases read them from files
         yield {case.name: case for case in loader.load_model_tests(kind="node")}
 
 

@@ -121,9 +121,10 @@ def model_room(name: str) -> str:
 
 
 @cache
-def imports(path: Path) -> list[ast.AST]:
+def imports(path: Path) -> list[ast.Import | ast.ImportFrom]:
     """The imports of a file, wherever in it, but for what only a type checker reads."""
-    found, waiting = [], [tree(path)]
+    found: list[ast.Import | ast.ImportFrom] = []
+    waiting: list[ast.AST] = [tree(path)]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.Import | ast.ImportFrom):

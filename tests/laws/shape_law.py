@@ -291,6 +291,7 @@ def drawn(given: In, dims: Sequence[Any]) -> Array:
 @lru_cache(4096)
 def _drawn(kind: str, high: int, dims: tuple[int, ...]) -> Array:
     rng = np.random.default_rng(len(dims))
+    values: Any
     if high:
         values = rng.integers(-high, high, dims)
     elif kind in "fhd":

@@ -6,10 +6,9 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
-import pytest
 from tests.sources import tree
 
 import onereshape as orx
@@ -81,7 +80,7 @@ def room(path: Path) -> str:
 def imported(path: Path) -> set[str]:
     """The rooms of ours that a file imports, wherever in it, but for what only a type checker reads."""
     found = set()
-    for node in run(tree(path)):
+    for node in imports(path):
         if isinstance(node, ast.ImportFrom) and node.module == "onereshape":
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -96,13 +95,16 @@ def imported(path: Path) -> set[str]:
 FILES = sorted(SOURCE.rglob("*.py"))
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_imports_point_down(path: Path) -> None:
+def test_imports_point_down() -> None:
     height = {name: floor for floor, names in enumerate(FLOORS) for name in names}
-    here = room(path)
-    assert here in height, f"{here} has no floor"
+    assert {room(path) for path in FILES} - height.keys() == set(), "there is no floor for these"
 
-    assert [name for name in imported(path) if name != here and height[name] >= height[here]] == []
+    assert [
+        f"{path.relative_to(SOURCE)} imports {name}"
+        for path in FILES
+        for name in imported(path) - {room(path)}
+        if height[name] >= height[room(path)]
+    ] == []
 
 
 MODEL_HEIGHT = {name: floor for floor, names in enumerate(MODEL_FLOORS) for name in names}
@@ -118,19 +120,25 @@ def model_room(name: str) -> str:
     return name if name in MODEL_HEIGHT else name.split(".", maxsplit=1)[0]
 
 
-def run(tree: ast.AST) -> Iterator[ast.AST]:
-    """What is in a tree but for what only a type checker reads."""
-    for node in ast.iter_child_nodes(tree):
-        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
-            yield node
-            yield from run(node)
+@cache
+def imports(path: Path) -> list[ast.Import | ast.ImportFrom]:
+    """The imports of a file, wherever in it, but for what only a type checker reads."""
+    found: list[ast.Import | ast.ImportFrom] = []
+    waiting: list[ast.AST] = [tree(path)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found.append(node)
+        elif not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+            waiting += ast.iter_child_nodes(node)
+    return found
 
 
 def imported_in_models(path: Path) -> set[str]:
     """The rooms of models/ that a file of it imports, wherever in it."""
     home = "onereshape.models."
     names: set[str] = set()
-    for node in run(tree(path)):
+    for node in imports(path):
         if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith(home):
             within = f"{node.module}.".removeprefix(home)
             names |= {f"{within}{alias.name}" for alias in node.names}
@@ -143,13 +151,16 @@ def imported_in_models(path: Path) -> set[str]:
 MODEL_FILES = [path for path in FILES if path.is_relative_to(MODELS) and path != MODELS / "__init__.py"]
 
 
-@pytest.mark.parametrize("path", MODEL_FILES, ids=module)
-def test_imports_point_down_inside_models(path: Path) -> None:
-    here = model_room(module(path))
-    assert here in MODEL_HEIGHT, f"{here} has no floor"
-    others = imported_in_models(path) - {here}
+def test_imports_point_down_inside_models() -> None:
+    rooms = {path: model_room(module(path)) for path in MODEL_FILES}
+    assert set(rooms.values()) - MODEL_HEIGHT.keys() == set(), "there is no floor for these"
 
-    assert [name for name in others if MODEL_HEIGHT[name] >= MODEL_HEIGHT[here]] == []
+    assert [
+        f"{path.relative_to(MODELS)} imports {name}"
+        for path, here in rooms.items()
+        for name in imported_in_models(path) - {here}
+        if MODEL_HEIGHT[name] >= MODEL_HEIGHT[here]
+    ] == []
 
 
 def test_every_floor_of_models_has_a_room() -> None:

@@ -23,10 +23,11 @@ from openvino import opset1, opset3
 import onereshape as orx
 from onereshape.dims import Dim
 from onereshape.shape import Shape
+from tests.budget import WHOLE
 from tests.engines.unsound import UNSOUND, Answer, Dims, Partial, Question, Witness
 from tests.laws.test_inference import admits, evaluate, holds
 
-QUESTIONS = 3000
+QUESTIONS = 3000 if WHOLE else 1200
 OPEN = 4
 """How many sizes a question leaves out at most, so that all of them can be tried."""
 NAMES = ("M", "N", "P")

@@ -22,7 +22,7 @@ class Family:
 
     spec: str
     zero_copies: bool
-    attributes: dict[str, Any] = field(default_factory=dict)
+    attributes: dict[str, Any] = field(default_factory=dict, hash=False)
     empty_copies_leave_the_division: bool = False
 
     def __str__(self) -> str:

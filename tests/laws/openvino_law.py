@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import io
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import openvino
@@ -20,10 +22,13 @@ from onereshape.formats.model import Model
 from onereshape.formats.model_files import load
 from onereshape.models import layered
 from onereshape.models.batch import apply
+from onereshape.models.batch.marks import Mark
 from onereshape.models.images import imaged
-from tests.laws.batching_law import TIMES, Array, Misfit, Unfit, Verdict, difference, fault, fault_of_rows, planned
+from tests.laws.batching_law import TIMES, Array, Misfit, Run, Unfit, Verdict, difference, fault, fault_of_rows, planned
 from tests.laws.batching_sketch import Sketch
+from tests.openvino.law import merged
 
+Feeds = Mapping[str, Array]
 CORE = openvino.Core()
 _SEQUENCES = {"RNNSequence", "GRUSequence", "LSTMSequence"}
 _CONFIG = {"INFERENCE_NUM_THREADS": 2, "NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": "f32"}
@@ -35,13 +40,22 @@ class IrEngine:
     def __init__(self, model: openvino.Model) -> None:
         self._compiled = CORE.compile_model(model, "CPU", _CONFIG)
 
-    def __call__(self, feeds: Mapping[str, Array]) -> list[Array]:
+    def __call__(self, feeds: Feeds) -> list[Array]:
+        return self.ordered([_fed(port.names, feeds) for port in self._compiled.inputs])
+
+    def ordered(self, given: Sequence[Array]) -> list[Array]:
+        """What it answers to inputs in their order."""
         request = self._compiled.create_infer_request()
-        for port in self._compiled.inputs:
-            given = next(np.ascontiguousarray(feeds[name]) for name in port.names if name in feeds)
-            request.set_tensor(port, openvino.Tensor(given.reshape(np.shape(given))))
+        for port, array in zip(self._compiled.inputs, given, strict=True):
+            request.set_tensor(port, openvino.Tensor(array))
         request.infer()
         return [np.array(request.get_output_tensor(place).data) for place in range(len(self._compiled.outputs))]
+
+
+def _fed(names: Iterable[str], feeds: Feeds) -> Array:
+    """What is fed to an input that has these names."""
+    given = next(feeds[name] for name in names if name in feeds)
+    return np.ascontiguousarray(given).reshape(np.shape(given))
 
 
 class PinnedEngine:
@@ -50,76 +64,161 @@ class PinnedEngine:
     def __init__(self, model: Model) -> None:
         self._model = model
 
-    def __call__(self, feeds: Mapping[str, Array]) -> list[Array]:
+    def __call__(self, feeds: Feeds) -> list[Array]:
         model = self._model.openvino()
         model.reshape({port: np.shape(feeds[name]) for port in model.inputs for name in port.names if name in feeds})
         return IrEngine(model)(feeds)
 
 
-def as_ir(proto: Any, folder: Path) -> Model:
-    """The IR that OpenVINO makes of an ONNX model."""
-    path = folder / "model.xml"
-    try:
-        openvino.serialize(CORE.read_model(io.BytesIO(proto.SerializeToString())), path)
-    except RuntimeError as error:
-        raise Unfit(str(error)) from None
-    return load(str(path))
+class Recalled:
+    """What one of several models that are run together answered."""
+
+    def __init__(self, asked: Sequence[Feeds], answers: Sequence[list[Array]]) -> None:
+        self._known = [*zip(asked, answers, strict=False)]
+
+    def __call__(self, feeds: Feeds) -> list[Array]:
+        return next(answer for known, answer in self._known if _same(known, feeds))
+
+
+def _same(one: Feeds, other: Feeds) -> bool:
+    return all(np.array_equal(one[name], array) for name, array in other.items())
+
+
+class Trial(NamedTuple):
+    """A case as an IR, and what is written for it."""
+
+    case: Sketch
+    read: Model
+    written: Model
+    marks: list[Mark | None]
+    feeds: Feeds
+
+    @property
+    def pieces(self) -> list[Feeds]:
+        """What the original is asked."""
+        return [self.case.piece(self.feeds, number) for number in range(max(TIMES))]
+
+    @property
+    def asked(self) -> list[dict[str, Array]]:
+        """What the batched model is asked."""
+        return [self.case.piece(self.feeds, 0, times) for times in TIMES]
+
+    def fault(self, original: Run, ours: Run, answers: list[list[Array]]) -> Verdict | None:
+        """What is wrong with the batched model."""
+        return fault(self.case, ours, self.asked, answers, self.marks) or fault_of_rows(
+            self.case, original, ours, self.pieces, self.marks
+        )
+
+
+def judge_irs(cases: Sequence[Sketch]) -> list[Verdict]:
+    """The law on some cases, which OpenVINO compiles and runs as one model; what is not right then is judged alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        tried = [_tried(case, Path(folder, f"{place}.xml")) for place, case in enumerate(cases)]
+        trials = [each for each in tried if isinstance(each, Trial)]
+        runs = iter(_together(trials))
+        return [_judged(each, next(runs)) if isinstance(each, Trial) else each for each in tried]
 
 
 def judge_ir(case: Sketch) -> Verdict:
     """The law on one case."""
-    with tempfile.TemporaryDirectory() as folder:
-        return _judged(case, as_ir(case.proto(), Path(folder)))
+    return judge_irs([case])[0]
 
 
-def _judged(case: Sketch, read: Model) -> Verdict:
-    given, freed = imaged(read), case.freed()
+def _tried(case: Sketch, path: Path) -> Trial | Verdict:
+    try:
+        openvino.serialize(CORE.read_model(io.BytesIO(case.proto().SerializeToString())), path)
+    except RuntimeError as error:
+        return Verdict("unfit", str(error))
+    read = load(str(path))
+    given = imaged(read)
     model = given.ir
     if {value.name for value in model.graph.inputs} != set(case.draw(1)):
-        raise Unfit("OpenVINO drops an input")
+        return Verdict("unfit", "OpenVINO drops an input")
     try:
         plan = planned(case, model)
+        marks = [plan.marks.get(value) for value in model.graph.outputs]
+        apply.apply_batch(model, plan, case.freed())
+        written = layered.written_ir(read, replace(given, content=model))
     except FixError as refusal:
         return Verdict("refused", refusal.sentence)
-    feeds = case.draw(max(TIMES))
-    pieces = [case.piece(feeds, number) for number in range(max(TIMES))]
+    return Trial(case, read, written, marks, case.draw(max(TIMES)))
+
+
+def _together(trials: Sequence[Trial]) -> list[tuple[Run, Run] | None]:
+    """The original and the batched model of each trial, run as one; nothing where OpenVINO does not do that."""
+    asked: list[Sequence[Feeds]] = []
+    for trial in trials:
+        case, pieces, several = trial.case, trial.pieces, trial.case.size > 1
+        asked.append([*pieces, *([case.first_row_of_another(*pieces[:2])] if several else [])])
+        asked.append([*trial.asked, *([case.row(pieces[0], 1)] if several else [])])
     try:
-        original = IrEngine(read.openvino())
+        models = [model.openvino() for each in trials for model in (each.read, each.written)]
+        runs = [Recalled(*each) for each in zip(asked, _answered(models, asked), strict=True)]
+    except (RuntimeError, TypeError):
+        return [None] * len(trials)
+    return [*zip(runs[::2], runs[1::2], strict=True)]
+
+
+def _answered(models: Sequence[openvino.Model], asked: Sequence[Sequence[Feeds]]) -> list[list[list[Array]]]:
+    """What each model answers to each of its feeds; one that has fewer than others is asked the last again."""
+    inputs = [[[*port.names] for port in model.inputs] for model in models]
+    counts = [len(model.outputs) for model in models]
+    run = IrEngine(merged(models))
+    found: list[list[list[Array]]] = [[] for _ in models]
+    for number in range(max(map(len, asked), default=0)):
+        feeds = [each[min(number, len(each) - 1)] for each in asked]
+        given = [_fed(names, each) for each, ports in zip(feeds, inputs, strict=True) for names in ports]
+        answers = iter(run.ordered(given))
+        for each, count in zip(found, counts, strict=True):
+            each.append([*islice(answers, count)])
+    return found
+
+
+def _judged(trial: Trial, runs: tuple[Run, Run] | None) -> Verdict:
+    freed = Verdict("freed", str(trial.marks))
+    with suppress(Misfit):
+        if runs is not None and trial.fault(*runs, [runs[0](piece) for piece in trial.pieces]) is None:
+            return freed
+    try:
+        return _fault_alone(trial) or freed
+    except Unfit as unfit:
+        return Verdict("unfit", str(unfit))
+
+
+def _fault_alone(trial: Trial) -> Verdict | None:
+    pieces = trial.pieces
+    try:
+        original = IrEngine(trial.read.openvino())
         answers = [original(piece) for piece in pieces]
     except (RuntimeError, TypeError) as error:
         raise Unfit(str(error)) from None
-    marks = [plan.marks.get(value) for value in model.graph.outputs]
-    apply.apply_batch(model, plan, freed)
     try:
-        written = layered.written_ir(read, replace(given, content=model))
-        ours = IrEngine(written.openvino())
-    except FixError as refusal:
-        return Verdict("refused", refusal.sentence)
+        ours = IrEngine(trial.written.openvino())
     except RuntimeError as error:
         if "doesn't support" in str(error):  # a limit of the plugin for dims that are not known
             raise Unfit(str(error)) from None
         return Verdict("broken", f"does not load: {error}")
-    asked = [case.piece(feeds, 0, times) for times in TIMES]
 
-    def faulty(engine: Any) -> Verdict | None:
-        return fault(case, engine, asked, answers, marks) or fault_of_rows(case, original, engine, pieces, marks)
+    def faulty(engine: Run) -> Verdict | None:
+        return trial.fault(original, engine, answers)
 
     try:
         found = faulty(ours)
-        if found is not None and not (_steady(read, freed, pieces[0], answers[0]) and _known(written, faulty)):
+        steady = found is None or _steady(trial.read, trial.case.freed(), pieces[0], answers[0])
+        if found is not None and not (steady and _known(trial.written, faulty)):
             raise Unfit("OpenVINO alone answers otherwise as soon as a dim is dynamic")
     except Misfit as misfit:
         return Verdict("wrong", str(misfit))
-    return found or Verdict("freed", str(marks))
+    return found
 
 
-def _known(written: Model, faulty: Callable[[Any], Verdict | None]) -> bool:
+def _known(written: Model, faulty: Callable[[Run], Verdict | None]) -> bool:
     """Whether it is wrong with known dims too; asked of sequences only, whose lengths OpenVINO forgets otherwise."""
     kinds = {operation.get_type_name() for operation in written.openvino().get_ops()}
     return not kinds & _SEQUENCES or faulty(PinnedEngine(written)) is not None
 
 
-def _steady(read: Model, freed: Mapping[str, int], piece: Mapping[str, Array], answer: list[Array]) -> bool:
+def _steady(read: Model, freed: Mapping[str, int], piece: Feeds, answer: list[Array]) -> bool:
     """Whether the original itself, with nothing but its dims declared free, answers a piece as it did."""
     model = read.openvino()
     shapes = {}

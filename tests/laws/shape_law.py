@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
+from functools import lru_cache
 from itertools import islice, product
 from math import ceil, floor
+from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -171,6 +174,19 @@ def judge(case: Case, only: int | None = None) -> tuple[list[Untrue], int]:
     return untrue, count
 
 
+def runs(case: Case) -> bool:
+    """Whether the case as it is runs at some size."""
+    try:
+        engine = _Engine(model_of(case), reference=case.reference)
+    except Exception:  # noqa: BLE001 - as below
+        return False
+    for _, feeds in islice(_runs(case, case, None), _MOST_RUNS):
+        with suppress(Exception):
+            engine(feeds)
+            return True
+    return False
+
+
 def _judge(case: Case, form: Case, only: Sizes | None = None) -> tuple[list[Sizes], list[Untrue]]:
     proto = model_of(form)
     shapes = _found(proto)
@@ -267,16 +283,22 @@ def _runs(case: Case, form: Case, only: Sizes | None) -> Iterator[tuple[Sizes, d
             yield sizes, feeds
 
 
-def drawn(given: In, dims: Any) -> Array:
+def drawn(given: In, dims: Sequence[Any]) -> Array:
     """Values of a type; the same ones for the same dims."""
+    return _drawn(given.kind, given.high, tuple(dims))
+
+
+@lru_cache(4096)
+def _drawn(kind: str, high: int, dims: tuple[int, ...]) -> Array:
     rng = np.random.default_rng(len(dims))
-    if given.high:
-        values = rng.integers(-given.high, given.high, dims)
-    elif given.kind in "fhd":
+    values: Any
+    if high:
+        values = rng.integers(-high, high, dims)
+    elif kind in "fhd":
         values = rng.standard_normal(dims)
     else:
-        values = rng.integers(0, 2 if given.kind == "?" else 5, dims)
-    return np.asarray(values, _TYPES[given.kind])
+        values = rng.integers(0, 2 if kind == "?" else 5, dims)
+    return np.asarray(values, _TYPES[kind])
 
 
 def model_of(case: Case) -> onnx.ModelProto:
@@ -359,13 +381,19 @@ _WORDS = {
 
 def value_of(claim: str, generated: frozenset[str], sizes: Sizes) -> Any:
     """What a formula of sizes is; None where it has names that are free."""
-    text, names = claim, dict[str, Fraction]()
-    for name in sorted({*generated, *sizes}, key=len, reverse=True):
+    formula, aliases = _formula(claim, generated.union(sizes))
+    if not aliases.keys() <= sizes.keys():
+        return None
+    return eval(formula, dict(_WORDS), {alias: Fraction(sizes[name]) for name, alias in aliases.items()})  # noqa: S307 - of our own making
+
+
+@lru_cache(4096)
+def _formula(claim: str, names: frozenset[str]) -> tuple[CodeType, dict[str, str]]:
+    """A formula as code, and what the names in it are called there."""
+    text, aliases = claim, dict[str, str]()
+    for name in sorted(names, key=len, reverse=True):
         whole = rf"(?<![\w.]){re.escape(name)}(?![\w.])"
         if re.search(whole, text):
-            if name not in sizes:
-                return None
-            alias = "size_" + "".join(chr(ord("a") + int(digit)) for digit in str(len(names)))
-            text, names[alias] = re.sub(whole, alias, text), Fraction(sizes[name])
-    text = re.sub(r"\b\d+\b", r"Fraction(\g<0>)", text)
-    return eval(text, dict(_WORDS), names)  # noqa: S307 - a formula of our own making
+            aliases[name] = "size_" + "".join(chr(ord("a") + int(digit)) for digit in str(len(aliases)))
+            text = re.sub(whole, aliases[name], text)
+    return compile(re.sub(r"\b\d+\b", r"Fraction(\g<0>)", text), claim, "eval"), aliases

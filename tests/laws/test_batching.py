@@ -20,6 +20,7 @@ from onereshape.models.batch.apply import apply_batch
 from onereshape.models.batch.search import batch_plan
 from onereshape.models.batch.marks import homes
 from onereshape.models.operators import RECORDS, indexing, layout, reshape
+from tests.budget import WHOLE, part
 from tests.laws.batching_compositions import composition
 from tests.laws.batching_law import TIMES, Engine, Unfit, Verdict, difference, judge
 import tests.laws.batching_mutants_control
@@ -36,16 +37,22 @@ def told(case: Sketch, verdict: Verdict) -> str:
     return f"{verdict.kind}: {verdict.text}\n  {case.trap} {case}"
 
 
+def asked(op: str) -> list[Sketch]:
+    """All traps of an operator and one in two of its other cases, or all."""
+    traps = [case for case in WORLD[op] if case.trap]
+    return [*traps, *part((case for case in WORLD[op] if not case.trap), 2)]
+
+
 @pytest.mark.parametrize("op", sorted(RULES))
 def test_every_rule_keeps_the_law(op: str) -> None:
     """No other answer than the original's, no model that does not run, no needless refusal, none but in a sentence."""
-    judged = [(case, judge(case)) for case in WORLD[op]]
+    judged = [(case, judge(case)) for case in asked(op)]
     refused = [pair for pair in judged if pair[1].kind == "refused"]
     needless = [told(*pair) for pair in refused if pair[0].free]
     unlawful = [told(*pair) for pair in judged if not pair[1].lawful]
     unclear = [told(*pair) for pair in refused if not is_sentence(pair[1].text)]
 
-    assert len(judged) >= 12
+    assert len(WORLD[op]) >= 12
     assert not unlawful, "\n".join(unlawful)
     assert not needless, "\n".join(needless)
     assert not unclear, "\n".join(unclear)
@@ -61,7 +68,7 @@ def test_nothing_is_tested_that_has_no_rule() -> None:
 
 
 @settings(
-    deadline=None, max_examples=250, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
+    deadline=None, max_examples=120, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
 @given(st.randoms(use_true_random=False))
 def test_compositions_keep_the_law(rng: Random) -> None:
@@ -71,7 +78,7 @@ def test_compositions_keep_the_law(rng: Random) -> None:
     assert verdict.lawful, told(case, verdict)
 
 
-@pytest.mark.parametrize("seeds", [range(start, start + 40) for start in range(0, 160, 40)], ids=str)
+@pytest.mark.parametrize("seeds", [range(start, start + 40) for start in range(0, 160 if WHOLE else 80, 40)], ids=str)
 def test_wild_models_keep_the_law(seeds: range) -> None:
     freed = 0
     for seed in seeds:

@@ -98,7 +98,7 @@ def resolved(data: Dims, target: Dims, spec: str, attributes: Any) -> Dims | str
         return refusal.code
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=200)
 @given(st.data(), st.none() | DATA | DATA | DATA, LIMITS, FLAGS, st.randoms(use_true_random=False))
 def test_an_answer_is_right_at_every_size(draws: Any, data: Any, bounds: Any, flag: Any, rng: Random) -> None:
     """Where the conditions hold the Reshape succeeds with a shape that was answered; what is refused never succeeds."""
@@ -120,7 +120,7 @@ def test_an_answer_is_right_at_every_size(draws: Any, data: Any, bounds: Any, fl
             assert admits(answer, output, names), (answer, dims, asked, output)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(st.data(), DATA, FLAGS, st.sampled_from(["KMN", "NMK", "MNK"]))
 def test_renamed_symbols_rename_the_answer(draws: Any, data: list[Any], flag: Any, order: str) -> None:
     target = draws.draw(targets(data))
@@ -153,7 +153,7 @@ def in_order(dim: Any) -> Any:
     )
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(st.data(), st.lists(st.sampled_from([1, 2, 3, 4, 6, "N", "M", "K", "2*N", "6*M", "M*N"]), max_size=5), FLAGS)
 def test_a_reshape_on_the_way_to_a_flat_one_changes_nothing(draws: Any, data: list[Any], flag: Any) -> None:
     """By way of any target the flat dim is the same expression, or the same size wherever the target fits."""

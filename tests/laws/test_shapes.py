@@ -2,8 +2,8 @@
 
     python -m tests.laws.test_shapes [OPERATOR ...]    asks every case in all its forms
 
-The suite asks all cases of an operator that has few, and one in four of the others (`make worlds`: every case), each
-as it is and in one other of its forms, and plants its bugs under these.
+The suite asks all cases of an operator that has few, and of the others the first of every version and one in six
+(`make worlds`: every case), each as it is and in one other of its forms, and plants its bugs under these.
 """
 
 from __future__ import annotations
@@ -23,13 +23,15 @@ from onereshape.models.facts.elements import Holding
 from onereshape.models.record import RECORDS
 from onereshape.models.shapes import facts_of
 from tests.budget import part
-from tests.laws.shape_law import Case, const, judge, model_of, x
+from tests.laws.shape_law import Case, const, judge, model_of, runs, x
 from tests.laws.shape_cases import NEWEST, versions
 from tests.laws.shape_world import CASES
 
 BLOCKS = 40
-FEW = 60
+FEW = 30
 """Cases of an operator that are all asked."""
+SUBTLE = {"MatMul", "Reshape"}
+"""Operators of which a part does not find every planted bug."""
 
 
 def asked() -> Iterator[tuple[int, Case]]:
@@ -37,8 +39,9 @@ def asked() -> Iterator[tuple[int, Case]]:
     of: dict[tuple[str, str], list[tuple[int, Case]]] = defaultdict(list)
     for place, case in enumerate(CASES):
         of[case.domain, case.op].append((place, case))
-    for cases in of.values():
-        yield from cases if len(cases) <= FEW else part(cases, 4)
+    for (_, op), cases in of.items():
+        first = {case.opset: (place, case) for place, case in reversed(cases)}.values()
+        yield from cases if len(cases) <= FEW or op in SUBTLE else dict([*first, *part(cases, 6)]).items()
 
 
 ASKED = list(asked())
@@ -74,8 +77,8 @@ LACKING = {("RandomNormal", 22), ("RandomNormalLike", 22), ("RandomUniform", 22)
 def test_no_operator_is_held_by_runs_that_never_happened() -> None:
     """Every version of every operator runs at some size."""
     ran: set[tuple[str, int]] = set()
-    for place, case in enumerate(CASES):
-        if (case.op, case.opset) not in ran and judge(case, place)[1]:
+    for case in CASES:
+        if (case.op, case.opset) not in ran and runs(case):
             ran.add((case.op, case.opset))
     asked = {(case.op, case.opset) for case in CASES}
 

@@ -11,7 +11,9 @@ from tests.budget import part
 from tests.laws.conditions_law import breaches, found_in
 from tests.laws.conditions_world import case
 
-SEEDS = [*part(range(1500), 10)]
+KNOWN = (5, 34, 314, 547, 691, 1225)
+"""Models that are known to find the planted bugs."""
+SEEDS = [*dict.fromkeys((*KNOWN, *part(range(1500), 24)))]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -21,7 +23,7 @@ def test_what_is_said_of_sizes(seed: int) -> None:
 
 def test_the_world_has_every_answer() -> None:
     """Models of which nothing is said, and conditions of each severity."""
-    found = [[each for each in found_in(case(seed)) if each.code == "size-condition"] for seed in range(300)]
+    found = [[each for each in found_in(case(seed)) if each.code == "size-condition"] for seed in (*range(150), 294)]
     severities = Counter(each.severity for several in found for each in several)
 
     assert sum(not several for several in found) >= 50

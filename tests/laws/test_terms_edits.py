@@ -216,9 +216,9 @@ def places(made: Proof) -> list[tuple[str, int | None]]:
 
 
 def _few(cases: list[Sketch]) -> list[Freed]:
-    """Two, or as many as are asked for, from all over the first ones."""
+    """One, or as many as are asked for, from all over the first ones."""
     spread = [case for start in range(5) for case in cases[start : 12 * EACH : 5]]
-    return list(islice(filter(None, map(freed, spread)), 2 * EACH))
+    return list(islice(filter(None, map(freed, spread)), EACH))
 
 
 OPERATORS = sorted(WORLD)

@@ -44,6 +44,7 @@ def of(op: orx.Reshape, data: Dims, target: Dims | None = None) -> Answer:
     return meaning(words, op.zero_copies, op.spec.empty_copy_beside_inferred, data)
 
 
+@cache
 def source(family: Family, target: Dims) -> orx.Reshape | None:
     """The operator with that target, None if it is refused whatever comes."""
     try:
@@ -55,6 +56,7 @@ def source(family: Family, target: Dims) -> orx.Reshape | None:
     return op if any(of(op, data) is not None for data in ALL_DATA) else None
 
 
+@cache
 def wordings(name: str, length: int) -> list[tuple[Dims, bool]]:
     """Everything that the other side could say: its words, and what a 0 means."""
     flags = [True] if orx.spec(name).flag is None else [True, False]
@@ -98,6 +100,12 @@ def test_on_data_of_known_dims(family: Family, name: str) -> None:
             assert of(other, data) == output, (data, target, other)
 
 
+@cache
+def fillings(dims: tuple[Any, ...]) -> list[Dims]:
+    """Every way to fill in the dims that are not known."""
+    return sorted({data for data, _, _ in bindings(dims, ())})
+
+
 PARTLY_KNOWN: list[tuple[Any, ...]] = [
     ("N",),
     ("N", 3),
@@ -116,7 +124,7 @@ def test_on_data_of_dims_known_in_part(family: Family, name: str) -> None:
     openvino = orx.spec(name).empty_copy_beside_inferred
     for target, dims in itertools.product(TARGETS, PARTLY_KNOWN):
         op = source(family, target)
-        filled = sorted({data for data, _, _ in bindings(dims, ())})
+        filled = fillings(dims)
         said = [] if op is None else [of(op, data) for data in filled]
         if op is None or not any(output is not None for output in said):
             continue
@@ -138,7 +146,7 @@ def test_a_target_known_only_at_run_time(family: Family, name: str, dims: tuple[
     if orx.spec(family.spec).target_in == "attribute":
         return  # always constant
     op = orx.Reshape(family.spec, **family.attributes)
-    filled = ALL_DATA if dims is None else sorted({data for data, _, _ in bindings(dims, ())})
+    filled = ALL_DATA if dims is None else fillings(dims)
     questions = list(itertools.product(filled, TARGETS))
     try:
         other = orx.translate(op, name, data=dims)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnx_ir as ir
@@ -14,7 +15,7 @@ from openvino import opset1
 from onereshape.formats.openvino_ir import load, rewritten, save
 from onereshape.openvino.image import image
 from onereshape.openvino.writing import written
-from tests.openvino.law import Arrays, apart, ours, theirs
+from tests.openvino.law import CORE, Arrays, alone, apart, ours, theirs
 
 Array = np.ndarray[Any, Any]
 
@@ -30,10 +31,34 @@ class Node:
     loose: float = 1e-4
 
 
-def wrong(node: Node, folder: Path) -> str | None:
-    """What is wrong with the layers of a node."""
+class Spelled(NamedTuple):
+    """The layers of a node as a model, what is fed to it, and what onnxruntime answers."""
+
+    node: Node
+    model: ov.Model
+    fed: Arrays
+    expected: Arrays
+
+    def wrong(self, found: Arrays) -> str | None:
+        """What differs from what openvino answers."""
+        why = apart(found, self.expected, self.node.loose)
+        return None if why is None else f"{self.node.op} {self.node.attributes}: {why}"
+
+
+def wrong(nodes: Iterable[Node], folder: Path) -> list[str]:
+    """What is wrong with the layers of some nodes, asked together; where openvino answers otherwise, alone."""
+    spelled = [_spelled(node, folder, place) for place, node in enumerate(nodes)]
+    together = theirs([(each.model, each.fed) for each in spelled])
+    found = [
+        each.wrong(answers) and each.wrong(alone(each.model, each.fed))
+        for each, answers in zip(spelled, together, strict=True)
+    ]
+    return [why for why in found if why]
+
+
+def _spelled(node: Node, folder: Path, number: int) -> Spelled:
     fed = [each for each in node.inputs if isinstance(each, np.ndarray)]
-    source, target = folder / "before.xml", folder / "after.xml"
+    source, target = folder / f"before{number}.xml", folder / f"after{number}.xml"
     parameters = [opset1.parameter(list(each.shape), ov.Type(each.dtype), f"in{at}") for at, each in enumerate(fed)]
     first = opset1.shape_of(parameters[0])
     results = [opset1.result(opset1.add(first, opset1.constant(np.int64(at)))) for at in range(node.outputs)]
@@ -56,11 +81,7 @@ def wrong(node: Node, folder: Path) -> str | None:
         value.type, value.shape = ir.TensorType(ir.DataType.from_numpy(answer.dtype)), ir.Shape(answer.shape)
     found = written(drawn, {value: list(answer.shape) for value, answer in zip(made.outputs, expected, strict=True)})
     save(rewritten(read, found.root, found.added, found.start), str(target))
-    return _compared(target, fed, expected, node.loose)
-
-
-def _compared(target: Path, fed: Arrays, expected: Arrays, loose: float) -> str | None:
-    return apart(theirs(target, fed), expected, loose)
+    return Spelled(node, CORE.read_model(target), fed, expected)
 
 
 def _input(graph: ir.Graph, given: Any, place: int, inputs: Any) -> ir.Value | None:

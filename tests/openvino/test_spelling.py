@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -150,15 +149,13 @@ NODES = [
     _recurrent("GRU", "forward", linear_before_reset=1),
     _recurrent("LSTM", "forward", whole=True),
 ]
-BY_OP: dict[str, list[Node]] = defaultdict(list)
-for each in NODES:
-    BY_OP[each.op].append(each)
+PARTS = 8
 
 
-@pytest.mark.parametrize("op", sorted(BY_OP))
-def test_layers_answer_as_the_node(op: str, tmp_path: Path) -> None:
-    assert [why for node in BY_OP[op] if (why := wrong(node, tmp_path))] == []
+@pytest.mark.parametrize("start", range(PARTS))
+def test_layers_answer_as_the_node(start: int, tmp_path: Path) -> None:
+    assert wrong(NODES[start::PARTS], tmp_path) == []
 
 
 def test_every_spelling_has_a_case() -> None:
-    assert [op for op in SPELLINGS if op not in BY_OP] == []
+    assert SPELLINGS.keys() <= {node.op for node in NODES}

@@ -9,7 +9,7 @@ import pytest
 from numpy.random import Generator
 
 from onereshape.terms.refusal import NotProven
-from tests.terms.indexing_law import Case, engine, on_terms, refused_by_engine
+from tests.terms.indexing_law import Case, answered, on_terms
 
 KINDS: dict[str, tuple[str, dict[str, list[Any]]]] = {
     "Gather": ("fi", {"axis": [-3, -1, 0, 1, 4]}),
@@ -43,7 +43,7 @@ def _array(rng: Generator, kind: str) -> Any:
 def test_nothing_but_a_refusal_ends_it(op: str) -> None:
     rng = np.random.default_rng(9)
     kinds, attributes = KINDS[op]
-    for _ in range(250):
+    for _ in range(125):
         inputs = [(f"x{place}", _array(rng, kind)) for place, kind in enumerate(kinds)]
         inputs = inputs[: rng.integers(1, len(inputs) + 1)] if rng.random() < 0.2 else inputs
         chosen = {name: values[rng.integers(len(values))] for name, values in attributes.items() if rng.random() < 0.7}
@@ -53,5 +53,5 @@ def test_nothing_but_a_refusal_ends_it(op: str) -> None:
             (found,) = on_terms(case)
         except NotProven:
             continue
-        if op != "SplitToSequence" and not refused_by_engine(case):
-            assert found.shape == engine(case)[0].shape, case
+        if op != "SplitToSequence" and (answers := answered(case)) is not None:
+            assert found.shape == answers[0].shape, case

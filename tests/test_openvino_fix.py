@@ -202,8 +202,9 @@ def test_the_command(tmp_path: Path) -> None:
 )
 def test_wrong_words(words: list[str], said: str, tmp_path: Path, capsys: Captured) -> None:
     path = saved(CASES["flattened"], tmp_path)
-    _, message = refused(capsys, *(word.format(path=path, folder=tmp_path) for word in words))
+    code, message = refused(capsys, *(word.format(path=path, folder=tmp_path) for word in words))
 
+    assert code != 0
     assert said in message
     assert not (tmp_path / "out.xml").exists()
 

@@ -1,13 +1,16 @@
-"""Runs bombs through a command, each in a child with limits: `python -m tests.bomb_runner COMMAND [NAME ...]`.
+"""Runs bombs through commands, each in a child with limits: `python -m tests.bomb_runner COMMAND[:NAME:NAME...] ...`.
 
-Prints one JSON object per bomb: its name, the exit code (below 0: the signal that ended it), what was said, the seconds
-of processor time and the megabytes that it took.
+Prints one JSON object per bomb: the command, its name, the exit code (below 0: the signal that ended it), what was
+said, the seconds of processor time and the megabytes that it took.
 """
 
 from __future__ import annotations
 
+import gc
+import importlib
 import json
 import os
+import pkgutil
 import resource
 import sys
 import tempfile
@@ -15,13 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import onereshape.convert.opset
-import onereshape.convert.whole
-import onereshape.models.batch.search
-import onereshape.models.check
-import onereshape.models.free.freeing
-import onereshape.models.shapes
-import onereshape.models.simpler.simplify  # noqa: F401 - imported once, before all children
+import onereshape
 from onereshape import cli
 from tests import bombs
 
@@ -32,12 +29,20 @@ COMMANDS: dict[str, Callable[[str, str], list[str]]] = {
     "fix-batch": lambda model, out: ["fix", model, "-o", f"{out}.onnx", "--batch", "--no-certify"],
     "fix-simplify": lambda model, out: ["fix", model, "-o", f"{out}.onnx", "--simplify", "--no-certify"],
     "fix-free": lambda model, out: ["fix", model, "-o", f"{out}.onnx", "--free", "x:1=S", "--no-certify"],
-    "certify": lambda model, _: ["certify", model, model, "--batch", "--timeout", "2", "--memory", "1GB"],
+    "certify": lambda model, _: ["certify", model, model, "--batch", "--timeout", "1", "--memory", "1GB"],
     "convert-opset": lambda model, out: ["convert", model, "--to", "onnx-13", "-o", f"{out}.onnx"],
     "convert-openvino": lambda model, out: ["convert", model, "--to", "openvino", "-o", f"{out}.xml"],
 }
 SECONDS, MEGABYTES = 20, 2000
 """Of processor time, and of memory."""
+
+
+def load() -> None:
+    """All that the commands import, once, before all children."""
+    for room in ("cli", "convert", "formats", "models"):
+        for found in pkgutil.walk_packages([f"{onereshape.__path__[0]}/{room}"], f"onereshape.{room}."):
+            importlib.import_module(found.name)
+    gc.freeze()
 
 
 def run(words: list[str], log: Path) -> dict[str, Any]:
@@ -65,13 +70,16 @@ def _limited(words: list[str], log: Path) -> None:
 
 
 def main() -> None:
-    """All bombs that are named, or all there are."""
-    command, *names = sys.argv[1:]
-    for name in names or [*bombs.ONNX, *bombs.OTHERS]:
-        with tempfile.TemporaryDirectory() as folder:
-            model = bombs.write(name, Path(folder))
-            words = COMMANDS[command](model, str(Path(folder) / "out"))
-            print(json.dumps({"name": name, **run(words, Path(folder) / "log")}), flush=True)
+    """All bombs that are named behind each command, or all there are."""
+    load()
+    for typed in sys.argv[1:]:
+        command, *names = typed.split(":")
+        for name in names or [*bombs.ONNX, *bombs.OTHERS]:
+            with tempfile.TemporaryDirectory() as folder:
+                model = bombs.write(name, Path(folder))
+                words = COMMANDS[command](model, str(Path(folder) / "out"))
+                ended = run(words, Path(folder) / "log")
+                print(json.dumps({"command": command, "name": name, **ended}), flush=True)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ meet, behind operators of onnxruntime that nothing here knows: each is refused, 
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +22,7 @@ from onereshape.models.certificates.company import _COMPANY, _MANY, _made, turns
 from onereshape.models.certificates.suits import Suit
 from onereshape.models.operators import RECORDS as RULES
 from onereshape.terms.records import RECORDS as TERMS
+from tests.budget import part
 from tests.models import model
 
 HEAD: Final = '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>'
@@ -125,8 +127,7 @@ def test_nothing_knows_these_operators() -> None:
     assert not any(RULES[name].batch for name in UNKNOWN if name in RULES)
 
 
-@pytest.mark.parametrize("unknown", UNKNOWN)
-@pytest.mark.parametrize("name", MEETING)
+@pytest.mark.parametrize(("name", "unknown"), [*part(product(MEETING, UNKNOWN), 2)])
 def test_samples_that_meet_are_refused(name: str, unknown: str, tmp_path: Path) -> None:
     path = made(tmp_path, unknown, MEETING[name])
 
@@ -138,8 +139,7 @@ def test_samples_that_meet_are_refused(name: str, unknown: str, tmp_path: Path) 
     assert refusal.value.code in {"no-batching-rule", "mixes-samples", "cannot-free"}
 
 
-@pytest.mark.parametrize("unknown", UNKNOWN)
-@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize(("name", "unknown"), [*part(product(ROWS, UNKNOWN), 2)])
 def test_rows_are_left_as_they_are(name: str, unknown: str, tmp_path: Path) -> None:
     given = orx.load(made(tmp_path, unknown, ROWS[name]))
 

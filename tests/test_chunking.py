@@ -86,7 +86,7 @@ WORLD = [
 
 @pytest.mark.parametrize("limit", [2, 5])
 def test_every_chunking_of_a_small_world(limit: int) -> None:
-    for data, output in budget.part(WORLD, 2):
+    for data, output in budget.part(WORLD, 4):
         array = np.arange(prod(data)).reshape(data)
         choices = [compositions(dim)[:: 1 if dim <= 4 else 9] for dim in data]
         for chunks in product(*choices):
@@ -97,7 +97,7 @@ def test_every_chunking_of_a_small_world(limit: int) -> None:
 
 def test_every_chunking_that_can_be_asked_for() -> None:
     refused = 0
-    for data, output in WORLD:
+    for data, output in budget.part(WORLD, 2):
         array = np.arange(prod(data)).reshape(data)
         chunks = tuple(compositions(dim)[-1 if dim < 3 else 2] for dim in data)
         for asked in product(*(compositions(dim)[:: 1 if dim <= 4 else 9] for dim in output)):
@@ -119,7 +119,7 @@ def questions(draw: st.DrawFn) -> tuple[Dims, Chunks, Dims, int]:
     return data, draw(chunked(data)), output, draw(st.integers(1, 40))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(questions())
 def test_random_questions(question: tuple[Dims, Chunks, Dims, int]) -> None:
     data, chunks, output, limit = question
@@ -129,7 +129,7 @@ def test_random_questions(question: tuple[Dims, Chunks, Dims, int]) -> None:
     carried_out(found, np.arange(prod(data)).reshape(data), chunks, output)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(questions())
 def test_regular_chunks_are_regular_and_contiguous_within_their_part(question: tuple[Dims, Chunks, Dims, int]) -> None:
     data, chunks, output, limit = question
@@ -141,7 +141,7 @@ def test_regular_chunks_are_regular_and_contiguous_within_their_part(question: t
     carried_out(found, np.arange(prod(data)).reshape(data), chunks, output)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(questions())
 def test_chunks_before_are_chunks_of_data_within_the_limit(question: tuple[Dims, Chunks, Dims, int]) -> None:
     data, chunks, output, limit = question

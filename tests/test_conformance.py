@@ -48,7 +48,7 @@ def leaves(data, target, allowzero=0):
     return honest(data, target, allowzero)
 
 def hangs(data, target, allowzero=0):
-    if data.shape == (2, 3):
+    if data.shape == (2, 3) and allowzero:
         time.sleep(600)
     return honest(data, target, allowzero)
 
@@ -249,12 +249,12 @@ class TestPlantedEngines:
         assert self.shown("leaves") == {"basic": "[4,6]", "same_dims": left, "neg1": "[2,12]", "vol_mismatch": left}
 
     def test_a_hang_is_an_answer_and_the_rest_is_asked(self) -> None:
-        _, machine, code = asked(["planted:hangs"], ["basic", "same_dims", "neg1"], "--timeout", "3")
+        _, machine, code = asked(["planted:hangs"], ["basic", "same_dims", "neg1"], "--timeout", "2")
         answers = answers_of(machine, "planted:hangs")
 
         assert code == 1
         assert [answers[case, "literal"] for case in ("basic", "neg1")] == ["[4,6]", "[2,12]"]
-        assert answers["same_dims", "literal"] == "hang (no answer in 3 s)"
+        assert answers["same_dims", "literal"] == "hang (no answer in 2 s)"
 
     def test_elements_in_another_order(self) -> None:
         assert self.shown("lies") == {
@@ -345,7 +345,7 @@ class TestOneDNN:
     """A library that is looked for in the child process; where there is none, what was recorded of it stands for it."""
 
     ENGINES = ("onednn-compile", "onednn-graph")
-    ABORTING = ("ovf_req", "rank_13")  # of all that end its process, two: each costs a new one
+    ABORTING = ("rank_13",)  # of all that end its process, one: each costs a new one, which imports torch
 
     def test_it_answers_as_recorded(self) -> None:
         """The table is put to the library that is here; a release that answers otherwise is to be recorded anew."""
@@ -359,6 +359,7 @@ class TestOneDNN:
         assert code == 1
         assert "(recorded)" not in text
         assert [engine["state"] for engine in machine["engines"]] == ["asked", "asked"]
+        assert [bool(re.match(r"3\.\d+\.\d+ \(", engine["version"])) for engine in machine["engines"]] == [True, True]
         for name in self.ENGINES:
             expected = {key: str(it.given) for key, it in recorded[name].verdicts.items() if key[0] not in left}
             assert answers_of(machine, name) == expected, name
@@ -366,14 +367,6 @@ class TestOneDNN:
         expected = {k: str(it.given) for k, it in recorded["onednn-graph"].verdicts.items() if k[0] in self.ABORTING}
         assert answers_of(more, "onednn-graph") == expected
         assert {*expected.values()} == {"crash (SIGABRT)"}
-
-    def test_the_release_is_the_library_s_own(self) -> None:
-        _, machine, code = asked(["onednn"], ["basic"])
-
-        assert code == 0
-        assert [re.match(r"3\.\d+\.\d+ \(", engine["version"]) is not None for engine in machine["engines"]] == [
-            True
-        ] * 2
 
     def test_where_there_is_none_the_recorded_answers_are_shown(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -88,7 +88,7 @@ def questions(draw: st.DrawFn) -> tuple[Dims, Chunks, Dims]:
     return data, draw(chunked(data)), output
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(questions(), st.sampled_from(DIALECTS), st.integers(8, 400), st.data())
 def test_the_answer_of_numpy_in_every_dialect(
     question: tuple[Dims, Chunks, Dims], dialect: tuple[str, dict[str, Any]], limit: int, draws: st.DataObject
@@ -110,7 +110,7 @@ def test_the_answer_of_numpy_in_every_dialect(
     assert (made == array.reshape(expected)).all()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(questions(), st.integers(1, 50), st.data())
 def test_memory_and_tasks_are_bounded(question: tuple[Dims, Chunks, Dims], limit: int, draws: st.DataObject) -> None:
     data, chunks, output = question
@@ -131,7 +131,7 @@ def test_memory_and_tasks_are_bounded(question: tuple[Dims, Chunks, Dims], limit
     assert tasks(result, array) <= multiple * (array.npartitions + result.npartitions) + forced
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(questions())
 def test_a_slice_is_taken_of_what_is_needed_only(question: tuple[Dims, Chunks, Dims]) -> None:
     """What the tasks that take give away is never more than the output."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,6 +21,22 @@ DOCS = ROOT / "docs"
 PAGES = sorted([*DOCS.rglob("*.md"), *ROOT.glob("*.md")])
 SNIPPET = re.compile(r'^--8<-- "([^":]+)(?::(\w+))?"$', re.MULTILINE)
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+RUNNER = """
+import contextlib, io, json, os, runpy, sys, traceback
+for folder, script in json.loads(sys.argv[1]):
+    os.makedirs(folder, exist_ok=True)
+    os.chdir(folder)
+    code, printed, complaint = 0, io.StringIO(), ""
+    with contextlib.redirect_stdout(printed):
+        try:
+            runpy.run_path(script, run_name="__main__")
+        except SystemExit as end:
+            code = int(end.code or 0)
+        except BaseException:
+            code, complaint = 1, traceback.format_exc()
+    print(json.dumps([code, printed.getvalue(), complaint]))
+"""
+"""Runs scripts one after the other, each as if it were typed in a folder of its own: torch is imported once for all."""
 
 
 def read(path: Path) -> str:
@@ -31,6 +48,16 @@ def links(page: Path) -> Iterator[str]:
     text = re.sub(r"`[^`\n]*`", "", FENCED.sub("", read(page)))
     found = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r'(?:src|srcset|href)="([^"]+)"', text)
     yield from (link for link in found if not re.match(r"[a-z]+:", link))
+
+
+def run(scripts: list[Path], folder: Path) -> list[tuple[int, str, str]]:
+    """The exit code, the output and the traceback of each, run in a folder of its name."""
+    typed = json.dumps([[str(folder / script.stem), str(script)] for script in scripts])
+    done = subprocess.run([sys.executable, "-c", RUNNER, typed], capture_output=True, text=True, check=False)  # noqa: S603 - our own code
+
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    return [tuple(json.loads(line)) for line in done.stdout.splitlines()]
 
 
 def anchors(page: Path) -> set[str]:
@@ -148,14 +175,16 @@ class TestExamples:
 
     SCRIPTS = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem != "demo")
 
-    @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-    def test_it_runs(self, script: Path, tmp_path: Path) -> None:
-        done = subprocess.run(  # noqa: S603 - our own code
-            [sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
+    def test_they_run_and_so_does_the_first_code_of_the_readme(self, tmp_path: Path) -> None:
+        first = re.findall(r"^```python\n(.*?)^```", read(ROOT / "README.md"), re.MULTILINE | re.DOTALL)[0]
+        readme = tmp_path / "readme.py"
+        readme.write_text(first, encoding="utf-8")
+        scripts = [*self.SCRIPTS, readme]
+        runs = run(scripts, tmp_path)
 
-        assert done.returncode == 0, done.stderr
-        assert "Traceback" not in done.stderr
+        assert [(script.stem, *run) for script, run in zip(scripts, runs, strict=True) if run[0] or run[2]] == []
+        assert "for all N" in runs[-1][1]
+        assert {found.severity for found in orx.check(tmp_path / "readme" / "dynamic.onnx", batch=True)} <= {"note"}
 
     @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
     def test_it_is_short_and_shown(self, script: Path) -> None:
@@ -182,23 +211,23 @@ class TestExamples:
 
         assert there <= shown
 
-    def test_the_check_of_a_folder(self, tmp_path: Path) -> None:
+    def test_the_check_of_a_folder(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         """Of a model that is baked, and of its repair."""
         baked = ROOT / "tests" / "data" / "corpus" / "hand_yolo_head.ts.onnx"
         for name, model in (("baked", orx.load(baked)), ("free", orx.fix(baked, batch=True).model)):
             (tmp_path / name).mkdir()
             model.save(tmp_path / name / "model.onnx")
-        script = str(ROOT / "examples" / "ci" / "check_models.py")
-        runs = {
-            name: subprocess.run(  # noqa: S603 - our own code
-                [sys.executable, script, str(tmp_path / name)], capture_output=True, text=True, check=False
-            )
-            for name in ("baked", "free")
-        }
+        for name, code, said in (("free", 0, ""), ("baked", 1, "next: onereshape fix")):
+            monkeypatch.setattr(sys, "argv", ["check_models.py", str(tmp_path / name)])
+            with pytest.raises(SystemExit) as end:
+                runpy.run_path(str(ROOT / "examples" / "ci" / "check_models.py"), run_name="__main__")
+            printed = capsys.readouterr().out
 
-        assert (runs["free"].returncode, runs["free"].stdout) == (0, "")
-        assert runs["baked"].returncode == 1
-        assert "next: onereshape fix" in runs["baked"].stdout
+            assert end.value.code == code
+            assert said in printed
+            assert bool(said) == bool(printed)
 
     def test_workflows_name_what_there_is(self) -> None:
         """The hook and the inputs of the action."""
@@ -212,13 +241,3 @@ class TestExamples:
         assert {each["id"] for each in typed} <= {each["id"] for each in hooks}
         assert {*steps[-1]["with"]} <= {*inputs}
         assert {*inputs} == {*re.findall(r"^\| `(\w+)` \|", read(DOCS / "tutorials" / "ci.md"), re.MULTILINE)}
-
-    def test_the_first_code_of_the_readme_runs(self, tmp_path: Path) -> None:
-        first = re.findall(r"^```python\n(.*?)^```", read(ROOT / "README.md"), re.MULTILINE | re.DOTALL)[0]
-        done = subprocess.run(  # noqa: S603 - our own code
-            [sys.executable, "-c", first], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
-
-        assert done.returncode == 0, done.stderr
-        assert "for all N" in done.stdout
-        assert {found.severity for found in orx.check(tmp_path / "dynamic.onnx", batch=True)} <= {"note"}

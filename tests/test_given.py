@@ -136,7 +136,7 @@ class TestEveryKind:
 
 
 class TestNothingIsChanged:
-    @pytest.mark.parametrize("path", [*part(CORPUS, 2)], ids=lambda path: path.stem)
+    @pytest.mark.parametrize("path", [*part(CORPUS, 5)], ids=lambda path: path.stem)
     def test_of_what_is_given(self, path: Path) -> None:
         for given in (onnx.load(path), ir.load(path)):
             before = snapshot(given)
@@ -148,7 +148,7 @@ class TestNothingIsChanged:
                     assert refusal.code == "mixes-samples"  # noqa: PT017 - a refusal must change nothing either
             assert snapshot(given) == before
 
-    @pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.stem)
+    @pytest.mark.parametrize("path", [*part(CORPUS, 2)], ids=lambda path: path.stem)
     def test_on_the_way_through(self, path: Path) -> None:
         proto, graph = onnx.load(path), ir.load(path)
 

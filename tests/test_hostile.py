@@ -1,6 +1,6 @@
 """Hostile graphs, some hundreds of them: nothing that is repaired, simplified, converted or said of them is untrue.
 
-`make test` asks half of these, `make worlds` all, and `make hostile` any number of them.
+`make test` asks a third of these, `make worlds` all, and `make hostile` any number of them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.hostile.verdict import Verdict
 from tests.laws.batching_mutants import MUTANTS, Mutant
 
 BLOCKS, SEEDS = 24, 25
-COUNTED = 3
+COUNTED = 2
 """Blocks of which the kinds of answers are counted too: no graph is judged twice."""
 PLANTED = (
     "homes_unchecked homes_that_forget_what_stands_outside numbers_moved_without_modulo nothing_spread nothing_pinned "
@@ -55,7 +55,7 @@ def lawful(seed: int) -> list[Verdict]:
     return found.verdicts
 
 
-@pytest.mark.parametrize("block", [*part(range(COUNTED, BLOCKS), 2)])
+@pytest.mark.parametrize("block", [*part(range(COUNTED, BLOCKS), 4)])
 def test_no_hostile_graph_is_answered_wrongly(block: int) -> None:
     for seed in range(block * SEEDS, (block + 1) * SEEDS):
         lawful(seed)

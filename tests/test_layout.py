@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 from numpy.lib.stride_tricks import as_strided
 
 from onereshape.arrays.layout import LONG, CopyPlan, collapse, copy_plan, view_strides
+from tests.budget import part
 from tests.strategies import Array, Dims, factored, layouts
 
 STRIDES = (-8, -4, -2, -1, 0, 1, 2, 3, 4, 6, 8)
@@ -48,7 +49,7 @@ def test_views_over_the_small_world(volume: int) -> None:
     outputs = shapes(volume, 3)
     seen = 0
     for dims in outputs:
-        for array in arrays(dims):
+        for array in part(arrays(dims), 3):
             for output in outputs:
                 assert agrees(array, output), (dims, array.strides, output)
                 seen += 1
@@ -101,7 +102,7 @@ def check_plan(plan: CopyPlan, dims: Dims, strides: Dims, itemsize: int) -> None
 @pytest.mark.parametrize("itemsize", [1, 3, 8])
 def test_plans_over_the_small_world(itemsize: int) -> None:
     for dims in [dims for volume in (1, 2, 4, 6, 12) for dims in shapes(volume, 3)]:
-        for steps in product((-6, -1, 0, 1, 2, 6), repeat=len(dims)):
+        for steps in part(product((-6, -1, 0, 1, 2, 6), repeat=len(dims)), 3):
             strides = tuple(step * itemsize for step in steps)
             check_plan(copy_plan(dims, strides, itemsize), dims, strides, itemsize)
 

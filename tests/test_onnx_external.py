@@ -71,6 +71,7 @@ class TestExternalData:
         proto = small()
         count = 2**29  # of float
         proto.graph.initializer.append(external("w", [count], "w.bin", offset=0, length=4 * count))
+        proto.graph.initializer.append(external("part", [count // 4], "w.bin", offset=0, length=count))
         with (tmp_path / "w.bin").open("wb") as file:
             file.truncate(4 * count)  # nothing but a hole
         write(proto, tmp_path / "model.onnx")
@@ -85,7 +86,7 @@ save(model, "again.onnx")
 model.ir.doc_string = "changed"
 save(model, "changed.onnx")
 print(peak() - before)
-model.ir.graph.initializers["w"].const_value.tobytes()
+model.ir.graph.initializers["part"].const_value.tobytes()
 print(peak() - before)
 """
         command = [sys.executable, "-c", code]
@@ -93,6 +94,6 @@ print(peak() - before)
 
         grown, if_read = map(int, run.stdout.split())
         assert grown < 300_000
-        assert if_read > 2_000_000  # the measure sees what it is for
+        assert if_read > 500_000  # the measure sees what it is for
         assert saved(tmp_path / "again.onnx") == proto
         assert saved(tmp_path / "changed.onnx").doc_string == "changed"

@@ -28,7 +28,7 @@ class TestRoundTrip:
     def test_there_are_models(self) -> None:
         assert len(SHIPPED) > 100
 
-    @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.parent.name)
+    @pytest.mark.parametrize("path", [*part(SHIPPED, 2)], ids=lambda path: path.parent.name)
     def test_every_shipped_model(self, path: Path, tmp_path: Path) -> None:
         found = load(path)
         save(found, tmp_path / "again.onnx")
@@ -38,7 +38,7 @@ class TestRoundTrip:
         assert path.read_bytes() == (tmp_path / "again.onnx").read_bytes()
         assert saved(path) == saved(tmp_path / "back.onnx")
 
-    @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.parent.name)
+    @pytest.mark.parametrize("path", [*part(SHIPPED, 2)], ids=lambda path: path.parent.name)
     def test_a_change_changes_nothing_else(self, path: Path, tmp_path: Path) -> None:
         found = load(path)
         found.ir.doc_string = "changed"
@@ -53,7 +53,7 @@ class TestRoundTrip:
 
     @pytest.mark.parametrize("seed", [*part(range(4), 2)])
     def test_onnx_ir_is_shown_what_differs_only_and_writes_the_same(self, seed: int) -> None:
-        for proto in [*(saved(path) for path in SHIPPED), rich(), nested(), noted(), small()]:
+        for proto in [*(saved(path) for path in part(SHIPPED, 3)), rich(), nested(), noted(), small()]:
             changed = to_ir(proto)
             rng = np.random.default_rng(seed)
             for edit in edits(changed) if seed else ():

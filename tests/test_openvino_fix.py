@@ -15,10 +15,11 @@ import pytest
 
 import onereshape as orx
 from bench.openvino_judge import ours
+from onereshape.cli import main
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.openvino_ir import root_of
 from onereshape.formats.openvino_xml import parsed
-from tests.commands import process
+from tests.commands import Captured, process, refused
 from tests.openvino_models import CASES, Case, given, i64, model, weights
 
 
@@ -160,6 +161,7 @@ def test_what_is_no_model_is_not_loaded() -> None:
 
 
 def test_the_command(tmp_path: Path) -> None:
+    """As a process of its own; what follows is asked here."""
     case = CASES["flattened"]
     path = saved(case, tmp_path)
     words = [
@@ -177,14 +179,14 @@ def test_the_command(tmp_path: Path) -> None:
     assert "openvino agrees at N = 1, 2, 3, 6" in found.stdout
     assert "input x" in found.stdout
     assert "[?, 3, 8, 8]" in found.stdout
-    assert process("certify", "--proof", str(tmp_path / "proof.json")).returncode == 0
-    assert process("certify", str(path), str(tmp_path / "out.xml"), "--batch").returncode == 0
-    assert process("check", str(tmp_path / "out.xml")).returncode == 0
+    assert main(["certify", "--proof", str(tmp_path / "proof.json")]) == 0
+    assert main(["certify", str(path), str(tmp_path / "out.xml"), "--batch"]) == 0
+    assert main(["check", str(tmp_path / "out.xml")]) == 0
     in_place = tmp_path / "in" / "model.xml"
     in_place.parent.mkdir()
     for suffix in (".xml", ".bin"):
         shutil.copy(path.with_suffix(suffix), in_place.with_suffix(suffix))
-    assert process("fix", str(in_place), "--in-place", "--batch").returncode == 0
+    assert main(["fix", str(in_place), "--in-place", "--batch"]) == 0
     assert in_place.read_bytes() == (tmp_path / "out.xml").read_bytes()
     assert in_place.with_suffix(".bin").read_bytes() == (tmp_path / "out.bin").read_bytes()
 
@@ -198,12 +200,12 @@ def test_the_command(tmp_path: Path) -> None:
         (["fix", "{path}", "-o", "{folder}/model.bin", "--batch"], "is written to a name that ends in .xml"),
     ],
 )
-def test_wrong_words(words: list[str], said: str, tmp_path: Path) -> None:
+def test_wrong_words(words: list[str], said: str, tmp_path: Path, capsys: Captured) -> None:
     path = saved(CASES["flattened"], tmp_path)
-    found = process(*(word.format(path=path, folder=tmp_path) for word in words))
+    code, message = refused(capsys, *(word.format(path=path, folder=tmp_path) for word in words))
 
-    assert found.returncode != 0
-    assert said in found.stderr
+    assert code != 0
+    assert said in message
     assert not (tmp_path / "out.xml").exists()
 
 

@@ -24,7 +24,7 @@ import pytest
 from onereshape.cli import main
 from tests.stored import files, held, run, stored
 
-KILLS = int(os.environ.get("ONERESHAPE_KILLS", "10"))
+KILLS = int(os.environ.get("ONERESHAPE_KILLS", "6"))
 DATA = np.arange(60_000, dtype=np.int32).reshape(300, 200)
 CODE = """
 import json, os, sys

@@ -69,7 +69,8 @@ class TestCompiled:
         ],
     )
     def test_is_a_view_and_nothing_else(self, function: Function, dynamic: bool) -> None:
-        assert traced(function, self.DIMS, dynamic=dynamic) <= VIEWS | {"aten.mul.Tensor"}
+        dims = self.DIMS if dynamic else self.DIMS[::2]  # each is compiled anew
+        assert traced(function, dims, dynamic=dynamic) <= VIEWS | {"aten.mul.Tensor"}
 
     @pytest.mark.parametrize("dynamic", [False, True])
     def test_copies_where_it_must_or_is_told_to(self, dynamic: bool) -> None:
@@ -79,12 +80,13 @@ class TestCompiled:
         def told(x: Any) -> Any:
             return OP(x, [0, -1], copy=True)
 
-        assert traced(turned, self.DIMS, dynamic=dynamic) <= VIEWS | COPIES | {"aten.transpose.int"}
-        assert "aten.clone.default" in traced(told, self.DIMS, dynamic=dynamic)
+        dims = self.DIMS if dynamic else self.DIMS[::2]
+        assert traced(turned, dims, dynamic=dynamic) <= VIEWS | COPIES | {"aten.transpose.int"}
+        assert "aten.clone.default" in traced(told, dims, dynamic=dynamic)
 
     def test_inductor_makes_no_kernel_for_it(self) -> None:
         """Two elementwise operators around a Reshape are one kernel, as they are without it."""
-        from torch._inductor import metrics
+        from torch._inductor import config, metrics
 
         def around(x: Any) -> Any:
             return orx.reshape(x * 2, [0, -1], "onnx") + 1
@@ -92,7 +94,8 @@ class TestCompiled:
         torch._dynamo.reset()
         metrics.reset()
         x = torch.randn(8, 16, 4)
-        assert torch.equal(torch.compile(around, fullgraph=True)(x), around(x))
+        with config.patch(compile_threads=1):  # not many workers for one kernel
+            assert torch.equal(torch.compile(around, fullgraph=True)(x), around(x))
         assert metrics.generated_kernel_count == 1
 
     @pytest.mark.parametrize("fullgraph", [False, True])
@@ -125,7 +128,7 @@ class TestCompiled:
         torch._dynamo.reset()
         compiled = torch.compile(lambda x, words: OP(x, words) * 2, fullgraph=True, dynamic=True, backend="aot_eager")
         x = torch.randn(4, 6, 5)
-        for words in ([0, -1], [-1, 5], [8, 15], [-1, 0], [2, 60], [0, 30], [-1, 3], [3, -1], [120, 1], [1, -1]):
+        for words in ([0, -1], [-1, 5], [8, 15], [-1, 0], [120, 1], [3, -1]):
             assert torch.equal(compiled(x, words), OP(x, words) * 2)  # type: ignore[arg-type]
 
     def test_types_are_checked(self) -> None:
@@ -144,6 +147,17 @@ class Model(torch.nn.Module):
 
     def forward(self, x: Any) -> Any:
         return self.function(x * 2) + 1
+
+
+class Models(torch.nn.Module):
+    """Several of them on one input, each with a factor of its own: an export takes seconds."""
+
+    def __init__(self, functions: list[Function]) -> None:
+        super().__init__()
+        self.functions = functions
+
+    def forward(self, x: Any) -> Any:
+        return tuple(function(x * factor) + 1 for factor, function in enumerate(self.functions, 2))
 
 
 class TestExported:
@@ -221,34 +235,37 @@ class TestExportedToOnnx:
         (STATIC, [0, -1], 0),
     ]
 
-    def check(self, path: Path, words: list[int], function: Function) -> Any:
+    def check(self, path: Path, cases: list[tuple[Function, list[int]]]) -> list[Any]:
+        """The Reshapes of a model with an output for each case."""
         model = onnx.load(path)
         reshapes = [node for node in model.graph.node if node.op_type == "Reshape"]
-        assert len(reshapes) == 1
+        assert len(reshapes) == len(cases)
         assert {node.op_type for node in model.graph.node} <= {"Reshape", "Mul", "Add", "Constant"}
         values = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
         for node in model.graph.node:
             if node.op_type == "Constant":
                 values[node.output[0]] = numpy_helper.to_array(node.attribute[0].t)
-        assert values[reshapes[0].input[1]].tolist() == words
+        assert [values[node.input[1]].tolist() for node in reshapes] == [words for _, words in cases]
         session = running.session(path, optimized=True)
         for batch in (2, 1, 7):
             x = np.random.default_rng(0).random((batch, 3, 4), np.float32)
-            (result,) = session.run(None, {session.get_inputs()[0].name: x})
-            assert np.array_equal(result, function(torch.from_numpy(x) * 2).numpy() + 1)
-        return reshapes[0]
+            results = session.run(None, {session.get_inputs()[0].name: x})
+            for factor, (result, (function, _)) in enumerate(zip(results, cases, strict=True), 2):
+                assert np.array_equal(result, function(torch.from_numpy(x) * factor).numpy() + 1)
+        return reshapes
 
-    @pytest.mark.parametrize(("function", "words", "literal"), CASES)
-    def test_by_the_exporter(self, function: Function, words: list[int], literal: int, tmp_path: Path) -> None:
+    def test_by_the_exporter(self, tmp_path: Path) -> None:
         path = tmp_path / "model.onnx"
         program = torch.onnx.export(
-            Model(function), (torch.zeros(2, 3, 4),), dynamo=True, dynamic_shapes={"x": {0: "N"}}, verbose=False
-        )
+            Models([function for function, _, _ in self.CASES]), (torch.zeros(2, 3, 4),),
+            dynamo=True, dynamic_shapes={"x": {0: "N"}}, verbose=False,
+        )  # fmt: skip
         assert program is not None
         program.save(path)
-        node = self.check(path, words, function)
+        nodes = self.check(path, [(function, words) for function, words, _ in self.CASES])
 
-        assert [each.i for each in node.attribute if each.name == "allowzero"] == [literal]
+        found = [[each.i for each in node.attribute if each.name == "allowzero"] for node in nodes]
+        assert found == [[literal] for _, _, literal in self.CASES]
 
     @pytest.mark.parametrize(("function", "words", "literal"), CASES)
     def test_by_the_older_exporter(self, function: Function, words: list[int], literal: int, tmp_path: Path) -> None:
@@ -257,7 +274,7 @@ class TestExportedToOnnx:
         torch.onnx.export(
             Model(function), (torch.zeros(2, 3, 4),), str(path), dynamo=False, input_names=["x"], dynamic_axes=axes
         )
-        node = self.check(path, words, function)
+        (node,) = self.check(path, [(function, words)])
 
         assert literal in {0, 1}
         assert not node.attribute or node.attribute[0].i == literal

@@ -22,7 +22,7 @@ COMMANDS = {
     "check": "check m.onnx",
     "fix": "fix m.onnx -o n.onnx --batch",
     "convert": "convert m.onnx --to onnx-5 -o o.onnx",
-    "conform": "conform --engine onnxruntime",
+    "conform": "conform --engine onnxruntime-24 --case basic",
 }
 
 

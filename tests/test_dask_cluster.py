@@ -177,7 +177,7 @@ if __name__ == "__main__":
 @pytest.mark.parametrize(
     ("loss", "said"),
     [
-        ("cluster.scale(0)", "the Dask cluster has had no worker for 1 seconds"),
+        ("cluster.scale(0)", "the Dask cluster has had no worker for 2 seconds"),
         ("import os; os._exit(0)", "the Dask "),
     ],
 )
@@ -189,7 +189,7 @@ def test_a_cluster_that_is_lost(
     from onereshape.stores import cluster, stream
     from onereshape.stores.passes import passes
 
-    monkeypatch.setattr(cluster, "_ALONE", 1.0)
+    monkeypatch.setattr(cluster, "_ALONE", 2.0)
     monkeypatch.setattr(cluster, "_PATIENCE", "4s")  # as long is a scheduler looked for that is gone
     monkeypatch.setattr(module, "passes", lambda a, b, c, d, _: passes(a, b, c, d, 6000))
     call = stream.Record.__call__

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 import yaml
 
-from onereshape.cli import main
 from onereshape.formats import temporary
 from onereshape.installed import runtime
 from tests.commands import process
@@ -189,7 +188,7 @@ for found in pkgutil.walk_packages(onereshape.__path__, "onereshape."):
 
         assert (checked.returncode, checked.stderr) == (1, "")
         assert (fixed.returncode, fixed.stderr) == (0, "")
-        assert main(["check", str(out), "--batch"]) == 0
+        assert process("check", str(out), "--batch", env=env).returncode == 0
         assert sorted(each.name for each in tmp_path.iterdir()) == ["hidden", "m.onnx", "out.onnx"]
 
     def test_arrays_beyond_memory_are_refused_by_name(self, env: dict[str, str], here: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from types import ModuleType
+
 import pytest
 
-from onereshape.models.like import plan
+from onereshape.models.like.families import cuts, differences
 from tests.like.exporting import EXPORTERS, TABLES, Case
 from tests.like.law import beyond, verdict
 from tests.like.mutants import MUTANTS, Mutant
@@ -34,12 +36,16 @@ def test_a_planted_bug_is_shown(planted: Mutant, monkeypatch: pytest.MonkeyPatch
     assert any(map(shown, cases))
 
 
-def test_a_limit_that_nobody_keeps_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An index that wraps around, one row for all of them, a ramp without a step."""
-    monkeypatch.setattr(plan, "within", lambda _, value, *__: value)
+@pytest.mark.parametrize(
+    ("module", "name", "case"),
+    [(differences, "stopping", "squares of two colours"), (cuts, "bounded", "the end of a table")],
+)
+def test_a_place_below_the_first_that_counts_from_the_end_is_shown(
+    module: ModuleType, name: str, case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, name, lambda _, places, *__: places)
 
-    cases = [case for case in CONSTANTS if case.name in {"squares of two colours", "the end of a table"}]
-    assert [bool(beyond(case, "graph")) for case in cases] == [True, True]
+    assert beyond(next(each for each in CONSTANTS if each.name == case), "graph")
 
 
 @pytest.mark.parametrize("case", [case for case in CONSTANTS if (case.exports, case.unseen) == TABLES], ids=str)

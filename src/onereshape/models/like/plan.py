@@ -19,7 +19,6 @@ from onereshape.models.facts.asking import Dims
 from onereshape.models.like.attributes import Said
 from onereshape.models.like.exported import Binding, Exported, Fit, Limit, alike, elsewhere, nearby, size_at
 from onereshape.models.like.families import readings_of
-from onereshape.models.like.families.writing import within
 from onereshape.models.like.fitting import Fitted, Sized, fitted
 from onereshape.models.like.differing import Use, differing
 from onereshape.models.like.opsets import check_written
@@ -200,11 +199,7 @@ def _edit(
     if fit.opset > opset:
         why = f"the constant {use.name} {fit.words}, which takes opset {fit.opset} to write, and this is {opset}"
         raise _refused(use, why)
-
-    def make(writer: Rewriter) -> ir.Value:
-        return within(writer, fit.make(writer), found.dims, fit.limits)
-
-    return _replaced(use, fit.words, make), tuple(_said(limit, bindings) for limit in fit.limits)
+    return _replaced(use, fit.words, fit.make), tuple(_said(limit, bindings) for limit in fit.limits)
 
 
 def _said(limit: Limit, bindings: Sequence[Binding]) -> str:

@@ -198,11 +198,7 @@ def _same(one: Array, other: Array) -> bool:
 
 def _limits(reading: Reading) -> tuple[Limit, ...]:
     """From where on a ramp has two ends: nobody knows which of them is the only one, unless both are 0."""
-    return tuple(
-        at_least(term.scale.size, 1, "a ramp has two ends")
-        for term in reading.terms
-        if term.scale.over and term.position.sized and term.scale.size == term.position.size - 1
-    )
+    return tuple(at_least(term.scale.size, 1, "a ramp has two ends") for term in reading.terms if term.two_ended)
 
 
 def _words(reading: Reading, *, steps: bool = False) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, dims_at
+from onereshape.models.like.families.writing import bounded
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Size, cut, exact
 
@@ -51,8 +52,10 @@ def _fit(exported: Exported, table: Array, sides: Sides) -> Fit:
     def make(writer: Rewriter) -> ir.Value:
         starts = [_start(dims[axis], table.shape[axis], side) for axis, side in zip(growing, sides, strict=True)]
         ends = [start + dims[axis] for axis, start in zip(growing, starts, strict=True)]
-        vectors = [writer.vector(starts), writer.vector(ends), writer.integers(growing)]
-        return writer.front("Slice", [writer.constant(table), *vectors])
+        first = writer.vector(starts)
+        if any(starts):  # beyond the table it would be below 0, and count from the end
+            first = bounded(writer, first, 0, None)
+        return writer.front("Slice", [writer.constant(table), first, writer.vector(ends), writer.integers(growing)])
 
     words = " and ".join(f"the {side} of a table along axis {axis}" for axis, side in zip(growing, sides, strict=True))
     limits = [

@@ -154,6 +154,8 @@ def nodes_of(writer: Rewriter, table: Table, dims: tuple[Size, ...], ends: Ends 
             matrix = bounded(writer, matrix, table.low, table.high)
         if table.low:
             matrix = writer.front("Add", [matrix, writer.integers([-table.low])])
+        if ends is None:
+            matrix = stopping(writer, matrix, table.high - table.low + 1)
         entries = writer.constant(np.squeeze(table.entries, axis=columns.axis))
         found = writer.front("Gather", [entries, matrix], {"axis": rows.axis})
         if columns.axis != rows.axis + 1:
@@ -164,6 +166,12 @@ def nodes_of(writer: Rewriter, table: Table, dims: tuple[Size, ...], ends: Ends 
 
     key = ("differences", table.low, rows, columns, dims, *key_of(table.entries, *sides))
     return writer.once(key, make)
+
+
+def stopping(writer: Rewriter, places: ir.Value, count: int) -> ir.Value:
+    """Places in a table of so many entries; one below 0, which would count from the end, becomes one too large."""
+    below = writer.front("Less", [places, writer.integers([0])])
+    return writer.front("Where", [below, writer.integers([count]), places])
 
 
 def _sloped(writer: Rewriter, table: Table, found: ir.Value, ends: Ends) -> ir.Value:

@@ -73,13 +73,21 @@ class Term(NamedTuple):
     """Its axes are those of the constant; those that grow have size 1."""
     scale: Scale = Scale()
 
+    @property
+    def two_ended(self) -> bool:
+        """Whether it is a ramp whose only entry, if it has one alone, may be either end: then it is no number."""
+        return self.scale.over and self.position.sized and self.scale.size == self.position.size - 1
+
     def at(self, binding: Binding) -> Array:
         """The term at given sizes, in the type of the slope."""
         kind = self.slope.dtype
         found = self.position.at(binding, self.slope.ndim).astype(kind)
         if self.scale.size != 1:
             size = np.asarray(size_at(self.scale.size, binding)).astype(kind)
-            found = found / np.maximum(size, np.ones_like(size)) if self.scale.over else found * size
+            if self.scale.over and not self.two_ended:
+                size = np.maximum(size, np.ones_like(size))
+            with np.errstate(invalid="ignore"):
+                found = found / size if self.scale.over else found * size
         return found if (self.slope == 1).all() else found * self.slope
 
     def make(self, writer: Rewriter) -> ir.Value:
@@ -88,7 +96,7 @@ class Term(NamedTuple):
         found = cast(writer, self.position.make(writer, self.slope.ndim), kind)
         if self.scale.size != 1:
             size = cast(writer, writer.size(self.scale.size), kind)
-            if self.scale.over:
+            if self.scale.over and not self.two_ended:
                 size = writer.front("Max", [size, writer.constant(np.ones(1, kind))])
             found = writer.front("Div" if self.scale.over else "Mul", [found, size])
         return found if (self.slope == 1).all() else writer.front("Mul", [found, writer.constant(self.slope)])

@@ -8,7 +8,7 @@ from functools import lru_cache, reduce
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.like.exported import Array, Binding, Exported, Limit, size_at
+from onereshape.models.like.exported import Array, Binding, Exported, size_at
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Formula, Size, symbol
 
@@ -72,22 +72,6 @@ def bounded(writer: Rewriter, value: ir.Value, low: int | None, high: int | None
             outside = writer.front("Less", [value, limit] if op == "Max" else [limit, value])
             value = writer.front("Where", [outside, limit, value])
     return value
-
-
-def within(writer: Rewriter, value: ir.Value, dims: Sequence[Size], limits: Sequence[Limit]) -> ir.Value:
-    """A constant that is known within limits; beyond them the model stops, rather than answers wrongly.
-
-    A Reshape to its own dims, and to more of them where a limit is exceeded.  Engines name the node that stops.
-    """
-    if not limits or not dims:
-        return value
-
-    def make() -> ir.Value:
-        more = [bounded(writer, writer.size(limit.size - limit.most), 0, None) for limit in limits]
-        target = writer.front("Add", [writer.summed(dims), total(writer, more)])
-        return writer.front("Reshape", [value, target], name="onereshape/beyond_its_limit")
-
-    return writer.once(("within", value, tuple(dims), tuple(limits)), make)
 
 
 def key_of(*arrays: Array) -> tuple[object, ...]:

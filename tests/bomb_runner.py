@@ -18,8 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import onereshape
-from onereshape import cli
+from onereshape import cli, convert, formats, models
 from tests import bombs
 
 COMMANDS: dict[str, Callable[[str, str], list[str]]] = {
@@ -39,8 +38,8 @@ SECONDS, MEGABYTES = 20, 2000
 
 def load() -> None:
     """All that the commands import, once, before all children."""
-    for room in ("cli", "convert", "formats", "models"):
-        for found in pkgutil.walk_packages([f"{onereshape.__path__[0]}/{room}"], f"onereshape.{room}."):
+    for room in (cli, convert, formats, models):
+        for found in pkgutil.walk_packages([str(Path(str(room.__file__)).parent)], f"{room.__name__}."):
             importlib.import_module(found.name)
     gc.freeze()
 

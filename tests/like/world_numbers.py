@@ -52,18 +52,6 @@ def one_over_the_root_of_a_length(g: Export) -> str:
     return times(g, 1 / math.sqrt(g.sizes["S"]))
 
 
-@case(ODD)
-def the_number_of_pixels(g: Export) -> str:
-    """A sum over a picture, which no tensor has as its length, less one."""
-    return g.node("Div", g.x(1, 2, "H", "W"), g.constant(np.float32(g.sizes["H"] * g.sizes["W"] - 1)))
-
-
-@case(ODD)
-def one_over_the_root_of_the_number_of_entries(g: Export) -> str:
-    """Of all channels."""
-    return g.node("Mul", g.x(1, 6, "H", "W"), g.constant(np.float32(1 / math.sqrt(6 * g.sizes["H"] * g.sizes["W"]))))
-
-
 @case()
 def the_logarithm_of_a_length(g: Export) -> str:
     return times(g, math.log(g.sizes["S"]))
@@ -252,11 +240,6 @@ def a_pool_of_all(g: Export) -> str:
 
 
 # Near misses
-
-
-@case(SQUARES, refused="ambiguous")
-def the_number_of_pixels_of_squares(g: Export) -> str:
-    return g.node("Div", g.x(1, 2, "H", "W"), g.constant(np.float32(g.sizes["H"] * g.sizes["W"])))
 
 
 @case(SQUARES, refused="ambiguous")

@@ -41,8 +41,6 @@ class Exported(NamedTuple):
     """Sizes that tensors of the model have, as such formulas: what lengths and borders may be made of."""
     steps: Mapping[str, int] = MappingProxyType({})
     """By which the sizes of a symbol differ wherever the model runs, where that is not 1."""
-    counts: tuple[Size, ...] = ()
-    """How many entries tensors have over several axes that grow, which need not be the size of anything."""
 
     @property
     def growing(self) -> tuple[int, ...]:

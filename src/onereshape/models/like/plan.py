@@ -6,7 +6,7 @@ knows how it goes on is refused, and named.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import onnx_ir as ir
@@ -27,7 +27,7 @@ from onereshape.models.like.signs import signs
 from onereshape.models.like.symbols import Names, sizes_text, symbols_of
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.unneeded import bury
-from onereshape.sizes import Formula, Size, product, reach, symbol
+from onereshape.sizes import Formula, Size, reach, symbol
 
 _FAR = 1024
 """Times the largest export."""
@@ -71,9 +71,8 @@ def like_plan(model: ir.Model, others: Sequence[ir.Model], names: Names) -> Like
     edits: list[Edit] = []
     conditions: dict[str, None] = {}
     known, seen = tuple(sized.known.sizes()), dict[object, tuple[Fit, ...]]()
-    counts = _counts(sized.scope.dims.values())
     for each in sized.fitted:
-        exported = Exported(each.use.arrays, tuple(symbols.bindings), each.dims, known, sized.known.steps, counts)
+        exported = Exported(each.use.arrays, tuple(symbols.bindings), each.dims, known, sized.known.steps)
         edit, limits = _edit(each, exported, seen, opset_of(model.graph))
         edits.append(edit)
         kept = signs(each.use.node, each.use.slot, each.entries or (), sized.known)
@@ -151,21 +150,6 @@ def _inputs(model: ir.Model, freed: Names) -> dict[ir.Value, Dims]:
             dims.append(known if called is None else symbol(called))
         found[value] = tuple(dims)
     return found
-
-
-def _counts(all_dims: Iterable[Dims]) -> tuple[Size, ...]:
-    """How many entries tensors have over two axes that grow, and over all of their axes.
-
-    Beside each stands what it cannot be told from if the exports are square.
-    """
-    found: dict[Size, None] = {}
-    for dims in dict.fromkeys(all_dims):
-        growing = [size for size in dims if isinstance(size, Formula)]
-        if len(growing) == 2:
-            rest = product(size for size in dims if isinstance(size, int))
-            for one, other in (growing, growing[:1] * 2, growing[1:] * 2):
-                found.update(dict.fromkeys([one * other, rest * one * other]))
-    return tuple(found)
 
 
 def _known_dims(sized: Sized, names: frozenset[str]) -> dict[ir.Value, tuple[Size | None, ...]]:

@@ -88,8 +88,6 @@ _TIMES = frozenset({"{}", "1/{}", "sqrt({})", "1/sqrt({})", "log({})", "{} - 1"}
 """Which of these are read times a number too;"""
 _BESIDE = frozenset({"{} + 1", "1/({} - 1)", "1/({} + 1)"})
 """and these, where something else is."""
-_COUNTED = frozenset({"{}", "1/{}", "sqrt({})", "1/sqrt({})", "{} - 1", "1/({} - 1)"})
-"""What is made of a number of entries."""
 _UNDONE: Mapping[str, Callable[[Array], Array]] = {
     "{}": lambda numbers: numbers,
     "1/{}": lambda numbers: 1 / numbers,
@@ -118,7 +116,7 @@ def numbers(exported: Exported) -> Fit | None:
     for place in varied:
         key = flat[:, place].tobytes()
         if key not in by_values:
-            by_values[key] = _readings(flat[:, place], sizes, exported, others) or _counted(flat[:, place], exported)
+            by_values[key] = _readings(flat[:, place], sizes, exported, others)
         if not by_values[key]:
             return None
     columns = [by_values[flat[:, place].tobytes()] for place in varied]
@@ -186,15 +184,6 @@ def _readings(
         if found:
             return list(found.values())
     return []
-
-
-def _counted(numbers: Array, exported: Exported) -> list[Reading]:
-    """The readings of how many entries a tensor has: by that many a sum over a picture is divided."""
-    items = tuple(tuple(binding.items()) for binding in exported.bindings)
-    others, sizes = _compared(exported.counts, items, tuple(exported.steps.items()))
-    plain = [reading for reading in _plain(numbers, sizes) if reading.words in _COUNTED] if sizes else []
-    both = [*plain, *(other for reading in plain for other in _alike(reading, exported))]
-    return list({_shown(reading, others): reading for reading in both}.values())
 
 
 def _mirrored(reading: Reading) -> Reading:

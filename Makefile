@@ -3,11 +3,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 LOWEST := .venv-lowest
+# The releases that this tree was tested with: what others release tomorrow cannot fail a test of today.  `make pins`
+# writes the list anew; `make test PINNED=/dev/null` takes the newest of everything.
+PINNED ?= tests/pinned/newest.txt
+PIP := -m pip install --quiet --constraint $(PINNED) --build-constraint $(PINNED)
 # What the extension is built from, at installation.
 KERNELS := CMakeLists.txt $(wildcard src/kernels/*)
 
 .PHONY: help demo test quick test-lowest worlds hostile fuzz lint bench sanitize sanitize-memory sanitize-threads docs \
-    dist wheel browser clean
+    dist wheel browser pins clean
 
 help:
 	@echo "make demo         a repair from beginning to end"
@@ -23,6 +27,7 @@ help:
 	@echo "make worlds       the laws that make test asks in part, asked whole"
 	@echo "make hostile      hostile graphs for SECONDS=600"
 	@echo "make fuzz         damaged files for SECONDS=600"
+	@echo "make pins         the releases that the other targets install, written anew: the newest, and the lowest"
 	@echo "make clean        removes all that these made"
 
 demo: $(VENV)/.installed
@@ -133,7 +138,7 @@ wheel: dist
 $(VENV)/bin/python:
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'onereshape needs Python 3.11 or newer')"
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --upgrade --constraint $(PINNED) pip
 
 # An editable install knows the modules that were there: it is made again where some came or went.
 $(VENV)/.modules: $(VENV)/bin/python FORCE
@@ -142,27 +147,42 @@ $(VENV)/.modules: $(VENV)/bin/python FORCE
 
 FORCE:
 
-$(VENV)/.installed: $(VENV)/bin/python pyproject.toml $(KERNELS) $(VENV)/.modules
-	$(BIN)/python -m pip install --quiet --editable '.[onnxruntime]'
+$(VENV)/.installed: $(VENV)/bin/python pyproject.toml $(PINNED) $(KERNELS) $(VENV)/.modules
+	$(BIN)/python $(PIP) --editable '.[onnxruntime]'
 	touch $@
 
 $(VENV)/.installed-%: $(VENV)/.installed pyproject.toml
-	$(BIN)/python -m pip install --quiet --group $*
+	$(BIN)/python $(PIP) --group $*
 	touch $@
 
 $(VENV)/.installed-lint: $(VENV)/.installed-test
 $(VENV)/.installed-bench: $(VENV)/.installed-test
 
-$(VENV)/.installed-dist: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --group dist
+$(VENV)/.installed-dist: $(VENV)/bin/python pyproject.toml $(PINNED)
+	$(BIN)/python $(PIP) --group dist
 	touch $@
 
-$(LOWEST)/.installed: pyproject.toml $(KERNELS)
+$(LOWEST)/.installed: PINNED := tests/pinned/lowest.txt
+$(LOWEST)/.installed: pyproject.toml tests/pinned/lowest.txt $(KERNELS)
 	$(PYTHON) -m venv $(LOWEST)
-	$(LOWEST)/bin/python -m pip install --quiet --upgrade pip
+	$(LOWEST)/bin/python -m pip install --quiet --upgrade --constraint $(PINNED) pip
 	$(PYTHON) tests/lowest.py pyproject.toml > $(LOWEST)/constraints.txt
-	$(LOWEST)/bin/python -m pip install --quiet --constraint $(LOWEST)/constraints.txt --editable . --group test
+	$(LOWEST)/bin/python $(PIP) --constraint $(LOWEST)/constraints.txt --editable . --group test
 	touch $@
+
+# Two environments without pins, one of them at the lower bounds of pyproject.toml, and all that pip put there, with what
+# builds the kernels.  Torch is pinned in pyproject.toml: the name of its release differs from one index to another.
+define pin
+$(PYTHON) -m venv --clear build/pins
+build/pins/bin/python -m pip install --quiet --upgrade pip
+build/pins/bin/python -m pip install --quiet --constraint $(2) --editable . scikit-build-core $(addprefix --group ,$(3))
+build/pins/bin/python -m pip freeze --all --exclude-editable | grep -v "^torch==" > tests/pinned/$(1).txt
+endef
+
+pins:
+	$(call pin,newest,/dev/null,test lint dist bench sanitize docs)
+	$(PYTHON) tests/lowest.py pyproject.toml > build/lowest.txt
+	$(call pin,lowest,build/lowest.txt,test sanitize)
 
 clean:
 	rm -rf $(VENV) $(LOWEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

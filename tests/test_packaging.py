@@ -13,11 +13,14 @@ from typing import Any
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 from onereshape.formats import temporary
 from onereshape.installed import runtime
 from tests.commands import process
-from tests.lowest import requirements
+from tests.lowest import lowest, requirements
 from tests.packed import complaints
 from tests.test_installed import baked
 
@@ -242,6 +245,48 @@ class TestPackages:
             files = (ROOT / "tests" / name).read_text(encoding="ascii").split()
             assert files == sorted(set(files))
             assert [each for each in files if not (ROOT / each).exists()] == []
+
+
+class TestPins:
+    """What `make` installs: releases that a list names, so that no release of others can fail a test."""
+
+    GROUPS = {"newest": tuple(PROJECT["dependency-groups"]), "lowest": ("test", "sanitize")}
+
+    @staticmethod
+    def pins(name: str) -> dict[str, Version]:
+        lines = (ROOT / "tests" / "pinned" / f"{name}.txt").read_text(encoding="ascii").splitlines()
+        found = [Requirement(line) for line in lines]
+        return {canonicalize_name(each.name): Version(str(each.specifier).removeprefix("==")) for each in found}
+
+    @pytest.mark.parametrize("name", GROUPS)
+    def test_everything_that_is_asked_for_is_pinned_as_it_may_be(self, name: str) -> None:
+        pins = self.pins(name)
+        asked = [each for group in self.GROUPS[name] for each in PROJECT["dependency-groups"][group]]
+        asked += [
+            *PROJECT["project"]["dependencies"],
+            *EXTRAS["onnxruntime"],
+            *PROJECT["build-system"]["requires"],
+            "pip",
+        ]
+        for each in map(Requirement, asked):
+            known = canonicalize_name(each.name)
+            if known == "torch":
+                assert str(each.specifier).startswith("==")  # pinned there already
+            else:
+                assert pins.get(known, Version("0")) in each.specifier, (name, str(each))
+
+    def test_the_lowest_are_the_lower_bounds(self) -> None:
+        pins = self.pins("lowest")
+        asked = [*PROJECT["dependency-groups"]["test"], *PROJECT["project"]["dependencies"]]
+        bounds = [Requirement(lowest(each)) for each in asked if not each.startswith("torch")]
+        assert [str(each) for each in bounds if pins[canonicalize_name(each.name)] not in each.specifier] == []
+
+    def test_nothing_is_installed_without_them(self) -> None:
+        makefile = (ROOT / "Makefile").read_text(encoding="utf-8").partition("define pin")[0]
+        calls = [line for line in makefile.splitlines() if re.match(r"\t.*python.*(pip install|\$\(PIP\))", line)]
+        free = [line for line in calls if "$(PIP)" not in line and "--constraint" not in line]
+        assert [line for line in free if "build/tried" not in line] == []  # a wheel is tried as a user has it
+        assert len(calls) - len(free) >= 6
 
 
 class TestWorkflows:

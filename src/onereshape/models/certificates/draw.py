@@ -64,7 +64,7 @@ def draw(  # noqa: PLR0913 - what is drawn, and how
     sizes: Mapping[str, int],
     *,
     suits: Mapping[str, Suit] | None = None,
-    manner: Manner = Manner(),  # noqa: B008 - frozen
+    manner: Manner = Manner(),
     given: Mapping[str, Array] = MappingProxyType({}),
 ) -> dict[str, Array]:
     """A value for every input that must be given; `sizes` binds the names of dims, `given` are values that stay."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+import onnx_ir as ir
 import pytest
 
-from onereshape.models.like.exported import Array, Exported, Fit, agrees
+from onereshape.models.like.exported import Array, Binding, Exported, Fit, agrees, distinct
 from onereshape.models.like.families import fit_of, readings_of
 from onereshape.models.like.families.products import flattened, product_of, splits
+from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Size, cut, over, symbol
 from tests.like.making import counts, exported, run
 
@@ -116,3 +119,38 @@ def test_places_counted_through_both_axes() -> None:
     assert found is not None
     assert agrees(found, constant)
     assert np.array_equal(run(found, {"H": 2, "W": 7}), make(2, 7))
+
+
+@pytest.mark.parametrize("scale", [lambda size: size // 2, lambda size: size / 2, lambda size: (size + 1) // 2])
+def test_what_sizes_do_not_tell_of_a_picture_they_do_not_tell_of_its_rows(scale: Callable[[int], float]) -> None:
+    def make(H: int, W: int) -> Array:  # noqa: N803
+        y, x = np.mgrid[0:H, 0:W].astype(np.float32)
+        return np.stack([x / np.float32(scale(W)), y / np.float32(scale(H))], -1)
+
+    def rows(H: int, W: int) -> Array:  # noqa: N803
+        return make(H, W).reshape(-1, 2)
+
+    even, odd = {"H": 32, "W": 64}, {"H": 33, "W": 47}
+    for sizes, several in (((even, {"H": 64, "W": 96}), True), ((even, odd), False)):
+        whole, flat = (
+            readings_of(exported(kind, dims, *sizes)) for kind, dims in ((make, (H, W, 2)), (rows, (H * W, 2)))
+        )
+        assert (len(whole) > 1, len(flat) > 1) == (several, several)
+        assert not flat or any(np.allclose(each.at(odd), rows(**odd)) for each in flat)
+
+
+def test_readings_that_differ_at_odd_sizes_alone_are_two() -> None:
+    def half(at: Binding) -> Array:
+        return np.full(2, at["H"] / 2)
+
+    def rounded(at: Binding) -> Array:
+        return np.full(2, float(at["H"] // 2))
+
+    def written(_writer: Rewriter) -> ir.Value:
+        raise AssertionError
+
+    one, two = Fit("half", half, written), Fit("rounded", rounded, written)
+    found = distinct([one, two, one], exported(grid, (cut(H, 8) * cut(W, 8), 2), A, C))
+
+    assert found is not None
+    assert [each.words for each in found.others] == ["rounded"]

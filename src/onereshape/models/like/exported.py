@@ -137,24 +137,32 @@ def nearby(bindings: Sequence[Binding], steps: Mapping[str, int]) -> list[Bindin
     ]
 
 
-def same_elsewhere(one: Fit, other: Fit, bindings: Sequence[Binding]) -> bool:
+def same_elsewhere(one: Fit, other: Fit, exported: Exported) -> bool:
     """Whether two fits are one and the same at sizes that no export has, as far as both are known there."""
     limits = (*one.limits, *other.limits)
-    tried = [
-        binding
-        for binding in elsewhere(bindings)
-        if all(size_at(limit.size, binding) <= limit.most for limit in limits)
-    ]
-    return bool(tried) and all(alike(one.at(binding), other.at(binding)) for binding in tried)
+    compared = 0
+    for binding in (*nearby(exported.bindings[:1], exported.steps), *elsewhere(exported.bindings)):
+        try:
+            if any(size_at(limit.size, binding) > limit.most for limit in limits):
+                continue
+            found = one.at(binding), other.at(binding)
+        except ValueError:  # a size that is no whole number there, or below 0
+            continue
+        if not alike(*found):
+            return False
+        compared += 1
+    return compared > 0
 
 
-def distinct(fits: Iterable[Fit], bindings: Sequence[Binding]) -> Fit | None:
-    """The first of several fits, with those that differ from it and from each other elsewhere as other readings."""
+def distinct(fits: Iterable[Fit], exported: Exported) -> Fit | None:
+    """The first of several fits, with those that differ from it and from each other elsewhere as other readings.
+
+    The readings of one fit differ, as its family says.
+    """
     kept: list[Fit] = []
     for fit in fits:
-        for reading in (fit._replace(others=()), *fit.others):
-            if not any(same_elsewhere(reading, other, bindings) for other in kept):
-                kept.append(reading)
+        readings = (fit._replace(others=()), *fit.others)
+        kept += [each for each in readings if not any(same_elsewhere(each, one, exported) for one in tuple(kept))]
     return kept[0]._replace(others=tuple(kept[1:])) if kept else None
 
 

@@ -10,7 +10,6 @@ reading.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from functools import lru_cache, reduce
 from itertools import islice, product
 
@@ -19,7 +18,7 @@ import numpy as np
 from onereshape.models.like.exported import Array, Exported, Fit, Limit, agrees, at_least
 from onereshape.models.like.families.planes import Plane, is_bent, plane_of
 from onereshape.models.like.families.positions import Position, Scale, Term
-from onereshape.models.like.families.reading import Reading, error_of, likely, reading_of
+from onereshape.models.like.families.reading import Pair, Reading, Rest, likely, measured, reading_of, rest_of
 from onereshape.models.like.families.rests import rests
 from onereshape.models.like.families.scales import Scales, scales_of
 from onereshape.models.like.families.writing import first_along, probes, sizes_of
@@ -60,8 +59,10 @@ def _on_planes(exported: Exported) -> Fit | None:
     read: dict[tuple[Position, ...], Reading | None] = {}
     if all(found.all and found.all[0][0] == Scale() for found in scales):
         counted = tuple(Position(axis, exported.dims[axis]) for axis in axes)
-        plain = reading_of(exported, known, [(at, found.all[0]) for at, found in zip(counted, scales, strict=True)])
-        if plain is not None and not _level(plain):  # it counts from 0, and there is nothing more to say
+        pairs = [(at, found.all[0]) for at, found in zip(counted, scales, strict=True)]
+        rest = rest_of(exported, known, pairs)
+        plain = None if rest is None else reading_of(exported, pairs, rest)
+        if plain is not None and not plain.base.any():  # it counts from 0, and there is nothing more to say
             return _read(exported, [plain])
         read[counted] = plain
     plainest = _plainest(exported, known, axes, scales, read)
@@ -85,8 +86,8 @@ def _counting(exported: Exported) -> Reading | None:
         return None
     if any(np.any(np.abs(term.slope) > _MOST_STEP) for term in terms):
         return None
-    reading = Reading(tuple(terms), base, first.dtype, exported.dims, exact=True)
-    return reading if error_of(reading, exported) == 0 else None
+    reading = measured(Reading(tuple(terms), base, first.dtype, exported.dims), exported)
+    return reading if reading.error == 0 else None
 
 
 def _plainest(
@@ -106,9 +107,15 @@ def _plainest(
             if levels and _starts(positions) + sized > min(levels):
                 break  # what says more than others do
             pairs = list(zip(positions, chosen, strict=True))
-            reading = read[positions] if positions in read else reading_of(exported, planes, pairs)
-            if reading is not None and not (unlikely and reading.base.any() and _has(reading, unlikely)):
-                levels.setdefault(_level(reading), []).append(reading)
+            rest = rest_of(exported, planes, pairs)
+            if rest is None or (rest.base.any() and any(scale in unlikely for scale, _ in chosen)):
+                continue
+            level = _level(pairs, rest)
+            if levels and level > min(levels):
+                continue
+            reading = read[positions] if positions in read else reading_of(exported, pairs, rest)
+            if reading is not None:
+                levels.setdefault(level, []).append(reading)
     return levels[min(levels)] if levels else []
 
 
@@ -122,17 +129,12 @@ def _still(planes: Sequence[Plane]) -> bool:
     return not any(((np.abs(each.base - first.base) > allowed) & still).any() for each in others)
 
 
-def _has(reading: Reading, scales: AbstractSet[Scale]) -> bool:
-    return any(term.scale in scales for term in reading.terms)
-
-
-def _level(reading: Reading) -> int:
+def _level(pairs: Sequence[Pair], rest: Rest) -> int:
     """How much a reading says beside the slopes: of a base, and of sizes that positions or slopes depend on."""
-    starts = _starts([term.position for term in reading.terms])
-    sized = starts + sum(term.scale.size != 1 for term in reading.terms)
-    if not reading.base.any():
+    sized = _starts([position for position, _ in pairs]) + sum(scale.size != 1 for _, (scale, _) in pairs)
+    if not rest.base.any():
         return sized
-    halves = any(term.position.start in _halves(term.position.size) for term in reading.terms if term.position.sized)
+    halves = any(position.start in _halves(position.size) for position, _ in pairs if position.sized)
     return sized + 1 + halves
 
 
@@ -152,7 +154,7 @@ def _read(exported: Exported, readings: Sequence[Reading]) -> Fit | None:
     """The best reading, with those that say something else at other sizes."""
     best, *others = readings
     if others:
-        best, *others = sorted(readings, key=lambda each: (error_of(each, exported), bool(np.any(each.base))))
+        best, *others = sorted(readings, key=lambda each: (each.error, bool(np.any(each.base))))
     if not _enough(exported, best):
         return None
     others += rests(exported, best)
@@ -164,7 +166,7 @@ def _read(exported: Exported, readings: Sequence[Reading]) -> Fit | None:
     kept = [[best, *others][place] for place in places]
     several = len({_words(each) for each in kept}) < len(kept)
     made = [(each, Fit(_words(each, steps=several), each.at, each.make, _limits(each))) for each in kept]
-    fits = [fit for each, fit in made if each.exact or agrees(fit, exported)]
+    fits = [fit for each, fit in made if not each.error or agrees(fit, exported)]
     return fits[0]._replace(others=tuple(fits[1:])) if fits else None
 
 
@@ -172,7 +174,7 @@ def _probed(exported: Exported, readings: Sequence[Reading]) -> Iterator[list[Ar
     """What readings say at other sizes, where all of them say something."""
     for probe in probes(exported):
         try:
-            yield [reading.at(probe) for reading in readings]
+            yield [reading.corners(probe) for reading in readings]
         except ValueError:  # a size that is no whole number there, or below 0
             continue
 

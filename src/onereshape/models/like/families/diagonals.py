@@ -28,13 +28,13 @@ def diagonals(exported: Exported) -> Fit | None:
     if not fits:
         return None
     cuts = (fit for table in found if (fit := _cut(exported, table)) is not None)
-    return distinct(islice(chain(fits, cuts), len(found)), exported.bindings)
+    return distinct(islice(chain(fits, cuts), len(found)), exported)
 
 
 def diagonals_cut(exported: Exported) -> Fit | None:
     """A table of differences, as far as the largest export has it."""
     fits = [fit for table in tables(exported) if (fit := _cut(exported, table)) is not None]
-    return distinct(fits, exported.bindings)
+    return distinct(fits, exported)
 
 
 def _ended(exported: Exported, table: Table) -> Fit | None:

@@ -29,7 +29,7 @@ def product_of(exported: Exported, fit: Family) -> Fit | None:
             each for split in _all_splits(exported, axis) if (each := _apart(exported, axis, split, fit)) is not None
         ]
         if found:
-            return distinct(found, exported.bindings)
+            return distinct(found, exported)
     return None
 
 

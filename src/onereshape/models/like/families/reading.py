@@ -30,8 +30,8 @@ class Reading(NamedTuple):
     base: Array
     kind: np.dtype[np.generic]
     dims: tuple[Size, ...]
-    exact: bool = False
-    """Whether it is known to be what all exports have, entry by entry."""
+    error: float = np.inf
+    """How far it is from the exports; 0 if it is what all of them have, entry by entry."""
 
     def at(self, binding: Binding) -> Array:
         """The constant at given sizes."""
@@ -41,6 +41,15 @@ class Reading(NamedTuple):
         whole = np.empty(dims_at(self.dims, binding), self.kind)
         whole[...] = (self.base if found is None else found).astype(self.kind)
         return whole
+
+    def corners(self, binding: Binding) -> Array:
+        """The first two entries and the last of each axis that grows, at given sizes: all that a plane is."""
+        dims = dims_at(self.dims, binding)
+        found = self.base
+        for term in self.terms:
+            axis = term.position.axis
+            found = found + np.take(term.at(binding), _ends(dims[axis]), axis=axis)
+        return np.asarray(found.astype(self.kind))
 
     def make(self, writer: Rewriter) -> ir.Value:
         """The nodes that compute it."""
@@ -80,9 +89,16 @@ def likely(
     yield from (chosen for chosen, is_close in zip(product(*starts), close.tolist(), strict=True) if is_close)
 
 
-def reading_of(exported: Exported, planes: Sequence[Plane], pairs: Sequence[Pair]) -> Reading | None:
-    """The reading by these positions and scales, if what is left is the same in all exports."""
-    kind = working(exported.arrays[0].dtype)
+class Rest(NamedTuple):
+    """What positions and slopes leave of a constant, the same in all exports."""
+
+    base: Array
+    allowed: Array
+    """How far it may be off."""
+
+
+def rest_of(exported: Exported, planes: Sequence[Plane], pairs: Sequence[Pair]) -> Rest | None:
+    """What these positions and scales leave; None if it is not the same in all exports."""
     left: list[Array] = []
     for plane, binding in zip(planes, exported.bindings, strict=True):
         rest = plane.base
@@ -91,49 +107,52 @@ def reading_of(exported: Exported, planes: Sequence[Plane], pairs: Sequence[Pair
             moved = slope * start * _factor(scale, binding, slope)
             rest = rest - (moved / step if step != 1 else moved)
         left.append(rest)
-    if kind.kind != "f":
-        base = left[0].astype(kind)
-        if not all(np.array_equal(each, left[0]) for each in left):
-            return None
-        terms = tuple(Term(position, slope.astype(kind), scale) for position, (scale, slope) in pairs)
-        reading = Reading(terms, base, exported.arrays[0].dtype, exported.dims, exact=True)
-        return reading if error_of(reading, exported) == 0 else None
     allowed = reduce(np.maximum, [plane.rounding for plane in planes]) * 2
     if any((np.abs(each - left[0]) > allowed).any() for each in left[1:]):
         return None
-    return _rounded(exported, pairs, sum(left[1:], left[0]) / len(left), allowed)
+    kind = working(exported.arrays[0].dtype)
+    if kind.kind != "f":
+        return Rest(left[0].astype(kind), allowed)
+    return Rest(_plain(sum(left[1:], left[0]) / len(left), allowed).astype(kind), allowed)
+
+
+def reading_of(exported: Exported, pairs: Sequence[Pair], rest: Rest) -> Reading | None:
+    """The reading by positions and scales that leave a rest, if that is what the exports have."""
+    kind = working(exported.arrays[0].dtype)
+    if kind.kind == "f":
+        return _rounded(exported, pairs, rest)
+    terms = tuple(Term(position, slope.astype(kind), scale) for position, (scale, slope) in pairs)
+    reading = measured(Reading(terms, rest.base, exported.arrays[0].dtype, exported.dims), exported)
+    return reading if reading.error == 0 else None
 
 
 def _factor(scale: Scale, binding: Mapping[str, int], slope: Array) -> float:
     return int(scale.at(binding)) if slope.dtype.kind != "f" else scale.at(binding)
 
 
-def _rounded(exported: Exported, pairs: Sequence[Pair], base: Array, allowed: Array) -> Reading | None:
-    """The reading of floating-point numbers whose slopes and base explain the exports best."""
+def _rounded(exported: Exported, pairs: Sequence[Pair], rest: Rest) -> Reading | None:
+    """The reading of floating-point numbers whose slopes explain the exports best."""
     dtype = exported.arrays[0].dtype
     kind = working(dtype)
-    base = _plain(base, allowed)
     best: Reading | None = None
-    least, made = np.inf, list[Array]()
+    made: list[Array] = []
     for way in ("plain", "read", "mean"):
         terms = []
         for position, (scale, slope) in pairs:
             exactly = slope / position.step
             if way == "plain":
-                exactly = _plain(exactly, allowed / max(array.shape[position.axis] for array in exported.arrays))
+                exactly = _plain(exactly, rest.allowed / max(array.shape[position.axis] for array in exported.arrays))
             elif way == "read":
-                exactly = _at_one(exported, position, scale, base, exactly)
+                exactly = _at_one(exported, position, scale, rest.base, exactly)
             terms.append(Term(position, exactly.astype(kind), scale))
-        reading = Reading(tuple(terms), base.astype(kind), dtype, exported.dims)
+        reading = Reading(tuple(terms), rest.base, dtype, exported.dims)
         if best is None or not _alike(reading, best):
             found = [reading.at(binding) for binding in exported.bindings]
             error = _error(found, exported)
-            if best is None or error < least:
-                best, least, made = reading, error, found
-        if least == 0:
-            break
-    if best is not None and least == 0:
-        return best._replace(exact=True)
+            if best is None or error < best.error:
+                best, made = reading._replace(error=error), found
+        if best.error == 0:
+            return best
     cases = zip(made, exported.arrays, strict=True)
     return best if all(near(one, array, exported.growing) for one, array in cases) else None
 
@@ -166,9 +185,14 @@ def _plain(numbers: Array, allowed: Array) -> Array:
     return np.asarray(np.where(np.abs(rounded - numbers) <= allowed, rounded, numbers))
 
 
-def error_of(reading: Reading, exported: Exported) -> float:
-    """How far a reading is from the exports."""
-    return _error([reading.at(binding) for binding in exported.bindings], exported)
+def measured(reading: Reading, exported: Exported) -> Reading:
+    """A reading that knows how far it is from the exports."""
+    return reading._replace(error=_error([reading.at(binding) for binding in exported.bindings], exported))
+
+
+def _ends(size: int) -> list[int]:
+    """The first two places and the last of so many."""
+    return sorted({0, 1, size - 1} & {*range(size)})
 
 
 def _error(found: Sequence[Array], exported: Exported) -> float:

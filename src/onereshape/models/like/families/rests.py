@@ -45,7 +45,7 @@ def _form(term: Term) -> Form:
 
 
 def _with(reading: Reading, place: int, term: Term) -> Reading:
-    return reading._replace(terms=(*reading.terms[:place], term, *reading.terms[place + 1 :]), exact=False)
+    return reading._replace(terms=(*reading.terms[:place], term, *reading.terms[place + 1 :]), error=np.inf)
 
 
 def _least(term: Term) -> float:

@@ -113,7 +113,7 @@ def waves(exported: Exported) -> Fit | None:
         kinds = tuple(line.kind for line in lines)
         if kinds not in fits and (fit := _fit(exported, lines)) is not None:
             fits[kinds] = fit
-    return distinct(fits.values(), exported.bindings)
+    return distinct(fits.values(), exported)
 
 
 def _along(exported: Exported, axis: int) -> list[int]:

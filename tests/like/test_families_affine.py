@@ -212,6 +212,17 @@ def test_the_middle_of_sizes_that_are_all_even_has_two_readings() -> None:
     holds(affine(case), case, true, OTHER, {"S": 7})
 
 
+@pytest.mark.parametrize("added", [1, -3, 0.25])
+def test_the_middle_with_something_added_has_two_readings(added: float) -> None:
+    def true(s: int) -> Array:
+        return ((np.arange(s) - s // 2) * 8 + added).astype(np.float32)
+
+    for sizes in ((12, 24), (13, 25)):
+        assert doubted(affine(exported(true, (S,), *({"S": size} for size in sizes))))
+    case = exported(true, (S,), SHORT, LONG)
+    holds(affine(case), case, true, OTHER, {"S": 7})
+
+
 def test_a_start_that_hardly_grew_has_two_readings() -> None:
     case = exported(lambda s: np.arange(s) - s // 2, (S,), {"S": 34}, {"S": 35})
     assert doubted(affine(case))  # from -17, or from the middle

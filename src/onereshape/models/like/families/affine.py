@@ -134,13 +134,17 @@ def _level(pairs: Sequence[Pair], rest: Rest) -> int:
     sized = _starts([position for position, _ in pairs]) + sum(scale.size != 1 for _, (scale, _) in pairs)
     if not rest.base.any():
         return sized
-    halves = any(position.start in _halves(position.size) for position, _ in pairs if position.sized)
-    return sized + 1 + halves
+    return sized + 1 + any(_central(position) for position, _ in pairs if position.sized)
 
 
 def _starts(positions: Sequence[Position]) -> int:
     """How many positions start at a size."""
     return sum(position.sized for position in positions)
+
+
+def _central(position: Position) -> bool:
+    """Whether it starts in the middle of an axis; with something added, no two ways to do so differ at even sizes."""
+    return position.step == 2 or position.start in _halves(position.size)
 
 
 @lru_cache(maxsize=256)

@@ -119,13 +119,21 @@ def sizes_at(size: Size, bindings: Sequence[Binding]) -> tuple[int, ...] | None:
 
 def elsewhere(bindings: Sequence[Binding]) -> list[Binding]:
     """Sizes that no export has: those of several exports mixed, and multiples, which divide as the exported ones do."""
+    return [*mixed(bindings), *multiples(bindings)]
+
+
+def mixed(bindings: Sequence[Binding]) -> list[Binding]:
+    """Sizes of several exports."""
     names = sorted(bindings[0])
-    mixed = [
-        dict(zip(names, sizes, strict=True)) for sizes in _mixes([[each[name] for each in bindings] for name in names])
-    ]
-    last = bindings[-1]
+    mixes = _mixes([[each[name] for each in bindings] for name in names])
+    return [binding for sizes in mixes if (binding := dict(zip(names, sizes, strict=True))) not in bindings]
+
+
+def multiples(bindings: Sequence[Binding]) -> list[Binding]:
+    """Multiples of the sizes of the last export."""
+    names, last = sorted(bindings[0]), bindings[-1]
     scaled = [{name: last[name] * (2 + (place + turn) % 3) for place, name in enumerate(names)} for turn in range(3)]
-    return [binding for binding in [*mixed, *scaled] if binding not in bindings]
+    return [binding for binding in scaled if binding not in bindings]
 
 
 def nearby(bindings: Sequence[Binding], steps: Mapping[str, int]) -> list[Binding]:

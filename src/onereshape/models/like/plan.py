@@ -17,7 +17,7 @@ from onereshape.models.constants import DEFAULTS
 from onereshape.models.edit import Change, Edit, apply_edits, declare
 from onereshape.models.facts.asking import Dims
 from onereshape.models.like.attributes import Said
-from onereshape.models.like.exported import Binding, Exported, Fit, Limit, alike, elsewhere, nearby, size_at
+from onereshape.models.like.exported import Binding, Exported, Fit, Limit, alike, mixed, multiples, nearby, size_at
 from onereshape.models.like.families import readings_of
 from onereshape.models.like.fitting import Fitted, Sized, fitted
 from onereshape.models.like.differing import Use, differing
@@ -297,7 +297,8 @@ def _unknown(use: Use, found: Fitted, bindings: Sequence[Binding]) -> str:
 def _doubtful(use: Use, readings: Sequence[Fit], exported: Exported) -> FixError:
     one, two, *_ = readings
     what = f"the constant {use.name} (in the exports: {_shown(use)})"
-    others = [*elsewhere(exported.bindings), *nearby(exported.bindings, exported.steps)]
+    known = exported.bindings
+    others = [*mixed(known), *nearby(known, exported.steps), *multiples(known)]
     sizes = next((each for each in others if _differ(one, two, each)), None)
     where = "other sizes" if sizes is None else sizes_text(sizes)
     node, op = use.node.name or use.node.outputs[0].name, use.node.op_type

@@ -43,6 +43,12 @@ def cut_of(exported: Exported) -> Fit | None:
     return first._replace(others=tuple(others))
 
 
+def is_one_start(exported: Exported) -> bool:
+    """Whether each export has the start of the largest table: no entry depends on a size then."""
+    table = _largest(exported)
+    return table is not None and _holds(exported, table, (_SIDES[0],) * len(exported.growing))
+
+
 def _fit(exported: Exported, table: Array, sides: Sides) -> Fit:
     dims, growing = exported.dims, exported.growing
 

@@ -91,11 +91,15 @@ def bumps(entries: Sequence[float], largest: float) -> bool:
     return False
 
 
-def swings(columns: Array) -> bool:
-    """Whether the neighbours of an entry are together as many times the entry, all along a column, as of every wave."""
+def swings(columns: Array, eps: float) -> bool:
+    """Whether the neighbours of an entry are together as many times the entry, all along a column, as of every wave.
+
+    The angle of an entry may be off by its rounding, and the further along it is, the more.
+    """
     middle, beside = columns[1:-1], columns[2:] + columns[:-2]
     times = (middle * beside).sum(axis=0) / np.maximum((middle**2).sum(axis=0), 1e-30)
-    return bool(np.all(np.abs(beside - times * middle) <= _UNEVEN * np.abs(columns).max(axis=0)))
+    off = min(_UNEVEN, 64 * eps * (len(columns) + 8))
+    return bool(np.all(np.abs(beside - times * middle) <= off * np.abs(columns).max(axis=0)))
 
 
 def _one_amplitude(starts: Array, allowed: float) -> bool:

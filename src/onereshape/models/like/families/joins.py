@@ -14,6 +14,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.models.like.exported import Array, Binding, Exported, Family, Fit, at_least, sizes_at
+from onereshape.models.like.families.cuts import is_one_start
 from onereshape.models.like.families.lengths import (
     Values,
     changes,
@@ -72,6 +73,7 @@ def joined(exported: Exported, fit: Family, *, plain: bool = False) -> Fit | Non
 
     Plain parts do not change their course, so there are no more changes than parts, each beside two entries.
     """
+    fixed: bool | None = None
     for axis in exported.growing:
         total = exported.dims[axis]
         end = sizes_at(total, exported.bindings)
@@ -86,6 +88,9 @@ def joined(exported: Exported, fit: Family, *, plain: bool = False) -> Fit | Non
             continue
         part = partial(_part, fit=fit)
         lengths, back = dict(lengths_of(exported, axis, breaks)), numbers_of(breaks, end)
+        fixed = is_one_start(exported) if fixed is None else fixed
+        if fixed:  # and neither does the place where another part begins
+            lengths, back = {values: size for values, size in lengths.items() if isinstance(size, int)}, []
         cutting = _Cutting(
             exported, axis, part, total, terms_of(total), lengths, back, breaks, {}, {}, {}, {}, set(), set(), {}, {}
         )

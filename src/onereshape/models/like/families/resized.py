@@ -61,6 +61,30 @@ WAYS = (
 )
 
 
+class _Middle(NamedTuple):
+    """One entry in the middle of a plane, which tells of most arrays that they are not interpolated."""
+
+    place: tuple[int, int]
+    sizes: tuple[int, int]
+    value: float
+    allowed: float
+    """How far it may be off."""
+
+    @classmethod
+    def of(cls, array: Array, axes: tuple[int, ...]) -> _Middle:
+        height, width = (array.shape[axis] for axis in axes)
+        place = {axes[0]: height // 2, axes[1]: width // 2}
+        value: float = array.item(*(place.get(axis, 0) for axis in range(array.ndim)))
+        return cls((height // 2, width // 2), (height, width), value, 2 * rounding(array))
+
+    def may_be(self, plane: Array, way: Way) -> bool:
+        """Whether it is what a way makes of a grid."""
+        rows, columns = (
+            _weights(old, new, way)[place] for old, new, place in zip(plane.shape, self.sizes, self.place, strict=True)
+        )
+        return bool(abs(float(rows @ plane @ columns) - self.value) <= self.allowed)
+
+
 def resized(exported: Exported) -> Fit | None:
     """A table over two axes that grow, of which one export has the grid and the others what is interpolated from it."""
     axes = exported.growing
@@ -113,7 +137,9 @@ def _readings(exported: Exported, axes: tuple[int, ...]) -> Iterator[tuple[Array
         if min(grid.shape[first], grid.shape[second]) < _FEWEST:
             continue
         others = [array for array in exported.arrays if array is not grid]  # any way leaves the grid itself as it is
-        ways = [way for way in WAYS if all(_may_be(grid, axes, array, way) for array in others)]
+        plane = grid[tuple(slice(None) if axis in axes else 0 for axis in range(grid.ndim))].astype(np.float64)
+        middles = [_Middle.of(array, axes) for array in others if array.size]
+        ways = [way for way in WAYS if all(middle.may_be(plane, way) for middle in middles)]
         if not ways or not any(_mixed(grid, array) for array in others) or any(_even(grid, axis) for axis in axes):
             continue
         for way in ways:
@@ -122,20 +148,6 @@ def _readings(exported: Exported, axes: tuple[int, ...]) -> Iterator[tuple[Array
                 for array in others
             ):
                 yield grid, way
-
-
-def _may_be(grid: Array, axes: tuple[int, ...], array: Array, way: Way) -> bool:
-    """Whether one entry in the middle is what a way makes of a grid, as near as that is told by one."""
-    first, second = axes
-    if not array.size:
-        return True
-    height, width = array.shape[first] // 2, array.shape[second] // 2
-    plane = grid[tuple(slice(None) if axis in axes else 0 for axis in range(grid.ndim))].astype(np.float64)
-    rows = _weights(grid.shape[first], array.shape[first], way)[height]
-    columns = _weights(grid.shape[second], array.shape[second], way)[width]
-    found = float(rows @ plane @ columns)
-    place = [{first: height, second: width}.get(axis, 0) for axis in range(array.ndim)]
-    return bool(abs(found - array.item(*place)) <= 2 * rounding(array))
 
 
 def _rich(array: Array) -> bool:

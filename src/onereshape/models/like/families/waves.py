@@ -6,7 +6,8 @@ from where the exports agree; the frequencies, from all that is known of a colum
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 from itertools import product
 from typing import NamedTuple
 
@@ -87,8 +88,6 @@ class Line(NamedTuple):
     columns: Array
     """A column for each entry of the axes that do not grow."""
     turning: Turning
-    kind: str
-    """From where the positions count."""
 
 
 def waves(exported: Exported) -> Fit | None:
@@ -105,13 +104,13 @@ def waves(exported: Exported) -> Fit | None:
         return None
     if any(max(sizes) < _FEWEST or min(sizes) < _SHARED for sizes in (_along(exported, axis) for axis in axes)):
         return None
-    fits: dict[tuple[str, ...], Fit] = {}
-    if not all(_swings(array, axis) for axis in axes for array in exported.arrays):
+    if not all(_shares(exported, axis) and all(_swings(array, axis) for array in exported.arrays) for axis in axes):
         return None
-    one = ((line,) for line in _lines(exported, axes[0], fits)) if len(axes) == 1 else None
-    for lines in one or product(*(_lines(exported, axis, fits) for axis in axes)):
-        kinds = tuple(line.kind for line in lines)
-        if kinds not in fits and (fit := _fit(exported, lines)) is not None:
+    fits: dict[tuple[str, ...], Fit] = {}
+    for tried in product(*(list(_lines(exported, axis)) for axis in axes)):
+        kinds = tuple(kind for kind, _ in tried)
+        lines = [line for _, read in tried if kinds not in fits and (line := read()) is not None]
+        if len(lines) == len(tried) and (fit := _fit(exported, lines)) is not None:
             fits[kinds] = fit
     return distinct(fits.values(), exported)
 
@@ -124,20 +123,38 @@ def _varies(array: Array, axis: int) -> bool:
     return bool(np.any(array != first_along(array, [axis])))
 
 
+def _column(array: Array, axis: int) -> Array:
+    """The first column along an axis."""
+    return array[tuple(slice(None) if each == axis else 0 for each in range(array.ndim))]
+
+
 def _bumps(array: Array, axis: int) -> bool:
     """Whether the first column along an axis is no wave already."""
-    column = array[tuple(slice(None) if each == axis else 0 for each in range(array.ndim))]
+    column = _column(array, axis)
     return len(column) > 3 and bumps(column[:_LOOKED_AT].tolist(), float(np.abs(column).max()))
+
+
+def _shares(exported: Exported, axis: int) -> bool:
+    """Whether the exports may agree along an axis, by a few entries of the first column at start, end or middle."""
+    columns = [_column(array, axis) for array in exported.arrays]
+    allowed = 8 * float(np.finfo(columns[0].dtype).eps) * max(float(np.abs(array).max()) for array in exported.arrays)
+    ends = [len(column) - _SHARED for column in columns]
+    for places in ([0] * len(columns), ends, [end // 2 for end in ends]):
+        shown = [column[place : place + _SHARED].tolist() for column, place in zip(columns, places, strict=True)]
+        if all(max(values) - min(values) <= allowed for values in zip(*shown, strict=True)):
+            return True
+    return False
 
 
 def _swings(array: Array, axis: int) -> bool:
     """Whether the first columns along an axis may be waves."""
     rows = np.moveaxis(array, axis, 0)[(slice(None), *(slice(0, _FEW) for _ in range(array.ndim - 1)))]
-    return swings(rows.reshape(len(rows), -1).astype(np.float64))
+    eps = max(float(np.finfo(array.dtype).eps), float(np.finfo(np.float32).eps))  # in which it may have been calculated
+    return swings(rows.reshape(len(rows), -1).astype(np.float64), eps)
 
 
-def _lines(exported: Exported, axis: int, known: Container[tuple[str, ...]]) -> Iterator[Line]:
-    """The columns along an axis, for each kind of position by which the exports agree and that is not known yet."""
+def _lines(exported: Exported, axis: int) -> Iterator[tuple[str, Callable[[], Line | None]]]:
+    """The columns along an axis, read when first asked for, by each kind of position by which the exports agree."""
     size = exported.dims[axis]
     half = exact(1 - size, 2)
     others = [each for each in exported.growing if each != axis]
@@ -152,15 +169,16 @@ def _lines(exported: Exported, axis: int, known: Container[tuple[str, ...]]) -> 
     for kind, position in kinds.items():
         numbers = [position.at(binding, axis + 1).reshape(-1) for binding in exported.bindings]
         joined = _joined(numbers, rows, eps)
-        if joined is None:
-            continue
-        places, columns = joined
-        for start in (0, 1, 2) if kind == "start" else (0,):
-            if (kind,) in known:
-                break
-            found = turning((places + start).astype(np.float64), columns, eps)
-            if found is not None:
-                yield Line(position._replace(start=position.start + start), places + start, columns, found, kind)
+        if joined is not None:
+            places, columns = joined
+            for start in (0, 1, 2) if kind == "start" else (0,):
+                moved = position._replace(start=position.start + start)
+                yield kind, cache(partial(_line, moved, places + start, columns, eps))
+
+
+def _line(position: Position, places: Array, columns: Array, eps: float) -> Line | None:
+    found = turning(places.astype(np.float64), columns, eps)
+    return None if found is None else Line(position, places, columns, found)
 
 
 def _joined(numbers: Sequence[Array], rows: Sequence[Array], eps: float) -> tuple[Array, Array] | None:

@@ -223,6 +223,13 @@ def test_the_middle_with_something_added_has_two_readings(added: float) -> None:
     holds(affine(case), case, true, OTHER, {"S": 7})
 
 
+def test_even_sizes_do_not_tell_halves_beside_large_numbers() -> None:
+    def true(s: int) -> Array:
+        return (np.arange(s)[:, None] / ((s + 1) // 2) + np.arange(1, 9)).astype(np.float32)
+
+    assert doubted(affine(exported(true, (S, 8), {"S": 16}, {"S": 46})))
+
+
 def test_a_start_that_hardly_grew_has_two_readings() -> None:
     case = exported(lambda s: np.arange(s) - s // 2, (S,), {"S": 34}, {"S": 35})
     assert doubted(affine(case))  # from -17, or from the middle

@@ -83,6 +83,20 @@ def test_no_table_is_the_largest() -> None:
     assert cut_of(exported(corner, (1, H, W, 3), {"H": 9, "W": 22}, {"H": 22, "W": 12})) is None
 
 
+def test_the_middle_of_rows_is_not_that_of_their_entries() -> None:
+    rows = TABLE[0, :, :8, 0]  # 43 rows of 8
+
+    def centred(*, S: int) -> Array:  # noqa: N803
+        first = 43 // 2 - S // 2
+        return np.asarray(rows[first : first + S].reshape(-1))
+
+    assert cut_of(exported(centred, (8 * S,), {"S": 9}, {"S": 21})) is None
+    made = exported(lambda S: TABLE[0, 21 - S : 21 + S, 7, 0], (2 * S,), {"S": 9}, {"S": 20})  # noqa: N803
+    found = cut_of(made)
+    assert found is not None  # an odd number of entries before it shows that there are no pairs
+    assert np.array_equal(found.at({"S": 14}), TABLE[0, 7:35, 7, 0])
+
+
 def test_the_middle_of_an_axis_that_may_have_none_is_unknown() -> None:
     constant = exported(middle, (1, S, 3), {"S": 9}, {"S": 22})
 
@@ -135,6 +149,14 @@ def test_a_table_is_interpolated_as_torch_does(way: Way) -> None:
         wanted = torch.nn.functional.interpolate(tensor, size=size, **options).permute(0, 2, 3, 1).numpy()
 
         assert np.allclose(interpolated(GRID, (1, 2), size, way), wanted, atol=2e-6)
+
+
+def test_a_product_of_ramps_is_no_table() -> None:
+    def make(H: int, W: int) -> Array:  # noqa: N803
+        y, x = ((np.arange(size) - size // 2) / (size // 2) for size in (H, W))
+        return np.multiply.outer(2 * y, 1 - x).astype(np.float32)
+
+    assert resized(exported(make, (H, W), {"H": 35, "W": 9}, {"H": 29, "W": 13})) is None
 
 
 def test_a_table_that_is_not_interpolated() -> None:

@@ -62,7 +62,9 @@ def oddness(number: float) -> int:
 
 def as_plain(one: float, other: float) -> bool:
     """Whether it is as common to multiply by one number as by another, or more so: not by 2 where that is a half."""
-    return _plainness(one) <= _plainness(other) and (one - 1) * (other - 1) >= 0
+    if _near(one, 1) or _near(other, 1):  # both may have been calculated from rounded numbers
+        return _plainness(one) <= _plainness(other)
+    return _plainness(one) <= _plainness(other) and (one > 1) == (other > 1)
 
 
 def _plainness(number: float) -> tuple[int, int]:

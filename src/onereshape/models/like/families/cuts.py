@@ -19,6 +19,8 @@ from onereshape.sizes import Size, cut, exact
 _SIDES = ("start", "middle", "end")
 _FEWEST = 2
 """Entries along an axis that the smallest table must have."""
+_MOST_PART = 64
+"""Entries in a row, at most, of which an axis may be made."""
 _TRIED = 64
 """Sizes at which two ways to cut a table are compared."""
 
@@ -31,7 +33,7 @@ def cut_of(exported: Exported) -> Fit | None:
     table = _largest(exported)
     if table is None or any(array.shape[axis] < _FEWEST for array in exported.arrays for axis in growing):
         return None
-    choices = [_SIDES if _even(table.shape[axis] - exported.dims[axis]) else ("start", "end") for axis in growing]
+    choices = [_SIDES if _has_middle(exported, table, axis) else ("start", "end") for axis in growing]
     ways = [sides for sides in product(*choices) if _holds(exported, table, sides)]
     kept: list[Sides] = []
     for sides in ways:
@@ -85,9 +87,16 @@ def _holds(exported: Exported, table: Array, sides: Sides) -> bool:
     return all(_taken(table, array.shape, growing, sides).tobytes() == array.tobytes() for array in exported.arrays)
 
 
-def _even(size: Size) -> bool:
-    """Whether a size is even whatever its symbols are: then it has a middle."""
-    return exact(size, 2) is not None
+def _has_middle(exported: Exported, table: Array, axis: int) -> bool:
+    """Whether an axis has a middle whatever its size, and an export shows that it is not one of whole parts.
+
+    The middle of `8*H` entries is not that of H rows of 8, if the rows around it are an odd number.
+    """
+    size = exported.dims[axis]
+    if exact(table.shape[axis] - size, 2) is None:
+        return False
+    part = next((each for each in range(_MOST_PART, 1, -1) if exact(size, each) is not None), 1)
+    return part == 1 or any((table.shape[axis] - array.shape[axis]) // 2 % part for array in exported.arrays)
 
 
 def _same(exported: Exported, table: Array, sides: Sides, others: Sides) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, alike, at_least, dims_at, rounding
+from onereshape.models.like.families.lengths import changes
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Size
 
@@ -140,7 +141,11 @@ def _readings(exported: Exported, axes: tuple[int, ...]) -> Iterator[tuple[Array
         plane = grid[tuple(slice(None) if axis in axes else 0 for axis in range(grid.ndim))].astype(np.float64)
         middles = [_Middle.of(array, axes) for array in others if array.size]
         ways = [way for way in WAYS if all(middle.may_be(plane, way) for middle in middles)]
-        if not ways or not any(_mixed(grid, array) for array in others) or any(_even(grid, axis) for axis in axes):
+        if (
+            not ways
+            or not any(_mixed(grid, array) for array in others)
+            or any(_even(grid, axis) or _straight(grid, axis) for axis in axes)
+        ):
             continue
         for way in ways:
             if all(
@@ -160,6 +165,11 @@ def _even(grid: Array, axis: int) -> bool:
     """Whether two neighbours along an axis are the same, which any interpolation leaves as they are."""
     rows = np.moveaxis(grid, axis, 0).reshape(grid.shape[axis], -1)
     return bool(np.any(np.all(rows[1:] == rows[:-1], axis=1)))
+
+
+def _straight(grid: Array, axis: int) -> bool:
+    """Whether all lines along an axis are straight: any interpolation leaves them so, and it is no table."""
+    return not changes(grid, axis)
 
 
 def _mixed(grid: Array, array: Array) -> bool:

@@ -154,10 +154,16 @@ def rests_tell_all_of_a_slope(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(rests, "_scaled", lambda _, __: [])
 
 
-@mutant("middle")
+@mutant("third")
 def rests_tell_all_of_a_start(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(rests, "_started", lambda _, __, ___, ____: [])
     patch.setattr(rests, "as_plain", lambda _, __: False)
+
+
+@mutant("round")
+def what_is_added_may_be_any_number(patch: pytest.MonkeyPatch) -> None:
+    affine = import_module("onereshape.models.like.families.affine")  # whose name a family has
+    patch.setattr(affine, "_is_odd", lambda _: False)
 
 
 @mutant("multiple")

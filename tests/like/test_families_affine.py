@@ -230,6 +230,15 @@ def test_even_sizes_do_not_tell_halves_beside_large_numbers() -> None:
     assert doubted(affine(exported(true, (S, 8), {"S": 16}, {"S": 46})))
 
 
+def test_a_width_that_grew_by_half_the_height_has_two_readings() -> None:
+    def true(h: int, w: int) -> Array:  # noqa: ARG001 - it does not depend on it
+        return ((np.arange(h) - h // 2) * 8 + 1).astype(np.float32)
+
+    assert doubted(affine(exported(true, (H,), {"H": 64, "W": 64}, {"H": 129, "W": 96})))
+    case = exported(true, (H,), {"H": 64, "W": 64}, {"H": 129, "W": 80})
+    holds(affine(case), case, true, {"H": 33, "W": 50}, {"H": 40, "W": 20})
+
+
 def test_a_start_that_hardly_grew_has_two_readings() -> None:
     case = exported(lambda s: np.arange(s) - s // 2, (S,), {"S": 34}, {"S": 35})
     assert doubted(affine(case))  # from -17, or from the middle

@@ -316,6 +316,18 @@ def an_odd_middle_that_rests_do_not_tell(g: Export) -> str:
     return added(g, (2 * (positions(g) - size // 2) / (size - 1))[:, None])
 
 
+@case((({"S": 12}, {"S": 27}), ({"S": 16},)), refused="ambiguous")
+def a_third_that_rests_do_not_tell(g: Export) -> str:
+    size = g.sizes["S"]
+    return added(g, ((positions(g) - size // 3) / size)[:, None])
+
+
+@case((({"S": 16}, {"S": 31}), ({"S": 24},)), refused="ambiguous")
+def a_ramp_whose_start_is_a_round_number_in_one_reading(g: Export) -> str:
+    size = g.sizes["S"]
+    return added(g, ((positions(g) - size // 2) / (size - 1) / 2 + 1)[:, None])
+
+
 @case(refused="cannot-free")
 def a_count_with_one_number_wrong(g: Export) -> str:
     row = positions(g).astype(np.float32)

@@ -134,7 +134,7 @@ def _level(pairs: Sequence[Pair], rest: Rest) -> int:
     sized = _starts([position for position, _ in pairs]) + sum(scale.size != 1 for _, (scale, _) in pairs)
     if not rest.base.any():
         return sized
-    return sized + 1 + any(_central(position) for position, _ in pairs if position.sized)
+    return sized + 1 + any(_far_fetched(position) for position, _ in pairs if position.sized) + _is_odd(rest)
 
 
 def _starts(positions: Sequence[Position]) -> int:
@@ -142,9 +142,30 @@ def _starts(positions: Sequence[Position]) -> int:
     return sum(position.sized for position in positions)
 
 
-def _central(position: Position) -> bool:
-    """Whether it starts in the middle of an axis; with something added, no two ways to do so differ at even sizes."""
-    return position.step == 2 or position.start in _halves(position.size)
+def _far_fetched(position: Position) -> bool:
+    """Whether it starts in the middle of its axis, or at another size: with something added, so may much else."""
+    size = position.size
+    return position.step != 1 or position.start not in (0 - size, 1 - size, size, size - 1, exact(1 - size, 2))
+
+
+def _is_odd(rest: Rest) -> bool:
+    """Whether something is added that is no round number: any start leaves some number, at times the same by chance."""
+    if rest.base.dtype.kind != "f":
+        return False
+    base = rest.base.astype(np.float64)
+    rounded = (
+        np.rint(base * _ROUND) / _ROUND,
+        np.rint(base * 6) / 6,
+        _of_digits(base, 3),
+        np.pi * _of_digits(base / np.pi, 2),
+    )
+    return not reduce(np.logical_or, [np.abs(each - base) <= rest.allowed for each in rounded]).all()
+
+
+def _of_digits(numbers: Array, digits: int) -> Array:
+    """Numbers of so many digits."""
+    size = 10.0 ** (np.floor(np.log10(np.where(numbers == 0, 1, np.abs(numbers)))) - digits + 1)
+    return np.asarray(np.rint(numbers / size) * size)
 
 
 @lru_cache(maxsize=256)
@@ -237,12 +258,12 @@ def _positions(exported: Exported, axis: int, scale: Scale) -> Iterator[Position
         if exported.arrays[0].dtype.kind == "f":
             yield Position(axis, size, 2, 1)
     numbers, others = exported.arrays[0].dtype.kind == "f", tuple(sizes_of(exported))
-    starts = _sized_starts(size, others, numbers=numbers, alone=scale.size == 1)
+    starts = _sized_starts(size, others, numbers=numbers)
     yield from (Position(axis, size, step, start) for step, start in starts)
 
 
 @lru_cache(maxsize=256)
-def _sized_starts(size: Size, others: tuple[Size, ...], *, numbers: bool, alone: bool) -> tuple[tuple[int, Size], ...]:
+def _sized_starts(size: Size, others: tuple[Size, ...], *, numbers: bool) -> tuple[tuple[int, Size], ...]:
     """The steps and the starts of positions that start at a size."""
     found = [(1, start) for start in (1 - size, 0 - size, size, size - 1)]
     half = exact(1 - size, 2)
@@ -250,8 +271,7 @@ def _sized_starts(size: Size, others: tuple[Size, ...], *, numbers: bool, alone:
         found.append((1, half))
     elif numbers:
         found.append((2, 1 - size))
-    if alone:
-        found += [(1, start) for start in _halves(size)]
+    found += [(1, start) for start in _halves(size)]
     for other in others:
         if other != size:
             found += [(1, start) for start in (other, other - 1, 1 - other, 0 - other)]

@@ -228,8 +228,9 @@ def flip_idx(layers: Sequence, x: Tensor) -> Tensor:
 def bucketed(layers: Sequence, x: Tensor) -> Tensor:
     """A learned bias for each bucket of distances, which are wider the further away."""
     distance = differences(torch.arange(x.shape[1])).abs()
+    near = distance < 4
     far = 4 + (torch.log(distance.clamp(min=4).float() / 4) / math.log(4) * 4).long()
-    buckets = torch.where(distance < 4, distance, far).clamp(max=7)
+    buckets = torch.where(near, distance, far).clamp(max=7)
     return layers.attention(x, bias=cast("nn.Linear", layers.query).bias[buckets])
 
 

@@ -146,7 +146,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--large", action="store_true")
-    asked = parser.parse_args()
+    asked = parser.parse_intermixed_args()
     kinds = LARGE_KINDS if asked.large else SMALL_KINDS
     known = {name for kind in kinds for name in kind.modules}
     if unknown := [name for name in asked.names if name not in known]:

@@ -1,7 +1,7 @@
 """How many modules become right at a size that nobody showed, by an arbiter that shares no code with the repair.
 
-`python bench/corpus.py --sizes [FOLDER]`; the folder holds exports of modules at sizes A, B and C, and a
-manifest.json, as tests/data/sizes does (which is the default).  Each is fitted on A and C, and judged at A, B and C.
+`python bench/corpus.py --sizes [FOLDER]`; the folder holds exports of modules at sizes A, B, C and perhaps D, and a
+manifest.json, as tests/data/sizes does (which is the default).  Each is fitted on A and C, and judged at all of them.
 Printed are a line for each module and the counts: right, limited (it does not run at a size that its condition
 excludes), ambiguous, refused, fails, wrong; and how long pairing and fitting took, beside a check of the same file,
 and for how many of those that can be freed it took longer.

@@ -206,9 +206,8 @@ SHARED: dict[str, Callable[[], Any]] = {
     "models.facts.wellformed._fits": lambda: wellformed._fits("Relu", "", 18, 1, (), 1, ()),
     "models.facts.wellformed._schema": lambda: wellformed._schema("Relu", "", 18),
     "models.like.exported._number": lambda: exported._number(symbol("S") + 1, (("S", 3),)),
-    "models.like.families.affine._halves": lambda: _AFFINE._halves(symbol("S")),
     "models.like.families.affine._sized_starts": lambda: _AFFINE._sized_starts(
-        symbol("S"), (symbol("T"),), numbers=True, alone=True
+        symbol("S"), (symbol("T"),), numbers=True
     ),
     "models.like.families.lengths._same": lambda: lengths._same(symbol("S"), symbol("S") + 0, ((("S", 12),),)),
     "models.like.families.products._splits": lambda: _PRODUCTS._splits(

@@ -168,11 +168,11 @@ def _of_digits(numbers: Array, digits: int) -> Array:
     return np.asarray(np.rint(numbers / size) * size)
 
 
-@lru_cache(maxsize=256)
-def _halves(size: Size) -> frozenset[Size]:
+def _halves(size: Size) -> list[Size]:
     """Starts at the middle of an axis, one of the two where there are two."""
-    both = (cut(size, 2), cut(size + 1, 2))
-    return frozenset(start for each in both for start in (0 - each, 1 - each) if exact(1 - size, 2) is None)
+    if exact(1 - size, 2) is not None:
+        return []
+    return list(dict.fromkeys(start for each in (cut(size, 2), cut(size + 1, 2)) for start in (0 - each, 1 - each)))
 
 
 def _read(exported: Exported, readings: Sequence[Reading]) -> Fit | None:

@@ -6,7 +6,7 @@ LOWEST := .venv-lowest
 # The releases that this tree was tested with: what others release tomorrow cannot fail a test of today.  `make pins`
 # writes the list anew; `make test PINNED=/dev/null` takes the newest of everything.
 PINNED ?= tests/pinned/newest.txt
-PIP := -m pip install --quiet --constraint $(PINNED) --build-constraint $(PINNED)
+PIP = -m pip install --quiet --constraint $(PINNED) --build-constraint $(PINNED)
 # What the extension is built from, at installation.
 KERNELS := CMakeLists.txt $(wildcard src/kernels/*)
 

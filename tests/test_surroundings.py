@@ -81,6 +81,32 @@ def test_a_link_of_someone_elses_in_a_shared_folder(words: str) -> None:
     assert Path("mine.npy").stat().st_size > 4
 
 
+SWALLOWED = """
+import signal, sys, time
+from onereshape.cli.signals import stopping
+
+class Closing:
+    def __del__(self):
+        signal.raise_signal(signal.{name})
+
+try:
+    with stopping():
+        Closing()
+        for _ in range(500):
+            time.sleep(0.01)
+        print("lost")
+except KeyboardInterrupt as stop:
+    print(getattr(stop, "signal", signal.SIGINT))
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_an_interrupt_that_python_can_only_print_comes_again(name: str) -> None:
+    words = [sys.executable, "-c", SWALLOWED.format(name=name)]
+    found = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
+    assert (found.stdout.strip(), found.stderr) == (str(int(getattr(signal, name))), "")
+
+
 def test_an_interrupt_at_the_start() -> None:
     """While all is imported; the moments are many, and none has a traceback."""
     for number in range(0, 12, 2):

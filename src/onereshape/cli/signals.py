@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import _thread
 import signal
+import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -11,6 +14,8 @@ from typing import NoReturn
 
 _ASKING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 """Windows has no SIGHUP."""
+_SOON = 0.001
+"""Seconds after which an interrupt comes again."""
 
 
 class Stopped(KeyboardInterrupt):
@@ -42,8 +47,27 @@ def stopping() -> Iterator[None]:
 
     for number in ours:
         signal.signal(number, stop)
+    before = sys.unraisablehook
+
+    def unraised(found: sys.UnraisableHookArgs) -> None:
+        """What came while Python called something whose errors it can only print, as imports do, comes again."""
+        if not isinstance(found.exc_value, KeyboardInterrupt):
+            before(found)
+            return
+        number = found.exc_value.signal if isinstance(found.exc_value, Stopped) else signal.SIGINT
+        if number in ours:
+            signal.signal(number, stop)
+        _thread.start_new_thread(_again, (number,))
+
+    sys.unraisablehook = unraised
     try:
         yield
     finally:
+        sys.unraisablehook = before
         for number in ours:
             signal.signal(number, signal.SIG_DFL)
+
+
+def _again(number: int) -> None:
+    time.sleep(_SOON)
+    _thread.interrupt_main(signal.Signals(number))

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from onereshape.arrays import cuda_copy
-from onereshape.arrays.gpu_boxes import boxes_of, other_boxes
+from onereshape.arrays.gpu_boxes import BY_RULE, OTHERS, Way, boxes_of, ways_of
 from onereshape.arrays.gpu_plans import STEPS, Boxes
 from onereshape.arrays.layout import CopyPlan, c_strides, copy_plan
 from tests.copying import Array, random_array
@@ -104,7 +104,7 @@ def test_boxes_cover_every_unit_and_move_it_to_its_place() -> None:
     """What a unit of a run in a box holds is where the source has it, wherever boxes overlap."""
     cut = 0
     for seed, plan, alignment, room in plans():
-        boxes = boxes_of(plan, alignment, room, 0, True if seed % 5 == 0 else None)
+        boxes = boxes_of(plan, alignment, Way(room, 0, True if seed % 5 == 0 else None, seed % 2 == 1))
         if boxes is None:
             assert plan.dims == (1,) or seed % 5 == 0, seed
             continue
@@ -159,7 +159,7 @@ def _places(plan: CopyPlan, unit: int) -> list[int]:
 
 def test_division_by_multiplication_is_exact() -> None:
     for seed, plan, alignment, room in plans():
-        boxes = boxes_of(plan, alignment, room)
+        boxes = boxes_of(plan, alignment, Way(room))
         for step in [] if boxes is None else read(boxes).steps:
             for number in (0, 1, step.size - 1, step.size, 7 * step.size - 1, 2**31 - 1, 2**31 - step.size):
                 assert number * step.multiplier >> step.shift == number // step.size, seed
@@ -232,7 +232,9 @@ def test_more_threads_are_for_large_boxes() -> None:
 def test_shapes_are_numbers_of_one_kernel() -> None:
     """There are at most fifteen kernels, whatever the shapes: a unit and the bytes of a read."""
     kernels = {
-        (boxes.unit, boxes.grain) for _, plan, alignment, room in plans() if (boxes := boxes_of(plan, alignment, room))
+        (boxes.unit, boxes.grain)
+        for _, plan, alignment, room in plans()
+        if (boxes := boxes_of(plan, alignment, Way(room)))
     }
 
     assert kernels <= {(unit, grain) for unit in (1, 2, 4, 8, 16) for grain in (4, 8, 16)}
@@ -275,15 +277,26 @@ def test_the_library_may_be_faster_where_there_is_little_or_it_reads_in_order(
     assert cuda_copy.doubtful(*layout, 0) is doubtful
 
 
-def test_other_boxes_differ() -> None:
+def test_the_ways_to_cut_boxes_differ() -> None:
     found = 0
     for _, plan, alignment, _ in plans():
-        boxes = boxes_of(plan, alignment)
-        other = None if boxes is None else other_boxes(plan, alignment, boxes)
-        found += other is not None
-        assert other is None or other != boxes
+        ways = ways_of(plan, alignment)
+        assert ways[:1] == [boxes for boxes in [boxes_of(plan, alignment)] if boxes is not None]
+        assert len(set(ways)) == len(ways) <= len((BY_RULE, *OTHERS))
+        found += len(ways) > 2
 
     assert found > 20
+
+
+def test_reads_begin_with_a_line_where_lines_count() -> None:
+    plan = permuted((512, 511), (1, 0), 4)
+    begins = {
+        lined: read(boxes).numbers[26]
+        for lined in (False, True)
+        if (boxes := boxes_of(plan, 32, Way(squares=False, lined=lined)))
+    }
+
+    assert begins == {False: 31, True: 127}
 
 
 @pytest.mark.parametrize(
@@ -323,7 +336,7 @@ def test_the_kernel_copies_what_numpy_copies(tmp_path: Path) -> None:
         plan = copy_plan(data.shape, data.strides, data.itemsize)
         low = data.__array_interface__["data"][0] | 32
         way = random.choice((4096, 16384)), random.choice((32, 64, 128)), True if seed % 3 == 0 else None
-        boxes = boxes_of(plan, low & -low, *way)
+        boxes = boxes_of(plan, low & -low, Way(*way, lined=seed % 2 == 1))
         if boxes is not None:
             drawn.append((data, boxes))
     assert sum(boxes.squares for _, boxes in drawn) >= 15

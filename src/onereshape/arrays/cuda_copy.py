@@ -1,16 +1,14 @@
 """Copies into C order on CUDA devices, by addresses alone: for every library whose arrays lie there.
 
-Launches are planned and compiled once for a layout, and remembered.  There are none where no kernel fits, or where it
-cannot be compiled here; then the library copies by itself.
+There are no launches where no kernel fits, or where it cannot be compiled here; then the library copies by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from onereshape.arrays import cuda_driver
-from onereshape.arrays.gpu_boxes import boxes_of, other_boxes
+from onereshape.arrays.gpu_boxes import boxes_of, ways_of
 from onereshape.arrays.gpu_plans import Boxes
 from onereshape.arrays.layout import CopyPlan, copy_plan
 
@@ -19,7 +17,6 @@ Dims = tuple[int, ...]
 SMALLEST = 4 << 20
 """The bytes below which a library's own copy is as fast: the host takes longer than the device."""
 
-_MOST = 4096
 _WARP, _SECTOR = 32, 32
 
 _LIBRARY = {2: (1.13, 0.064), 4: (0.72, 0.09), 8: (0.555, 0.116), 16: (0.51, 0.18)}
@@ -37,29 +34,27 @@ _BEGIN = 2.4, 4.1
 _DOUBT = 1.5
 """By how much these may be wrong."""
 
-_known: dict[tuple[Dims, Dims, int, int, int], tuple[cuda_driver.Ready, ...]] = {}
 
+def by_rule(dims: Dims, strides: Dims, itemsize: int, address: int, device: int) -> cuda_driver.Ready | None:
+    """The launch that copies elements of these dims and strides, in bytes, as a rule the fastest one.
 
-def ready_for(dims: Dims, strides: Dims, itemsize: int, address: int, device: int) -> tuple[cuda_driver.Ready, ...]:
-    """The launches that copy elements of these dims and strides, in bytes; `device` is the current one.
-
-    The first is the fastest by the rules; the others are often faster where it is not.
+    None where there is none.  `device` is the current one.
     """
-    key = (dims, strides, itemsize, address & 31, device)
-    if key not in _known:
-        if len(_known) >= _MOST:
-            _known.clear()
-        _known[key] = tuple(_prepared(copy_plan(dims, strides, itemsize), address, device))
-    return _known[key]
+    boxes = boxes_for(copy_plan(dims, strides, itemsize), address)
+    return next(iter(_launches([] if boxes is None else [boxes], device)), None)
 
 
-def _prepared(plan: CopyPlan, address: int, device: int) -> Iterator[cuda_driver.Ready]:
-    boxes = boxes_for(plan, address)
-    other = None if boxes is None else other_boxes(plan, _alignment(address), boxes)
+def ways(dims: Dims, strides: Dims, itemsize: int, address: int, device: int) -> list[cuda_driver.Ready]:
+    """That launch, and others of which one is often faster."""
+    return _launches(ways_of(copy_plan(dims, strides, itemsize), _alignment(address)), device)
+
+
+def _launches(found: list[Boxes], device: int) -> list[cuda_driver.Ready]:
+    """Of all these boxes, or of none, where no kernel can be compiled here."""
     try:
-        yield from (launch(each, device) for each in (boxes, other) if each is not None)
+        return [launch(boxes, device) for boxes in found]
     except cuda_driver.NoKernel:
-        return
+        return []
 
 
 def boxes_for(plan: CopyPlan, address: int) -> Boxes | None:

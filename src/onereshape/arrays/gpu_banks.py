@@ -32,11 +32,14 @@ SECTOR = 32
 _LONG = 96
 """The bytes of a row whose reads begin with a sector, so that no two warps share one."""
 
+LINE, _LINED = 128, 64
+"""The bytes of a line, and those of a row whose reads begin with one where lines count."""
+
 NOT_TURNED = 31
 """Log2 of more words than a run has."""
 
-_SEGMENT = 1.0
-"""What each piece of memory that a warp writes at once costs, in turns of shared memory."""
+_SEGMENT = {False: 1.0, True: 8.0}
+"""What each piece of memory that a warp writes at once costs, in turns of shared memory, and where lines count."""
 
 _ISSUED = 4
 """The instructions of a block that are issued while shared memory takes one turn."""
@@ -88,10 +91,11 @@ class Gather:
     """What is gathered: dims and extents of a box, the dims along which rows go on, and what boxes begin at.
 
     Then the unit, the units of a run and the runs, words of a run, runs, the runs that a word reaches across in squares
-    (else 0), what runs begin at multiples of in the destination, and whether words begin anywhere in shared memory.
+    (else 0), what runs begin at multiples of in the destination, whether words begin anywhere in shared memory, and
+    whether lines count more than banks.
     """
 
-    dims: list[Dim]
+    dims: tuple[Dim, ...]
     extents: tuple[int, ...]
     joined: frozenset[int]
     aligned: int
@@ -103,6 +107,7 @@ class Gather:
     across: int
     begins: int
     loose: bool
+    lined: bool
 
 
 class _Way(NamedTuple):
@@ -149,8 +154,10 @@ def _begins(gather: Gather, row_axes: list[int]) -> int:
     return gcd(gather.aligned, *(gather.dims[axis][1] for axis in row_axes))
 
 
-def _slots(begins: int, grain: int, span: int) -> tuple[int, int]:
+def _slots(begins: int, grain: int, span: int, lined: bool) -> tuple[int, int]:
     """What the reads of a row begin at a multiple of, and how many they are; the row begins anywhere in the first."""
+    if lined and span >= _LINED and grain == LINE // 8:
+        return LINE, -(-(span + LINE - gcd(LINE, begins)) // LINE) * 8
     slot = SECTOR if span >= _LONG else grain
     return slot, -(-(span + slot - gcd(slot, begins)) // grain)
 
@@ -167,7 +174,7 @@ def _ways(gather: Gather) -> list[_Way]:
             tiles = columns * groups
             fixed = groups * _issued(gather, columns)
             if not gather.across:
-                fixed += tiles * _SEGMENT * (32 >> lanes)
+                fixed += tiles * _SEGMENT[gather.lined] * (32 >> lanes)
             else:
                 fixed += tiles * max(gather.across, gather.across**2 >> lanes)
                 tiles *= 1 + gather.loose
@@ -183,7 +190,7 @@ def _ways(gather: Gather) -> list[_Way]:
             if grain > 4 and grain >= 2 * span:
                 continue
             each = _PER_READ + max(1, grain // 4) + (_TWICE.get(gather.unit, _TWICE_WORDS) if modulus == 16 else 0)
-            reads = rows * _slots(begins, grain, span)[1] / 32 * each
+            reads = rows * _slots(begins, grain, span, gather.lined)[1] / 32 * each
             turned = _turned(gather, grain, row_axes)
             fewest = _fewest(gather.unit)
             found += [
@@ -262,7 +269,7 @@ def _pitched(gather: Gather, way: _Way, samples: _Samples, below: float) -> tupl
             break
     if best is None:
         return None
-    slot, chunks = _slots(begins, way.grain, span)
+    slot, chunks = _slots(begins, way.grain, span, gather.lined)
     return best[0], Held(way.grain, modulus, span, slot, chunks, best[1], way.lanes, way.turned, best[2])
 
 

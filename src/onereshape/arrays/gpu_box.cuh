@@ -160,6 +160,25 @@ __device__ __forceinline__ void read(const Plan& plan, const u64* rows, const u8
     else read_rows<false>(plan, rows, from);
 }
 
+// The box of this block, whose rows are on their way: where each lies is kept in the table `rows`.
+__device__ __forceinline__ Box begun(const Plan& plan, const u8* source, Box* held, u64* rows) {
+    for (u32 row = threadIdx.x; row < plan.rows; row += blockDim.x) {
+        i64 x = 0, y = 0;
+        walked(plan, plan.ends[0], plan.ends[1], row, x, y, ~0u);
+        rows[row] = (u64)x << 16 | (u64)y;
+    }
+    if (threadIdx.x + 32 >= blockDim.x) {
+        Box found = {plan.low, 0, 0};
+        found.open = walked(plan, 0, plan.ends[0], blockIdx.x, found.from, found.to, plan.cut);
+        *held = found;
+    }
+    __syncthreads();
+    Box box = *held;
+    read(plan, rows, source + box.from);
+    fence();
+    return box;
+}
+
 // The bytes at the two ends of a run that are its neighbours' to write.
 __device__ __forceinline__ u32 skipped_before(const Plan& plan, u32 open, const u8* begin) {
     return open & 1 ? 0u - (u32)(u64)begin & plan.trim : 0;

@@ -142,20 +142,7 @@ extern "C" __global__ void __launch_bounds__(512, UNIT == 1 || UNIT == 16 ? 3 : 
     Run* runs = (Run*)(held_box + 1);
     u64* rows = (u64*)(runs + plan.runs);
     Places* places = (Places*)(rows + plan.rows);
-    for (u32 row = threadIdx.x; row < plan.rows; row += blockDim.x) {
-        i64 x = 0, y = 0;
-        walked(plan, plan.ends[0], plan.ends[1], row, x, y, ~0u);
-        rows[row] = (u64)x << 16 | (u64)y;
-    }
-    if (threadIdx.x + 32 >= blockDim.x) {
-        Box found = {plan.low, 0, 0};
-        found.open = walked(plan, 0, plan.ends[0], blockIdx.x, found.from, found.to, plan.cut);
-        *held_box = found;
-    }
-    __syncthreads();
-    Box box = *held_box;
-    read(plan, rows, source + box.from);
-    fence();
+    Box box = begun(plan, source, held_box, rows);
     for (u32 run = threadIdx.x; run < plan.runs; run += blockDim.x) {
         i64 x = 0, y = plan.run_low;
         u32 more = box.open | walked(plan, plan.ends[1], plan.ends[2], run, x, y, plan.split);

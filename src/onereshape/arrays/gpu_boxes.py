@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import gcd, prod
+from typing import NamedTuple
 
 from onereshape.arrays.gpu_plans import Boxes, Layout, boxes_in
 from onereshape.arrays.gpu_shapes import Shape, best
@@ -24,43 +25,60 @@ _LARGE, _LESS = 49152, 0.98
 _AT_LEAST = 512
 """The boxes of a copy, where they hold some KB."""
 
-_OTHERS = {1: (49152, 0, False), 2: (32768, 512, False)}
-_OTHER = 24576, 0, None
-"""By the unit and for others: room, threads and way of boxes that are often faster where the best by rule are not."""
+
+class Way(NamedTuple):
+    """How boxes are cut: their bytes, their threads (0: by rule), and whether in squares (None: by rule).
+
+    `lined`: reads and writes begin with lines of memory, whatever that costs in banks.
+    """
+
+    room: int = 0
+    threads: int = 0
+    squares: bool | None = None
+    lined: bool = False
+
+
+BY_RULE = Way()
+
+OTHERS = (
+    Way(squares=False, lined=True),
+    Way(16384),
+    Way(49152, squares=False),
+    Way(24576, squares=False, lined=True),
+    Way(32768, 512, squares=False),
+    Way(24576, squares=False),
+    Way(49152, squares=False, lined=True),
+)
+"""Ways that are often faster where the rule's is not: which one, no rule here tells.  The first gains most."""
 
 
 @lru_cache(maxsize=4096)
-def boxes_of(
-    plan: CopyPlan, alignment: int, room: int = 0, threads: int = 0, squares: bool | None = None
-) -> Boxes | None:
-    """The launch for a plan whose source begins at a multiple of `alignment` bytes; None where there is no box.
-
-    Other boxes than the rule's have another `room`, in bytes, or other `threads`, or are in squares, or not.
-    """
+def boxes_of(plan: CopyPlan, alignment: int, way: Way = BY_RULE) -> Boxes | None:
+    """The launch for a plan whose source begins at a multiple of `alignment` bytes; None where there is no box."""
     if plan.dims == (1,):
         return None
     unit = gcd(16, alignment, plan.item, *plan.source)
-    dims = list(zip(plan.dims, plan.source, plan.destination, strict=True))
+    dims = tuple(zip(plan.dims, plan.source, plan.destination, strict=True))
     if plan.item > unit:
-        dims.append((plan.item // unit, unit, unit))
+        dims += ((plan.item // unit, unit, unit),)
     share = max(2048, plan.nbytes // _AT_LEAST)
-    layout = Layout(dims, unit, alignment)
-    found = None if squares else _plain(layout, room or _ROOMS[0], share, threads)
-    if squares is False or side_of(dims, unit) is None:
+    layout = Layout(dims, unit, alignment, way.lined)
+    found = None if way.squares else _plain(layout, way.room or _ROOMS[0], share, way.threads)
+    if way.squares is False or side_of(dims, unit) is None:
         return found
-    other = _in_squares(layout, room, share, threads)
+    other = _in_squares(layout, way.room, share, way.threads)
     return other if other is not None and (found is None or pays(other.run, found.run)) else found
 
 
-def other_boxes(plan: CopyPlan, alignment: int, boxes: Boxes) -> Boxes | None:
-    """Other boxes than these, which no rule here tells from them; None where there are none."""
-    found = boxes_of(plan, alignment, *_OTHERS.get(boxes.unit, _OTHER))
-    return None if found == boxes else found
+def ways_of(plan: CopyPlan, alignment: int) -> list[Boxes]:
+    """The boxes by the rule, and others."""
+    found = (boxes_of(plan, alignment, way) for way in (BY_RULE, *OTHERS))
+    return list(dict.fromkeys(boxes for boxes in found if boxes is not None))
 
 
 def _plain(layout: Layout, room: int, share: int, threads: int) -> Boxes | None:
     """The boxes whose units are gathered one by one."""
-    dims, unit, _ = layout
+    dims, unit, *_ = layout
     for most in (room, *(less for less in _ROOMS if less < room)):
         shape = best(dims, unit, min(most, share))
         if shape is not None and most == _ROOMS[0] < share and unit >= 4:
@@ -74,7 +92,7 @@ def _plain(layout: Layout, room: int, share: int, threads: int) -> Boxes | None:
 
 def _in_squares(layout: Layout, room: int, share: int, threads: int) -> Boxes | None:
     """The best boxes in squares, woven where they can be; None where there are none."""
-    dims, unit, _ = layout
+    dims, unit, *_ = layout
     side = side_of(dims, unit)
     if side is None:
         return None

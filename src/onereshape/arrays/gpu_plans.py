@@ -47,11 +47,15 @@ class Boxes:
 
 
 class Layout(NamedTuple):
-    """What is copied: dims, the bytes that are moved as one, and what the source begins at a multiple of."""
+    """What is copied: dims, the bytes that are moved as one, and what the source begins at a multiple of.
 
-    dims: list[Dim]
+    `lined`: reads and writes are to begin with lines, whatever that costs in banks.
+    """
+
+    dims: tuple[Dim, ...]
     unit: int
     alignment: int
+    lined: bool
 
 
 class _Cut(NamedTuple):
@@ -86,7 +90,7 @@ class _Sizes(NamedTuple):
 
 def boxes_in(layout: Layout, shape: Shape, threads: int, side: int | None) -> Boxes | None:
     """Boxes of this shape, in squares where there is a `side`; None where shared memory does not hold them."""
-    dims, unit, _ = layout
+    dims, unit, *_ = layout
     cut = _cut(layout, shape, side)
     found = None if cut is None else held(cut.gather)
     if cut is None or found is None:
@@ -112,7 +116,7 @@ def boxes_in(layout: Layout, shape: Shape, threads: int, side: int | None) -> Bo
 
 
 def _cut(layout: Layout, shape: Shape, side: int | None) -> _Cut | None:
-    dims, unit, alignment = layout
+    dims, unit, alignment, lined = layout
     extents, per_word = shape.extents, max(1, 4 // unit)
     runs = runs_in(dims, shape, unit, side)
     if runs is None:
@@ -142,6 +146,7 @@ def _cut(layout: Layout, shape: Shape, side: int | None) -> _Cut | None:
         0 if side is None else per_word,
         gcd(128, *starts),
         side is not None and _loose(dims, runs),
+        lined,
     )
     return _Cut(runs, gather, starts, low, shifts)
 
@@ -210,12 +215,12 @@ def _packed(cut: _Cut, found: Held, middle: Middle, walks: _Walks, sizes: _Sizes
     return packed + bytes(40 * (STEPS - sum(lengths)))
 
 
-def _loose(dims: list[Dim], runs: Runs) -> bool:
+def _loose(dims: tuple[Dim, ...], runs: Runs) -> bool:
     """Whether words across runs begin anywhere in the words of shared memory."""
     return any(dims[axis][1] * at % 4 for axis, _, *steps in (*runs.units, *runs.runs) for at in steps)
 
 
-def _dense(dims: list[Dim], unit: int) -> bool:
+def _dense(dims: tuple[Dim, ...], unit: int) -> bool:
     """Whether all of the source between its first byte and its last is read, by one box or another."""
     span = unit
     for stride, size in sorted((abs(stride), size) for size, stride, _ in dims):
@@ -225,7 +230,7 @@ def _dense(dims: list[Dim], unit: int) -> bool:
     return True
 
 
-def _order(dims: list[Dim], shape: Shape) -> list[int]:
+def _order(dims: tuple[Dim, ...], shape: Shape) -> list[int]:
     """The dims along which there are several boxes, in the order in which they follow each other.
 
     First the one that runs are cut at and the one that rows are cut at, so that neighbours, which share sectors of
@@ -262,7 +267,7 @@ def _strips(words: int, runs: int, lanes: int, warps: int) -> tuple[int, int, in
     return strip, pieces, pieces * groups
 
 
-def _signed(dims: list[Dim], inside: dict[int, int], axis: int) -> int:
+def _signed(dims: tuple[Dim, ...], inside: dict[int, int], axis: int) -> int:
     """How far apart neighbours along a dim lie in shared memory, backwards where the source has them so."""
     stride = dims[axis][1]
     if not stride:

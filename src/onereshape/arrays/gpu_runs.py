@@ -28,20 +28,20 @@ class Runs:
     side: int | None
 
 
-def runs_in(dims: list[Dim], shape: Shape, unit: int, side: int | None) -> Runs | None:
+def runs_in(dims: tuple[Dim, ...], shape: Shape, unit: int, side: int | None) -> Runs | None:
     """The runs of a box, in squares where there is a `side`; None where runs that overlap would end before it."""
     runs = _overlapping(dims, shape, unit, side)
     return None if side is not None and shape.trim and runs.cut is None else runs
 
 
-def run_starts(dims: list[Dim], shape: Shape, runs: Runs) -> list[int]:
+def run_starts(dims: tuple[Dim, ...], shape: Shape, runs: Runs) -> list[int]:
     """How far apart boxes, and the runs in them, begin in the destination; without those of a square."""
     inside = [at * dims[axis][2] for axis, _, *steps in runs.runs for at in steps if axis != runs.side]
     beside = [] if runs.side is None else [dims[runs.side][2]]
     return [*box_starts(dims, shape.extents, shape.steps), *inside, *beside]
 
 
-def _overlapping(dims: list[Dim], shape: Shape, unit: int, side: int | None) -> Runs:
+def _overlapping(dims: tuple[Dim, ...], shape: Shape, unit: int, side: int | None) -> Runs:
     runs = _cut(dims, shape, unit, side, 0)
     apart = any(start % SECTOR for start in run_starts(dims, shape, runs))
     if shape.trim or (runs.split is not None and apart and unit <= TRIMMED):
@@ -49,7 +49,7 @@ def _overlapping(dims: list[Dim], shape: Shape, unit: int, side: int | None) -> 
     return runs
 
 
-def _cut(dims: list[Dim], shape: Shape, unit: int, side: int | None, trim: int) -> Runs:
+def _cut(dims: tuple[Dim, ...], shape: Shape, unit: int, side: int | None, trim: int) -> Runs:
     """Runs end before the dim `side`, and where the table of places does."""
     units_of: list[Part] = []
     runs_of: list[Part] = []

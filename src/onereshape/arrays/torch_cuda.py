@@ -18,23 +18,26 @@ _MOST = 4096
 _TRIED, _ROUNDS = 4, 3
 """The copies one after the other that are timed together, and how often."""
 
-_BUSY = 400_000
-"""The cycles that the device waits meanwhile, so that the host is ahead of it."""
+_BUSY = 15_000
+"""The cycles that the device waits for each of them first, so that the host is ahead of it."""
 
-_ready: dict[Any, cuda_driver.Ready | None] = {}
+_first: dict[Any, cuda_driver.Ready | None] = {}
+"""The launch by rule, for each layout that came."""
+
+_fastest: dict[Any, cuda_driver.Ready | None] = {}
+"""The fastest, for those that came again; None is torch's own copy."""
 
 
 def contiguous(data: Any) -> Any:
     """A copy of a CUDA tensor in C order."""
     if data.numel() * data.element_size() < SMALLEST:
         return data.clone(memory_format=torch.contiguous_format)
-    return _copied(data, _ready_for(data))
+    return _copied(data, _launch_for(data)[0])
 
 
 def by_kernel(data: Any) -> Any:
     """The same by the kernel, whatever its size and if it pays or not; torch's own where the kernel cannot be had."""
-    launches = () if torch.cuda.is_current_stream_capturing() else _planned(data)
-    return _copied(data, next(iter(launches), None))
+    return _copied(data, None if torch.cuda.is_current_stream_capturing() else _by_rule(data))
 
 
 def _copied(data: Any, ready: cuda_driver.Ready | None) -> Any:
@@ -44,22 +47,24 @@ def _copied(data: Any, ready: cuda_driver.Ready | None) -> Any:
 
 def quickest(data: Any, plain: Callable[[Any], bool], otherwise: Callable[[Any, Dims], Any]) -> Callable[..., Any]:
     """What copies other tensors of the same layout into given dims, if they are plain as it is and want no gradient."""
-    known: dict[tuple[int, int], cuda_driver.Ready] = {}
-    if _ready_for(data) is None:
-        return otherwise if torch.cuda.is_current_stream_capturing() else torch.Tensor.reshape
+    if torch.cuda.is_current_stream_capturing():
+        return otherwise
+    if _by_rule(data) is None:
+        return torch.Tensor.reshape
+    known: dict[tuple[int, int], cuda_driver.Ready | None] = {}
 
     def copied(data: Any, output: Dims) -> Any:
         if not plain(data) or (data.requires_grad and torch.is_grad_enabled()):
             return otherwise(data, output)
         device, source = data.get_device(), data.data_ptr()
-        ready = known.get((device, source & 31))
-        if ready is None:
-            ready = _ready_for(data)
-            if ready is None:
-                return otherwise(data, output)
-            known[device, source & 31] = ready
-        found = _launched(ready, data, output, device, source)
-        return otherwise(data, output) if found is None else found
+        try:
+            ready = known[device, source & 31]
+        except KeyError:
+            ready, tried = _launch_for(data)
+            if tried:
+                known[device, source & 31] = ready
+        found = None if ready is None else _launched(ready, data, output, device, source)
+        return torch.Tensor.reshape(data, output) if found is None else found
 
     return copied
 
@@ -77,25 +82,23 @@ def _launched(ready: cuda_driver.Ready, data: Any, dims: Dims, device: int, sour
     return output if done else None
 
 
-def _ready_for(data: Any) -> cuda_driver.Ready | None:
+def _launch_for(data: Any) -> tuple[cuda_driver.Ready | None, bool]:
+    """The launch for a layout, or None for torch's own copy, and whether it is the fastest of all that were tried.
+
+    When a layout comes first, it is the one by rule; they are tried when it comes again.  While a graph is captured,
+    nothing is planned, compiled or tried.
+    """
     key = (data.shape, data.stride(), data.dtype, data.data_ptr() & 31, data.get_device())
-    try:
-        return _ready[key]
-    except KeyError:
-        return _prepared(data, key)
-
-
-def _prepared(data: Any, key: Any) -> cuda_driver.Ready | None:
-    """The launch for a new layout; None where torch is faster, or a graph is captured, when nothing is compiled."""
+    if key in _fastest:
+        return _fastest[key], True
     if torch.cuda.is_current_stream_capturing():
-        return None
-    launches = _planned(data)
-    doubtful = cuda_copy.doubtful(*_layout(data))
-    ready = _fastest(launches, data, doubtful) if len(launches) + doubtful > 1 else next(iter(launches), None)
-    if len(_ready) >= _MOST:
-        _ready.clear()
-    _ready[key] = ready
-    return ready
+        return _first.get(key), False
+    again = key in _first
+    kept, found = (_fastest, _tried(data)) if again else (_first, _by_rule(data))
+    if len(kept) >= _MOST:
+        kept.clear()
+    kept[key] = found
+    return found, again
 
 
 def _layout(data: Any) -> tuple[Dims, Dims, int, int]:
@@ -103,21 +106,25 @@ def _layout(data: Any) -> tuple[Dims, Dims, int, int]:
     return tuple(data.shape), tuple(stride * itemsize for stride in data.stride()), itemsize, data.data_ptr()
 
 
-def _planned(data: Any) -> tuple[cuda_driver.Ready, ...]:
+def _by_rule(data: Any) -> cuda_driver.Ready | None:
     with torch.cuda.device(data.device):
-        return cuda_copy.ready_for(*_layout(data), data.get_device())
+        return cuda_copy.by_rule(*_layout(data), data.get_device())
 
 
-def _fastest(launches: tuple[cuda_driver.Ready, ...], data: Any, doubtful: bool) -> cuda_driver.Ready | None:
+def _tried(data: Any) -> cuda_driver.Ready | None:
     """The launch that takes the least time on the device, or None for torch's own copy: they are tried, in turn."""
     with torch.cuda.device(data.device), torch.no_grad():
+        launches = cuda_copy.ways(*_layout(data), data.get_device())
         output = torch.empty(data.shape, dtype=data.dtype, device=data.device)
         addresses = data.data_ptr(), output.data_ptr(), _C._cuda_getCurrentRawStream(data.get_device())  # noqa: SLF001
         taken: list[cuda_driver.Ready | None] = [ready for ready in launches if ready(*addresses)]
-        if doubtful or not taken:
-            _own(data, output)
+        if not taken or cuda_copy.doubtful(*_layout(data)):
             taken.append(None)
-        torch.cuda._sleep(_BUSY)  # noqa: SLF001
+        if len(taken) == 1:
+            return taken[0]
+        if None in taken:
+            _own(data, output)
+        torch.cuda._sleep(_BUSY * _TRIED * _ROUNDS * len(taken))  # noqa: SLF001
         marks = [torch.cuda.Event(enable_timing=True) for _ in range(len(taken) * _ROUNDS + 1)]
         marks[0].record()
         for ready, mark in zip(taken * _ROUNDS, marks[1:], strict=True):

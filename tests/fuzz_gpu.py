@@ -1,10 +1,11 @@
 """Random copies of CUDA tensors by the kernel, each compared with torch's own, byte for byte.
 
-    python tests/fuzz_gpu.py [--seconds 240] [--start 0]
+    python tests/fuzz_gpu.py [--seconds 240] [--start 0] [--most 0.25]
 
 Needs a GPU.  The memory that a copy is written to held other bytes before.  Most tensors are small and go to the kernel
-all the same, past the threshold below which torch copies, in each of the ways in which it may cut them; some are larger
-than it and go through `reshape` three times, since the second call looks for the fastest way and the third repeats it.
+all the same, past the threshold below which torch copies, in each of the ways in which it may cut them (`--most`: their
+megabytes).  Some are larger than it and go through `reshape` three times: the second call looks for the fastest way, the
+third repeats it.
 """
 
 from __future__ import annotations
@@ -52,12 +53,12 @@ def layout(random: Random, item: int, most: int) -> tuple[tuple[int, ...], tuple
     return tuple(dim for dim, _ in view), tuple(stride for _, stride in view), offset
 
 
-def one(seed: int) -> str:
-    """One layout; what was done."""
+def one(seed: int, most: int) -> str:
+    """One layout, of so many bytes at most; what was done."""
     random = Random(seed)  # noqa: S311 - a seed that fails must fail again
     kind = random.choice(TYPES)
     large = random.random() < 0.05
-    dims, strides, offset = layout(random, kind.itemsize, (24 << 20) if large else (1 << 18))
+    dims, strides, offset = layout(random, kind.itemsize, max(24 << 20, most) if large else most)
     reach = sum((dim - 1) * stride for dim, stride in zip(dims, strides, strict=True)) + 1 + offset
     torch.manual_seed(seed)
     raw = torch.randint(0, 256, (reach * kind.itemsize,), dtype=torch.uint8, device="cuda")
@@ -90,12 +91,13 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--seconds", type=float, default=240)
     options.add_argument("--start", type=int, default=0)
+    options.add_argument("--most", type=float, default=0.25)
     asked = options.parse_args()
     kinds: Counter[str] = Counter()
     seed, end = asked.start, time.monotonic() + asked.seconds
     while time.monotonic() < end:
         try:
-            kinds[one(seed)] += 1
+            kinds[one(seed, int(asked.most * (1 << 20)))] += 1
         except Exception as error:
             error.add_note(f"seed {seed}")
             raise

@@ -56,7 +56,7 @@ static void thread() {
 }
 
 extern "C" int emulate(const u8* source, u8* destination, const void* plan, unsigned blocks, unsigned threads, unsigned shared) {
-    static_assert(sizeof(Plan) == 200 + STEPS * sizeof(Step), "as gpu_boxes packs it");
+    static_assert(sizeof(Plan) == 208 + STEPS * sizeof(Step), "as gpu_boxes packs it");
     const unsigned stack = 1 << 16;
     std::vector<char> stacks((size_t)stack * threads);
     given_source = source, given_destination = destination, given_plan = (const Plan*)plan;

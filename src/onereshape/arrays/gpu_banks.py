@@ -92,7 +92,7 @@ class Gather:
 
     Then the unit, the units of a run and the runs, words of a run, runs, the runs that a word reaches across in squares
     (else 0), what runs begin at multiples of in the destination, whether words begin anywhere in shared memory, and
-    whether lines count more than banks.
+    whether lines count more than banks.  `flat` are the dims that the last one stands for, if it stands for many.
     """
 
     dims: tuple[Dim, ...]
@@ -108,6 +108,7 @@ class Gather:
     begins: int
     loose: bool
     lined: bool
+    flat: tuple[Dim, ...]
 
 
 class _Way(NamedTuple):
@@ -239,6 +240,7 @@ def _pitched(gather: Gather, way: _Way, samples: _Samples, below: float) -> tupl
     begins = _begins(gather, row_axes)
     modulus = max(way.modulus, gather.unit)
     loose = 0 if begins % way.grain == 0 and span % way.grain == 0 else way.grain - 1
+    loose += modulus if gather.flat else 0
     fixed = [0] * len(samples[0][1])
     for axis, places in samples:
         if axis not in row_axes:

@@ -61,7 +61,8 @@ struct Plan {
     u32 sides, groups, along, along_multiplier, along_shift, loose;
     u32 middle, pitch, outs, outs_multiplier, outs_shift;  // where the middle begins, from run to run in it, writes of a run
     u32 hold;  // what rows lie at the same place modulo as in the source, less 1
-    u32 woven, run_multiplier, run_shift, unused;  // whether runs are woven; to divide by the bytes of one
+    u32 woven, run_multiplier, run_shift;  // whether runs are woven; to divide by the bytes of one
+    u32 flat, row_pitch;  // where rows are the places along many dims as one: the step of boxes along it, plus 1; see `begun`
     i64 low;
     Step steps[STEPS];
 };
@@ -97,6 +98,14 @@ __device__ __forceinline__ u32 place_of(const Plan& plan, u32 begin, u32 end, u3
         index = rest;
     }
     return y;
+}
+
+// Where a box begins along the dim of one step.
+__device__ __forceinline__ u32 place_along(const Plan& plan, u32 which, u32 index) {
+#pragma unroll 1
+    for (u32 at = 0; at < which; ++at) index = divided(index, plan.steps[at].multiplier, plan.steps[at].shift);
+    const Step& step = plan.steps[which];
+    return min((index - divided(index, step.multiplier, step.shift) * step.count) * step.step, step.last);
 }
 
 // A box: its lowest byte in the source, where it begins in the destination, and whether others go on along runs.
@@ -162,9 +171,14 @@ __device__ __forceinline__ void read(const Plan& plan, const u64* rows, const u8
 
 // The box of this block, whose rows are on their way: where each lies is kept in the table `rows`.
 __device__ __forceinline__ Box begun(const Plan& plan, const u8* source, Box* held, u64* rows) {
+    u32 first = plan.flat ? place_along(plan, plan.flat - 1, blockIdx.x) : 0;
     for (u32 row = threadIdx.x; row < plan.rows; row += blockDim.x) {
         i64 x = 0, y = 0;
-        walked(plan, plan.ends[0], plan.ends[1], row, x, y, ~0u);
+        walked(plan, plan.ends[0], plan.ends[1], first + row, x, y, ~0u);
+        if (plan.flat) {
+            u32 held = row * plan.row_pitch;
+            y = held + ((u32)x - held & plan.hold);
+        }
         rows[row] = (u64)x << 16 | (u64)y;
     }
     if (threadIdx.x + 32 >= blockDim.x) {

@@ -149,7 +149,7 @@ extern "C" __global__ void __launch_bounds__(512, UNIT == 1 || UNIT == 16 ? 3 : 
         runs[run] = run_of(plan, destination + box.to + x, (u32)y, more);
     }
     for (u32 unit = threadIdx.x; unit < plan.units; unit += blockDim.x) {
-        u32 y = place_of(plan, plan.ends[2], plan.ends[3], unit, plan.unit_low);
+        u32 y = plan.flat ? (u32)rows[unit] & 0xffff : place_of(plan, plan.ends[2], plan.ends[3], unit, plan.unit_low);
         for (u32 shift = 0; shift < plan.shifts; ++shift)
             ((u16*)places)[shift * plan.words * PER_WORD + placed(plan, shift + unit)] = (u16)y;
     }

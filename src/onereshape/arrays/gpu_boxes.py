@@ -11,6 +11,7 @@ from functools import lru_cache
 from math import gcd, prod
 from typing import NamedTuple
 
+from onereshape.arrays.gpu_banks import SECTOR
 from onereshape.arrays.gpu_plans import Boxes, Layout, boxes_in
 from onereshape.arrays.gpu_shapes import Shape, best
 from onereshape.arrays.gpu_squares import ROOMS, TRIMS, pays, side_of, speed, woven
@@ -25,29 +26,34 @@ _LARGE, _LESS = 49152, 0.98
 _AT_LEAST = 512
 """The boxes of a copy, where they hold some KB."""
 
+_FAR = 1 << 40
+"""How far apart rows are taken to lie that lie anywhere."""
+
 
 class Way(NamedTuple):
     """How boxes are cut: their bytes, their threads (0: by rule), and whether in squares (None: by rule).
 
-    `lined`: reads and writes begin with lines of memory, whatever that costs in banks.
+    `lined`: reads and writes begin with lines of memory, whatever that costs in banks.  `flat`: see `_flat`.
     """
 
     room: int = 0
     threads: int = 0
     squares: bool | None = None
     lined: bool = False
+    flat: bool = False
 
 
 BY_RULE = Way()
 
 OTHERS = (
-    Way(squares=False, lined=True),
-    Way(16384),
-    Way(49152, squares=False),
-    Way(24576, squares=False, lined=True),
-    Way(32768, 512, squares=False),
     Way(24576, squares=False),
     Way(49152, squares=False, lined=True),
+    Way(16384),
+    Way(24576, flat=True),
+    Way(squares=False, lined=True),
+    Way(24576, squares=False, lined=True),
+    Way(49152, squares=False),
+    Way(32768, flat=True),
 )
 """Ways that are often faster where the rule's is not: which one, no rule here tells.  The first gains most."""
 
@@ -63,6 +69,8 @@ def boxes_of(plan: CopyPlan, alignment: int, way: Way = BY_RULE) -> Boxes | None
         dims += ((plan.item // unit, unit, unit),)
     share = max(2048, plan.nbytes // _AT_LEAST)
     layout = Layout(dims, unit, alignment, way.lined)
+    if way.flat:
+        return _flat(layout, way.room, share)
     found = None if way.squares else _plain(layout, way.room or _ROOMS[0], share, way.threads)
     if way.squares is False or side_of(dims, unit) is None:
         return found
@@ -88,6 +96,27 @@ def _plain(layout: Layout, room: int, share: int, threads: int) -> Boxes | None:
         if found is not None:
             return found
     return None
+
+
+def _flat(layout: Layout, room: int, share: int) -> Boxes | None:
+    """Boxes that are cut anywhere along all inner dims as one, which rows of the source cross; None where none fit.
+
+    So inner dims of 17 by 13 need not be cut at multiples of 13.
+    """
+    dims, unit, alignment, lined, _ = layout
+    side = next((axis for axis, (_, stride, _) in enumerate(dims) if stride == unit), len(dims))
+    inner = dims[side + 1 :]
+    size = prod(size for size, _, _ in inner)
+    if len(inner) < 2 or size >= 1 << 31 or min(stride for _, stride, _ in inner) <= 0:
+        return None
+    one = size, _FAR + gcd(SECTOR, *(stride for _, stride, _ in inner)), unit
+    shape = best((dims[side], one), unit, min(room, share))
+    if shape is None or shape.extents[1] == size:
+        return None
+    before = (1,) * side
+    joined = frozenset(axis + side for axis in shape.joined)
+    shape = Shape((*before, *shape.extents), (*before, *shape.steps), joined, shape.trim, shape.cost)
+    return boxes_in(Layout((*dims[: side + 1], one), unit, alignment, lined, inner), shape, 0, None)
 
 
 def _in_squares(layout: Layout, room: int, share: int, threads: int) -> Boxes | None:

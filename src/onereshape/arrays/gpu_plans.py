@@ -49,13 +49,15 @@ class Boxes:
 class Layout(NamedTuple):
     """What is copied: dims, the bytes that are moved as one, and what the source begins at a multiple of.
 
-    `lined`: reads and writes are to begin with lines, whatever that costs in banks.
+    `lined`: reads and writes are to begin with lines, whatever that costs in banks.  `flat` are the dims that the last
+    one stands for, if it stands for many: where its places lie in the source, these say.
     """
 
     dims: tuple[Dim, ...]
     unit: int
     alignment: int
     lined: bool
+    flat: tuple[Dim, ...] = ()
 
 
 class _Cut(NamedTuple):
@@ -116,7 +118,7 @@ def boxes_in(layout: Layout, shape: Shape, threads: int, side: int | None) -> Bo
 
 
 def _cut(layout: Layout, shape: Shape, side: int | None) -> _Cut | None:
-    dims, unit, alignment, lined = layout
+    dims, unit, alignment, lined, flat = layout
     extents, per_word = shape.extents, max(1, 4 // unit)
     runs = runs_in(dims, shape, unit, side)
     if runs is None:
@@ -147,6 +149,7 @@ def _cut(layout: Layout, shape: Shape, side: int | None) -> _Cut | None:
         gcd(128, *starts),
         side is not None and _loose(dims, runs),
         lined,
+        flat,
     )
     return _Cut(runs, gather, starts, low, shifts)
 
@@ -193,8 +196,9 @@ def _packed(cut: _Cut, found: Held, middle: Middle, walks: _Walks, sizes: _Sizes
     before = len(walks.boxes) + len(walks.rows)
     low_run, low_unit = (sum(-y * last for _, _, last, _, y in walk if y < 0) for walk in (walks.runs, walks.units))
     lengths = [len(walk) for walk in walks[1:]]
+    last = len(gather.dims) - 1
     packed = struct.pack(
-        "=48Iq",
+        "=49I4xq",
         *(sum(lengths[: number + 1]) for number in range(4)),
         *(prod(count for count, *_ in walks.boxes), sizes.rows, sizes.runs, units),
         *(found.span, found.chunks, *divmod(sizes.threads, found.chunks)),
@@ -207,7 +211,8 @@ def _packed(cut: _Cut, found: Held, middle: Middle, walks: _Walks, sizes: _Sizes
         *(found.turned, int(found.span >= _LONG and _dense(gather.dims, gather.unit))),
         *(middle.sides, middle.groups, middle.along, *magic(max(1, middle.along)), int(gather.loose)),
         *(sizes.kept, middle.pitch, middle.outs, *magic(max(1, middle.outs)), found.modulus - 1),
-        *(int(middle.woven), *magic(units * gather.unit), 0),
+        *(int(middle.woven), *magic(units * gather.unit)),
+        *((walks.order.index(last) + 1, found.pitch[last]) if gather.flat else (0, 0)),
         cut.low,
     )
     for size, step, last, x, y in (row for walk in walks[1:] for row in walk):
@@ -255,6 +260,9 @@ def _walks(gather: Gather, shape: Shape, pitch: dict[int, int]) -> _Walks:
     rows: Walk = [(extents[a], 1, extents[a] - 1, abs(dims[a][1]), step) for a, step in pitch.items()]
     runs: Walk = [(n, by, last, dims[a][2], _signed(dims, inside, a)) for a, n, by, last in gather.runs_of]
     units: Walk = [(n, by, last, 0, _signed(dims, inside, a)) for a, n, by, last in gather.units_of]
+    if gather.flat:
+        boxes = [(*box[:3], 0, box[4]) if box[3] == dims[-1][1] else box for box in boxes]
+        rows, units = [(size, 1, size - 1, stride, 0) for size, stride, _ in reversed(gather.flat)], []
     return _Walks(order, boxes, rows, runs, units)
 
 

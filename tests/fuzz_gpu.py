@@ -4,7 +4,7 @@
 
 Needs a GPU.  The memory that a copy is written to held other bytes before.  Most tensors are small and go to the kernel
 all the same, past the threshold below which torch copies, in each of the ways in which it may cut them (`--most`: their
-megabytes).  Some are larger than it and go through `reshape` three times: the second call looks for the fastest way, the
+megabytes).  Some are larger than it and go through `reshape` three times: the second looks for the fastest way, the
 third repeats it.
 """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice, product
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -18,6 +18,8 @@ from onereshape.sizes import Formula, Size
 Array = np.ndarray[Any, Any]
 Binding = Mapping[str, int]
 """The sizes of the free symbols, in one export."""
+Items = tuple[tuple[tuple[str, int], ...], ...]
+"""The sizes of the free symbols in each export, as they can be looked up by."""
 
 _MIXES = 16
 """Sizes of several exports mixed, at most."""
@@ -26,11 +28,10 @@ _MARKS = 1e4
 """Numbers from here on may be the marks of masks;"""
 _FAR = 1e30
 """from here on they are."""
+_EPS = {np.dtype(kind): float(np.finfo(kind).eps) for kind in (np.float16, np.float32, np.float64)}
 
 
-class Exported(NamedTuple):
-    """A constant as each export has it."""
-
+class _Exported(NamedTuple):
     arrays: tuple[Array, ...]
     """One for each export, all of one type and rank."""
     bindings: tuple[Binding, ...]
@@ -42,10 +43,31 @@ class Exported(NamedTuple):
     steps: Mapping[str, int] = MappingProxyType({})
     """By which the sizes of a symbol differ wherever the model runs, where that is not 1."""
 
-    @property
+
+class Exported(_Exported):
+    """A constant as each export has it; what many families ask of it is found once."""
+
+    @cached_property
     def growing(self) -> tuple[int, ...]:
         """The axes whose size depends on the symbols."""
         return tuple([axis for axis, size in enumerate(self.dims) if isinstance(size, Formula)])
+
+    @cached_property
+    def items(self) -> Items:
+        """The sizes of the symbols in each export, as they can be looked up by."""
+        return tuple([tuple(binding.items()) for binding in self.bindings])
+
+    @cached_property
+    def rounding(self) -> tuple[float, ...]:
+        """How far the floating-point numbers of each export may be off."""
+        return tuple(map(rounding, self.arrays))
+
+    def sizes(self, size: Size) -> tuple[int, ...]:
+        """A size in each export."""
+        found = (size,) * len(self.bindings) if isinstance(size, int) else _numbers(size, self.items)
+        if found is None:
+            raise ValueError(f"{size} is no whole number in an export")
+        return found
 
 
 class Limit(NamedTuple):
@@ -112,8 +134,14 @@ def sizes_at(size: Size, bindings: Sequence[Binding]) -> tuple[int, ...] | None:
     """A size in each export, None where it is no whole number in one of them."""
     if not isinstance(size, Formula):
         return (size,) * len(bindings)
-    found = [_number(size, tuple(binding.items())) for binding in bindings]
-    whole = tuple(int(each) for each in found if each is not None and each.denominator == 1)
+    return _numbers(size, tuple([tuple(binding.items()) for binding in bindings]))
+
+
+@lru_cache(maxsize=8192)
+def _numbers(size: Formula, items: Items) -> tuple[int, ...] | None:
+    """A formula in each export, None where it is no whole number in one of them."""
+    found = [_number(size, binding) for binding in items]
+    whole = tuple([int(each) for each in found if each is not None and each.denominator == 1])
     return whole if len(whole) == len(found) else None
 
 
@@ -194,7 +222,12 @@ def unlike(one: Array, other: Array, whole: Array) -> bool:
 
 def rounding(whole: Array) -> float:
     """How far floating-point numbers may be off, by the largest of them."""
-    return 8 * float(np.finfo(whole.dtype).eps) * float(np.abs(whole).max())
+    return 8 * eps_of(whole.dtype) * float(np.maximum.reduce(np.abs(whole), axis=None, initial=0))
+
+
+def eps_of(kind: np.dtype[Any]) -> float:
+    """How far the next number after 1 is, in a type of floating-point numbers."""
+    return _EPS.get(kind) or float(np.finfo(kind).eps)
 
 
 def alike(found: Array, array: Array) -> bool:
@@ -212,5 +245,5 @@ def alike(found: Array, array: Array) -> bool:
     off, size = np.abs(one - other), np.abs(other)
     # Beside the marks of masks, which are exactly what they are, all else would be lost in rounding.
     largest = float(size[(size < _MARKS) | ((off > 0) & (size < _FAR))].max(initial=0))
-    allowed = np.where(size < _FAR, 8 * float(np.finfo(array.dtype).eps) * np.maximum(size, largest), 0)
+    allowed = np.where(size < _FAR, 8 * eps_of(array.dtype) * np.maximum(size, largest), 0)
     return bool(np.all(off <= allowed))

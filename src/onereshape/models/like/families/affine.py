@@ -9,7 +9,7 @@ reading.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, reduce
 from itertools import islice, product
 
@@ -18,7 +18,17 @@ import numpy as np
 from onereshape.models.like.exported import Array, Exported, Fit, Limit, agrees, at_least
 from onereshape.models.like.families.planes import Plane, is_bent, plane_of
 from onereshape.models.like.families.positions import Position, Scale, Term
-from onereshape.models.like.families.reading import Pair, Reading, Rest, likely, measured, reading_of, rest_of
+from onereshape.models.like.families.reading import (
+    Pair,
+    Reading,
+    Rest,
+    likely,
+    measured,
+    moved,
+    places_of,
+    reading_of,
+    rest_of,
+)
 from onereshape.models.like.families.rests import rests
 from onereshape.models.like.families.scales import Scales, scales_of
 from onereshape.models.like.families.writing import first_along, probes, sizes_of
@@ -38,7 +48,7 @@ _PROBES = 6
 
 def affine(exported: Exported) -> Fit | None:
     """A base plus a slope times a position, along each axis that grows; with other ways to read it as such."""
-    if not exported.growing or any(is_bent(array, exported.growing) for array in exported.arrays):
+    if not exported.growing or is_bent(exported):
         return None
     counting = _counting(exported)
     return _on_planes(exported) if counting is None else _read(exported, [counting])
@@ -99,16 +109,22 @@ def _plainest(
 ) -> list[Reading]:
     """The readings that say least beside the slopes; some positions were read before."""
     unlikely = {scale for found in scales for scale in found.unlikely}
+    places = places_of([found.all[0] for found in scales if found.all])
+    tried = [
+        [moved(exported, list(_positions(exported, axis, each[0])), each, places) for each in found.all]
+        for axis, found in zip(axes, scales, strict=True)
+    ]
     levels: dict[int, list[Reading]] = {}
-    for chosen in product(*(found.all for found in scales)):
-        starts = [list(_positions(exported, axis, scale)) for axis, (scale, _) in zip(axes, chosen, strict=True)]
-        sized = sum(scale.size != 1 for scale, _ in chosen)
-        for positions in sorted(likely(exported, planes, starts, chosen), key=_starts):
+    for chosen in product(*tried):
+        sized = sum(each.scaled[0].size != 1 for each in chosen)
+        if levels and sized > min(levels):
+            continue
+        for positions in sorted(likely(planes, chosen, places), key=_starts):
             if levels and _starts(positions) + sized > min(levels):
                 break  # what says more than others do
-            pairs = list(zip(positions, chosen, strict=True))
+            pairs = [(position, each.scaled) for position, each in zip(positions, chosen, strict=True)]
             rest = rest_of(exported, planes, pairs)
-            if rest is None or (rest.base.any() and any(scale in unlikely for scale, _ in chosen)):
+            if rest is None or (rest.base.any() and any(scale in unlikely for _, (scale, _) in pairs)):
                 continue
             level = _level(pairs, rest)
             if levels and level > min(levels):
@@ -152,20 +168,28 @@ def _is_odd(rest: Rest) -> bool:
     """Whether something is added that is no round number: any start leaves some number, at times the same by chance."""
     if rest.base.dtype.kind != "f":
         return False
-    base = rest.base.astype(np.float64)
-    rounded = (
-        np.rint(base * _ROUND) / _ROUND,
-        np.rint(base * 6) / 6,
-        _of_digits(base, 3),
-        np.pi * _of_digits(base / np.pi, 2),
-    )
-    return not reduce(np.logical_or, [np.abs(each - base) <= rest.allowed for each in rounded]).all()
+    base, allowed = rest.base.astype(np.float64).reshape(-1), rest.allowed.reshape(-1)
+    for rounded in _ROUNDED:
+        odd = ~(np.abs(rounded(base) - base) <= allowed)
+        if not odd.any():
+            return False
+        base, allowed = base[odd], allowed[odd]
+    return True
 
 
 def _of_digits(numbers: Array, digits: int) -> Array:
     """Numbers of so many digits."""
     size = 10.0 ** (np.floor(np.log10(np.where(numbers == 0, 1, np.abs(numbers)))) - digits + 1)
     return np.asarray(np.rint(numbers / size) * size)
+
+
+_ROUNDED: tuple[Callable[[Array], Array], ...] = (
+    lambda numbers: np.rint(numbers * _ROUND) / _ROUND,
+    lambda numbers: np.rint(numbers * 6) / 6,
+    lambda numbers: _of_digits(numbers, 3),
+    lambda numbers: np.pi * _of_digits(numbers / np.pi, 2),
+)
+"""Numbers as round ones that are near."""
 
 
 def _halves(size: Size) -> list[Size]:
@@ -220,7 +244,12 @@ def _same(one: Array, other: Array) -> bool:
     if one.dtype.kind != "f" or (one.shape == other.shape and (one == other).all()):
         return bool(np.array_equal(one, other))
     loose = 1e-2 if one.dtype.itemsize == 2 else 1e-4
-    return bool(np.allclose(one, other, rtol=loose, atol=loose * float(np.abs(other).max(initial=0)), equal_nan=True))
+    with np.errstate(invalid="ignore"):
+        sizes = np.abs(other)
+        close = np.abs(one - other) <= loose * float(sizes.max(initial=0)) + loose * sizes
+    if close.all() and np.isfinite(other).all():
+        return True
+    return bool(np.allclose(one, other, rtol=loose, atol=loose * float(sizes.max(initial=0)), equal_nan=True))
 
 
 def _limits(reading: Reading) -> tuple[Limit, ...]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onereshape.models.like.exported import Array, rounding
+from onereshape.models.like.exported import Array, Exported, eps_of
 from onereshape.models.like.families.writing import along, first_along
 
 _LARGEST = 2**52
@@ -58,13 +58,18 @@ def plane_of(array: Array, axes: Sequence[int]) -> Plane | None:
     return Plane(base, slopes, array.shape, rounding)
 
 
-def is_bent(array: Array, axes: Sequence[int]) -> bool:
-    """Whether a few entries already lie on no plane, as of most arrays that do not."""
-    if array.dtype.kind not in "iuf" or 0 in array.shape:
+def is_bent(exported: Exported) -> bool:
+    """Whether a few entries of an export already lie on no plane, as of most arrays that do not."""
+    axes, numbers = exported.growing, exported.arrays[0].dtype.kind == "f"
+    if exported.arrays[0].dtype.kind not in "iuf" or any([0 in array.shape for array in exported.arrays]):
         return True
-    if not (most := max(_bend(array, axes, 0), _bend(array, axes, -1))):
-        return False
-    return array.dtype.kind != "f" or most > 3 * rounding(array)
+    for place, array in enumerate(exported.arrays):
+        wide = any([size > 1 for axis, size in enumerate(array.shape) if axis not in axes])
+        for at in (0, -1) if wide else (0,):
+            bend = _bend(array, axes, at)
+            if bend and (not numbers or bend > 3 * exported.rounding[place]):
+                return True
+    return False
 
 
 def _bend(array: Array, axes: Sequence[int], at: int) -> float:
@@ -91,7 +96,7 @@ def rounding_of(array: Array, axes: Sequence[int]) -> Array:
     if array.dtype.kind != "f":
         return np.zeros([1 if axis in axes else size for axis, size in enumerate(array.shape)])
     largest = np.abs(array).max(axis=tuple(axes), keepdims=True, initial=0).astype(np.float64)
-    return np.asarray(largest * (8 * float(np.finfo(array.dtype).eps)))
+    return np.asarray(largest * (8 * eps_of(array.dtype)))
 
 
 def near(found: Array, array: Array, axes: Sequence[int]) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
-from itertools import product
+from itertools import compress, product
 from typing import NamedTuple
 
 import numpy as np
@@ -47,8 +47,7 @@ class Reading(NamedTuple):
         dims = dims_at(self.dims, binding)
         found = self.base
         for term in self.terms:
-            axis = term.position.axis
-            found = found + np.take(term.at(binding), _ends(dims[axis]), axis=axis)
+            found = found + term.at(binding, _ends(dims[term.position.axis]))
         return np.asarray(found.astype(self.kind))
 
     def make(self, writer: Rewriter) -> ir.Value:
@@ -68,25 +67,44 @@ class Reading(NamedTuple):
         return writer.once(("affine", terms, *key_of(self.base), self.kind.str, self.dims), write)
 
 
-def likely(
-    exported: Exported, planes: Sequence[Plane], starts: Sequence[Sequence[Position]], scales: Sequence[Scaled]
-) -> Iterator[tuple[Position, ...]]:
+class Moved(NamedTuple):
+    """Positions along an axis with one slope, and what they add to a few entries."""
+
+    positions: list[Position]
+    scaled: Scaled
+    added: Array
+    """For each position, in each export, at each of these entries."""
+
+
+def places_of(scales: Iterable[Scaled]) -> list[int]:
+    """The entries that tell most of slopes: the first, and the largest of each."""
+    return sorted({0, *(int(np.abs(slope).argmax()) for _, slope in scales)})
+
+
+def moved(exported: Exported, positions: list[Position], scaled: Scaled, places: Sequence[int]) -> Moved:
+    """What positions add to some entries, with a slope."""
+    scale, slope = scaled
+    factors = [_factor(scale, binding, slope) for binding in exported.bindings]
+    firsts = np.array([exported.sizes(position.start) for position in positions])
+    added = (firsts * np.array(factors))[:, :, None] * slope.reshape(-1)[places]
+    steps = [position.step for position in positions]
+    if any(step != 1 for step in steps):
+        added = added / np.array(steps)[:, None, None]
+    return Moved(positions, scaled, added)
+
+
+def likely(planes: Sequence[Plane], chosen: Sequence[Moved], places: Sequence[int]) -> list[tuple[Position, ...]]:
     """The positions along each axis that leave the same base in all exports, as far as a few entries say."""
-    places = sorted({0, *(int(np.argmax(np.abs(slope))) for _, slope in scales)})
-    bases = np.stack([plane.base.reshape(-1)[places] for plane in planes])
-    moved = np.zeros((1, *bases.shape), bases.dtype)
-    for positions, (scale, slope) in zip(starts, scales, strict=True):
-        factors = [_factor(scale, binding, slope) for binding in exported.bindings]
-        firsts = np.array([[position.first(each) for each in exported.bindings] for position in positions])
-        numbers = (firsts * np.array(factors))[:, :, None] * slope.reshape(-1)[places]
-        steps = [position.step for position in positions]
-        if any(step != 1 for step in steps):
-            numbers = numbers / np.array(steps)[:, None, None]
-        moved = (moved[:, None] + numbers[None]).reshape(-1, *bases.shape)
-    left = bases - moved
+    bases = np.array([plane.base.reshape(-1)[places] for plane in planes])
+    added = chosen[0].added
+    for each in chosen[1:]:
+        added = (added[:, None] + each.added[None]).reshape(-1, *bases.shape)
+    left = bases - added
     allowed = reduce(np.maximum, [plane.rounding.reshape(-1)[places] for plane in planes]) * 2
-    close = np.all(np.abs(left - left[:, :1]) <= allowed, axis=(1, 2))
-    yield from (chosen for chosen, is_close in zip(product(*starts), close.tolist(), strict=True) if is_close)
+    close = (np.abs(left - left[:, :1]) <= allowed).all(axis=(1, 2))
+    if not close.any():
+        return []
+    return list(compress(product(*(each.positions for each in chosen)), close.tolist()))
 
 
 class Rest(NamedTuple):
@@ -192,7 +210,7 @@ def measured(reading: Reading, exported: Exported) -> Reading:
 
 def _ends(size: int) -> list[int]:
     """The first two places and the last of so many."""
-    return sorted({0, 1, size - 1} & {*range(size)})
+    return [0, 1, size - 1] if size > 2 else [*range(size)]
 
 
 def _error(found: Sequence[Array], exported: Exported) -> float:

@@ -10,7 +10,7 @@ reading.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache, reduce
+from functools import cache, lru_cache, reduce
 from itertools import islice, product
 
 import numpy as np
@@ -207,11 +207,7 @@ def _read(exported: Exported, readings: Sequence[Reading]) -> Fit | None:
     if not _enough(exported, best):
         return None
     others += rests(exported, best)
-    tried = list(islice(_probed(exported, [best, *others]), _PROBES)) if others else []
-    places = [0]
-    for place in range(1, len(others) + 1):
-        if not any(tried and all(_same(found[each], found[place]) for found in tried) for each in places):
-            places.append(place)
+    places = _distinct(exported, [best, *others]) if others else [0]
     kept = [[best, *others][place] for place in places]
     several = len({_words(each) for each in kept}) < len(kept)
     made = [(each, Fit(_words(each, steps=several), each.at, each.make, _limits(each))) for each in kept]
@@ -219,13 +215,17 @@ def _read(exported: Exported, readings: Sequence[Reading]) -> Fit | None:
     return fits[0]._replace(others=tuple(fits[1:])) if fits else None
 
 
-def _probed(exported: Exported, readings: Sequence[Reading]) -> Iterator[list[Array]]:
-    """What readings say at other sizes, where all of them say something."""
-    for probe in probes(exported):
-        try:
-            yield [reading.corners(probe) for reading in readings]
-        except ValueError:  # a size that is no whole number there, or below 0
-            continue
+def _distinct(exported: Exported, readings: Sequence[Reading]) -> list[int]:
+    """Which readings differ from all before them at other sizes, at the first few where all of them say something."""
+    tried = list(islice((probe for probe in probes(exported) if all(each.says(probe) for each in readings)), _PROBES))
+    shown = cache(lambda place, turn: readings[place].corners(tried[turn]))
+    kept: list[int] = []
+    for place in range(len(readings)):
+        if not tried or not any(
+            all(_same(shown(each, turn), shown(place, turn)) for turn in range(len(tried))) for each in kept
+        ):
+            kept.append(place)
+    return kept
 
 
 def _enough(exported: Exported, reading: Reading) -> bool:
@@ -247,9 +247,8 @@ def _same(one: Array, other: Array) -> bool:
     with np.errstate(invalid="ignore"):
         sizes = np.abs(other)
         close = np.abs(one - other) <= loose * float(sizes.max(initial=0)) + loose * sizes
-    if close.all() and np.isfinite(other).all():
-        return True
-    return bool(np.allclose(one, other, rtol=loose, atol=loose * float(sizes.max(initial=0)), equal_nan=True))
+    numbers = np.isfinite(one) & np.isfinite(other)
+    return bool((close if numbers.all() else (close & numbers) | (one == other) | ((one != one) & (other != other))).all())
 
 
 def _limits(reading: Reading) -> tuple[Limit, ...]:

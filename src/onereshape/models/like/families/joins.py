@@ -15,6 +15,7 @@ import onnx_ir as ir
 
 from onereshape.models.like.exported import Array, Binding, Exported, Family, Fit, at_least, sizes_at
 from onereshape.models.like.families.cuts import is_one_start
+from onereshape.models.like.families.same import corners_alike
 from onereshape.models.like.families.lengths import (
     Values,
     changes,
@@ -74,6 +75,8 @@ def joined(exported: Exported, fit: Family, *, plain: bool = False) -> Fit | Non
     Plain parts do not change their course, so there are no more changes than parts, each beside two entries.
     """
     fixed: bool | None = None
+    if plain and not corners_alike(exported):
+        return None
     for axis in exported.growing:
         total = exported.dims[axis]
         end = sizes_at(total, exported.bindings)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.like.exported import Array, Binding, Exported, dims_at
+from onereshape.models.like.exported import Array, Binding, Exported, dims_at, size_at
 from onereshape.models.like.families.planes import Plane, near
 from onereshape.models.like.families.positions import Position, Scale, Term, working
 from onereshape.models.like.families.writing import cast, key_of, spread, total
@@ -41,6 +41,17 @@ class Reading(NamedTuple):
         whole = np.empty(dims_at(self.dims, binding), self.kind)
         whole[...] = (self.base if found is None else found).astype(self.kind)
         return whole
+
+    def says(self, binding: Binding) -> bool:
+        """Whether it says something at given sizes: where one of them is no whole number, it does not."""
+        try:
+            dims_at(self.dims, binding)
+            for term in self.terms:
+                term.position.first(binding)
+                size_at(term.scale.size, binding)
+        except ValueError:
+            return False
+        return True
 
     def corners(self, binding: Binding) -> Array:
         """The first two entries and the last of each axis that grows, at given sizes: all that a plane is."""

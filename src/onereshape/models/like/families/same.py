@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from math import gcd
 
 import numpy as np
@@ -61,6 +61,21 @@ def blocks(exported: Exported) -> Fit | None:
         if agrees(fit := _tiled(exported, axis, length, many), exported):
             return fit
     return None
+
+
+def corners_alike(exported: Exported) -> bool:
+    """Whether the corners of all exports are the same, as of what is the same all along all parts of its axes."""
+    axes, numbers = exported.growing, exported.arrays[0].dtype.kind == "f"
+    if any([not array.size for array in exported.arrays]):
+        return True
+    for corner in product((0, -1), repeat=len(axes)):
+        places = dict(zip(axes, corner, strict=True))
+        at = [places.get(axis, 0) for axis in range(len(exported.dims))]
+        first, *others = [array.item(*at) for array in exported.arrays]
+        for other, rounding in zip(others, exported.rounding[1:] if numbers else others, strict=True):
+            if other != first and not (numbers and abs(other - first) <= rounding + exported.rounding[0]):
+                return first != first and other != other
+    return True
 
 
 def _starts_differ(arrays: Sequence[Array]) -> bool:

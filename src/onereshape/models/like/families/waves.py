@@ -104,6 +104,8 @@ def waves(exported: Exported) -> Fit | None:
         return None
     if any(max(sizes) < _FEWEST or min(sizes) < _SHARED for sizes in (_along(exported, axis) for axis in axes)):
         return None
+    if len(exported.growing) > 1 and any(_stands_still(exported, axis) for axis in axes):
+        return None
     if not all(_shares(exported, axis) and all(_swings(array, axis) for array in exported.arrays) for axis in axes):
         return None
     fits: dict[tuple[str, ...], Fit] = {}
@@ -121,6 +123,12 @@ def _along(exported: Exported, axis: int) -> list[int]:
 
 def _varies(array: Array, axis: int) -> bool:
     return bool(np.any(array != first_along(array, [axis])))
+
+
+def _stands_still(exported: Exported, axis: int) -> bool:
+    """Whether nothing turns along an axis where the others that grow start: there it would be read."""
+    longest = max(exported.arrays, key=lambda array: int(array.shape[axis]))
+    return not _varies(first_along(longest, [each for each in exported.growing if each != axis]), axis)
 
 
 def _column(array: Array, axis: int) -> Array:

@@ -53,7 +53,8 @@ class _Cutting(NamedTuple):
     """The sizes that a part may have, by what they are in the exports."""
     back: list[int]
     """How many entries a last part that does not grow may have."""
-    breaks: tuple[frozenset[int], ...]
+    breaks: tuple[Array, ...]
+    """At which places each export changes its course."""
     seen: dict[_Part, Fit | None]
     sizes: dict[tuple[Values, Values], Size]
     """The size of a part that is not the last one: the first that was thought of."""
@@ -87,10 +88,10 @@ def joined(exported: Exported, fit: Family, *, plain: bool = False) -> Fit | Non
         if plain and any(changes_often(array, axis, often) for array in exported.arrays):
             continue
         breaks = tuple(changes(array, axis) for array in exported.arrays)
-        if plain and max(map(len, breaks)) > often:
+        if plain and max(int(np.count_nonzero(places)) for places in breaks) > often:
             continue
         part = partial(_part, fit=fit)
-        lengths, back = dict(lengths_of(exported, axis, breaks)), numbers_of(breaks, end)
+        lengths, back = dict(lengths_of(exported, axis, breaks)), numbers_of(breaks, back=True)
         fixed = is_one_start(exported) if fixed is None else fixed
         if fixed:  # and neither does the place where another part begins
             lengths, back = {values: size for values, size in lengths.items() if isinstance(size, int)}, []
@@ -174,12 +175,12 @@ def _ending(
 ) -> Iterator[tuple[Values, Size, Values]]:
     """The sizes with which a part from a place on ends before the axis does, where entries change their course."""
     for values, size in tried:
-        if start[0] + values[0] not in cutting.breaks[0] or (isinstance(size, int) and any(start)):
+        if values[0] >= left[0] or (isinstance(size, int) and any(start)):
             continue  # what does not grow stands at either end
-        ends = tuple([a + b for a, b in zip(start, values, strict=True)])
-        if min(values) < 1 or any(a >= b for a, b in zip(values, left, strict=True)):
+        if not cutting.breaks[0][start[0] + values[0]] or any([a >= b for a, b in zip(values, left, strict=True)]):
             continue
-        if all(end in places for end, places in zip(ends, cutting.breaks, strict=True)):
+        ends = tuple([a + b for a, b in zip(start, values, strict=True)])
+        if min(values) >= 1 and all([places[end] for end, places in zip(ends, cutting.breaks, strict=True)]):
             yield values, size, ends
 
 

@@ -169,7 +169,7 @@ def _even(grid: Array, axis: int) -> bool:
 
 def _straight(grid: Array, axis: int) -> bool:
     """Whether all lines along an axis are straight: any interpolation leaves them so, and it is no table."""
-    return not changes(grid, axis)
+    return not changes(grid, axis).any()
 
 
 def _mixed(grid: Array, array: Array) -> bool:

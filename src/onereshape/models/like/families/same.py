@@ -9,10 +9,10 @@ from math import gcd
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, agrees, dims_at, rounding, unlike
+from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, agrees, dims_at, unlike
 from onereshape.models.like.families.writing import dims_of, first_along, spread
 from onereshape.models.rewrite import Rewriter
-from onereshape.sizes import Size, exact
+from onereshape.sizes import Formula, Size, exact
 
 _LONGEST_BLOCK = 64
 
@@ -23,7 +23,7 @@ def same(exported: Exported) -> Fit | None:
     Truth values of two positions are a mask: where all are alike, a window may end beyond the largest export.
     """
     axes = exported.growing
-    if not axes or _starts_differ(exported.arrays) or any(_ends_differ(array, axes) for array in exported.arrays):
+    if not axes or _starts_differ(exported.arrays) or _ends_differ(exported):
         return None  # as most do
     slices = [first_along(array, axes) for array in exported.arrays]
     if any(one.shape != other.shape or not _equal(one, other) for one, other in pairwise(slices)):
@@ -46,7 +46,7 @@ def same(exported: Exported) -> Fit | None:
 
 def blocks(exported: Exported) -> Fit | None:
     """The same block again and again along one axis that grows, whose size is a multiple of the block's."""
-    if len(exported.growing) != 1:
+    if len(exported.growing) != 1 or not exported.arrays[0].size:
         return None
     (axis,) = exported.growing
     sizes = [array.shape[axis] for array in exported.arrays]
@@ -73,8 +73,9 @@ def corners_alike(exported: Exported) -> bool:
         at = [places.get(axis, 0) for axis in range(len(exported.dims))]
         first, *others = [array.item(*at) for array in exported.arrays]
         for other, rounding in zip(others, exported.rounding[1:] if numbers else others, strict=True):
-            if other != first and not (numbers and abs(other - first) <= rounding + exported.rounding[0]):
-                return first != first and other != other
+            near = numbers and abs(other - first) <= rounding + exported.rounding[0]
+            if other != first and not near and (first == first or other == other):  # noqa: PLR0124 - or both are NaN
+                return False
     return True
 
 
@@ -84,12 +85,16 @@ def _starts_differ(arrays: Sequence[Array]) -> bool:
     return any(other != first and (other == other or first == first) for other in others)  # noqa: PLR0124 - or NaN
 
 
-def _ends_differ(array: Array, axes: Sequence[int]) -> bool:
-    """Whether the last entry along some axes is not the first one."""
-    if not array.size:
-        return False
-    first, last = array.item(0), array.item(*[-1 if axis in axes else 0 for axis in range(array.ndim)])
-    return bool(last != first) and (array.dtype.kind != "f" or abs(last - first) > rounding(array))
+def _ends_differ(exported: Exported) -> bool:
+    """Whether the last entry along the axes that grow is not the first one, in an export."""
+    place = [-1 if isinstance(size, Formula) else 0 for size in exported.dims]
+    numbers = exported.arrays[0].dtype.kind == "f"
+    for number, array in enumerate(exported.arrays):
+        if array.size:
+            first, last = array.item(0), array.item(*place)
+            if last != first and (not numbers or abs(last - first) > exported.rounding[number]):
+                return True
+    return False
 
 
 def _some_along(array: Array, axes: tuple[int, ...]) -> Array:
@@ -100,12 +105,13 @@ def _some_along(array: Array, axes: tuple[int, ...]) -> Array:
 
 def _starts_again(exported: Exported, axis: int, length: int) -> bool:
     """Whether the first number comes again after so many entries, or as near to it as numbers are rounded."""
-    first = exported.arrays[0]
-    place = [length if each == axis else 0 for each in range(first.ndim)]
-    for array in exported.arrays:
-        if first.size and array.shape[axis] > length:
-            one, other = array.item(*place), first.item(0)
-            if one != other and (array.dtype.kind != "f" or abs(one - other) > rounding(array)):
+    place = [0] * len(exported.dims)
+    place[axis] = length
+    first, numbers = exported.arrays[0].item(0), exported.arrays[0].dtype.kind == "f"
+    for number, array in enumerate(exported.arrays):
+        if array.shape[axis] > length:
+            one = array.item(*place)
+            if one != first and not (numbers and abs(one - first) <= exported.rounding[number]):
                 return False
     return True
 

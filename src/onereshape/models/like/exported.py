@@ -238,6 +238,10 @@ def alike(found: Array, array: Array) -> bool:
         return True  # as most are
     if array.dtype.kind != "f":
         return False
+    most = float(np.maximum.reduce(np.abs(array), axis=None))
+    if most < _MARKS:  # and all of it is numbers
+        apart = np.abs(found.astype(np.float64) - array.astype(np.float64))
+        return bool(np.maximum.reduce(apart, axis=None) <= 8 * eps_of(array.dtype) * most)
     finite = np.isfinite(array)
     if not np.array_equal(found[~finite], array[~finite], equal_nan=True) or not np.all(np.isfinite(found[finite])):
         return False

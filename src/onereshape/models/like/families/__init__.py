@@ -26,7 +26,10 @@ LEAVES: tuple[Family, ...] = (same, affine, diagonals, waves, blocks)
 
 
 def _first(families: tuple[Family, ...], exported: Exported) -> Fit | None:
-    return next((fit for family in families if (fit := family(exported)) is not None), None)
+    for family in families:
+        if (fit := family(exported)) is not None:
+            return fit
+    return None
 
 
 _leaf: Family = partial(_first, LEAVES)

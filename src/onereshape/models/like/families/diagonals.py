@@ -23,7 +23,7 @@ _RUNS = 3
 
 def diagonals(exported: Exported) -> Fit | None:
     """A table of differences whose ends are known to go on; from the starts and from the ends are two readings."""
-    found = list(tables(exported))
+    found = tables(exported)
     fits = [fit for table in found if (fit := _ended(exported, table)) is not None]
     if not fits:
         return None

@@ -50,13 +50,12 @@ class Ends(NamedTuple):
     """Both have the axes of the constant; those of the positions have size 1."""
 
 
-def tables(exported: Exported) -> Iterator[Table]:
+def tables(exported: Exported) -> list[Table]:
     """The table of a constant whose two axes that grow only count by their difference: from the starts, or the ends."""
-    if len(exported.growing) != 2:
-        return
+    if len(exported.growing) != 2 or any(_crossed(array, *exported.growing) for array in exported.arrays):
+        return []
+    found: list[Table] = []
     one, other = exported.growing
-    if any(_crossed(array, one, other) for array in exported.arrays):
-        return
     sizes = exported.dims[one], exported.dims[other]
     starts: list[tuple[Size, Size]] = [(0, 0)]
     if sizes[0] != sizes[1]:
@@ -66,7 +65,8 @@ def tables(exported: Exported) -> Iterator[Table]:
         parts = [_table(array, rows, columns, binding) for array, binding in _cases(exported)]
         known = [part for part in parts if part is not None]
         if len(known) == len(parts) and (joined := _joined(known)) is not None:
-            yield joined
+            found.append(joined)
+    return found
 
 
 def _cases(exported: Exported) -> Iterator[tuple[Array, Binding]]:

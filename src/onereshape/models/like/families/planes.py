@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -63,32 +63,32 @@ def is_bent(exported: Exported) -> bool:
     axes, numbers = exported.growing, exported.arrays[0].dtype.kind == "f"
     if exported.arrays[0].dtype.kind not in "iuf" or any([0 in array.shape for array in exported.arrays]):
         return True
-    for place, array in enumerate(exported.arrays):
+    for number, array in enumerate(exported.arrays):
         wide = any([size > 1 for axis, size in enumerate(array.shape) if axis not in axes])
         for at in (0, -1) if wide else (0,):
-            bend = _bend(array, axes, at)
-            if bend and (not numbers or bend > 3 * exported.rounding[place]):
-                return True
+            for bend in _bends(array, axes, at):
+                if bend and (not numbers or bend > 3 * exported.rounding[number]):
+                    return True
     return False
 
 
-def _bend(array: Array, axes: Sequence[int], at: int) -> float:
+def _bends(array: Array, axes: Sequence[int], at: int) -> Iterator[float]:
     """How far a few entries are from a plane, at the first place of the axes that do not grow, or at the last."""
     place = [0 if axis in axes else at for axis in range(array.ndim)]
     corner = list(place)
     start: float = array.item(*place)
-    most: float = 0
     total: float = 0
     for axis in axes:
         end = corner[axis] = place[axis] = array.shape[axis] - 1
         rise: float = array.item(*place) - start
         total += rise
-        for each in {1, 2, (end + 1) // 2, end - 1}:
+        for each in (1, 2, (end + 1) // 2, end - 1):
             if 0 < each < end:
                 place[axis] = each
-                most = max(most, abs((array.item(*place) - start) * end - rise * each) / end)
+                yield abs((array.item(*place) - start) * end - rise * each) / end
         place[axis] = 0
-    return max(most, float(abs(array.item(*corner) - start - total)))
+    if len(axes) > 1:
+        yield float(abs(array.item(*corner) - start - total))
 
 
 def rounding_of(array: Array, axes: Sequence[int]) -> Array:

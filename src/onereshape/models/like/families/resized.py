@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, alike, at_least, dims_at, rounding
+from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, alike, at_least, dims_at
 from onereshape.models.like.families.lengths import changes
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Size
@@ -72,18 +73,20 @@ class _Middle(NamedTuple):
     """How far it may be off."""
 
     @classmethod
-    def of(cls, array: Array, axes: tuple[int, ...]) -> _Middle:
+    def of(cls, array: Array, axes: tuple[int, ...], rounding: float) -> _Middle:
         height, width = (array.shape[axis] for axis in axes)
         place = {axes[0]: height // 2, axes[1]: width // 2}
         value: float = array.item(*(place.get(axis, 0) for axis in range(array.ndim)))
-        return cls((height // 2, width // 2), (height, width), value, 2 * rounding(array))
+        return cls((height // 2, width // 2), (height, width), value, 2 * rounding)
 
-    def may_be(self, plane: Array, way: Way) -> bool:
-        """Whether it is what a way makes of a grid."""
+    def ways(self, plane: Array) -> set[Way]:
+        """What leads from a grid to it."""
         rows, columns = (
-            _weights(old, new, way)[place] for old, new, place in zip(plane.shape, self.sizes, self.place, strict=True)
+            np.array([_weights(old, new, way)[place] for way in WAYS])
+            for old, new, place in zip(plane.shape, self.sizes, self.place, strict=True)
         )
-        return bool(abs(float(rows @ plane @ columns) - self.value) <= self.allowed)
+        found = np.abs((rows @ plane * columns).sum(axis=1) - self.value) <= self.allowed
+        return set(compress(WAYS, found.tolist()))
 
 
 def resized(exported: Exported) -> Fit | None:
@@ -91,7 +94,7 @@ def resized(exported: Exported) -> Fit | None:
     axes = exported.growing
     if exported.arrays[0].dtype != np.float32 or len(axes) != 2 or axes[1] != axes[0] + 1:
         return None
-    if not all(np.all(np.abs(array) < _LARGEST) and _rich(array) for array in exported.arrays):
+    if not all((np.abs(array) < _LARGEST).all() and _rich(array) for array in exported.arrays):
         return None
     kept: list[tuple[Array, Way]] = []
     limits: tuple[Limit, ...] = ()
@@ -139,8 +142,10 @@ def _readings(exported: Exported, axes: tuple[int, ...]) -> Iterator[tuple[Array
             continue
         others = [array for array in exported.arrays if array is not grid]  # any way leaves the grid itself as it is
         plane = grid[tuple(slice(None) if axis in axes else 0 for axis in range(grid.ndim))].astype(np.float64)
-        middles = [_Middle.of(array, axes) for array in others if array.size]
-        ways = [way for way in WAYS if all(middle.may_be(plane, way) for middle in middles)]
+        known = zip(exported.arrays, exported.rounding, strict=True)
+        middles = [_Middle.of(array, axes, off) for array, off in known if array is not grid and array.size]
+        likely = [middle.ways(plane) for middle in middles]
+        ways = [way for way in WAYS if all(way in each for each in likely)]
         if (
             not ways
             or not any(_mixed(grid, array) for array in others)

@@ -42,6 +42,19 @@ class _Exported(NamedTuple):
     """Sizes that tensors of the model have, as such formulas: what lengths and borders may be made of."""
     steps: Mapping[str, int] = MappingProxyType({})
     """By which the sizes of a symbol differ wherever the model runs, where that is not 1."""
+    most: tuple[float, ...] = ()
+    """What no number of each export is above, where that was found: of a part of a constant, what all of it has."""
+
+
+class Sizes(tuple[Size, ...]):
+    """Sizes that others are looked up by again and again."""
+
+    @cached_property
+    def _hash(self) -> int:
+        return super().__hash__()
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 class Exported(_Exported):
@@ -56,6 +69,20 @@ class Exported(_Exported):
     def items(self) -> Items:
         """The sizes of the symbols in each export, as they can be looked up by."""
         return tuple([tuple(binding.items()) for binding in self.bindings])
+
+    def bounded(self) -> Exported:
+        """The same, with what the families ask of all parts of it."""
+        numbers = self.arrays[0].dtype.kind == "f"
+        most = tuple([float(np.abs(array).max(initial=0)) for array in self.arrays]) if numbers else ()
+        return self._replace(known=Sizes(self.known), most=most)
+
+    def off(self, number: int, apart: float, times: float = 1.0) -> bool:
+        """Whether that is more than entries of an export may be apart, or so many times that; integers never are."""
+        if self.arrays[0].dtype.kind != "f":
+            return apart > 0
+        if self.most and apart > 8 * eps_of(self.arrays[0].dtype) * self.most[number] * times:
+            return True
+        return apart > self.rounding[number] * times
 
     @cached_property
     def rounding(self) -> tuple[float, ...]:

@@ -101,6 +101,6 @@ def readings_of(exported: Exported, seen: dict[object, tuple[Fit, ...]] | None =
     seen = {} if seen is None else seen
     key = (exported.dims, exported.known, *key_of(*exported.arrays))
     if key not in seen:
-        found = _first(FAMILIES, exported)
+        found = _first(FAMILIES, exported.bounded())
         seen[key] = () if found is None else (found._replace(others=()), *found.others)
     return seen[key]

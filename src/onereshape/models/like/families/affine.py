@@ -22,6 +22,7 @@ from onereshape.models.like.families.reading import (
     Pair,
     Reading,
     Rest,
+    allowed_of,
     likely,
     measured,
     moved,
@@ -141,8 +142,7 @@ def _still(planes: Sequence[Plane]) -> bool:
     still = reduce(np.logical_and, [slope == 0 for plane in planes for slope in plane.slopes.values()])
     if not still.any():
         return True
-    allowed = 2 * reduce(np.maximum, [plane.rounding for plane in planes])
-    return not any(((np.abs(each.base - first.base) > allowed) & still).any() for each in others)
+    return not any(((np.abs(each.base - first.base) > allowed_of(planes)) & still).any() for each in others)
 
 
 def _level(pairs: Sequence[Pair], rest: Rest) -> int:

@@ -10,8 +10,8 @@ import numpy as np
 from onereshape.models.like.exported import Array, Exported, eps_of
 from onereshape.models.like.families.writing import along, first_along
 
-_LARGEST = 2**52
-"""Integers beyond this are marks, not numbers that count."""
+_BEYOND = 2**52 + 1
+"""Integers from here on are marks, not numbers that count."""
 
 
 class Plane(NamedTuple):
@@ -38,10 +38,9 @@ def plane_of(array: Array, axes: Sequence[int]) -> Plane | None:
     if array.dtype.kind not in "iuf" or 0 in array.shape:
         return None
     kind = np.float64 if array.dtype.kind == "f" else np.int64
-    with np.errstate(invalid="ignore"):
-        rounding = rounding_of(array, axes)
-    largest = float(np.abs(array.astype(np.float64)).max()) if array.dtype.kind != "f" else 0
-    if not np.isfinite(rounding).all() or largest > _LARGEST:
+    rounding = rounding_of(array, axes)
+    most, limit = (rounding, np.inf) if kind == np.float64 else (np.abs(array.astype(np.float64)), _BEYOND)
+    if not most.max() < limit:  # or no number
         return None
     base = first_along(array, axes).astype(kind)
     slopes: dict[int, Array] = {}
@@ -60,14 +59,14 @@ def plane_of(array: Array, axes: Sequence[int]) -> Plane | None:
 
 def is_bent(exported: Exported) -> bool:
     """Whether a few entries of an export already lie on no plane, as of most arrays that do not."""
-    axes, numbers = exported.growing, exported.arrays[0].dtype.kind == "f"
+    axes = exported.growing
     if exported.arrays[0].dtype.kind not in "iuf" or any([0 in array.shape for array in exported.arrays]):
         return True
     for number, array in enumerate(exported.arrays):
         wide = any([size > 1 for axis, size in enumerate(array.shape) if axis not in axes])
         for at in (0, -1) if wide else (0,):
             for bend in _bends(array, axes, at):
-                if bend and (not numbers or bend > 3 * exported.rounding[number]):
+                if bend and exported.off(number, bend, 3):
                     return True
     return False
 

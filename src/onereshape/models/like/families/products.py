@@ -11,7 +11,7 @@ from math import gcd
 
 import onnx_ir as ir
 
-from onereshape.models.like.exported import Array, Binding, Exported, Family, Fit, dims_at, distinct, sizes_at
+from onereshape.models.like.exported import Array, Binding, Exported, Family, Fit, Items, dims_at, distinct, sizes_at
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Formula, Size, over, product
 
@@ -25,9 +25,8 @@ _MOST = 24
 def product_of(exported: Exported, fit: Family) -> Fit | None:
     """A constant that goes on once an axis is taken apart into two; ways to do so that differ are other readings."""
     for axis in exported.growing:
-        found = [
-            each for split in _all_splits(exported, axis) if (each := _apart(exported, axis, split, fit)) is not None
-        ]
+        splits = _all_splits(exported, axis)
+        found = [each for split in splits if (each := _apart(exported, axis, split, fit)) is not None]
         if found:
             return distinct(found, exported)
     return None
@@ -76,12 +75,12 @@ def _all_splits(exported: Exported, axis: int) -> tuple[Split, ...]:
     size = exported.dims[axis]
     if not isinstance(size, Formula):
         return ()
-    return _splits(size, exported.known, tuple([tuple(binding.items()) for binding in exported.bindings]))
+    return _splits(size, exported.known, exported.items)
 
 
 @lru_cache(maxsize=256)
 def _splits(
-    size: Formula, known: tuple[Size, ...], items: tuple[tuple[tuple[str, int], ...], ...]
+    size: Formula, known: tuple[Size, ...], items: Items
 ) -> tuple[Split, ...]:
     """The same of one size, which many a part of a constant has."""
     bindings = [dict(each) for each in items]
@@ -183,5 +182,5 @@ def _apart(exported: Exported, axis: int, split: Split, fit: Family) -> Fit | No
         for array, each in zip(exported.arrays, sizes, strict=True)
     ]
     dims = (*exported.dims[:axis], *pair, *exported.dims[axis + 1 :])
-    taken = Exported(tuple(arrays), exported.bindings, dims, exported.known, exported.steps)
+    taken = Exported(tuple(arrays), exported.bindings, dims, exported.known, exported.steps, exported.most)
     return _reshaped(exported, taken, fit, lambda: f"with axis {axis} as {pair[0]} times {pair[1]}")

@@ -111,11 +111,15 @@ def likely(planes: Sequence[Plane], chosen: Sequence[Moved], places: Sequence[in
     for each in chosen[1:]:
         added = (added[:, None] + each.added[None]).reshape(-1, *bases.shape)
     left = bases - added
-    allowed = reduce(np.maximum, [plane.rounding.reshape(-1)[places] for plane in planes]) * 2
-    close = (np.abs(left - left[:, :1]) <= allowed).all(axis=(1, 2))
+    close = (np.abs(left - left[:, :1]) <= allowed_of(planes).reshape(-1)[places]).all(axis=(1, 2))
     if not close.any():
         return []
     return list(compress(product(*(each.positions for each in chosen)), close.tolist()))
+
+
+def allowed_of(planes: Sequence[Plane]) -> Array:
+    """How far planes may be apart, for each entry of the axes that do not grow."""
+    return 2 * reduce(np.maximum, [plane.rounding for plane in planes])
 
 
 class Rest(NamedTuple):
@@ -129,14 +133,15 @@ class Rest(NamedTuple):
 def rest_of(exported: Exported, planes: Sequence[Plane], pairs: Sequence[Pair]) -> Rest | None:
     """What these positions and scales leave; None if it is not the same in all exports."""
     left: list[Array] = []
-    for plane, binding in zip(planes, exported.bindings, strict=True):
+    firsts = [exported.sizes(position.start) for position, _ in pairs]
+    for number, (plane, binding) in enumerate(zip(planes, exported.bindings, strict=True)):
         rest = plane.base
-        for position, (scale, slope) in pairs:
-            start, step = position.first(binding), position.step
-            moved = slope * start * _factor(scale, binding, slope)
-            rest = rest - (moved / step if step != 1 else moved)
+        for starts, (position, (scale, slope)) in zip(firsts, pairs, strict=True):
+            if start := starts[number]:
+                moved = slope * start if scale.size == 1 else slope * start * _factor(scale, binding, slope)
+                rest = rest - (moved / position.step if position.step != 1 else moved)
         left.append(rest)
-    allowed = reduce(np.maximum, [plane.rounding for plane in planes]) * 2
+    allowed = allowed_of(planes)
     if any((np.abs(each - left[0]) > allowed).any() for each in left[1:]):
         return None
     kind = working(exported.arrays[0].dtype)

@@ -92,7 +92,7 @@ def _ends_differ(exported: Exported) -> bool:
     for number, array in enumerate(exported.arrays):
         if array.size:
             first, last = array.item(0), array.item(*place)
-            if last != first and (not numbers or abs(last - first) > exported.rounding[number]):
+            if last != first and (not numbers or exported.off(number, abs(last - first))):
                 return True
     return False
 
@@ -111,7 +111,7 @@ def _starts_again(exported: Exported, axis: int, length: int) -> bool:
     for number, array in enumerate(exported.arrays):
         if array.shape[axis] > length:
             one = array.item(*place)
-            if one != first and not (numbers and abs(one - first) <= exported.rounding[number]):
+            if one != first and not (numbers and not exported.off(number, abs(one - first))):
                 return False
     return True
 

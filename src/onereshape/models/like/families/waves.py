@@ -110,7 +110,7 @@ def _turning(exported: Exported) -> list[int]:
     sizes = {axis: [array.shape[axis] for array in exported.arrays] for axis in growing}
     if not any([max(each) >= _FEWEST and min(each) >= _SHARED for each in sizes.values()]):
         return []
-    if any(_bumps(array, axis) for axis in growing for array in exported.arrays):
+    if any(_bumps(exported, number, axis) for axis in growing for number in range(len(exported.arrays))):
         return []
     axes = []
     for axis in growing:
@@ -138,13 +138,17 @@ def _column(array: Array, axis: int) -> Array:
     return array[(*(0,) * axis, slice(None), *(0,) * (array.ndim - axis - 1))]
 
 
-def _bumps(array: Array, axis: int) -> bool:
+def _bumps(exported: Exported, number: int, axis: int) -> bool:
     """Whether the first column along an axis is no wave already."""
-    column = _column(array, axis)
+    column = _column(exported.arrays[number], axis)
     entries = column[:_LOOKED_AT].tolist()
-    if len(entries) < 4 or not bumps(entries, max(map(abs, entries))):
+    if len(entries) < 4:
         return False
-    return len(column) <= _LOOKED_AT or bumps(entries, float(np.abs(column).max()))
+    if len(entries) == len(column):
+        return bumps(entries, max(map(abs, entries)))
+    if exported.most and bumps(entries, exported.most[number]):
+        return True
+    return bumps(entries, float(np.abs(column).max()))
 
 
 def _shares(exported: Exported, axis: int) -> bool:

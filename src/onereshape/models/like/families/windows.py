@@ -91,7 +91,7 @@ def _in_windows(exported: Exported, axis: int, width: int, fit: Family) -> Fit |
     if completed is None:
         return None
     dims = (*exported.dims[:axis], ceiling(size, width), width, *exported.dims[axis + 1 :])
-    inner = fit(exported._replace(arrays=tuple(completed), dims=dims))
+    inner = fit(exported._replace(arrays=tuple(completed), dims=dims, most=()))
     if inner is None:
         return None
 

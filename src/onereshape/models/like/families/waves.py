@@ -53,8 +53,9 @@ class Waves(NamedTuple):
         angle = sum(position.at(binding, rank).astype(kind) * turn for position, turn in self.turns)
         parts = [np.cos(angle) * self.cosines] if np.any(self.cosines) else []
         parts += [np.sin(angle) * self.sines] if np.any(self.sines) else []
-        whole = np.sum(parts, axis=0)
-        return np.broadcast_to(whole.astype(self.kind), dims_at(self.dims, binding)).copy()
+        whole = np.empty(dims_at(self.dims, binding), self.kind)
+        whole[...] = parts[0] + parts[1] if len(parts) == 2 else parts[0]
+        return whole
 
     def make(self, writer: Rewriter) -> ir.Value:
         """The nodes that compute it."""

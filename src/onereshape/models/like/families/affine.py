@@ -17,7 +17,7 @@ import numpy as np
 
 from onereshape.models.like.exported import Array, Exported, Fit, Limit, agrees, at_least
 from onereshape.models.like.families.planes import Plane, is_bent, plane_of
-from onereshape.models.like.families.positions import Position, Scale, Term
+from onereshape.models.like.families.positions import Position, Scale, Term, working
 from onereshape.models.like.families.reading import (
     Pair,
     Reading,
@@ -38,7 +38,7 @@ from onereshape.sizes import Size, cut, exact
 _FEWEST = 3
 """Entries along an axis, in one export at least, from which a slope can be read."""
 _MOST_STEP = 2**20
-"""Of integers that count in the plainest way: marks are no steps."""
+"""Of numbers that count in the plainest way: marks are no steps."""
 _SURE = 6
 """Entries from which floating-point numbers that are not round lie in a line."""
 _ROUND = 4096
@@ -81,21 +81,24 @@ def _on_planes(exported: Exported) -> Fit | None:
 
 
 def _counting(exported: Exported) -> Reading | None:
-    """Integers that count from 0, in the same steps in all exports: most constants that grow are such."""
+    """Numbers that count from 0, in the same round steps in all exports: most constants that grow are such."""
     first, axes = exported.arrays[0], exported.growing
     lengths = {axis: [array.shape[axis] for array in exported.arrays] for axis in axes}
-    if first.dtype.kind not in "iu" or any(min(each) < 2 or len({*each}) == 1 for each in lengths.values()):
+    if first.item(0) or any([min(each) < 2 or len({*each}) == 1 for each in lengths.values()]):
         return None
-    base = first_along(first, axes).astype(np.int64)
+    kind = working(first.dtype)
+    base = first_along(first, axes).astype(kind)
     terms: list[Term] = []
     for axis in axes:
         line = first_along(first, [other for other in axes if other != axis])
-        slope = np.take(line, [1], axis=axis).astype(np.int64)
-        if np.any(slope):
+        slope = line[(*(slice(None),) * axis, slice(1, 2))].astype(kind)
+        if slope.any():
             terms.append(Term(Position(axis, exported.dims[axis]), slope))
-    if np.any(base) or not terms or any(max(lengths[term.position.axis]) < _FEWEST for term in terms):
+    if base.any() or not terms or any(max(lengths[term.position.axis]) < _FEWEST for term in terms):
         return None
-    if any(np.any(np.abs(term.slope) > _MOST_STEP) for term in terms):
+    if any((np.abs(term.slope) > _MOST_STEP).any() for term in terms):
+        return None
+    if kind.kind == "f" and any((np.rint(term.slope * _ROUND) != term.slope * _ROUND).any() for term in terms):
         return None
     reading = measured(Reading(tuple(terms), base, first.dtype, exported.dims), exported)
     return reading if reading.error == 0 else None

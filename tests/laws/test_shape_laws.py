@@ -206,8 +206,9 @@ SHARED: dict[str, Callable[[], Any]] = {
     "models.facts.wellformed._fits": lambda: wellformed._fits("Relu", "", 18, 1, (), 1, ()),
     "models.facts.wellformed._schema": lambda: wellformed._schema("Relu", "", 18),
     "models.like.exported._number": lambda: exported._number(symbol("S") + 1, (("S", 3),)),
+    "models.like.exported._numbers": lambda: exported._numbers(symbol("S") + 1, ((("S", 3),),)),
     "models.like.families.affine._sized_starts": lambda: _AFFINE._sized_starts(
-        symbol("S"), (symbol("T"),), numbers=True
+        symbol("S"), (symbol("T"),), ((("S", 3), ("T", 5)),), numbers=True
     ),
     "models.like.families.lengths._same": lambda: lengths._same(symbol("S"), symbol("S") + 0, ((("S", 12),),)),
     "models.like.families.products._splits": lambda: _PRODUCTS._splits(

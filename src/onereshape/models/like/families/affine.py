@@ -15,13 +15,14 @@ from itertools import islice, product
 
 import numpy as np
 
-from onereshape.models.like.exported import Array, Exported, Fit, Limit, agrees, at_least
+from onereshape.models.like.exported import Array, Exported, Fit, Items, Limit, agrees, at_least, size_at
 from onereshape.models.like.families.planes import Plane, is_bent, plane_of
 from onereshape.models.like.families.positions import Position, Scale, Term, working
 from onereshape.models.like.families.reading import (
     Pair,
     Reading,
     Rest,
+    Start,
     allowed_of,
     likely,
     measured,
@@ -115,7 +116,7 @@ def _plainest(
     unlikely = {scale for found in scales for scale in found.unlikely}
     places = places_of([found.all[0] for found in scales if found.all])
     tried = [
-        [moved(exported, list(_positions(exported, axis, each[0])), each, places) for each in found.all]
+        [moved(exported, axis, _starts_of(exported, axis, each[0]), each, places) for each in found.all]
         for axis, found in zip(axes, scales, strict=True)
     ]
     levels: dict[int, list[Reading]] = {}
@@ -280,21 +281,19 @@ def _step(term: Term) -> str:
     return f"{number}{'/' if term.scale.over else '*'}{size if size.isidentifier() else f'({size})'}"
 
 
-def _positions(exported: Exported, axis: int, scale: Scale) -> Iterator[Position]:
-    """The positions along an axis that are known."""
-    size = exported.dims[axis]
-    yield Position(axis, size)
-    if scale.size != 1:  # a constant start is no constant then
-        yield Position(axis, size, 1, 1)
-        if exported.arrays[0].dtype.kind == "f":
-            yield Position(axis, size, 2, 1)
+def _starts_of(exported: Exported, axis: int, scale: Scale) -> tuple[Start, ...]:
+    """The steps and the starts of the positions along an axis that are known."""
     numbers, others = exported.arrays[0].dtype.kind == "f", tuple(sizes_of(exported))
-    starts = _sized_starts(size, others, numbers=numbers)
-    yield from (Position(axis, size, step, start) for step, start in starts)
+    known = _sized_starts(exported.dims[axis], others, exported.items, numbers=numbers)
+    zero, one = ((number,) * len(exported.bindings) for number in (0, 1))
+    if scale.size == 1:
+        return (1, 0, zero), *known
+    # A constant start is no constant then.
+    return (1, 0, zero), (1, 1, one), *([(2, 1, one)] if numbers else []), *known
 
 
 @lru_cache(maxsize=256)
-def _sized_starts(size: Size, others: tuple[Size, ...], *, numbers: bool) -> tuple[tuple[int, Size], ...]:
+def _sized_starts(size: Size, others: tuple[Size, ...], items: Items, *, numbers: bool) -> tuple[Start, ...]:
     """The steps and the starts of positions that start at a size."""
     found = [(1, start) for start in (1 - size, 0 - size, size, size - 1)]
     half = exact(1 - size, 2)
@@ -306,4 +305,5 @@ def _sized_starts(size: Size, others: tuple[Size, ...], *, numbers: bool) -> tup
     for other in others:
         if other != size:
             found += [(1, start) for start in (other, other - 1, 1 - other, 0 - other)]
-    return tuple(found)
+    bindings = [dict(each) for each in items]
+    return tuple([(step, start, tuple([size_at(start, each) for each in bindings])) for step, start in found])

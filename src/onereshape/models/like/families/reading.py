@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
-from itertools import compress, product
 from typing import NamedTuple
 
 import numpy as np
@@ -78,13 +77,24 @@ class Reading(NamedTuple):
         return writer.once(("affine", terms, *key_of(self.base), self.kind.str, self.dims), write)
 
 
+Start = tuple[int, Size, tuple[int, ...]]
+"""The step of a position, its start, and what that is in each export."""
+
+
 class Moved(NamedTuple):
     """Positions along an axis with one slope, and what they add to a few entries."""
 
-    positions: list[Position]
+    axis: int
+    size: Size
+    starts: tuple[Start, ...]
     scaled: Scaled
     added: Array
     """For each position, in each export, at each of these entries."""
+
+    def position(self, place: int) -> Position:
+        """One of the positions."""
+        step, start, _ = self.starts[place]
+        return Position(self.axis, self.size, step, start)
 
 
 def places_of(scales: Iterable[Scaled]) -> list[int]:
@@ -92,16 +102,16 @@ def places_of(scales: Iterable[Scaled]) -> list[int]:
     return sorted({0, *(int(np.abs(slope).argmax()) for _, slope in scales)})
 
 
-def moved(exported: Exported, positions: list[Position], scaled: Scaled, places: Sequence[int]) -> Moved:
+def moved(exported: Exported, axis: int, starts: tuple[Start, ...], scaled: Scaled, places: Sequence[int]) -> Moved:
     """What positions add to some entries, with a slope."""
     scale, slope = scaled
-    factors = [_factor(scale, binding, slope) for binding in exported.bindings]
-    firsts = np.array([exported.sizes(position.start) for position in positions])
-    added = (firsts * np.array(factors))[:, :, None] * slope.reshape(-1)[places]
-    steps = [position.step for position in positions]
-    if any(step != 1 for step in steps):
+    added = np.array([values for _, _, values in starts])[:, :, None] * slope.reshape(-1)[places]
+    if scale.size != 1:
+        added = added * np.array([_factor(scale, binding, slope) for binding in exported.bindings])[:, None]
+    steps = [step for step, _, _ in starts]
+    if max(steps) != 1:
         added = added / np.array(steps)[:, None, None]
-    return Moved(positions, scaled, added)
+    return Moved(axis, exported.dims[axis], starts, scaled, added)
 
 
 def likely(planes: Sequence[Plane], chosen: Sequence[Moved], places: Sequence[int]) -> list[tuple[Position, ...]]:
@@ -112,9 +122,9 @@ def likely(planes: Sequence[Plane], chosen: Sequence[Moved], places: Sequence[in
         added = (added[:, None] + each.added[None]).reshape(-1, *bases.shape)
     left = bases - added
     close = (np.abs(left - left[:, :1]) <= allowed_of(planes).reshape(-1)[places]).all(axis=(1, 2))
-    if not close.any():
-        return []
-    return list(compress(product(*(each.positions for each in chosen)), close.tolist()))
+    found = np.unravel_index(np.flatnonzero(close), [len(each.starts) for each in chosen])
+    which = zip(*(each.tolist() for each in found), strict=True)
+    return [tuple(each.position(at) for each, at in zip(chosen, one, strict=True)) for one in which]
 
 
 def allowed_of(planes: Sequence[Plane]) -> Array:

@@ -172,6 +172,18 @@ def _numbers(size: Formula, items: Items) -> tuple[int, ...] | None:
     return whole if len(whole) == len(found) else None
 
 
+@lru_cache(maxsize=8)
+def by_values(known: tuple[Size, ...], items: Items) -> tuple[tuple[tuple[int, ...], tuple[Size, ...]], ...]:
+    """Sizes by what they are in the exports, those that are whole numbers above 0 in all of them."""
+    bindings = [dict(each) for each in items]
+    found: dict[tuple[int, ...], list[Size]] = {}
+    for size in dict.fromkeys(known):
+        values = sizes_at(size, bindings)
+        if values is not None and min(values) > 0:
+            found.setdefault(values, []).append(size)
+    return tuple([(values, tuple(sizes)) for values, sizes in found.items()])
+
+
 def elsewhere(bindings: Sequence[Binding]) -> list[Binding]:
     """Sizes that no export has: those of several exports mixed, and multiples, which divide as the exported ones do."""
     return [*mixed(bindings), *multiples(bindings)]

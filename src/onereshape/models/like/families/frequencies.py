@@ -210,7 +210,7 @@ def geometric(found: Turning, columns: Array, taken: Array, kind: np.dtype[Any])
             which[chosen], count = _numbered(columns[:, chosen])
             several = max(several, count)
     clear = taken & (found.frequency > 0) & (found.rough < 1e-2 * found.frequency)
-    if several < 2 or len(np.unique(which[clear])) < 2:
+    if several < 2 or len({*which[clear].tolist()}) < 2:
         return
     sure = found.frequency[clear] / found.rough[clear]
     ratio, first = np.polyfit(which[clear], np.log(found.frequency[clear]), 1, w=sure)

@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from onereshape.models.like.exported import Array, Binding, Exported, Items, elsewhere, eps_of, sizes_at
+from onereshape.models.like.exported import Array, Binding, Exported, Items, by_values, elsewhere, eps_of, sizes_at
 from onereshape.sizes import Formula, Size, ceiling, cut, over
 
 Values = tuple[int, ...]
@@ -100,13 +100,8 @@ def _sizes(size: Size, known: tuple[Size, ...], items: Items) -> tuple[Found, Fo
     """The sizes near those of a formula, and the others of a model, by their values in the exports."""
     bindings = [dict(each) for each in items]
     own: dict[Values, list[Size]] = {}
-    others: dict[Values, list[Size]] = {}
-    for found, sizes in (
-        (own, _nearby(size)),
-        (others, known),
-        (others, _shares(size)),
-        (others, _halves(size, bindings)),
-    ):
+    others = {values: list(sizes) for values, sizes in by_values(known, items)}
+    for found, sizes in ((own, _nearby(size)), (others, _shares(size)), (others, _halves(size, bindings))):
         for each in sizes:
             values = sizes_at(each, bindings)
             if values is not None and min(values) > 0 and each not in found.setdefault(values, []):

@@ -11,7 +11,7 @@ from math import gcd
 
 import onnx_ir as ir
 
-from onereshape.models.like.exported import Array, Binding, Exported, Family, Fit, Items, dims_at, distinct, sizes_at
+from onereshape.models.like.exported import Array, Binding, Exported, Family, Fit, Items, by_values, dims_at, distinct, sizes_at
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Formula, Size, over, product
 
@@ -85,7 +85,7 @@ def _splits(
     """The same of one size, which many a part of a constant has."""
     bindings = [dict(each) for each in items]
     kept: dict[tuple[Size, Size], tuple[tuple[int, int], ...]] = {}
-    for pair in (*_own(size), *_known(size, known, bindings), *_broken(size), *_sums(size)):
+    for pair in (*_own(size), *_known(size, known, items), *_broken(size), *_sums(size)):
         one, other = (sizes_at(each, bindings) for each in pair)
         if one is None or other is None or min(*one, *other) < 1 or 1 in (max(one), max(other)) or pair in kept:
             continue
@@ -122,20 +122,16 @@ def _shared(one: Formula, other: Formula, number: int) -> Iterator[tuple[Size, S
         yield other * (number // part), one * part
 
 
-def _known(size: Formula, known: Sequence[Size], bindings: Sequence[Binding]) -> Iterator[tuple[Size, Size]]:
+def _known(size: Formula, known: tuple[Size, ...], items: Items) -> Iterator[tuple[Size, Size]]:
     """Pairs of known sizes whose product it is."""
-    total = sizes_at(size, bindings)
-    by_values: dict[tuple[int, ...], list[Size]] = {}
-    for each in dict.fromkeys(known):
-        values = sizes_at(each, bindings)
-        if values is not None and min(values) > 0:
-            by_values.setdefault(values, []).append(each)
+    total = sizes_at(size, [dict(each) for each in items])
     if total is None:
         return
-    for values, sizes in by_values.items():
-        if any(whole % part for whole, part in zip(total, values, strict=True)):
+    found = dict(by_values(known, items))
+    for values, sizes in found.items():
+        if any([whole % part for whole, part in zip(total, values, strict=True)]):
             continue
-        rest = by_values.get(tuple(whole // part for whole, part in zip(total, values, strict=True)), [])
+        rest = found.get(tuple([whole // part for whole, part in zip(total, values, strict=True)]), ())
         yield from ((one, other) for one in sizes for other in rest if one * other == size)
 
 

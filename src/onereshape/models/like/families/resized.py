@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -25,8 +24,7 @@ _LARGEST = 1e4
 _FEWEST = 2
 """Entries of the grid along an axis."""
 
-_SMALL = 4096
-"""Weights that are remembered."""
+_ALL = slice(None)
 
 Sizes = tuple[tuple[int, int, int], ...]
 _LARGER: Sizes = ((2, 1, 1), (3, 2, 0), (1, 1, 1))
@@ -81,12 +79,16 @@ class _Middle(NamedTuple):
 
     def ways(self, plane: Array) -> set[Way]:
         """What leads from a grid to it."""
-        rows, columns = (
-            np.array([_weights(old, new, way)[place] for way in WAYS])
-            for old, new, place in zip(plane.shape, self.sizes, self.place, strict=True)
-        )
-        found = np.abs((rows @ plane * columns).sum(axis=1) - self.value) <= self.allowed
-        return set(compress(WAYS, found.tolist()))
+        (height, width), (rows, columns) = self.sizes, self.place
+        found = set()
+        for way in WAYS:
+            across = _taps(plane.shape[1], width, columns, way)
+            value = 0.0
+            for row, share in _taps(plane.shape[0], height, rows, way):
+                value += share * sum([each * plane.item(row, column) for column, each in across])
+            if abs(value - self.value) <= self.allowed:
+                found.add(way)
+        return found
 
 
 def resized(exported: Exported) -> Fit | None:
@@ -141,7 +143,7 @@ def _readings(exported: Exported, axes: tuple[int, ...]) -> Iterator[tuple[Array
         if min(grid.shape[first], grid.shape[second]) < _FEWEST:
             continue
         others = [array for array in exported.arrays if array is not grid]  # any way leaves the grid itself as it is
-        plane = grid[tuple(slice(None) if axis in axes else 0 for axis in range(grid.ndim))].astype(np.float64)
+        plane = grid[tuple([_ALL if axis in axes else 0 for axis in range(grid.ndim)])]
         known = zip(exported.arrays, exported.rounding, strict=True)
         middles = [_Middle.of(array, axes, off) for array, off in known if array is not grid and array.size]
         likely = [middle.ways(plane) for middle in middles]
@@ -193,22 +195,19 @@ def interpolated(grid: Array, axes: tuple[int, ...], sizes: tuple[int, int], way
     """A grid at other sizes, as PyTorch has it."""
     found = grid.astype(np.float64)
     for axis, size in zip(axes, sizes, strict=True):
-        found = np.moveaxis(np.tensordot(_weights(grid.shape[axis], size, way), found, (1, axis)), 0, axis)
+        found = np.moveaxis(np.tensordot(_weights(grid.shape[axis], np.arange(size), size, way), found, (1, axis)), 0, axis)
     return found.astype(grid.dtype)
 
 
-def _weights(old: int, new: int, way: Way) -> Array:
-    """How much of each old entry is in each new one; small ones are asked for again and again."""
-    return _small_weights(old, new, way) if old * new <= _SMALL else _made_weights(old, new, way)
-
-
 @lru_cache(maxsize=256)
-def _small_weights(old: int, new: int, way: Way) -> Array:
-    return _made_weights(old, new, way)
+def _taps(old: int, new: int, place: int, way: Way) -> tuple[tuple[int, float], ...]:
+    """How much of which old entries is in one new one."""
+    row = _weights(old, np.array([place]), new, way)[0]
+    return tuple([(each, row.item(each)) for each in np.flatnonzero(row).tolist()])
 
 
-def _made_weights(old: int, new: int, way: Way) -> Array:
-    places = np.arange(new)
+def _weights(old: int, places: Array, new: int, way: Way) -> Array:
+    """How much of each old entry is in each of some new ones, of so many."""
     if way.corners:
         centres = places * ((old - 1) / (new - 1)) if new > 1 else places * 0.0
         scale = 1.0
@@ -220,10 +219,10 @@ def _made_weights(old: int, new: int, way: Way) -> Array:
     if not way.cubic:
         centres = np.clip(centres, 0, old - 1)
     base = np.floor(centres).astype(np.int64)
-    weights = np.zeros((new, old))
+    weights, rows = np.zeros((len(places), old)), np.arange(len(places))
     for step in range(-1, 3) if way.cubic else range(2):
         share = _kernel(centres - (base + step), way)
-        np.add.at(weights, (places, np.clip(base + step, 0, old - 1)), share)
+        np.add.at(weights, (rows, np.clip(base + step, 0, old - 1)), share)
     return weights
 
 

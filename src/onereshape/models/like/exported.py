@@ -42,8 +42,36 @@ class _Exported(NamedTuple):
     """Sizes that tensors of the model have, as such formulas: what lengths and borders may be made of."""
     steps: Mapping[str, int] = MappingProxyType({})
     """By which the sizes of a symbol differ wherever the model runs, where that is not 1."""
-    most: tuple[float, ...] = ()
-    """What no number of each export is above, where that was found: of a part of a constant, what all of it has."""
+    entries: Entries | None = None
+    """What is known of the entries of the constant that this is, or is a part of."""
+
+
+class Entries:
+    """What is found once of the entries of a constant, in whatever dims they are."""
+
+    def __init__(self, arrays: tuple[Array, ...], most: tuple[float, ...] = ()) -> None:
+        self._arrays = arrays
+        self._most = most
+
+    @cached_property
+    def most(self) -> tuple[float, ...]:
+        """What no number of each export is above: of a part of a constant, what was found of all of it."""
+        return self._most or tuple([float(np.abs(array).max(initial=0)) for array in self._arrays])
+
+    @cached_property
+    def rounding(self) -> tuple[float, ...]:
+        """How far the floating-point numbers of each export may be off."""
+        return tuple(map(rounding, self._arrays))
+
+    @cached_property
+    def varied(self) -> bool:
+        """Whether most entries of all exports are found only once."""
+        return all(map(_varied, self._arrays))
+
+
+def _varied(array: Array) -> bool:
+    ordered = np.sort(array, axis=None)
+    return bool(array.size) and 2 * (1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))) > array.size
 
 
 class Sizes(tuple[Size, ...]):
@@ -70,24 +98,26 @@ class Exported(_Exported):
         """The sizes of the symbols in each export, as they can be looked up by."""
         return tuple([tuple(binding.items()) for binding in self.bindings])
 
-    def bounded(self) -> Exported:
-        """The same, with what the families ask of all parts of it."""
-        numbers = self.arrays[0].dtype.kind == "f"
-        most = tuple([float(np.abs(array).max(initial=0)) for array in self.arrays]) if numbers else ()
-        return self._replace(known=Sizes(self.known), most=most)
+    @cached_property
+    def of(self) -> Entries:
+        """What is known of its entries."""
+        return self.entries or Entries(self.arrays)
+
+    def reshaped(self, arrays: Iterable[Array], dims: tuple[Size, ...]) -> Exported:
+        """The same entries in other dims."""
+        return Exported(tuple(arrays), self.bindings, dims, self.known, self.steps, self.of)
+
+    def cut(self, arrays: tuple[Array, ...], dims: tuple[Size, ...]) -> Exported:
+        """A part of it."""
+        most = self.of.most if arrays[0].dtype.kind == "f" else ()
+        return Exported(arrays, self.bindings, dims, self.known, self.steps, Entries(arrays, most))
 
     def off(self, number: int, apart: float, times: float = 1.0) -> bool:
         """Whether that is more than entries of an export may be apart, or so many times that; integers never are."""
-        if self.arrays[0].dtype.kind != "f":
+        kind = self.arrays[0].dtype
+        if kind.kind != "f":
             return apart > 0
-        if self.most and apart > 8 * eps_of(self.arrays[0].dtype) * self.most[number] * times:
-            return True
-        return apart > self.rounding[number] * times
-
-    @cached_property
-    def rounding(self) -> tuple[float, ...]:
-        """How far the floating-point numbers of each export may be off."""
-        return tuple(map(rounding, self.arrays))
+        return apart > 8 * eps_of(kind) * self.of.most[number] * times or apart > self.of.rounding[number] * times
 
     def sizes(self, size: Size) -> tuple[int, ...]:
         """A size in each export."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from onereshape.models.like.exported import Exported, Family, Fit
+from onereshape.models.like.exported import Exported, Family, Fit, Sizes
 from onereshape.models.like.families.affine import affine
 from onereshape.models.like.families.cuts import cut_of
 from onereshape.models.like.families.diagonals import diagonals, diagonals_cut
@@ -101,6 +101,6 @@ def readings_of(exported: Exported, seen: dict[object, tuple[Fit, ...]] | None =
     seen = {} if seen is None else seen
     key = (exported.dims, exported.known, *key_of(*exported.arrays))
     if key not in seen:
-        found = _first(FAMILIES, exported.bounded())
+        found = _first(FAMILIES, exported._replace(known=Sizes(exported.known)))
         seen[key] = () if found is None else (found._replace(others=()), *found.others)
     return seen[key]

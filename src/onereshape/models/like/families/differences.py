@@ -74,13 +74,13 @@ def _cases(exported: Exported) -> Iterator[tuple[Array, Binding]]:
 
 
 def _crossed(array: Array, one: int, other: int) -> bool:
-    """Whether the first two entries of the first diagonal differ, or the last two: then there is no table."""
+    """Whether two neighbours on a diagonal differ, of the first one or of the outermost: then there is no table."""
     if min(array.shape[one], array.shape[other]) < 2 or 0 in array.shape:
         return False
-    for here, beside in ((0, 1), (-1, -2)):
+    for here, beside in (((0, 0), (1, 1)), ((-1, -1), (-2, -2)), ((0, -2), (1, -1)), ((-2, 0), (-1, 1))):
         first, second = (
-            array.item(*[place if axis in (one, other) else 0 for axis in range(array.ndim)])
-            for place in (here, beside)
+            array.item(*[places[0] if axis == one else places[1] if axis == other else 0 for axis in range(array.ndim)])
+            for places in (here, beside)
         )
         if first != second and (first == first or second == second):  # noqa: PLR0124 - or both are NaN
             return True  # as most do

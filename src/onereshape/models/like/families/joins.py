@@ -209,7 +209,7 @@ def _fitted(cutting: _Cutting, start: Values, values: Values, size: Size) -> Fit
             for array, first, length in zip(exported.arrays, start, values, strict=True)
         ]
         dims = (*exported.dims[:axis], size, *exported.dims[axis + 1 :])
-        found = cutting.fit(exported._replace(arrays=tuple(arrays), dims=dims))
+        found = cutting.fit(exported.cut(tuple(arrays), dims))
         cutting.seen[key] = None if found is None else found.each(partial(_above, cutting, size))
     return cutting.seen[key]
 

@@ -40,7 +40,7 @@ def flattened(exported: Exported, fit: Family) -> Fit | None:
             dims = (*exported.dims[:axis], one * other, *exported.dims[axis + 2 :])
             cases = zip(exported.arrays, exported.bindings, strict=True)
             arrays = [array.reshape(dims_at(dims, binding)) for array, binding in cases]
-            taken = exported._replace(arrays=tuple(arrays), dims=dims)
+            taken = exported.reshaped(arrays, dims)
             found = _reshaped(exported, taken, fit, partial("with axes {} and {} as one".format, axis, axis + 1))
             if found is not None:
                 return found
@@ -178,5 +178,5 @@ def _apart(exported: Exported, axis: int, split: Split, fit: Family) -> Fit | No
         for array, each in zip(exported.arrays, sizes, strict=True)
     ]
     dims = (*exported.dims[:axis], *pair, *exported.dims[axis + 1 :])
-    taken = Exported(tuple(arrays), exported.bindings, dims, exported.known, exported.steps, exported.most)
+    taken = exported.reshaped(arrays, dims)
     return _reshaped(exported, taken, fit, lambda: f"with axis {axis} as {pair[0]} times {pair[1]}")

@@ -96,7 +96,7 @@ def resized(exported: Exported) -> Fit | None:
     axes = exported.growing
     if exported.arrays[0].dtype != np.float32 or len(axes) != 2 or axes[1] != axes[0] + 1:
         return None
-    if not all((np.abs(array) < _LARGEST).all() and _rich(array) for array in exported.arrays):
+    if not exported.of.varied or not all((np.abs(array) < _LARGEST).all() for array in exported.arrays):
         return None
     kept: list[tuple[Array, Way]] = []
     limits: tuple[Limit, ...] = ()
@@ -144,7 +144,7 @@ def _readings(exported: Exported, axes: tuple[int, ...]) -> Iterator[tuple[Array
             continue
         others = [array for array in exported.arrays if array is not grid]  # any way leaves the grid itself as it is
         plane = grid[tuple([_ALL if axis in axes else 0 for axis in range(grid.ndim)])]
-        known = zip(exported.arrays, exported.rounding, strict=True)
+        known = zip(exported.arrays, exported.of.rounding, strict=True)
         middles = [_Middle.of(array, axes, off) for array, off in known if array is not grid and array.size]
         likely = [middle.ways(plane) for middle in middles]
         ways = [way for way in WAYS if all(way in each for each in likely)]
@@ -160,12 +160,6 @@ def _readings(exported: Exported, axes: tuple[int, ...]) -> Iterator[tuple[Array
                 for array in others
             ):
                 yield grid, way
-
-
-def _rich(array: Array) -> bool:
-    """Whether most entries are found only once, as in tables that were learned; masks and counts are something else."""
-    ordered = np.sort(array, axis=None)
-    return bool(array.size) and 2 * (1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))) > array.size
 
 
 def _even(grid: Array, axis: int) -> bool:

@@ -72,8 +72,8 @@ def corners_alike(exported: Exported) -> bool:
         places = dict(zip(axes, corner, strict=True))
         at = [places.get(axis, 0) for axis in range(len(exported.dims))]
         first, *others = [array.item(*at) for array in exported.arrays]
-        for other, rounding in zip(others, exported.rounding[1:] if numbers else others, strict=True):
-            near = numbers and abs(other - first) <= rounding + exported.rounding[0]
+        for other, rounding in zip(others, exported.of.rounding[1:] if numbers else others, strict=True):
+            near = numbers and abs(other - first) <= rounding + exported.of.rounding[0]
             if other != first and not near and (first == first or other == other):  # noqa: PLR0124 - or both are NaN
                 return False
     return True
@@ -86,15 +86,27 @@ def _starts_differ(arrays: Sequence[Array]) -> bool:
 
 
 def _ends_differ(exported: Exported) -> bool:
-    """Whether the last entry along the axes that grow is not the first one, in an export."""
-    place = [-1 if isinstance(size, Formula) else 0 for size in exported.dims]
-    numbers = exported.arrays[0].dtype.kind == "f"
+    """Whether a few entries along the axes that grow are not the first one, in an export: the last, and the second."""
+    axes = exported.growing
+    last = [-1 if axis in axes else 0 for axis in range(len(exported.dims))]
     for number, array in enumerate(exported.arrays):
-        if array.size:
-            first, last = array.item(0), array.item(*place)
-            if last != first and (not numbers or exported.off(number, abs(last - first))):
-                return True
+        if not array.size:
+            continue
+        first = array.item(0)
+        if array.item(*last) != first and _apart(exported, number, array.item(*last), first):
+            return True
+        for axis in axes:
+            if array.shape[axis] > 1:
+                place = [0] * array.ndim
+                place[axis] = 1
+                if array.item(*place) != first and _apart(exported, number, array.item(*place), first):
+                    return True
     return False
+
+
+def _apart(exported: Exported, number: int, one: float, other: float) -> bool:
+    """Whether two entries of an export that differ do so by more than they are rounded."""
+    return exported.arrays[0].dtype.kind != "f" or exported.off(number, abs(one - other))
 
 
 def _some_along(array: Array, axes: tuple[int, ...]) -> Array:

@@ -147,7 +147,7 @@ def _bumps(exported: Exported, number: int, axis: int) -> bool:
         return False
     if len(entries) == len(column):
         return bumps(entries, max(map(abs, entries)))
-    if exported.most and bumps(entries, exported.most[number]):
+    if bumps(entries, exported.of.most[number]):
         return True
     return bumps(entries, float(np.abs(column).max()))
 
@@ -155,7 +155,7 @@ def _bumps(exported: Exported, number: int, axis: int) -> bool:
 def _shares(exported: Exported, axis: int) -> bool:
     """Whether the exports may agree along an axis, by a few entries of the first column at start, end or middle."""
     columns = [_column(array, axis) for array in exported.arrays]
-    allowed = max(exported.rounding)
+    allowed = max(exported.of.rounding)
     ends = [len(column) - _SHARED for column in columns]
     for places in ([0] * len(columns), ends, [end // 2 for end in ends]):
         shown = [column[place : place + _SHARED].tolist() for column, place in zip(columns, places, strict=True)]

@@ -91,7 +91,7 @@ def _in_windows(exported: Exported, axis: int, width: int, fit: Family) -> Fit |
     if completed is None:
         return None
     dims = (*exported.dims[:axis], ceiling(size, width), width, *exported.dims[axis + 1 :])
-    inner = fit(exported._replace(arrays=tuple(completed), dims=dims, most=()))
+    inner = fit(exported._replace(arrays=tuple(completed), dims=dims, entries=None))
     if inner is None:
         return None
 
@@ -124,7 +124,7 @@ def _completed(exported: Exported, axis: int, width: int, fit: Family) -> list[A
     dims = (*exported.dims[:axis], rows, width, *exported.dims[axis + 1 :])
     if sizes_at(rows, bindings) is None:
         return None
-    inner = fit(exported._replace(arrays=tuple(cut), bindings=tuple(bindings), dims=dims, known=()))
+    inner = fit(exported._replace(arrays=tuple(cut), bindings=tuple(bindings), dims=dims, known=(), entries=None))
     if inner is None:
         return None
     return list(_foretold(exported, bindings, inner, width, axis))

@@ -169,16 +169,17 @@ def _has_rivals(total: Size, place: Size, items: Items) -> bool:
     totals, there = sizes_at(total, bindings), sizes_at(place, bindings)
     if totals is None or there is None:
         return False
+    shares = [
+        (part, share, [part(each, share) for each in totals]) for share in _SHARES for part in (cut, ceiling)
+    ]
     for more in (0, -1, 1):
         ends = [each + more for each in there]
         found: list[Size] = [ends[0]] if len({*ends}) == 1 else []
-        for share in _SHARES:
-            for part in (cut, ceiling):
-                numbers = [part(each, share) for each in totals]
-                if numbers == ends:
-                    found.append(part(total, share))
-                if [whole - each for whole, each in zip(totals, numbers, strict=True)] == ends:
-                    found.append(total - part(total, share))
+        for part, share, numbers in shares:
+            if numbers == ends:
+                found.append(part(total, share))
+            if [whole - each for whole, each in zip(totals, numbers, strict=True)] == ends:
+                found.append(total - part(total, share))
         if any(_differ(each, place + more, bindings) for each in found):
             return True
     return False
@@ -186,6 +187,8 @@ def _has_rivals(total: Size, place: Size, items: Items) -> bool:
 
 def _differ(one: Size, other: Size, bindings: Sequence[Binding]) -> bool:
     """Whether two sizes differ anywhere nearby, as far as both are whole numbers there."""
+    if one == other:
+        return False
     nearby = [{name: size + more for name, size in binding.items()} for binding in bindings for more in range(1, 5)]
     for binding in (*elsewhere(bindings), *nearby):
         first, second = (sizes_at(each, [binding]) for each in (one, other))

@@ -71,6 +71,15 @@ def is_bent(exported: Exported) -> bool:
     return False
 
 
+def is_bent_along(exported: Exported, axis: int) -> bool:
+    """The same of a few entries along one axis, where all others start."""
+    for number, array in enumerate(exported.arrays):
+        for bend in _bends(array, (axis,), 0) if array.size else ():
+            if bend and exported.off(number, bend, 3):
+                return True
+    return False
+
+
 def _bends(array: Array, axes: Sequence[int], at: int) -> Iterator[float]:
     """How far a few entries are from a plane, at the first place of the axes that do not grow, or at the last."""
     place = [0 if axis in axes else at for axis in range(array.ndim)]

@@ -22,10 +22,15 @@ _MOST = 24
 """Ways to take an axis apart that are tried."""
 
 
-def product_of(exported: Exported, fit: Family) -> Fit | None:
-    """A constant that goes on once an axis is taken apart into two; ways to do so that differ are other readings."""
+def product_of(exported: Exported, fit: Family, vain: Callable[[Exported, int], bool] | None = None) -> Fit | None:
+    """A constant that goes on once an axis is taken apart into two; ways to do so that differ are other readings.
+
+    An axis is left as it is where it is known that to take it apart would be in vain.
+    """
     for axis in exported.growing:
         splits = _all_splits(exported, axis)
+        if not splits or (vain is not None and vain(exported, axis)):
+            continue
         found = [each for split in splits if (each := _apart(exported, axis, split, fit)) is not None]
         if found:
             return distinct(found, exported)

@@ -16,7 +16,7 @@ import onnx_ir as ir
 
 from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, agrees, dims_at, distinct
 from onereshape.models.like.families.frequencies import Turning, bumps, geometric, swings, turning
-from onereshape.models.like.families.planes import near
+from onereshape.models.like.families.planes import is_bent_along, near
 from onereshape.models.like.families.positions import Position, working
 from onereshape.models.like.families.writing import cast, first_along, key_of, spread, total
 from onereshape.models.rewrite import Rewriter
@@ -150,6 +150,14 @@ def _bumps(exported: Exported, number: int, axis: int) -> bool:
     if bumps(entries, exported.of.most[number]):
         return True
     return bumps(entries, float(np.abs(column).max()))
+
+
+def is_crooked(exported: Exported, axis: int) -> bool:
+    """Whether entries along an axis, where all others start, lie neither in a line nor on a wave."""
+    if not is_bent_along(exported, axis):
+        return False
+    numbers = range(len(exported.arrays)) if exported.arrays[0].dtype.kind == "f" else ()
+    return not numbers or any(_bumps(exported, number, axis) for number in numbers if exported.arrays[number].size)
 
 
 def _shares(exported: Exported, axis: int) -> bool:

@@ -74,7 +74,7 @@ def _varied(array: Array) -> bool:
     return bool(array.size) and 2 * (1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))) > array.size
 
 
-class Sizes(tuple[Size, ...]):
+class Sizes(tuple[Size, ...]):  # noqa: SLOT001 - it keeps its hash
     """Sizes that others are looked up by again and again."""
 
     @cached_property

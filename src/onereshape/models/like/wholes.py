@@ -39,7 +39,7 @@ FREE = 4
 def whole(numbers: Array, eps: float) -> Values | None:
     """The whole numbers above 0 that these are, as they are rounded; None if one is none, or too large to tell."""
     found = numbers.reshape(-1).tolist()
-    return tuple([round(number) for number in found]) if all([is_whole(float(each), eps) for each in found]) else None
+    return tuple([round(number) for number in found]) if all(is_whole(float(each), eps) for each in found) else None
 
 
 def is_whole(number: float, eps: float) -> bool:
@@ -55,14 +55,14 @@ def oddness(number: float) -> int:
         return FREE
     if _near(size, 1):
         return 0
-    if any([_near(size, each) for each in _PLAIN]):
+    if any(_near(size, each) for each in _PLAIN):
         return 1
     place = bisect(_ORDERED, size)
-    if any([_near(size, each) for each in _ORDERED[max(place - 1, 0) : place + 1]]) or any(
-        [rounded and rounded <= most and _near(each, rounded) for each, rounded, most in _parts(size)]
+    if any(_near(size, each) for each in _ORDERED[max(place - 1, 0) : place + 1]) or any(
+        rounded and rounded <= most and _near(each, rounded) for each, rounded, most in _parts(size)
     ):
         return 2
-    return 3 if any([_near(each, float(f"{each:.2g}")) for each in (size, size / pi)]) else FREE
+    return 3 if any(_near(each, float(f"{each:.2g}")) for each in (size, size / pi)) else FREE
 
 
 def plainer(odd: int) -> list[float]:

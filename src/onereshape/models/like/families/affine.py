@@ -9,7 +9,7 @@ reading.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache, reduce
 from itertools import islice, product
 
@@ -85,7 +85,7 @@ def _counting(exported: Exported) -> Reading | None:
     """Numbers that count from 0, in the same round steps in all exports: most constants that grow are such."""
     first, axes = exported.arrays[0], exported.growing
     lengths = {axis: [array.shape[axis] for array in exported.arrays] for axis in axes}
-    if first.item(0) or any([min(each) < 2 or len({*each}) == 1 for each in lengths.values()]):
+    if first.item(0) or any(min(each) < 2 or len({*each}) == 1 for each in lengths.values()):
         return None
     kind = working(first.dtype)
     base = first_along(first, axes).astype(kind)
@@ -252,7 +252,9 @@ def _same(one: Array, other: Array) -> bool:
         sizes = np.abs(other)
         close = np.abs(one - other) <= loose * float(sizes.max(initial=0)) + loose * sizes
     numbers = np.isfinite(one) & np.isfinite(other)
-    return bool((close if numbers.all() else (close & numbers) | (one == other) | ((one != one) & (other != other))).all())
+    return bool(
+        (close if numbers.all() else (close & numbers) | (one == other) | (np.isnan(one) & np.isnan(other))).all()
+    )
 
 
 def _limits(reading: Reading) -> tuple[Limit, ...]:

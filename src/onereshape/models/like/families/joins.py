@@ -177,10 +177,10 @@ def _ending(
     for values, size in tried:
         if values[0] >= left[0] or (isinstance(size, int) and any(start)):
             continue  # what does not grow stands at either end
-        if not cutting.breaks[0][start[0] + values[0]] or any([a >= b for a, b in zip(values, left, strict=True)]):
+        if not cutting.breaks[0][start[0] + values[0]] or any(a >= b for a, b in zip(values, left, strict=True)):
             continue
         ends = tuple([a + b for a, b in zip(start, values, strict=True)])
-        if min(values) >= 1 and all([places[end] for end, places in zip(ends, cutting.breaks, strict=True)]):
+        if min(values) >= 1 and all(places[end] for end, places in zip(ends, cutting.breaks, strict=True)):
             yield values, size, ends
 
 

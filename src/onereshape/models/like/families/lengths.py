@@ -169,9 +169,7 @@ def _has_rivals(total: Size, place: Size, items: Items) -> bool:
     totals, there = sizes_at(total, bindings), sizes_at(place, bindings)
     if totals is None or there is None:
         return False
-    shares = [
-        (part, share, [part(each, share) for each in totals]) for share in _SHARES for part in (cut, ceiling)
-    ]
+    shares = [(part, share, [part(each, share) for each in totals]) for share in _SHARES for part in (cut, ceiling)]
     for more in (0, -1, 1):
         ends = [each + more for each in there]
         found: list[Size] = [ends[0]] if len({*ends}) == 1 else []

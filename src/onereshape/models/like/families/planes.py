@@ -60,10 +60,10 @@ def plane_of(array: Array, axes: Sequence[int]) -> Plane | None:
 def is_bent(exported: Exported) -> bool:
     """Whether a few entries of an export already lie on no plane, as of most arrays that do not."""
     axes = exported.growing
-    if exported.arrays[0].dtype.kind not in "iuf" or any([0 in array.shape for array in exported.arrays]):
+    if exported.arrays[0].dtype.kind not in "iuf" or any(0 in array.shape for array in exported.arrays):
         return True
     for number, array in enumerate(exported.arrays):
-        wide = any([size > 1 for axis, size in enumerate(array.shape) if axis not in axes])
+        wide = any(size > 1 for axis, size in enumerate(array.shape) if axis not in axes)
         for at in (0, -1) if wide else (0,):
             for bend in _bends(array, axes, at):
                 if bend and exported.off(number, bend, 3):

@@ -41,7 +41,7 @@ class Position(NamedTuple):
         if places is not None:
             found = np.array([first + step * place for place in places], np.int64)
         else:
-            found = np.arange(first, first + step * size_at(self.size, binding), step, np.int64)
+            found = np.arange(first, first + step * size_at(self.size, binding), step, dtype=np.int64)
         return found if rank == 1 else found.reshape(along(rank, self.axis))
 
     def make(self, writer: Rewriter, rank: int) -> ir.Value:

@@ -5,13 +5,24 @@ It is taken apart into its factors, in either order, and what the families know 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from math import gcd
 
 import onnx_ir as ir
 
-from onereshape.models.like.exported import Array, Binding, Exported, Family, Fit, Items, by_values, dims_at, distinct, sizes_at
+from onereshape.models.like.exported import (
+    Array,
+    Binding,
+    Exported,
+    Family,
+    Fit,
+    Items,
+    by_values,
+    dims_at,
+    distinct,
+    sizes_at,
+)
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Formula, Size, over, product
 
@@ -84,9 +95,7 @@ def _all_splits(exported: Exported, axis: int) -> tuple[Split, ...]:
 
 
 @lru_cache(maxsize=256)
-def _splits(
-    size: Formula, known: tuple[Size, ...], items: Items
-) -> tuple[Split, ...]:
+def _splits(size: Formula, known: tuple[Size, ...], items: Items) -> tuple[Split, ...]:
     """The same of one size, which many a part of a constant has."""
     bindings = [dict(each) for each in items]
     kept: dict[tuple[Size, Size], tuple[tuple[int, int], ...]] = {}
@@ -134,7 +143,7 @@ def _known(size: Formula, known: tuple[Size, ...], items: Items) -> Iterator[tup
         return
     found = dict(by_values(known, items))
     for values, sizes in found.items():
-        if any([whole % part for whole, part in zip(total, values, strict=True)]):
+        if any(whole % part for whole, part in zip(total, values, strict=True)):
             continue
         rest = found.get(tuple([whole // part for whole, part in zip(total, values, strict=True)]), ())
         yield from ((one, other) for one in sizes for other in rest if one * other == size)

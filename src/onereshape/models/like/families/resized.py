@@ -189,7 +189,9 @@ def interpolated(grid: Array, axes: tuple[int, ...], sizes: tuple[int, int], way
     """A grid at other sizes, as PyTorch has it."""
     found = grid.astype(np.float64)
     for axis, size in zip(axes, sizes, strict=True):
-        found = np.moveaxis(np.tensordot(_weights(grid.shape[axis], np.arange(size), size, way), found, (1, axis)), 0, axis)
+        found = np.moveaxis(
+            np.tensordot(_weights(grid.shape[axis], np.arange(size), size, way), found, (1, axis)), 0, axis
+        )
     return found.astype(grid.dtype)
 
 

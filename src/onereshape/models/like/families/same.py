@@ -12,7 +12,7 @@ import onnx_ir as ir
 from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, agrees, dims_at, unlike
 from onereshape.models.like.families.writing import dims_of, first_along, spread
 from onereshape.models.rewrite import Rewriter
-from onereshape.sizes import Formula, Size, exact
+from onereshape.sizes import Size, exact
 
 _LONGEST_BLOCK = 64
 
@@ -66,7 +66,7 @@ def blocks(exported: Exported) -> Fit | None:
 def corners_alike(exported: Exported) -> bool:
     """Whether the corners of all exports are the same, as of what is the same all along all parts of its axes."""
     axes, numbers = exported.growing, exported.arrays[0].dtype.kind == "f"
-    if any([not array.size for array in exported.arrays]):
+    if any(not array.size for array in exported.arrays):
         return True
     for corner in product((0, -1), repeat=len(axes)):
         places = dict(zip(axes, corner, strict=True))

@@ -174,8 +174,10 @@ def _shown(slopes: Sequence[Array], rough: Sequence[Array | None]) -> Shown:
 
 def _may_be(shown: Shown, factors: Sequence[float]) -> bool:
     """Whether slopes over some factors are about the same in all exports, at the place that was looked at."""
-    parts = [(slope / factors[place], _ABOUT * error / factors[place]) for place, slope, error in shown if factors[place]]
-    return not parts or any([all([abs(one - other) <= off + more for other, more in parts]) for one, off in parts])
+    parts = [
+        (slope / factors[place], _ABOUT * error / factors[place]) for place, slope, error in shown if factors[place]
+    ]
+    return not parts or any(all(abs(one - other) <= off + more for other, more in parts) for one, off in parts)
 
 
 def _multiple(slopes: Sequence[Array], rough: Sequence[Array | None], factors: Sequence[float]) -> Array | None:

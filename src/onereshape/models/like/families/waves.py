@@ -109,7 +109,7 @@ def _turning(exported: Exported) -> list[int]:
     """The axes along which entries vary, if a few of them may be waves along all of these; none if not, as of most."""
     growing = exported.growing
     sizes = {axis: [array.shape[axis] for array in exported.arrays] for axis in growing}
-    if not any([max(each) >= _FEWEST and min(each) >= _SHARED for each in sizes.values()]):
+    if not any(max(each) >= _FEWEST and min(each) >= _SHARED for each in sizes.values()):
         return []
     if any(_bumps(exported, number, axis) for axis in growing for number in range(len(exported.arrays))):
         return []
@@ -136,7 +136,9 @@ def _stands_still(exported: Exported, axis: int) -> bool:
 
 def _column(array: Array, axis: int) -> Array:
     """The first column along an axis."""
-    return array[(*(0,) * axis, slice(None), *(0,) * (array.ndim - axis - 1))]
+    place: list[int | slice] = [0] * array.ndim
+    place[axis] = slice(None)
+    return array[tuple(place)]
 
 
 def _bumps(exported: Exported, number: int, axis: int) -> bool:

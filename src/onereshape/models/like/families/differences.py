@@ -143,7 +143,8 @@ def value_at(table: Table, binding: Binding, ends: Ends | None = None) -> Array:
             raise ValueError(f"a table of differences from {table.low} to {table.high} does not go on")
         matrix = np.minimum(np.maximum(matrix, table.low), table.high)
     flat = table.entries.reshape([size for axis, size in enumerate(table.entries.shape) if axis != other])
-    found = flat[(*(slice(None),) * one, matrix - table.low)]
+    where: tuple[slice | Array, ...] = (*(slice(None),) * one, matrix - table.low)
+    found = flat[where]
     if other != one + 1:
         found = np.moveaxis(found, one + 1, other)
     if ends is not None and ends.before.any():

@@ -180,6 +180,7 @@ def _operation() -> Any:
 
 _AFFINE: Any = import_module("onereshape.models.like.families.affine")  # whose name a family has
 _PRODUCTS: Any = import_module("onereshape.models.like.families.products")
+_RESIZED: Any = import_module("onereshape.models.like.families.resized")
 SHARED: dict[str, Callable[[], Any]] = {
     "arrays.cpu_copy.gains": lambda: gains((2, 3), (4, 8), 4),
     "arrays.gpu_boxes.boxes_of": lambda: boxes_of(_plan(), 16),
@@ -206,13 +207,16 @@ SHARED: dict[str, Callable[[], Any]] = {
     "models.facts.wellformed._fits": lambda: wellformed._fits("Relu", "", 18, 1, (), 1, ()),
     "models.facts.wellformed._schema": lambda: wellformed._schema("Relu", "", 18),
     "models.like.exported._number": lambda: exported._number(symbol("S") + 1, (("S", 3),)),
+    "models.like.exported._numbers": lambda: exported._numbers(symbol("S") + 1, ((("S", 3),),)),
+    "models.like.exported.by_values": lambda: exported.by_values((symbol("S"), 3), ((("S", 3),),)),
     "models.like.families.affine._sized_starts": lambda: _AFFINE._sized_starts(
-        symbol("S"), (symbol("T"),), numbers=True
+        symbol("S"), (symbol("T"),), ((("S", 3), ("T", 5)),), numbers=True
     ),
     "models.like.families.lengths._same": lambda: lengths._same(symbol("S"), symbol("S") + 0, ((("S", 12),),)),
     "models.like.families.products._splits": lambda: _PRODUCTS._splits(
         symbol("H") * symbol("W"), (), ((("H", 4), ("W", 6)),)
     ),
+    "models.like.families.resized._taps": lambda: _RESIZED._taps(4, 6, 2, _RESIZED.WAYS[0]),
     "models.like.families.writing._sizes_of": lambda: writing._sizes_of((symbol("S"),), ((("S", 3),), (("S", 5),))),
     "models.like.families.lengths._has_rivals": lambda: lengths._has_rivals(symbol("S"), 3, ((("S", 12),),)),
     "models.words._constant_words": lambda: words._constant_words((2, 3), (6,), None, zero_copies=True),
@@ -248,7 +252,6 @@ INSIDE = {
     "arrays.gpu_shapes.best",
     "models.findings.trials.tried",
     "models.like.families.numbers._compared",
-    "models.like.families.resized._small_weights",
     "models.like.families.frequencies._tried",
     "models.like.families.lengths._sizes",
     "models.like.wholes._known",

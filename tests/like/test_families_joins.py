@@ -19,10 +19,10 @@ STEPS = (8, 16, 32)
 
 def levels(*, H: int, W: int) -> Array:  # noqa: N803 - sizes are called so
     """The places of the levels of a detector."""
-    return np.concatenate([_places(H, W, step) for step in STEPS])[None]
+    return np.concatenate([places(H, W, step) for step in STEPS])[None]
 
 
-def _places(height: int, width: int, step: int) -> Array:
+def places(height: int, width: int, step: int) -> Array:
     y, x = np.mgrid[0 : height // step, 0 : width // step]
     return (np.stack([x, y], -1).reshape(-1, 2) + 0.5).astype(np.float32)
 
@@ -85,11 +85,14 @@ def test_a_size_that_is_read_in_two_ways_is_no_place_to_cut() -> None:
 
 
 def test_where_entries_change_their_course() -> None:
-    assert changes(np.array([0, 1, 2, 3, 7, 8, 9]), 0) == {3, 4, 5}
-    assert changes(np.arange(9)[:, None], 0) == set()
-    assert changes(np.linspace(0, 1, 31, dtype=np.float32), 0) == set()
-    assert changes(np.array([np.nan, np.nan, np.nan, np.inf, np.inf, np.inf, 0, 0, 0]), 0) == {2, 3, 4, 5, 6, 7}
-    assert changes(np.array([3, 9]), 0) == {1}
+    def places(array: Array, axis: int) -> set[int]:
+        return {*np.flatnonzero(changes(array, axis)).tolist()}
+
+    assert places(np.array([0, 1, 2, 3, 7, 8, 9]), 0) == {3, 4, 5}
+    assert places(np.arange(9)[:, None], 0) == set()
+    assert places(np.linspace(0, 1, 31, dtype=np.float32), 0) == set()
+    assert places(np.array([np.nan, np.nan, np.nan, np.inf, np.inf, np.inf, 0, 0, 0]), 0) == {2, 3, 4, 5, 6, 7}
+    assert places(np.array([3, 9]), 0) == {1}
 
 
 def test_halves_are_told_apart_by_an_odd_size() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice, product
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -18,6 +18,8 @@ from onereshape.sizes import Formula, Size
 Array = np.ndarray[Any, Any]
 Binding = Mapping[str, int]
 """The sizes of the free symbols, in one export."""
+Items = tuple[tuple[tuple[str, int], ...], ...]
+"""The sizes of the free symbols in each export, as they can be looked up by."""
 
 _MIXES = 16
 """Sizes of several exports mixed, at most."""
@@ -26,11 +28,10 @@ _MARKS = 1e4
 """Numbers from here on may be the marks of masks;"""
 _FAR = 1e30
 """from here on they are."""
+_EPS = {np.dtype(kind): float(np.finfo(kind).eps) for kind in (np.float16, np.float32, np.float64)}
 
 
-class Exported(NamedTuple):
-    """A constant as each export has it."""
-
+class _Exported(NamedTuple):
     arrays: tuple[Array, ...]
     """One for each export, all of one type and rank."""
     bindings: tuple[Binding, ...]
@@ -41,11 +42,89 @@ class Exported(NamedTuple):
     """Sizes that tensors of the model have, as such formulas: what lengths and borders may be made of."""
     steps: Mapping[str, int] = MappingProxyType({})
     """By which the sizes of a symbol differ wherever the model runs, where that is not 1."""
+    entries: Entries | None = None
+    """What is known of the entries of the constant that this is, or is a part of."""
 
-    @property
+
+class Entries:
+    """What is found once of the entries of a constant, in whatever dims they are."""
+
+    def __init__(self, arrays: tuple[Array, ...], most: tuple[float, ...] = ()) -> None:
+        self._arrays = arrays
+        self._most = most
+
+    @cached_property
+    def most(self) -> tuple[float, ...]:
+        """What no number of each export is above: of a part of a constant, what was found of all of it."""
+        return self._most or tuple([float(np.abs(array).max(initial=0)) for array in self._arrays])
+
+    @cached_property
+    def rounding(self) -> tuple[float, ...]:
+        """How far the floating-point numbers of each export may be off."""
+        return tuple(map(rounding, self._arrays))
+
+    @cached_property
+    def varied(self) -> bool:
+        """Whether most entries of all exports are found only once."""
+        return all(map(_varied, self._arrays))
+
+
+def _varied(array: Array) -> bool:
+    ordered = np.sort(array, axis=None)
+    return bool(array.size) and 2 * (1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))) > array.size
+
+
+class Sizes(tuple[Size, ...]):  # noqa: SLOT001 - it keeps its hash
+    """Sizes that others are looked up by again and again."""
+
+    @cached_property
+    def _hash(self) -> int:
+        return super().__hash__()
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+class Exported(_Exported):
+    """A constant as each export has it; what many families ask of it is found once."""
+
+    @cached_property
     def growing(self) -> tuple[int, ...]:
         """The axes whose size depends on the symbols."""
         return tuple([axis for axis, size in enumerate(self.dims) if isinstance(size, Formula)])
+
+    @cached_property
+    def items(self) -> Items:
+        """The sizes of the symbols in each export, as they can be looked up by."""
+        return tuple([tuple(binding.items()) for binding in self.bindings])
+
+    @cached_property
+    def of(self) -> Entries:
+        """What is known of its entries."""
+        return self.entries or Entries(self.arrays)
+
+    def reshaped(self, arrays: Iterable[Array], dims: tuple[Size, ...]) -> Exported:
+        """The same entries in other dims."""
+        return Exported(tuple(arrays), self.bindings, dims, self.known, self.steps, self.of)
+
+    def cut(self, arrays: tuple[Array, ...], dims: tuple[Size, ...]) -> Exported:
+        """A part of it."""
+        most = self.of.most if arrays[0].dtype.kind == "f" else ()
+        return Exported(arrays, self.bindings, dims, self.known, self.steps, Entries(arrays, most))
+
+    def off(self, number: int, apart: float, times: float = 1.0) -> bool:
+        """Whether that is more than entries of an export may be apart, or so many times that; integers never are."""
+        kind = self.arrays[0].dtype
+        if kind.kind != "f":
+            return apart > 0
+        return apart > 8 * eps_of(kind) * self.of.most[number] * times or apart > self.of.rounding[number] * times
+
+    def sizes(self, size: Size) -> tuple[int, ...]:
+        """A size in each export."""
+        found = (size,) * len(self.bindings) if isinstance(size, int) else _numbers(size, self.items)
+        if found is None:
+            raise ValueError(f"{size} is no whole number in an export")
+        return found
 
 
 class Limit(NamedTuple):
@@ -112,9 +191,27 @@ def sizes_at(size: Size, bindings: Sequence[Binding]) -> tuple[int, ...] | None:
     """A size in each export, None where it is no whole number in one of them."""
     if not isinstance(size, Formula):
         return (size,) * len(bindings)
-    found = [_number(size, tuple(binding.items())) for binding in bindings]
-    whole = tuple(int(each) for each in found if each is not None and each.denominator == 1)
+    return _numbers(size, tuple([tuple(binding.items()) for binding in bindings]))
+
+
+@lru_cache(maxsize=8192)
+def _numbers(size: Formula, items: Items) -> tuple[int, ...] | None:
+    """A formula in each export, None where it is no whole number in one of them."""
+    found = [_number(size, binding) for binding in items]
+    whole = tuple([int(each) for each in found if each is not None and each.denominator == 1])
     return whole if len(whole) == len(found) else None
+
+
+@lru_cache(maxsize=8)
+def by_values(known: tuple[Size, ...], items: Items) -> tuple[tuple[tuple[int, ...], tuple[Size, ...]], ...]:
+    """Sizes by what they are in the exports, those that are whole numbers above 0 in all of them."""
+    bindings = [dict(each) for each in items]
+    found: dict[tuple[int, ...], list[Size]] = {}
+    for size in dict.fromkeys(known):
+        values = sizes_at(size, bindings)
+        if values is not None and min(values) > 0:
+            found.setdefault(values, []).append(size)
+    return tuple([(values, tuple(sizes)) for values, sizes in found.items()])
 
 
 def elsewhere(bindings: Sequence[Binding]) -> list[Binding]:
@@ -194,7 +291,12 @@ def unlike(one: Array, other: Array, whole: Array) -> bool:
 
 def rounding(whole: Array) -> float:
     """How far floating-point numbers may be off, by the largest of them."""
-    return 8 * float(np.finfo(whole.dtype).eps) * float(np.abs(whole).max())
+    return 8 * eps_of(whole.dtype) * float(np.maximum.reduce(np.abs(whole), axis=None, initial=0))
+
+
+def eps_of(kind: np.dtype[Any]) -> float:
+    """How far the next number after 1 is, in a type of floating-point numbers."""
+    return _EPS.get(kind) or float(np.finfo(kind).eps)
 
 
 def alike(found: Array, array: Array) -> bool:
@@ -205,6 +307,10 @@ def alike(found: Array, array: Array) -> bool:
         return True  # as most are
     if array.dtype.kind != "f":
         return False
+    most = float(np.maximum.reduce(np.abs(array), axis=None))
+    if most < _MARKS:  # and all of it is numbers
+        apart = np.abs(found.astype(np.float64) - array.astype(np.float64))
+        return bool(np.maximum.reduce(apart, axis=None) <= 8 * eps_of(array.dtype) * most)
     finite = np.isfinite(array)
     if not np.array_equal(found[~finite], array[~finite], equal_nan=True) or not np.all(np.isfinite(found[finite])):
         return False
@@ -212,5 +318,5 @@ def alike(found: Array, array: Array) -> bool:
     off, size = np.abs(one - other), np.abs(other)
     # Beside the marks of masks, which are exactly what they are, all else would be lost in rounding.
     largest = float(size[(size < _MARKS) | ((off > 0) & (size < _FAR))].max(initial=0))
-    allowed = np.where(size < _FAR, 8 * float(np.finfo(array.dtype).eps) * np.maximum(size, largest), 0)
+    allowed = np.where(size < _FAR, 8 * eps_of(array.dtype) * np.maximum(size, largest), 0)
     return bool(np.all(off <= allowed))

@@ -7,6 +7,7 @@ was rounded.  So such numbers are read as integers are, by the same rules, and w
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from bisect import bisect
 from functools import lru_cache
 from math import gcd, isfinite, pi
 
@@ -27,6 +28,8 @@ _SMALL, _FRACTION = 16, 64
 """Whole numbers that are small, and parts of 1 that are large."""
 ROUND = (1.0, 2.0, pi, 2 * pi, 0.5, *map(float, range(3, 11)), 16.0, 100.0, 1e3, 1e4, 0.1, 0.01, 64.0, 128.0, 255.0)
 """Numbers that sizes are commonly multiplied by, or divided, the plainest first."""
+_PLAIN = (2, 0.5, pi, 2 * pi)
+_ORDERED = sorted(ROUND)
 _MOST_PARTS = 64
 """Into which a size is divided."""
 FREE = 4
@@ -35,13 +38,14 @@ FREE = 4
 
 def whole(numbers: Array, eps: float) -> Values | None:
     """The whole numbers above 0 that these are, as they are rounded; None if one is none, or too large to tell."""
-    found: list[int] = []
-    for number in map(float, numbers.reshape(-1).tolist()):
-        allowed = 2 * eps * abs(number)
-        if not isfinite(number) or number < 0.5 or allowed > _CLEAR or abs(number - round(number)) > allowed:
-            return None
-        found.append(round(number))
-    return tuple(found) if min(found, default=1) > 0 else None
+    found = numbers.reshape(-1).tolist()
+    return tuple([round(number) for number in found]) if all(is_whole(float(each), eps) for each in found) else None
+
+
+def is_whole(number: float, eps: float) -> bool:
+    """Whether this is a whole number above 0, as it is rounded."""
+    allowed = 2 * eps * abs(number)
+    return isfinite(number) and number >= 0.5 and allowed <= _CLEAR and abs(number - round(number)) <= allowed
 
 
 def oddness(number: float) -> int:
@@ -51,13 +55,19 @@ def oddness(number: float) -> int:
         return FREE
     if _near(size, 1):
         return 0
-    if any(_near(size, each) for each in (2, 0.5, pi, 2 * pi)):
+    if any(_near(size, each) for each in _PLAIN):
         return 1
-    if any(_near(size, each) for each in ROUND) or any(
+    place = bisect(_ORDERED, size)
+    if any(_near(size, each) for each in _ORDERED[max(place - 1, 0) : place + 1]) or any(
         rounded and rounded <= most and _near(each, rounded) for each, rounded, most in _parts(size)
     ):
         return 2
     return 3 if any(_near(each, float(f"{each:.2g}")) for each in (size, size / pi)) else FREE
+
+
+def plainer(odd: int) -> list[float]:
+    """The numbers that sizes are commonly multiplied by and that are less odd than that."""
+    return [number for number, own in _ROUND_ODD if own < odd]
 
 
 def as_plain(one: float, other: float) -> bool:
@@ -111,6 +121,9 @@ def _parts(size: float) -> tuple[tuple[float, int, int], ...]:
 
 def _near(one: float, other: float) -> bool:
     return abs(one - other) <= _SAME * abs(other)
+
+
+_ROUND_ODD = [(number, oddness(number)) for number in ROUND]
 
 
 def integers(exported: Exported, values: Values) -> list[Size]:

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from functools import partial
 
-from onereshape.models.like.exported import Exported, Family, Fit
+import numpy as np
+
+from onereshape.models.like.exported import Exported, Family, Fit, Sizes
 from onereshape.models.like.families.affine import affine
 from onereshape.models.like.families.cuts import cut_of
 from onereshape.models.like.families.diagonals import diagonals, diagonals_cut
 from onereshape.models.like.families.joins import joined
 from onereshape.models.like.families.numbers import numbers
-from onereshape.models.like.families.products import flattened, product_of
+from onereshape.models.like.families.products import flattened, product_of, splits
 from onereshape.models.like.families.resized import resized
 from onereshape.models.like.families.same import blocks, same
-from onereshape.models.like.families.waves import waves
+from onereshape.models.like.families.waves import is_crooked, waves
 from onereshape.models.like.families.windows import windowed
 from onereshape.models.like.families.writing import key_of
 from onereshape.sizes import Size
@@ -26,7 +28,10 @@ LEAVES: tuple[Family, ...] = (same, affine, diagonals, waves, blocks)
 
 
 def _first(families: tuple[Family, ...], exported: Exported) -> Fit | None:
-    return next((fit for family in families if (fit := family(exported)) is not None), None)
+    for family in families:
+        if (fit := family(exported)) is not None:
+            return fit
+    return None
 
 
 _leaf: Family = partial(_first, LEAVES)
@@ -61,8 +66,20 @@ _WHOLE: tuple[Family, ...] = (*_PLAIN, resized)
 
 def _part(exported: Exported) -> Fit | None:
     """A part of a constant, its axes taken apart twice at most, once if that will do: anchors all over a picture."""
-    once: Family = partial(product_of, fit=_read_once(_WHOLE))
-    return _first((*_WHOLE, once, partial(product_of, fit=once)), exported)
+    once: Family = partial(product_of, fit=_read_once(_WHOLE), vain=_beside_crooked)
+    twice: Family = partial(product_of, fit=once, vain=partial(_beside_crooked, whole=True))
+    return _first((*_WHOLE, once, twice), exported)
+
+
+def _beside_crooked(exported: Exported, axis: int, *, whole: bool = False) -> bool:
+    """Whether the entries along another axis are crooked, so that no part knows them; one that stays whole, if asked.
+
+    But a table that is interpolated may be.
+    """
+    others = [other for other in exported.growing if other != axis and not (whole and splits(exported, other))]
+    if not others or (exported.arrays[0].dtype == np.float32 and exported.of.varied):
+        return False
+    return any(is_crooked(exported, other) for other in others)
 
 
 _edged: Family = partial(joined, fit=partial(_first, (same, partial(joined, fit=same, plain=True))), plain=True)
@@ -98,6 +115,6 @@ def readings_of(exported: Exported, seen: dict[object, tuple[Fit, ...]] | None =
     seen = {} if seen is None else seen
     key = (exported.dims, exported.known, *key_of(*exported.arrays))
     if key not in seen:
-        found = _first(FAMILIES, exported)
+        found = _first(FAMILIES, exported._replace(known=Sizes(exported.known)))
         seen[key] = () if found is None else (found._replace(others=()), *found.others)
     return seen[key]

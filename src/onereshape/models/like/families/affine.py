@@ -9,16 +9,28 @@ reading.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache, reduce
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, lru_cache, reduce
 from itertools import islice, product
 
 import numpy as np
 
-from onereshape.models.like.exported import Array, Exported, Fit, Limit, agrees, at_least
+from onereshape.models.like.exported import Array, Exported, Fit, Items, Limit, agrees, at_least, size_at
 from onereshape.models.like.families.planes import Plane, is_bent, plane_of
-from onereshape.models.like.families.positions import Position, Scale, Term
-from onereshape.models.like.families.reading import Pair, Reading, Rest, likely, measured, reading_of, rest_of
+from onereshape.models.like.families.positions import Position, Scale, Term, working
+from onereshape.models.like.families.reading import (
+    Pair,
+    Reading,
+    Rest,
+    Start,
+    allowed_of,
+    likely,
+    measured,
+    moved,
+    places_of,
+    reading_of,
+    rest_of,
+)
 from onereshape.models.like.families.rests import rests
 from onereshape.models.like.families.scales import Scales, scales_of
 from onereshape.models.like.families.writing import first_along, probes, sizes_of
@@ -27,7 +39,7 @@ from onereshape.sizes import Size, cut, exact
 _FEWEST = 3
 """Entries along an axis, in one export at least, from which a slope can be read."""
 _MOST_STEP = 2**20
-"""Of integers that count in the plainest way: marks are no steps."""
+"""Of numbers that count in the plainest way: marks are no steps."""
 _SURE = 6
 """Entries from which floating-point numbers that are not round lie in a line."""
 _ROUND = 4096
@@ -38,7 +50,7 @@ _PROBES = 6
 
 def affine(exported: Exported) -> Fit | None:
     """A base plus a slope times a position, along each axis that grows; with other ways to read it as such."""
-    if not exported.growing or any(is_bent(array, exported.growing) for array in exported.arrays):
+    if not exported.growing or is_bent(exported):
         return None
     counting = _counting(exported)
     return _on_planes(exported) if counting is None else _read(exported, [counting])
@@ -70,21 +82,24 @@ def _on_planes(exported: Exported) -> Fit | None:
 
 
 def _counting(exported: Exported) -> Reading | None:
-    """Integers that count from 0, in the same steps in all exports: most constants that grow are such."""
+    """Numbers that count from 0, in the same round steps in all exports: most constants that grow are such."""
     first, axes = exported.arrays[0], exported.growing
     lengths = {axis: [array.shape[axis] for array in exported.arrays] for axis in axes}
-    if first.dtype.kind not in "iu" or any(min(each) < 2 or len({*each}) == 1 for each in lengths.values()):
+    if first.item(0) or any(min(each) < 2 or len({*each}) == 1 for each in lengths.values()):
         return None
-    base = first_along(first, axes).astype(np.int64)
+    kind = working(first.dtype)
+    base = first_along(first, axes).astype(kind)
     terms: list[Term] = []
     for axis in axes:
         line = first_along(first, [other for other in axes if other != axis])
-        slope = np.take(line, [1], axis=axis).astype(np.int64)
-        if np.any(slope):
+        slope = line[(*(slice(None),) * axis, slice(1, 2))].astype(kind)
+        if slope.any():
             terms.append(Term(Position(axis, exported.dims[axis]), slope))
-    if np.any(base) or not terms or any(max(lengths[term.position.axis]) < _FEWEST for term in terms):
+    if base.any() or not terms or any(max(lengths[term.position.axis]) < _FEWEST for term in terms):
         return None
-    if any(np.any(np.abs(term.slope) > _MOST_STEP) for term in terms):
+    if any((np.abs(term.slope) > _MOST_STEP).any() for term in terms):
+        return None
+    if kind.kind == "f" and any((np.rint(term.slope * _ROUND) != term.slope * _ROUND).any() for term in terms):
         return None
     reading = measured(Reading(tuple(terms), base, first.dtype, exported.dims), exported)
     return reading if reading.error == 0 else None
@@ -99,16 +114,22 @@ def _plainest(
 ) -> list[Reading]:
     """The readings that say least beside the slopes; some positions were read before."""
     unlikely = {scale for found in scales for scale in found.unlikely}
+    places = places_of([found.all[0] for found in scales if found.all])
+    tried = [
+        [moved(exported, axis, _starts_of(exported, axis, each[0]), each, places) for each in found.all]
+        for axis, found in zip(axes, scales, strict=True)
+    ]
     levels: dict[int, list[Reading]] = {}
-    for chosen in product(*(found.all for found in scales)):
-        starts = [list(_positions(exported, axis, scale)) for axis, (scale, _) in zip(axes, chosen, strict=True)]
-        sized = sum(scale.size != 1 for scale, _ in chosen)
-        for positions in sorted(likely(exported, planes, starts, chosen), key=_starts):
+    for chosen in product(*tried):
+        sized = sum(each.scaled[0].size != 1 for each in chosen)
+        if levels and sized > min(levels):
+            continue
+        for positions in sorted(likely(planes, chosen, places), key=_starts):
             if levels and _starts(positions) + sized > min(levels):
                 break  # what says more than others do
-            pairs = list(zip(positions, chosen, strict=True))
+            pairs = [(position, each.scaled) for position, each in zip(positions, chosen, strict=True)]
             rest = rest_of(exported, planes, pairs)
-            if rest is None or (rest.base.any() and any(scale in unlikely for scale, _ in chosen)):
+            if rest is None or (rest.base.any() and any(scale in unlikely for _, (scale, _) in pairs)):
                 continue
             level = _level(pairs, rest)
             if levels and level > min(levels):
@@ -125,8 +146,7 @@ def _still(planes: Sequence[Plane]) -> bool:
     still = reduce(np.logical_and, [slope == 0 for plane in planes for slope in plane.slopes.values()])
     if not still.any():
         return True
-    allowed = 2 * reduce(np.maximum, [plane.rounding for plane in planes])
-    return not any(((np.abs(each.base - first.base) > allowed) & still).any() for each in others)
+    return not any(((np.abs(each.base - first.base) > allowed_of(planes)) & still).any() for each in others)
 
 
 def _level(pairs: Sequence[Pair], rest: Rest) -> int:
@@ -152,20 +172,28 @@ def _is_odd(rest: Rest) -> bool:
     """Whether something is added that is no round number: any start leaves some number, at times the same by chance."""
     if rest.base.dtype.kind != "f":
         return False
-    base = rest.base.astype(np.float64)
-    rounded = (
-        np.rint(base * _ROUND) / _ROUND,
-        np.rint(base * 6) / 6,
-        _of_digits(base, 3),
-        np.pi * _of_digits(base / np.pi, 2),
-    )
-    return not reduce(np.logical_or, [np.abs(each - base) <= rest.allowed for each in rounded]).all()
+    base, allowed = rest.base.astype(np.float64).reshape(-1), rest.allowed.reshape(-1)
+    for rounded in _ROUNDED:
+        odd = ~(np.abs(rounded(base) - base) <= allowed)
+        if not odd.any():
+            return False
+        base, allowed = base[odd], allowed[odd]
+    return True
 
 
 def _of_digits(numbers: Array, digits: int) -> Array:
     """Numbers of so many digits."""
     size = 10.0 ** (np.floor(np.log10(np.where(numbers == 0, 1, np.abs(numbers)))) - digits + 1)
     return np.asarray(np.rint(numbers / size) * size)
+
+
+_ROUNDED: tuple[Callable[[Array], Array], ...] = (
+    lambda numbers: np.rint(numbers * _ROUND) / _ROUND,
+    lambda numbers: np.rint(numbers * 6) / 6,
+    lambda numbers: _of_digits(numbers, 3),
+    lambda numbers: np.pi * _of_digits(numbers / np.pi, 2),
+)
+"""Numbers as round ones that are near."""
 
 
 def _halves(size: Size) -> list[Size]:
@@ -183,11 +211,7 @@ def _read(exported: Exported, readings: Sequence[Reading]) -> Fit | None:
     if not _enough(exported, best):
         return None
     others += rests(exported, best)
-    tried = list(islice(_probed(exported, [best, *others]), _PROBES)) if others else []
-    places = [0]
-    for place in range(1, len(others) + 1):
-        if not any(tried and all(_same(found[each], found[place]) for found in tried) for each in places):
-            places.append(place)
+    places = _distinct(exported, [best, *others]) if others else [0]
     kept = [[best, *others][place] for place in places]
     several = len({_words(each) for each in kept}) < len(kept)
     made = [(each, Fit(_words(each, steps=several), each.at, each.make, _limits(each))) for each in kept]
@@ -195,13 +219,17 @@ def _read(exported: Exported, readings: Sequence[Reading]) -> Fit | None:
     return fits[0]._replace(others=tuple(fits[1:])) if fits else None
 
 
-def _probed(exported: Exported, readings: Sequence[Reading]) -> Iterator[list[Array]]:
-    """What readings say at other sizes, where all of them say something."""
-    for probe in probes(exported):
-        try:
-            yield [reading.corners(probe) for reading in readings]
-        except ValueError:  # a size that is no whole number there, or below 0
-            continue
+def _distinct(exported: Exported, readings: Sequence[Reading]) -> list[int]:
+    """Which readings differ from all before them at other sizes, at the first few where all of them say something."""
+    tried = list(islice((probe for probe in probes(exported) if all(each.says(probe) for each in readings)), _PROBES))
+    shown = cache(lambda place, turn: readings[place].corners(tried[turn]))
+    kept: list[int] = []
+    for place in range(len(readings)):
+        if not tried or not any(
+            all(_same(shown(each, turn), shown(place, turn)) for turn in range(len(tried))) for each in kept
+        ):
+            kept.append(place)
+    return kept
 
 
 def _enough(exported: Exported, reading: Reading) -> bool:
@@ -220,7 +248,13 @@ def _same(one: Array, other: Array) -> bool:
     if one.dtype.kind != "f" or (one.shape == other.shape and (one == other).all()):
         return bool(np.array_equal(one, other))
     loose = 1e-2 if one.dtype.itemsize == 2 else 1e-4
-    return bool(np.allclose(one, other, rtol=loose, atol=loose * float(np.abs(other).max(initial=0)), equal_nan=True))
+    with np.errstate(invalid="ignore"):
+        sizes = np.abs(other)
+        close = np.abs(one - other) <= loose * float(sizes.max(initial=0)) + loose * sizes
+    numbers = np.isfinite(one) & np.isfinite(other)
+    return bool(
+        (close if numbers.all() else (close & numbers) | (one == other) | (np.isnan(one) & np.isnan(other))).all()
+    )
 
 
 def _limits(reading: Reading) -> tuple[Limit, ...]:
@@ -249,21 +283,19 @@ def _step(term: Term) -> str:
     return f"{number}{'/' if term.scale.over else '*'}{size if size.isidentifier() else f'({size})'}"
 
 
-def _positions(exported: Exported, axis: int, scale: Scale) -> Iterator[Position]:
-    """The positions along an axis that are known."""
-    size = exported.dims[axis]
-    yield Position(axis, size)
-    if scale.size != 1:  # a constant start is no constant then
-        yield Position(axis, size, 1, 1)
-        if exported.arrays[0].dtype.kind == "f":
-            yield Position(axis, size, 2, 1)
+def _starts_of(exported: Exported, axis: int, scale: Scale) -> tuple[Start, ...]:
+    """The steps and the starts of the positions along an axis that are known."""
     numbers, others = exported.arrays[0].dtype.kind == "f", tuple(sizes_of(exported))
-    starts = _sized_starts(size, others, numbers=numbers)
-    yield from (Position(axis, size, step, start) for step, start in starts)
+    known = _sized_starts(exported.dims[axis], others, exported.items, numbers=numbers)
+    zero, one = ((number,) * len(exported.bindings) for number in (0, 1))
+    if scale.size == 1:
+        return (1, 0, zero), *known
+    # A constant start is no constant then.
+    return (1, 0, zero), (1, 1, one), *([(2, 1, one)] if numbers else []), *known
 
 
 @lru_cache(maxsize=256)
-def _sized_starts(size: Size, others: tuple[Size, ...], *, numbers: bool) -> tuple[tuple[int, Size], ...]:
+def _sized_starts(size: Size, others: tuple[Size, ...], items: Items, *, numbers: bool) -> tuple[Start, ...]:
     """The steps and the starts of positions that start at a size."""
     found = [(1, start) for start in (1 - size, 0 - size, size, size - 1)]
     half = exact(1 - size, 2)
@@ -275,4 +307,5 @@ def _sized_starts(size: Size, others: tuple[Size, ...], *, numbers: bool) -> tup
     for other in others:
         if other != size:
             found += [(1, start) for start in (other, other - 1, 1 - other, 0 - other)]
-    return tuple(found)
+    bindings = [dict(each) for each in items]
+    return tuple([(step, start, tuple([size_at(start, each) for each in bindings])) for step, start in found])

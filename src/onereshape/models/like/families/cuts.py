@@ -7,6 +7,7 @@ its end.  The sizes end with the largest table, which is said as a limit.
 from __future__ import annotations
 
 from itertools import islice, product
+from math import gcd
 
 import numpy as np
 import onnx_ir as ir
@@ -14,7 +15,7 @@ import onnx_ir as ir
 from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, dims_at
 from onereshape.models.like.families.writing import bounded
 from onereshape.models.rewrite import Rewriter
-from onereshape.sizes import Size, cut, exact
+from onereshape.sizes import Formula, Size, cut, exact
 
 _SIDES = ("start", "middle", "end")
 _FEWEST = 2
@@ -84,7 +85,13 @@ def _largest(exported: Exported) -> Array | None:
 def _holds(exported: Exported, table: Array, sides: Sides) -> bool:
     """Whether each export has this part of the largest table."""
     growing = exported.growing
-    return all(_taken(table, array.shape, growing, sides).tobytes() == array.tobytes() for array in exported.arrays)
+    for array in exported.arrays:
+        if array is table:
+            continue
+        taken = _taken(table, array.shape, growing, sides)
+        if taken.flat[:1].tobytes() != array.flat[:1].tobytes() or taken.tobytes() != array.tobytes():
+            return False
+    return True
 
 
 def _has_middle(exported: Exported, table: Array, axis: int) -> bool:
@@ -95,8 +102,15 @@ def _has_middle(exported: Exported, table: Array, axis: int) -> bool:
     size = exported.dims[axis]
     if exact(table.shape[axis] - size, 2) is None:
         return False
-    part = next((each for each in range(_MOST_PART, 1, -1) if exact(size, each) is not None), 1)
+    part = next((each for each in range(_MOST_PART, 1, -1) if exact(size, each) is not None), 1) if _many(size) else 1
     return part == 1 or any((table.shape[axis] - array.shape[axis]) // 2 % part for array in exported.arrays)
+
+
+def _many(size: Size) -> bool:
+    """Whether a size may be a multiple of a number, whatever the symbols are."""
+    numbers = [number for _, number in size.terms] if isinstance(size, Formula) else [size]
+    whole = [number for number in numbers if isinstance(number, int)]
+    return len(whole) < len(numbers) or gcd(*whole) > 1
 
 
 def _same(exported: Exported, table: Array, sides: Sides, others: Sides) -> bool:

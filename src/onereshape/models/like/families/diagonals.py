@@ -23,7 +23,7 @@ _RUNS = 3
 
 def diagonals(exported: Exported) -> Fit | None:
     """A table of differences whose ends are known to go on; from the starts and from the ends are two readings."""
-    found = list(tables(exported))
+    found = tables(exported)
     fits = [fit for table in found if (fit := _ended(exported, table)) is not None]
     if not fits:
         return None
@@ -79,7 +79,7 @@ Known = tuple[Table, Ends, str]
 def _band(table: Table, lines: Array) -> Known | None:
     """A mask: two values in each line, in no more runs than a band has."""
     changes = np.flatnonzero(np.any(_differ(lines[:, 1:], lines[:, :-1]), axis=0))
-    if not len(changes) or any(len(np.unique(line)) > 2 for line in lines):
+    if not len(changes) or any(_distinct(line) > 2 for line in lines):
         return None
     first, last = int(changes[0]), int(changes[-1]) + 1
     if len(changes) >= _RUNS or first + 1 < _END or lines.shape[1] - last < _END:
@@ -90,6 +90,13 @@ def _band(table: Table, lines: Array) -> Known | None:
     zeros = np.zeros(shape, table.entries.dtype)
     words = f"is a mask by the difference between axis {table.rows.axis} and axis {table.columns.axis}"
     return middle, Ends(zeros, zeros), words
+
+
+def _distinct(line: Array) -> int:
+    """How many values a line has, what is no number counted once."""
+    found = set(line.tolist())
+    numbers = {each for each in found if each == each}  # noqa: PLR0124 - but NaN
+    return len(numbers) + (len(numbers) < len(found))
 
 
 def _clipped(table: Table, lines: Array, least: int) -> Known | None:

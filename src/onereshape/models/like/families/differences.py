@@ -38,7 +38,7 @@ class Table(NamedTuple):
 
     def between(self, low: int, high: int) -> Table:
         """The table from one difference to another."""
-        kept = np.take(self.entries, range(low - self.low, high - self.low + 1), axis=self.rows.axis)
+        kept = _between(self.entries, self.rows.axis, low - self.low, high - self.low + 1)
         return self._replace(entries=kept, low=low)
 
 
@@ -50,13 +50,12 @@ class Ends(NamedTuple):
     """Both have the axes of the constant; those of the positions have size 1."""
 
 
-def tables(exported: Exported) -> Iterator[Table]:
+def tables(exported: Exported) -> list[Table]:
     """The table of a constant whose two axes that grow only count by their difference: from the starts, or the ends."""
-    if len(exported.growing) != 2:
-        return
+    if len(exported.growing) != 2 or any(_crossed(array, *exported.growing) for array in exported.arrays):
+        return []
+    found: list[Table] = []
     one, other = exported.growing
-    if any(_crossed(array, one, other) for array in exported.arrays):
-        return
     sizes = exported.dims[one], exported.dims[other]
     starts: list[tuple[Size, Size]] = [(0, 0)]
     if sizes[0] != sizes[1]:
@@ -66,7 +65,8 @@ def tables(exported: Exported) -> Iterator[Table]:
         parts = [_table(array, rows, columns, binding) for array, binding in _cases(exported)]
         known = [part for part in parts if part is not None]
         if len(known) == len(parts) and (joined := _joined(known)) is not None:
-            yield joined
+            found.append(joined)
+    return found
 
 
 def _cases(exported: Exported) -> Iterator[tuple[Array, Binding]]:
@@ -74,13 +74,13 @@ def _cases(exported: Exported) -> Iterator[tuple[Array, Binding]]:
 
 
 def _crossed(array: Array, one: int, other: int) -> bool:
-    """Whether the first two entries of the first diagonal differ, or the last two: then there is no table."""
+    """Whether two neighbours on a diagonal differ, of the first one or of the outermost: then there is no table."""
     if min(array.shape[one], array.shape[other]) < 2 or 0 in array.shape:
         return False
-    for here, beside in ((0, 1), (-1, -2)):
+    for here, beside in (((0, 0), (1, 1)), ((-1, -1), (-2, -2)), ((0, -2), (1, -1)), ((-2, 0), (-1, 1))):
         first, second = (
-            array.item(*[place if axis in (one, other) else 0 for axis in range(array.ndim)])
-            for place in (here, beside)
+            array.item(*[places[0] if axis == one else places[1] if axis == other else 0 for axis in range(array.ndim)])
+            for places in (here, beside)
         )
         if first != second and (first == first or second == second):  # noqa: PLR0124 - or both are NaN
             return True  # as most do
@@ -96,15 +96,24 @@ def _crossed(array: Array, one: int, other: int) -> bool:
 
 def _table(array: Array, rows: Position, columns: Position, binding: Binding) -> Table | None:
     """The table of one export; None if entries of one difference differ."""
-    if 0 in array.shape:
+    if 0 in array.shape or not _is_table(array, rows.axis, columns.axis):
         return None
-    along_rows, along_columns = np.take(array, [0], axis=columns.axis), np.take(array, [0], axis=rows.axis)
-    descending = np.flip(along_rows, axis=rows.axis)
-    rest = np.take(along_columns, range(1, array.shape[columns.axis]), axis=columns.axis)
-    entries = np.concatenate([descending, np.swapaxes(rest, rows.axis, columns.axis)], axis=rows.axis)
+    along_rows = _between(_between(array, columns.axis, 0, 1), rows.axis, None, None, -1)
+    along_columns = _between(_between(array, rows.axis, 0, 1), columns.axis, 1, None)
+    entries = np.concatenate([along_rows, np.swapaxes(along_columns, rows.axis, columns.axis)], axis=rows.axis)
     low = columns.first(binding) - rows.first(binding) - (array.shape[rows.axis] - 1)
-    found = Table(entries, low, rows, columns)
-    return found if np.array_equal(value_at(found, binding), array, equal_nan=array.dtype.kind == "f") else None
+    return Table(entries, low, rows, columns)
+
+
+def _is_table(array: Array, one: int, other: int) -> bool:
+    """Whether each entry is the next one on its diagonal."""
+    here, next_one = (_between(_between(array, one, *ends), other, *ends) for ends in ((None, -1), (1, None)))
+    return bool((here == next_one).all() or np.array_equal(here, next_one, equal_nan=array.dtype.kind == "f"))
+
+
+def _between(array: Array, axis: int, start: int | None, end: int | None, step: int = 1) -> Array:
+    """The entries from one place to another, along an axis."""
+    return array[(*(slice(None),) * axis, slice(start, end, step))]
 
 
 def _joined(parts: list[Table]) -> Table | None:
@@ -126,18 +135,21 @@ def _joined(parts: list[Table]) -> Table | None:
 
 def value_at(table: Table, binding: Binding, ends: Ends | None = None) -> Array:
     """The constant at given sizes; beyond its ends the table goes on as these say, or not at all."""
-    rank = table.entries.ndim
+    rank, (one, other) = table.entries.ndim, (table.rows.axis, table.columns.axis)
     place = table.columns.at(binding, rank) - table.rows.at(binding, rank)
-    outside = place.min(initial=0) < table.low or place.max(initial=0) > table.high
-    if ends is None and outside:
-        raise ValueError(f"a table of differences from {table.low} to {table.high} does not go on")
-    axes = table.rows.axis, table.columns.axis
-    matrix = np.clip(place, table.low, table.high).reshape(place.shape[axes[0]], place.shape[axes[1]]) - table.low
-    flat = np.squeeze(table.entries, axis=axes[1])
-    found = np.moveaxis(np.take(flat, matrix, axis=axes[0]), axes[0] + 1, axes[1])
-    if ends is not None and np.any(ends.before):
+    matrix = place.reshape(place.shape[one], place.shape[other])
+    if matrix.min(initial=0) < table.low or matrix.max(initial=0) > table.high:
+        if ends is None:
+            raise ValueError(f"a table of differences from {table.low} to {table.high} does not go on")
+        matrix = np.minimum(np.maximum(matrix, table.low), table.high)
+    flat = table.entries.reshape([size for axis, size in enumerate(table.entries.shape) if axis != other])
+    where: tuple[slice | Array, ...] = (*(slice(None),) * one, matrix - table.low)
+    found = flat[where]
+    if other != one + 1:
+        found = np.moveaxis(found, one + 1, other)
+    if ends is not None and ends.before.any():
         found = found + ends.before * np.minimum(place - table.low, 0).astype(found.dtype)
-    if ends is not None and np.any(ends.after):
+    if ends is not None and ends.after.any():
         found = found + ends.after * np.maximum(place - table.high, 0).astype(found.dtype)
     return np.asarray(found)
 

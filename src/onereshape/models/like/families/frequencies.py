@@ -24,6 +24,8 @@ _LEAST = 0.98
 
 _TOGETHER = 64
 """Frequencies that are tried at once: few enough that no other thread is woken, which takes longer than they do."""
+_FEW = 16
+"""Columns of which more frequencies are tried at once."""
 
 _UNEVEN = 0.05
 """What the neighbours of an entry may be off, as a part of the amplitude: much more than any rounding."""
@@ -108,9 +110,11 @@ def _one_amplitude(starts: Array, allowed: float) -> bool:
     return not len(turned) or bool(np.ptp(turned) <= allowed)
 
 
-def _wave(places: Array, frequency: Array, cosine: Array) -> Array:
-    angle = places[:, None] * frequency
-    return np.asarray(np.where(cosine, np.cos(angle), np.sin(angle)))
+def _turned(places: Array, frequency: Array, cosine: Array) -> tuple[Array, Array]:
+    """Waves of amplitude 1, and how each changes with its frequency."""
+    angle = places * frequency
+    cosines, sines = np.cos(angle), np.sin(angle)
+    return np.where(cosine, cosines, sines), places * np.where(cosine, -sines, cosines)
 
 
 def _grid(places: Array, columns: Array, known: Array | None) -> tuple[Array, Array | None]:
@@ -120,20 +124,21 @@ def _grid(places: Array, columns: Array, known: Array | None) -> tuple[Array, Ar
     """
     near = np.argsort(np.abs(places), kind="stable")[:_WINDOW]
     values = columns[near]
-    energy = np.maximum((values**2).sum(axis=0), 1e-30)
-    kept, found = [], []
+    energy = (values**2).sum(axis=0)
+    kept, found = np.zeros((2, columns.shape[1])), np.zeros((2, columns.shape[1]))
     tried, *both = _tried(tuple(places[near].tolist()))
-    for waves, lengths in both:
+    for kind, (waves, lengths) in enumerate(both):
+        which = slice(None) if known is None else known == bool(kind)
+        chosen = values[:, which]
+        together = _TOGETHER * max(1, _FEW // max(chosen.shape[1], 1))
         # The part of a column that lies along a wave.
-        pieces = (waves[:, first : first + _TOGETHER] for first in range(0, len(tried), _TOGETHER))
-        parts = np.concatenate([piece.T @ values for piece in pieces]) ** 2 / lengths[:, None] / energy
-        best = np.argmax(parts, axis=0)
-        kept.append(np.take_along_axis(parts, best[None], axis=0)[0])
-        found.append(tried[best])
+        pieces = [waves[:, first : first + together].T @ chosen for first in range(0, len(tried), together)]
+        parts = np.concatenate(pieces) ** 2 / lengths[:, None] / np.maximum(energy[which], 1e-30)
+        best = parts.argmax(axis=0)
+        kept[kind, which] = parts[best, np.arange(len(best))]
+        found[kind, which] = tried[best]
     cosine = kept[1] > kept[0] if known is None else known
-    least = np.where(cosine, kept[1], kept[0])
-    silent = (values**2).sum(axis=0) == 0
-    if np.any(~silent & (least < _LEAST)):
+    if ((energy != 0) & (np.where(cosine, kept[1], kept[0]) < _LEAST)).any():
         return cosine, None
     return cosine, np.where(cosine, found[1], found[0])
 
@@ -151,19 +156,18 @@ def _tried(places: tuple[float, ...]) -> tuple[Array, tuple[Array, Array], tuple
 def _amplitudes(places: Array, columns: Array, cosine: Array, frequency: Array) -> Array:
     """The amplitude of each column, refined together with its frequency."""
     near = np.argsort(np.abs(places), kind="stable")[:_WINDOW]
-    at, values, turned = places[near], columns[near], frequency.copy()
+    at, values, turned = places[near, None], columns[near], frequency.copy()
     sizes = np.ones(columns.shape[1])
     for _ in range(_STEPS):
-        wave = _wave(at, turned, cosine)
-        slope = _slope(at, turned, cosine)
-        sizes = (wave * values).sum(axis=0) / np.maximum((wave**2).sum(axis=0), 1e-30)
+        wave, slope = _turned(at, turned, cosine)
+        lengths = np.maximum((wave**2).sum(axis=0), 1e-30)
+        sizes = (wave * values).sum(axis=0) / lengths
         left = values - sizes * wave
         # Without the part along the wave itself, which the amplitude takes.
-        lengths = np.maximum((wave**2).sum(axis=0), 1e-30)
         across = sizes * (slope - wave * ((slope * wave).sum(axis=0) / lengths))
         step = (left * across).sum(axis=0) / np.maximum((across**2).sum(axis=0), 1e-30)
         turned = turned + step
-        if np.all(np.abs(step) < _SETTLED):
+        if (np.abs(step) < _SETTLED).all():
             break
     frequency[:] = np.where(np.abs(turned - frequency) < 0.05, turned, frequency)
     return np.asarray(sizes)
@@ -176,27 +180,23 @@ def _refined(places: Array, columns: Array, cosine: Array, signed: Array, freque
     found = np.maximum(np.abs(frequency), 1e-9)
     while True:
         chosen = order[:window]
-        at, values = places[chosen], columns[chosen]
+        at, values = places[chosen, None], columns[chosen]
         for _ in range(_STEPS):
-            slope = signed * _slope(at, found, cosine)
-            left = values - signed * _wave(at, found, cosine)
+            wave, slope = _turned(at, found, cosine)
+            slope = signed * slope
+            left = values - signed * wave
             step = (left * slope).sum(axis=0) / np.maximum((slope**2).sum(axis=0), 1e-30)
-            found = np.abs(found + np.clip(step, -0.5 * found, 0.5 * found))
-            if np.all(np.abs(step) < _SETTLED):
+            half = 0.5 * found
+            found = np.abs(found + np.minimum(np.maximum(step, -half), half))
+            if (np.abs(step) < _SETTLED).all():
                 break
         if window == len(places):
             return found
         window = min(2 * window, len(places))
 
 
-def _slope(places: Array, frequency: Array, cosine: Array) -> Array:
-    """How a wave of amplitude 1 changes with its frequency."""
-    angle = places[:, None] * frequency
-    return np.asarray(places[:, None] * np.where(cosine, -np.sin(angle), np.cos(angle)))
-
-
 def _rough(places: Array, cosine: Array, signed: Array, frequency: Array, eps: float) -> Array:
-    slope = signed * _slope(places, frequency, cosine)
+    slope = signed * _turned(places[:, None], frequency, cosine)[1]
     return np.asarray(eps * np.abs(signed) / np.sqrt(np.maximum((slope**2).sum(axis=0), 1e-30)))
 
 
@@ -210,7 +210,7 @@ def geometric(found: Turning, columns: Array, taken: Array, kind: np.dtype[Any])
             which[chosen], count = _numbered(columns[:, chosen])
             several = max(several, count)
     clear = taken & (found.frequency > 0) & (found.rough < 1e-2 * found.frequency)
-    if several < 2 or len(np.unique(which[clear])) < 2:
+    if several < 2 or len({*which[clear].tolist()}) < 2:
         return
     sure = found.frequency[clear] / found.rough[clear]
     ratio, first = np.polyfit(which[clear], np.log(found.frequency[clear]), 1, w=sure)

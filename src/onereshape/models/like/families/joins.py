@@ -15,6 +15,7 @@ import onnx_ir as ir
 
 from onereshape.models.like.exported import Array, Binding, Exported, Family, Fit, at_least, sizes_at
 from onereshape.models.like.families.cuts import is_one_start
+from onereshape.models.like.families.same import corners_alike
 from onereshape.models.like.families.lengths import (
     Values,
     changes,
@@ -52,7 +53,8 @@ class _Cutting(NamedTuple):
     """The sizes that a part may have, by what they are in the exports."""
     back: list[int]
     """How many entries a last part that does not grow may have."""
-    breaks: tuple[frozenset[int], ...]
+    breaks: tuple[Array, ...]
+    """At which places each export changes its course."""
     seen: dict[_Part, Fit | None]
     sizes: dict[tuple[Values, Values], Size]
     """The size of a part that is not the last one: the first that was thought of."""
@@ -74,6 +76,8 @@ def joined(exported: Exported, fit: Family, *, plain: bool = False) -> Fit | Non
     Plain parts do not change their course, so there are no more changes than parts, each beside two entries.
     """
     fixed: bool | None = None
+    if plain and not corners_alike(exported):
+        return None
     for axis in exported.growing:
         total = exported.dims[axis]
         end = sizes_at(total, exported.bindings)
@@ -84,10 +88,10 @@ def joined(exported: Exported, fit: Family, *, plain: bool = False) -> Fit | Non
         if plain and any(changes_often(array, axis, often) for array in exported.arrays):
             continue
         breaks = tuple(changes(array, axis) for array in exported.arrays)
-        if plain and max(map(len, breaks)) > often:
+        if plain and max(int(np.count_nonzero(places)) for places in breaks) > often:
             continue
         part = partial(_part, fit=fit)
-        lengths, back = dict(lengths_of(exported, axis, breaks)), numbers_of(breaks, end)
+        lengths, back = dict(lengths_of(exported, axis, breaks)), numbers_of(breaks, back=True)
         fixed = is_one_start(exported) if fixed is None else fixed
         if fixed:  # and neither does the place where another part begins
             lengths, back = {values: size for values, size in lengths.items() if isinstance(size, int)}, []
@@ -171,12 +175,12 @@ def _ending(
 ) -> Iterator[tuple[Values, Size, Values]]:
     """The sizes with which a part from a place on ends before the axis does, where entries change their course."""
     for values, size in tried:
-        if start[0] + values[0] not in cutting.breaks[0] or (isinstance(size, int) and any(start)):
+        if values[0] >= left[0] or (isinstance(size, int) and any(start)):
             continue  # what does not grow stands at either end
-        ends = tuple([a + b for a, b in zip(start, values, strict=True)])
-        if min(values) < 1 or any(a >= b for a, b in zip(values, left, strict=True)):
+        if not cutting.breaks[0][start[0] + values[0]] or any(a >= b for a, b in zip(values, left, strict=True)):
             continue
-        if all(end in places for end, places in zip(ends, cutting.breaks, strict=True)):
+        ends = tuple([a + b for a, b in zip(start, values, strict=True)])
+        if min(values) >= 1 and all(places[end] for end, places in zip(ends, cutting.breaks, strict=True)):
             yield values, size, ends
 
 
@@ -205,7 +209,7 @@ def _fitted(cutting: _Cutting, start: Values, values: Values, size: Size) -> Fit
             for array, first, length in zip(exported.arrays, start, values, strict=True)
         ]
         dims = (*exported.dims[:axis], size, *exported.dims[axis + 1 :])
-        found = cutting.fit(exported._replace(arrays=tuple(arrays), dims=dims))
+        found = cutting.fit(exported.cut(tuple(arrays), dims))
         cutting.seen[key] = None if found is None else found.each(partial(_above, cutting, size))
     return cutting.seen[key]
 

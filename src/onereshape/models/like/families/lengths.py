@@ -8,17 +8,17 @@ from math import prod
 
 import numpy as np
 
-from onereshape.models.like.exported import Array, Binding, Exported, elsewhere, sizes_at
+from onereshape.models.like.exported import Array, Binding, Exported, Items, by_values, elsewhere, eps_of, sizes_at
 from onereshape.sizes import Formula, Size, ceiling, cut, over
 
 Values = tuple[int, ...]
-Items = tuple[tuple[tuple[str, int], ...], ...]
-"""The sizes of the symbols in each export, as they can be looked up by."""
 Found = dict[Values, tuple[Size, ...]]
 """Sizes by what they are in the exports."""
 
 _FEW = 12
 """Changes of course up to which an axis may be cut a number of entries from either end."""
+_COLUMNS = 32
+"""Columns that are looked at first."""
 _LOOKED_AT = 4
 """Entries along each other axis that are looked at first."""
 _SHARES = (2, 3, 4)
@@ -34,45 +34,57 @@ def along_first(array: Array, axis: int) -> Array:
     return flat[0] if before == 1 else flat.swapaxes(0, 1).reshape(array.shape[axis], -1)
 
 
-def changes(array: Array, axis: int) -> frozenset[int]:
-    """The places along an axis where entries do not go on as those before, or not as those after do."""
+def changes(array: Array, axis: int) -> Array:
+    """At which places along an axis entries do not go on as those before, or not as those after do."""
     size = array.shape[axis]
+    found = np.zeros(size, bool)
     if size < 3:
-        return frozenset(range(1, size))
-    rows = along_first(array, axis).astype(np.float64)
+        found[1:] = True
+        return found
+    rows = along_first(array, axis)
+    eps = 8 * eps_of(array.dtype) if array.dtype.kind == "f" else 0.0
+    bent = _bent(np.array(rows[:, :_COLUMNS].T, np.float64, order="C"), eps)
+    if rows.shape[1] > _COLUMNS and not bent.all():  # as it often is, by a few columns already
+        bent |= _bent(rows[:, _COLUMNS:].T.astype(np.float64), eps)
+    found[1:-1] = bent
+    found[2:] |= bent
+    return found
+
+
+def _bent(lines: Array, eps: float) -> Array:
+    """Which three entries of lines, one after the other, do not lie in a line."""
     with np.errstate(invalid="ignore", over="ignore"):
-        steps = rows[1:] - rows[:-1]
-        bends = np.abs(steps[1:] - steps[:-1])
+        steps = lines[:, 1:] - lines[:, :-1]
+        bends = np.abs(steps[:, 1:] - steps[:, :-1])
         rounding: float | Array = 0.0
-        if array.dtype.kind == "f" and bends.any():
+        if eps and bends.any():
             # A step that is a little longer only because numbers are rounded is no change.
-            sizes = np.abs(rows)
-            largest = np.maximum(np.maximum(sizes[:-2], sizes[1:-1]), sizes[2:])
+            sizes = np.abs(lines)
+            largest = np.maximum(np.maximum(sizes[:, :-2], sizes[:, 1:-1]), sizes[:, 2:])
             if not np.isfinite(largest.max(initial=0)):
                 largest = np.where(np.isfinite(largest), largest, 0.0)
-            rounding = 8 * float(np.finfo(array.dtype).eps) * largest
+            rounding = eps * largest
         straight = bends <= rounding
         if not straight.all() and np.isnan(bends).any():
-            straight |= _alike(rows)
-    bent = np.flatnonzero(~np.asarray(straight.all(axis=1))).tolist()
-    return frozenset([place + more for place in bent for more in (1, 2)])
+            straight |= _alike(lines)
+    return ~np.asarray(straight.all(axis=0))
 
 
 def changes_often(array: Array, axis: int, most: int) -> bool:
     """Whether a few columns along an axis already change their course more often than so many times."""
     few = [slice(None) if each == axis else slice(0, _LOOKED_AT) for each in range(array.ndim)]
-    return len(changes(array[tuple(few)], axis)) > most
+    return int(np.count_nonzero(changes(array[tuple(few)], axis))) > most
 
 
-def _alike(rows: Array) -> Array:
+def _alike(lines: Array) -> Array:
     """Where three entries are one and the same, which may be no number."""
-    one, two, three = rows[:-2], rows[1:-1], rows[2:]
+    one, two, three = lines[:, :-2], lines[:, 1:-1], lines[:, 2:]
     return np.asarray(((one == two) & (two == three)) | (np.isnan(one) & np.isnan(two) & np.isnan(three)))
 
 
-def lengths_of(exported: Exported, axis: int, breaks: tuple[frozenset[int], ...]) -> Iterator[tuple[Values, Size]]:
+def lengths_of(exported: Exported, axis: int, breaks: Sequence[Array]) -> Iterator[tuple[Values, Size]]:
     """The sizes that a part may have, those of the formula first; none where two of them differ elsewhere."""
-    items = tuple(tuple(binding.items()) for binding in exported.bindings)
+    items = exported.items
     own, others = _sizes(exported.dims[axis], exported.known, items)
     numbers = {(each,) * len(items): (each,) for each in numbers_of(breaks)}
     own = {**own, **{values: (*own.get(values, ()), *found) for values, found in numbers.items()}}
@@ -88,13 +100,8 @@ def _sizes(size: Size, known: tuple[Size, ...], items: Items) -> tuple[Found, Fo
     """The sizes near those of a formula, and the others of a model, by their values in the exports."""
     bindings = [dict(each) for each in items]
     own: dict[Values, list[Size]] = {}
-    others: dict[Values, list[Size]] = {}
-    for found, sizes in (
-        (own, _nearby(size)),
-        (others, known),
-        (others, _shares(size)),
-        (others, _halves(size, bindings)),
-    ):
+    others = {values: list(sizes) for values, sizes in by_values(known, items)}
+    for found, sizes in ((own, _nearby(size)), (others, _shares(size)), (others, _halves(size, bindings))):
         for each in sizes:
             values = sizes_at(each, bindings)
             if values is not None and min(values) > 0 and each not in found.setdefault(values, []):
@@ -133,12 +140,12 @@ def _halves(size: Size, bindings: Sequence[Binding]) -> Iterator[Size]:
         yield from (cut(size, 2), ceiling(size, 2))
 
 
-def numbers_of(breaks: Sequence[frozenset[int]], sizes: Sequence[int] | None = None) -> list[int]:
-    """How many entries from the start (or, where sizes are given, from the end) all exports change their course."""
-    if sizes is not None:
-        breaks = [frozenset(size - place for place in places) for size, places in zip(sizes, breaks, strict=True)]
-    few = max(map(len, breaks)) <= _FEW
-    return [place for place in sorted(frozenset.intersection(*breaks)) if few or place == 1]
+def numbers_of(breaks: Sequence[Array], *, back: bool = False) -> list[int]:
+    """How many entries from the start, or from the end, all exports change their course."""
+    if max(int(np.count_nonzero(places)) for places in breaks) > _FEW:
+        return [1] if all(places[-1 if back else 1] for places in breaks) else []
+    counted = [{len(places) - each if back else each for each in np.flatnonzero(places).tolist()} for places in breaks]
+    return sorted(set.intersection(*counted))
 
 
 @lru_cache(maxsize=1024)
@@ -162,16 +169,15 @@ def _has_rivals(total: Size, place: Size, items: Items) -> bool:
     totals, there = sizes_at(total, bindings), sizes_at(place, bindings)
     if totals is None or there is None:
         return False
+    shares = [(part, share, [part(each, share) for each in totals]) for share in _SHARES for part in (cut, ceiling)]
     for more in (0, -1, 1):
         ends = [each + more for each in there]
         found: list[Size] = [ends[0]] if len({*ends}) == 1 else []
-        for share in _SHARES:
-            for part in (cut, ceiling):
-                numbers = [part(each, share) for each in totals]
-                if numbers == ends:
-                    found.append(part(total, share))
-                if [whole - each for whole, each in zip(totals, numbers, strict=True)] == ends:
-                    found.append(total - part(total, share))
+        for part, share, numbers in shares:
+            if numbers == ends:
+                found.append(part(total, share))
+            if [whole - each for whole, each in zip(totals, numbers, strict=True)] == ends:
+                found.append(total - part(total, share))
         if any(_differ(each, place + more, bindings) for each in found):
             return True
     return False
@@ -179,6 +185,8 @@ def _has_rivals(total: Size, place: Size, items: Items) -> bool:
 
 def _differ(one: Size, other: Size, bindings: Sequence[Binding]) -> bool:
     """Whether two sizes differ anywhere nearby, as far as both are whole numbers there."""
+    if one == other:
+        return False
     nearby = [{name: size + more for name, size in binding.items()} for binding in bindings for more in range(1, 5)]
     for binding in (*elsewhere(bindings), *nearby):
         first, second = (sizes_at(each, [binding]) for each in (one, other))

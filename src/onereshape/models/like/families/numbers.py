@@ -19,12 +19,12 @@ import onnx_ir as ir
 from onereshape.models.like.exported import Array, Binding, Exported, Fit, elsewhere, nearby, size_at, sizes_at
 from onereshape.models.like.wholes import (
     FREE,
-    ROUND,
     as_plain,
     integers,
     oddness,
     part_of,
     parts_of,
+    plainer,
     rounded_alike,
     whole,
 )
@@ -201,9 +201,8 @@ def _rounded(reading: Reading, numbers: Array, exported: Exported) -> list[Readi
     eps = float(np.finfo(numbers.dtype).eps)
     factor = reading.steps[-1].number if reading.steps and reading.steps[-1].op == "Mul" else None
     odd = 1 if factor is None else oddness(factor)
-    plainer = [above for above in ROUND if oddness(above) < max(odd, 1)]
     unexplained = False
-    for above, (words, undo) in product(plainer, _UNDONE.items()):
+    for above, (words, undo) in product(plainer(max(odd, 1)), _UNDONE.items()):
         with np.errstate(divide="ignore"):
             undone = undo(numbers.astype(np.float64) / above)
         values = whole(undone, eps)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from onereshape.models.like.exported import Array, rounding
+from onereshape.models.like.exported import Array, Exported, eps_of
 from onereshape.models.like.families.writing import along, first_along
 
-_LARGEST = 2**52
-"""Integers beyond this are marks, not numbers that count."""
+_BEYOND = 2**52 + 1
+"""Integers from here on are marks, not numbers that count."""
 
 
 class Plane(NamedTuple):
@@ -38,10 +38,9 @@ def plane_of(array: Array, axes: Sequence[int]) -> Plane | None:
     if array.dtype.kind not in "iuf" or 0 in array.shape:
         return None
     kind = np.float64 if array.dtype.kind == "f" else np.int64
-    with np.errstate(invalid="ignore"):
-        rounding = rounding_of(array, axes)
-    largest = float(np.abs(array.astype(np.float64)).max()) if array.dtype.kind != "f" else 0
-    if not np.isfinite(rounding).all() or largest > _LARGEST:
+    rounding = rounding_of(array, axes)
+    most, limit = (rounding, np.inf) if kind == np.float64 else (np.abs(array.astype(np.float64)), _BEYOND)
+    if not most.max() < limit:  # or no number
         return None
     base = first_along(array, axes).astype(kind)
     slopes: dict[int, Array] = {}
@@ -58,32 +57,46 @@ def plane_of(array: Array, axes: Sequence[int]) -> Plane | None:
     return Plane(base, slopes, array.shape, rounding)
 
 
-def is_bent(array: Array, axes: Sequence[int]) -> bool:
-    """Whether a few entries already lie on no plane, as of most arrays that do not."""
-    if array.dtype.kind not in "iuf" or 0 in array.shape:
+def is_bent(exported: Exported) -> bool:
+    """Whether a few entries of an export already lie on no plane, as of most arrays that do not."""
+    axes = exported.growing
+    if exported.arrays[0].dtype.kind not in "iuf" or any(0 in array.shape for array in exported.arrays):
         return True
-    if not (most := max(_bend(array, axes, 0), _bend(array, axes, -1))):
-        return False
-    return array.dtype.kind != "f" or most > 3 * rounding(array)
+    for number, array in enumerate(exported.arrays):
+        wide = any(size > 1 for axis, size in enumerate(array.shape) if axis not in axes)
+        for at in (0, -1) if wide else (0,):
+            for bend in _bends(array, axes, at):
+                if bend and exported.off(number, bend, 3):
+                    return True
+    return False
 
 
-def _bend(array: Array, axes: Sequence[int], at: int) -> float:
+def is_bent_along(exported: Exported, axis: int) -> bool:
+    """The same of a few entries along one axis, where all others start."""
+    for number, array in enumerate(exported.arrays):
+        for bend in _bends(array, (axis,), 0) if array.size else ():
+            if bend and exported.off(number, bend, 3):
+                return True
+    return False
+
+
+def _bends(array: Array, axes: Sequence[int], at: int) -> Iterator[float]:
     """How far a few entries are from a plane, at the first place of the axes that do not grow, or at the last."""
     place = [0 if axis in axes else at for axis in range(array.ndim)]
     corner = list(place)
     start: float = array.item(*place)
-    most: float = 0
     total: float = 0
     for axis in axes:
         end = corner[axis] = place[axis] = array.shape[axis] - 1
         rise: float = array.item(*place) - start
         total += rise
-        for each in {1, 2, (end + 1) // 2, end - 1}:
+        for each in (1, 2, (end + 1) // 2, end - 1):
             if 0 < each < end:
                 place[axis] = each
-                most = max(most, abs((array.item(*place) - start) * end - rise * each) / end)
+                yield abs((array.item(*place) - start) * end - rise * each) / end
         place[axis] = 0
-    return max(most, float(abs(array.item(*corner) - start - total)))
+    if len(axes) > 1:
+        yield float(abs(array.item(*corner) - start - total))
 
 
 def rounding_of(array: Array, axes: Sequence[int]) -> Array:
@@ -91,7 +104,7 @@ def rounding_of(array: Array, axes: Sequence[int]) -> Array:
     if array.dtype.kind != "f":
         return np.zeros([1 if axis in axes else size for axis, size in enumerate(array.shape)])
     largest = np.abs(array).max(axis=tuple(axes), keepdims=True, initial=0).astype(np.float64)
-    return np.asarray(largest * (8 * float(np.finfo(array.dtype).eps)))
+    return np.asarray(largest * (8 * eps_of(array.dtype)))
 
 
 def near(found: Array, array: Array, axes: Sequence[int]) -> bool:

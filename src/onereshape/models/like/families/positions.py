@@ -6,6 +6,7 @@ times one (the number of a place in a grid).  Slopes may differ along the axes t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -34,10 +35,14 @@ class Position(NamedTuple):
         """The first number, at given sizes."""
         return size_at(self.start, binding)
 
-    def at(self, binding: Binding, rank: int) -> Array:
-        """The numbers at given sizes, along their axis."""
-        count = np.arange(size_at(self.size, binding), dtype=np.int64)
-        return (count * self.step + self.first(binding)).reshape(along(rank, self.axis))
+    def at(self, binding: Binding, rank: int, places: Sequence[int] | None = None) -> Array:
+        """The numbers at given sizes, along their axis: all of them, or those at some places."""
+        first, step = self.first(binding), self.step
+        if places is not None:
+            found = np.array([first + step * place for place in places], np.int64)
+        else:
+            found = np.arange(first, first + step * size_at(self.size, binding), step, dtype=np.int64)
+        return found if rank == 1 else found.reshape(along(rank, self.axis))
 
     def make(self, writer: Rewriter, rank: int) -> ir.Value:
         """The numbers along their axis, in int64."""
@@ -78,17 +83,23 @@ class Term(NamedTuple):
         """Whether it is a ramp whose only entry, if it has one alone, may be either end: then it is no number."""
         return self.scale.over and self.position.sized and self.scale.size == self.position.size - 1
 
-    def at(self, binding: Binding) -> Array:
-        """The term at given sizes, in the type of the slope."""
-        kind = self.slope.dtype
-        found = self.position.at(binding, self.slope.ndim).astype(kind)
+    def at(self, binding: Binding, places: Sequence[int] | None = None) -> Array:
+        """The term at given sizes, in the type of the slope; all along its axis, or at some places."""
+        kind, slope = self.slope.dtype, self.slope
+        found = self.position.at(binding, slope.ndim, places).astype(kind)
         if self.scale.size != 1:
-            size = np.asarray(size_at(self.scale.size, binding)).astype(kind)
+            number = size_at(self.scale.size, binding)
             if self.scale.over and not self.two_ended:
-                size = np.maximum(size, np.ones_like(size))
-            with np.errstate(invalid="ignore"):
+                number = max(number, 1)
+            size = kind.type(number)
+            if number:
                 found = found / size if self.scale.over else found * size
-        return found if (self.slope == 1).all() else found * self.slope
+            else:
+                with np.errstate(invalid="ignore"):
+                    found = found / size if self.scale.over else found * size
+        if slope.size == 1:
+            return found if slope.item() == 1 else found * slope
+        return found if (slope == 1).all() else found * slope
 
     def make(self, writer: Rewriter) -> ir.Value:
         """The nodes that compute it."""

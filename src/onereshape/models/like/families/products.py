@@ -5,13 +5,24 @@ It is taken apart into its factors, in either order, and what the families know 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from math import gcd
 
 import onnx_ir as ir
 
-from onereshape.models.like.exported import Array, Binding, Exported, Family, Fit, dims_at, distinct, sizes_at
+from onereshape.models.like.exported import (
+    Array,
+    Binding,
+    Exported,
+    Family,
+    Fit,
+    Items,
+    by_values,
+    dims_at,
+    distinct,
+    sizes_at,
+)
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Formula, Size, over, product
 
@@ -22,12 +33,16 @@ _MOST = 24
 """Ways to take an axis apart that are tried."""
 
 
-def product_of(exported: Exported, fit: Family) -> Fit | None:
-    """A constant that goes on once an axis is taken apart into two; ways to do so that differ are other readings."""
+def product_of(exported: Exported, fit: Family, vain: Callable[[Exported, int], bool] | None = None) -> Fit | None:
+    """A constant that goes on once an axis is taken apart into two; ways to do so that differ are other readings.
+
+    An axis is left as it is where it is known that to take it apart would be in vain.
+    """
     for axis in exported.growing:
-        found = [
-            each for split in _all_splits(exported, axis) if (each := _apart(exported, axis, split, fit)) is not None
-        ]
+        splits = _all_splits(exported, axis)
+        if not splits or (vain is not None and vain(exported, axis)):
+            continue
+        found = [each for split in splits if (each := _apart(exported, axis, split, fit)) is not None]
         if found:
             return distinct(found, exported)
     return None
@@ -41,7 +56,7 @@ def flattened(exported: Exported, fit: Family) -> Fit | None:
             dims = (*exported.dims[:axis], one * other, *exported.dims[axis + 2 :])
             cases = zip(exported.arrays, exported.bindings, strict=True)
             arrays = [array.reshape(dims_at(dims, binding)) for array, binding in cases]
-            taken = exported._replace(arrays=tuple(arrays), dims=dims)
+            taken = exported.reshaped(arrays, dims)
             found = _reshaped(exported, taken, fit, partial("with axes {} and {} as one".format, axis, axis + 1))
             if found is not None:
                 return found
@@ -76,17 +91,15 @@ def _all_splits(exported: Exported, axis: int) -> tuple[Split, ...]:
     size = exported.dims[axis]
     if not isinstance(size, Formula):
         return ()
-    return _splits(size, exported.known, tuple([tuple(binding.items()) for binding in exported.bindings]))
+    return _splits(size, exported.known, exported.items)
 
 
 @lru_cache(maxsize=256)
-def _splits(
-    size: Formula, known: tuple[Size, ...], items: tuple[tuple[tuple[str, int], ...], ...]
-) -> tuple[Split, ...]:
+def _splits(size: Formula, known: tuple[Size, ...], items: Items) -> tuple[Split, ...]:
     """The same of one size, which many a part of a constant has."""
     bindings = [dict(each) for each in items]
     kept: dict[tuple[Size, Size], tuple[tuple[int, int], ...]] = {}
-    for pair in (*_own(size), *_known(size, known, bindings), *_broken(size), *_sums(size)):
+    for pair in (*_own(size), *_known(size, known, items), *_broken(size), *_sums(size)):
         one, other = (sizes_at(each, bindings) for each in pair)
         if one is None or other is None or min(*one, *other) < 1 or 1 in (max(one), max(other)) or pair in kept:
             continue
@@ -123,20 +136,16 @@ def _shared(one: Formula, other: Formula, number: int) -> Iterator[tuple[Size, S
         yield other * (number // part), one * part
 
 
-def _known(size: Formula, known: Sequence[Size], bindings: Sequence[Binding]) -> Iterator[tuple[Size, Size]]:
+def _known(size: Formula, known: tuple[Size, ...], items: Items) -> Iterator[tuple[Size, Size]]:
     """Pairs of known sizes whose product it is."""
-    total = sizes_at(size, bindings)
-    by_values: dict[tuple[int, ...], list[Size]] = {}
-    for each in dict.fromkeys(known):
-        values = sizes_at(each, bindings)
-        if values is not None and min(values) > 0:
-            by_values.setdefault(values, []).append(each)
+    total = sizes_at(size, [dict(each) for each in items])
     if total is None:
         return
-    for values, sizes in by_values.items():
+    found = dict(by_values(known, items))
+    for values, sizes in found.items():
         if any(whole % part for whole, part in zip(total, values, strict=True)):
             continue
-        rest = by_values.get(tuple(whole // part for whole, part in zip(total, values, strict=True)), [])
+        rest = found.get(tuple([whole // part for whole, part in zip(total, values, strict=True)]), ())
         yield from ((one, other) for one in sizes for other in rest if one * other == size)
 
 
@@ -183,5 +192,5 @@ def _apart(exported: Exported, axis: int, split: Split, fit: Family) -> Fit | No
         for array, each in zip(exported.arrays, sizes, strict=True)
     ]
     dims = (*exported.dims[:axis], *pair, *exported.dims[axis + 1 :])
-    taken = Exported(tuple(arrays), exported.bindings, dims, exported.known, exported.steps)
+    taken = exported.reshaped(arrays, dims)
     return _reshaped(exported, taken, fit, lambda: f"with axis {axis} as {pair[0]} times {pair[1]}")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.like.exported import Array, Binding, Exported, dims_at
+from onereshape.models.like.exported import Array, Binding, Exported, dims_at, size_at
 from onereshape.models.like.families.planes import Plane, near
 from onereshape.models.like.families.positions import Position, Scale, Term, working
 from onereshape.models.like.families.writing import cast, key_of, spread, total
@@ -42,13 +41,23 @@ class Reading(NamedTuple):
         whole[...] = (self.base if found is None else found).astype(self.kind)
         return whole
 
+    def says(self, binding: Binding) -> bool:
+        """Whether it says something at given sizes: where one of them is no whole number, it does not."""
+        try:
+            dims_at(self.dims, binding)
+            for term in self.terms:
+                term.position.first(binding)
+                size_at(term.scale.size, binding)
+        except ValueError:
+            return False
+        return True
+
     def corners(self, binding: Binding) -> Array:
         """The first two entries and the last of each axis that grows, at given sizes: all that a plane is."""
         dims = dims_at(self.dims, binding)
         found = self.base
         for term in self.terms:
-            axis = term.position.axis
-            found = found + np.take(term.at(binding), _ends(dims[axis]), axis=axis)
+            found = found + term.at(binding, _ends(dims[term.position.axis]))
         return np.asarray(found.astype(self.kind))
 
     def make(self, writer: Rewriter) -> ir.Value:
@@ -68,25 +77,59 @@ class Reading(NamedTuple):
         return writer.once(("affine", terms, *key_of(self.base), self.kind.str, self.dims), write)
 
 
-def likely(
-    exported: Exported, planes: Sequence[Plane], starts: Sequence[Sequence[Position]], scales: Sequence[Scaled]
-) -> Iterator[tuple[Position, ...]]:
+Start = tuple[int, Size, tuple[int, ...]]
+"""The step of a position, its start, and what that is in each export."""
+
+
+class Moved(NamedTuple):
+    """Positions along an axis with one slope, and what they add to a few entries."""
+
+    axis: int
+    size: Size
+    starts: tuple[Start, ...]
+    scaled: Scaled
+    added: Array
+    """For each position, in each export, at each of these entries."""
+
+    def position(self, place: int) -> Position:
+        """One of the positions."""
+        step, start, _ = self.starts[place]
+        return Position(self.axis, self.size, step, start)
+
+
+def places_of(scales: Iterable[Scaled]) -> list[int]:
+    """The entries that tell most of slopes: the first, and the largest of each."""
+    return sorted({0, *(int(np.abs(slope).argmax()) for _, slope in scales)})
+
+
+def moved(exported: Exported, axis: int, starts: tuple[Start, ...], scaled: Scaled, places: Sequence[int]) -> Moved:
+    """What positions add to some entries, with a slope."""
+    scale, slope = scaled
+    added = np.array([values for _, _, values in starts])[:, :, None] * slope.reshape(-1)[places]
+    if scale.size != 1:
+        added = added * np.array([_factor(scale, binding, slope) for binding in exported.bindings])[:, None]
+    steps = [step for step, _, _ in starts]
+    if max(steps) != 1:
+        added = added / np.array(steps)[:, None, None]
+    return Moved(axis, exported.dims[axis], starts, scaled, added)
+
+
+def likely(planes: Sequence[Plane], chosen: Sequence[Moved], places: Sequence[int]) -> list[tuple[Position, ...]]:
     """The positions along each axis that leave the same base in all exports, as far as a few entries say."""
-    places = sorted({0, *(int(np.argmax(np.abs(slope))) for _, slope in scales)})
-    bases = np.stack([plane.base.reshape(-1)[places] for plane in planes])
-    moved = np.zeros((1, *bases.shape), bases.dtype)
-    for positions, (scale, slope) in zip(starts, scales, strict=True):
-        factors = [_factor(scale, binding, slope) for binding in exported.bindings]
-        firsts = np.array([[position.first(each) for each in exported.bindings] for position in positions])
-        numbers = (firsts * np.array(factors))[:, :, None] * slope.reshape(-1)[places]
-        steps = [position.step for position in positions]
-        if any(step != 1 for step in steps):
-            numbers = numbers / np.array(steps)[:, None, None]
-        moved = (moved[:, None] + numbers[None]).reshape(-1, *bases.shape)
-    left = bases - moved
-    allowed = reduce(np.maximum, [plane.rounding.reshape(-1)[places] for plane in planes]) * 2
-    close = np.all(np.abs(left - left[:, :1]) <= allowed, axis=(1, 2))
-    yield from (chosen for chosen, is_close in zip(product(*starts), close.tolist(), strict=True) if is_close)
+    bases = np.array([plane.base.reshape(-1)[places] for plane in planes])
+    added = chosen[0].added
+    for each in chosen[1:]:
+        added = (added[:, None] + each.added[None]).reshape(-1, *bases.shape)
+    left = bases - added
+    close = (np.abs(left - left[:, :1]) <= allowed_of(planes).reshape(-1)[places]).all(axis=(1, 2))
+    found = np.unravel_index(np.flatnonzero(close), [len(each.starts) for each in chosen])
+    which = zip(*(each.tolist() for each in found), strict=True)
+    return [tuple(each.position(at) for each, at in zip(chosen, one, strict=True)) for one in which]
+
+
+def allowed_of(planes: Sequence[Plane]) -> Array:
+    """How far planes may be apart, for each entry of the axes that do not grow."""
+    return 2 * reduce(np.maximum, [plane.rounding for plane in planes])
 
 
 class Rest(NamedTuple):
@@ -100,14 +143,15 @@ class Rest(NamedTuple):
 def rest_of(exported: Exported, planes: Sequence[Plane], pairs: Sequence[Pair]) -> Rest | None:
     """What these positions and scales leave; None if it is not the same in all exports."""
     left: list[Array] = []
-    for plane, binding in zip(planes, exported.bindings, strict=True):
+    firsts = [exported.sizes(position.start) for position, _ in pairs]
+    for number, (plane, binding) in enumerate(zip(planes, exported.bindings, strict=True)):
         rest = plane.base
-        for position, (scale, slope) in pairs:
-            start, step = position.first(binding), position.step
-            moved = slope * start * _factor(scale, binding, slope)
-            rest = rest - (moved / step if step != 1 else moved)
+        for starts, (position, (scale, slope)) in zip(firsts, pairs, strict=True):
+            if start := starts[number]:
+                moved = slope * start if scale.size == 1 else slope * start * _factor(scale, binding, slope)
+                rest = rest - (moved / position.step if position.step != 1 else moved)
         left.append(rest)
-    allowed = reduce(np.maximum, [plane.rounding for plane in planes]) * 2
+    allowed = allowed_of(planes)
     if any((np.abs(each - left[0]) > allowed).any() for each in left[1:]):
         return None
     kind = working(exported.arrays[0].dtype)
@@ -192,7 +236,7 @@ def measured(reading: Reading, exported: Exported) -> Reading:
 
 def _ends(size: int) -> list[int]:
     """The first two places and the last of so many."""
-    return sorted({0, 1, size - 1} & {*range(size)})
+    return [0, 1, size - 1] if size > 2 else [*range(size)]
 
 
 def _error(found: Sequence[Array], exported: Exported) -> float:

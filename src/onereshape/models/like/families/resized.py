@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, alike, at_least, dims_at, rounding
+from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, alike, at_least, dims_at
 from onereshape.models.like.families.lengths import changes
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Size
@@ -24,8 +24,7 @@ _LARGEST = 1e4
 _FEWEST = 2
 """Entries of the grid along an axis."""
 
-_SMALL = 4096
-"""Weights that are remembered."""
+_ALL = slice(None)
 
 Sizes = tuple[tuple[int, int, int], ...]
 _LARGER: Sizes = ((2, 1, 1), (3, 2, 0), (1, 1, 1))
@@ -72,18 +71,24 @@ class _Middle(NamedTuple):
     """How far it may be off."""
 
     @classmethod
-    def of(cls, array: Array, axes: tuple[int, ...]) -> _Middle:
+    def of(cls, array: Array, axes: tuple[int, ...], rounding: float) -> _Middle:
         height, width = (array.shape[axis] for axis in axes)
         place = {axes[0]: height // 2, axes[1]: width // 2}
         value: float = array.item(*(place.get(axis, 0) for axis in range(array.ndim)))
-        return cls((height // 2, width // 2), (height, width), value, 2 * rounding(array))
+        return cls((height // 2, width // 2), (height, width), value, 2 * rounding)
 
-    def may_be(self, plane: Array, way: Way) -> bool:
-        """Whether it is what a way makes of a grid."""
-        rows, columns = (
-            _weights(old, new, way)[place] for old, new, place in zip(plane.shape, self.sizes, self.place, strict=True)
-        )
-        return bool(abs(float(rows @ plane @ columns) - self.value) <= self.allowed)
+    def ways(self, plane: Array) -> set[Way]:
+        """What leads from a grid to it."""
+        (height, width), (rows, columns) = self.sizes, self.place
+        found = set()
+        for way in WAYS:
+            across = _taps(plane.shape[1], width, columns, way)
+            value = 0.0
+            for row, share in _taps(plane.shape[0], height, rows, way):
+                value += share * sum([each * plane.item(row, column) for column, each in across])
+            if abs(value - self.value) <= self.allowed:
+                found.add(way)
+        return found
 
 
 def resized(exported: Exported) -> Fit | None:
@@ -91,7 +96,7 @@ def resized(exported: Exported) -> Fit | None:
     axes = exported.growing
     if exported.arrays[0].dtype != np.float32 or len(axes) != 2 or axes[1] != axes[0] + 1:
         return None
-    if not all(np.all(np.abs(array) < _LARGEST) and _rich(array) for array in exported.arrays):
+    if not exported.of.varied or not all((np.abs(array) < _LARGEST).all() for array in exported.arrays):
         return None
     kept: list[tuple[Array, Way]] = []
     limits: tuple[Limit, ...] = ()
@@ -138,9 +143,11 @@ def _readings(exported: Exported, axes: tuple[int, ...]) -> Iterator[tuple[Array
         if min(grid.shape[first], grid.shape[second]) < _FEWEST:
             continue
         others = [array for array in exported.arrays if array is not grid]  # any way leaves the grid itself as it is
-        plane = grid[tuple(slice(None) if axis in axes else 0 for axis in range(grid.ndim))].astype(np.float64)
-        middles = [_Middle.of(array, axes) for array in others if array.size]
-        ways = [way for way in WAYS if all(middle.may_be(plane, way) for middle in middles)]
+        plane = grid[tuple([_ALL if axis in axes else 0 for axis in range(grid.ndim)])]
+        known = zip(exported.arrays, exported.of.rounding, strict=True)
+        middles = [_Middle.of(array, axes, off) for array, off in known if array is not grid and array.size]
+        likely = [middle.ways(plane) for middle in middles]
+        ways = [way for way in WAYS if all(way in each for each in likely)]
         if (
             not ways
             or not any(_mixed(grid, array) for array in others)
@@ -155,12 +162,6 @@ def _readings(exported: Exported, axes: tuple[int, ...]) -> Iterator[tuple[Array
                 yield grid, way
 
 
-def _rich(array: Array) -> bool:
-    """Whether most entries are found only once, as in tables that were learned; masks and counts are something else."""
-    ordered = np.sort(array, axis=None)
-    return bool(array.size) and 2 * (1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))) > array.size
-
-
 def _even(grid: Array, axis: int) -> bool:
     """Whether two neighbours along an axis are the same, which any interpolation leaves as they are."""
     rows = np.moveaxis(grid, axis, 0).reshape(grid.shape[axis], -1)
@@ -169,7 +170,7 @@ def _even(grid: Array, axis: int) -> bool:
 
 def _straight(grid: Array, axis: int) -> bool:
     """Whether all lines along an axis are straight: any interpolation leaves them so, and it is no table."""
-    return not changes(grid, axis)
+    return not changes(grid, axis).any()
 
 
 def _mixed(grid: Array, array: Array) -> bool:
@@ -188,22 +189,21 @@ def interpolated(grid: Array, axes: tuple[int, ...], sizes: tuple[int, int], way
     """A grid at other sizes, as PyTorch has it."""
     found = grid.astype(np.float64)
     for axis, size in zip(axes, sizes, strict=True):
-        found = np.moveaxis(np.tensordot(_weights(grid.shape[axis], size, way), found, (1, axis)), 0, axis)
+        found = np.moveaxis(
+            np.tensordot(_weights(grid.shape[axis], np.arange(size), size, way), found, (1, axis)), 0, axis
+        )
     return found.astype(grid.dtype)
 
 
-def _weights(old: int, new: int, way: Way) -> Array:
-    """How much of each old entry is in each new one; small ones are asked for again and again."""
-    return _small_weights(old, new, way) if old * new <= _SMALL else _made_weights(old, new, way)
-
-
 @lru_cache(maxsize=256)
-def _small_weights(old: int, new: int, way: Way) -> Array:
-    return _made_weights(old, new, way)
+def _taps(old: int, new: int, place: int, way: Way) -> tuple[tuple[int, float], ...]:
+    """How much of which old entries is in one new one."""
+    row = _weights(old, np.array([place]), new, way)[0]
+    return tuple([(each, row.item(each)) for each in np.flatnonzero(row).tolist()])
 
 
-def _made_weights(old: int, new: int, way: Way) -> Array:
-    places = np.arange(new)
+def _weights(old: int, places: Array, new: int, way: Way) -> Array:
+    """How much of each old entry is in each of some new ones, of so many."""
     if way.corners:
         centres = places * ((old - 1) / (new - 1)) if new > 1 else places * 0.0
         scale = 1.0
@@ -215,10 +215,10 @@ def _made_weights(old: int, new: int, way: Way) -> Array:
     if not way.cubic:
         centres = np.clip(centres, 0, old - 1)
     base = np.floor(centres).astype(np.int64)
-    weights = np.zeros((new, old))
+    weights, rows = np.zeros((len(places), old)), np.arange(len(places))
     for step in range(-1, 3) if way.cubic else range(2):
         share = _kernel(centres - (base + step), way)
-        np.add.at(weights, (places, np.clip(base + step, 0, old - 1)), share)
+        np.add.at(weights, (rows, np.clip(base + step, 0, old - 1)), share)
     return weights
 
 

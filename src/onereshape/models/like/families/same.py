@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from math import gcd
 
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, agrees, dims_at, rounding, unlike
+from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, agrees, dims_at, unlike
 from onereshape.models.like.families.writing import dims_of, first_along, spread
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Size, exact
@@ -23,7 +23,7 @@ def same(exported: Exported) -> Fit | None:
     Truth values of two positions are a mask: where all are alike, a window may end beyond the largest export.
     """
     axes = exported.growing
-    if not axes or _starts_differ(exported.arrays) or any(_ends_differ(array, axes) for array in exported.arrays):
+    if not axes or _starts_differ(exported.arrays) or _ends_differ(exported):
         return None  # as most do
     slices = [first_along(array, axes) for array in exported.arrays]
     if any(one.shape != other.shape or not _equal(one, other) for one, other in pairwise(slices)):
@@ -46,7 +46,7 @@ def same(exported: Exported) -> Fit | None:
 
 def blocks(exported: Exported) -> Fit | None:
     """The same block again and again along one axis that grows, whose size is a multiple of the block's."""
-    if len(exported.growing) != 1:
+    if len(exported.growing) != 1 or not exported.arrays[0].size:
         return None
     (axis,) = exported.growing
     sizes = [array.shape[axis] for array in exported.arrays]
@@ -63,18 +63,50 @@ def blocks(exported: Exported) -> Fit | None:
     return None
 
 
+def corners_alike(exported: Exported) -> bool:
+    """Whether the corners of all exports are the same, as of what is the same all along all parts of its axes."""
+    axes, numbers = exported.growing, exported.arrays[0].dtype.kind == "f"
+    if any(not array.size for array in exported.arrays):
+        return True
+    for corner in product((0, -1), repeat=len(axes)):
+        places = dict(zip(axes, corner, strict=True))
+        at = [places.get(axis, 0) for axis in range(len(exported.dims))]
+        first, *others = [array.item(*at) for array in exported.arrays]
+        for other, rounding in zip(others, exported.of.rounding[1:] if numbers else others, strict=True):
+            near = numbers and abs(other - first) <= rounding + exported.of.rounding[0]
+            if other != first and not near and (first == first or other == other):  # noqa: PLR0124 - or both are NaN
+                return False
+    return True
+
+
 def _starts_differ(arrays: Sequence[Array]) -> bool:
     """Whether the first entries of arrays differ."""
     first, *others = (array.item(0) if array.size else None for array in arrays)
     return any(other != first and (other == other or first == first) for other in others)  # noqa: PLR0124 - or NaN
 
 
-def _ends_differ(array: Array, axes: Sequence[int]) -> bool:
-    """Whether the last entry along some axes is not the first one."""
-    if not array.size:
-        return False
-    first, last = array.item(0), array.item(*[-1 if axis in axes else 0 for axis in range(array.ndim)])
-    return bool(last != first) and (array.dtype.kind != "f" or abs(last - first) > rounding(array))
+def _ends_differ(exported: Exported) -> bool:
+    """Whether a few entries along the axes that grow are not the first one, in an export: the last, and the second."""
+    axes = exported.growing
+    last = [-1 if axis in axes else 0 for axis in range(len(exported.dims))]
+    for number, array in enumerate(exported.arrays):
+        if not array.size:
+            continue
+        first = array.item(0)
+        if array.item(*last) != first and _apart(exported, number, array.item(*last), first):
+            return True
+        for axis in axes:
+            if array.shape[axis] > 1:
+                place = [0] * array.ndim
+                place[axis] = 1
+                if array.item(*place) != first and _apart(exported, number, array.item(*place), first):
+                    return True
+    return False
+
+
+def _apart(exported: Exported, number: int, one: float, other: float) -> bool:
+    """Whether two entries of an export that differ do so by more than they are rounded."""
+    return exported.arrays[0].dtype.kind != "f" or exported.off(number, abs(one - other))
 
 
 def _some_along(array: Array, axes: tuple[int, ...]) -> Array:
@@ -85,12 +117,13 @@ def _some_along(array: Array, axes: tuple[int, ...]) -> Array:
 
 def _starts_again(exported: Exported, axis: int, length: int) -> bool:
     """Whether the first number comes again after so many entries, or as near to it as numbers are rounded."""
-    first = exported.arrays[0]
-    place = [length if each == axis else 0 for each in range(first.ndim)]
-    for array in exported.arrays:
-        if first.size and array.shape[axis] > length:
-            one, other = array.item(*place), first.item(0)
-            if one != other and (array.dtype.kind != "f" or abs(one - other) > rounding(array)):
+    place = [0] * len(exported.dims)
+    place[axis] = length
+    first, numbers = exported.arrays[0].item(0), exported.arrays[0].dtype.kind == "f"
+    for number, array in enumerate(exported.arrays):
+        if array.shape[axis] > length:
+            one = array.item(*place)
+            if one != first and not (numbers and not exported.off(number, abs(one - first))):
                 return False
     return True
 

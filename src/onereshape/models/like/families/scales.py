@@ -18,8 +18,11 @@ from onereshape.models.like.families.planes import Plane
 from onereshape.models.like.families.positions import Scale
 from onereshape.models.like.families.reading import Scaled
 from onereshape.models.like.families.writing import sizes_of
-from onereshape.models.like.wholes import FREE, ROUND, integers, oddness, tensors, whole
+from onereshape.models.like.wholes import FREE, integers, is_whole, oddness, plainer, tensors, whole
 from onereshape.sizes import Formula, Size, cut, exact
+
+_ABOUT = 1 + 1e-6
+"""What is not refused at a glance, beside what is not refused at all."""
 
 
 class Scales(NamedTuple):
@@ -34,9 +37,11 @@ def scales_of(exported: Exported, planes: Sequence[Plane], axis: int) -> Scales:
     """What the slope along an axis is a multiple of; a number, if that is all it takes."""
     slopes = [plane.slopes[axis] for plane in planes]
     rough = [plane.rough(axis) for plane in planes]
+    shown = _shown(slopes, rough)
 
     def times(scale: Scale) -> Array | None:
-        return _multiple(slopes, rough, [scale.at(binding) for binding in exported.bindings])
+        factors = [scale.at(binding) for binding in exported.bindings]
+        return _multiple(slopes, rough, factors) if _may_be(shown, factors) else None
 
     number = times(Scale())
     if number is not None:
@@ -69,7 +74,7 @@ def _rivalled(
             continue
         others = _others(exported, scale, part, slope)
         longer = scale.over and scale.size - 1 in sizes_of(exported)
-        if others is None or (longer and not _is_whole(2 / part, slope.eps)):
+        if others is None or (longer and not is_whole(2 / part, slope.eps)):
             del kept[scale]  # what has one part more than entries goes from 0 to 1, or from -1
             continue
         for other in others:
@@ -111,13 +116,13 @@ def _others(exported: Exported, scale: Scale, part: float, slope: Slope) -> list
     """
     numbers, eps = slope
     found: list[Size] = []
-    if _is_whole(1 / part if scale.over else part, eps):
+    if is_whole(1 / part if scale.over else part, eps):
         values = whole(1 / numbers if scale.over else numbers, eps)
         found += [] if values is None else tensors(exported, values)
     quotients: list[Scale] = []
     if oddness(part):
         found += exported.known
-        if scale.over and _is_whole(part, eps) and whole(numbers, eps) is not None:
+        if scale.over and is_whole(part, eps) and whole(numbers, eps) is not None:
             quotients.append(Scale(cut(round(part), scale.size)))
         values = _plainer(scale, part, slope)
         if values is not None:
@@ -131,17 +136,13 @@ def _others(exported: Exported, scale: Scale, part: float, slope: Slope) -> list
 def _plainer(scale: Scale, part: float, slope: Slope) -> tuple[int, ...] | None:
     """The whole numbers, if any, that slopes are a plainer part of, or times which, than of a scale."""
     numbers, eps = slope
-    for above in ROUND:
+    for above in plainer(oddness(part)):
         beside = above / part if scale.over else part / above
-        if oddness(above) < oddness(part) and not _is_whole(beside, eps):
+        if not is_whole(beside, eps):
             values = whole(above / numbers if scale.over else numbers / above, eps)
             if values is not None:
                 return values
     return None
-
-
-def _is_whole(number: float, eps: float) -> bool:
-    return whole(np.array([number]), eps) is not None
 
 
 def _column(known: Sequence[tuple[Array, Array]]) -> int:
@@ -157,6 +158,26 @@ def _least(known: Sequence[tuple[Array, Array]], place: int) -> tuple[Array, flo
     with np.errstate(divide="ignore", invalid="ignore"):
         off = errors / numbers
     return numbers, float(np.nan_to_num(off, nan=1.0, posinf=1.0).max())
+
+
+Shown = list[tuple[int, float, float]]
+"""The number of each export that has a slope, its slope at one place, and how far that may be off."""
+
+
+def _shown(slopes: Sequence[Array], rough: Sequence[Array | None]) -> Shown:
+    """The slopes where they are largest, those of floating-point numbers."""
+    known = [(place, slope, error) for place, (slope, error) in enumerate(zip(slopes, rough, strict=True))]
+    at = int(np.abs(slopes[-1]).argmax())
+    numbers = slopes[0].dtype.kind == "f"
+    return [(place, slope.item(at), error.item(at)) for place, slope, error in known if numbers and error is not None]
+
+
+def _may_be(shown: Shown, factors: Sequence[float]) -> bool:
+    """Whether slopes over some factors are about the same in all exports, at the place that was looked at."""
+    parts = [
+        (slope / factors[place], _ABOUT * error / factors[place]) for place, slope, error in shown if factors[place]
+    ]
+    return not parts or any(all(abs(one - other) <= off + more for other, more in parts) for one, off in parts)
 
 
 def _multiple(slopes: Sequence[Array], rough: Sequence[Array | None], factors: Sequence[float]) -> Array | None:

@@ -16,7 +16,7 @@ import onnx_ir as ir
 
 from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, agrees, dims_at, distinct
 from onereshape.models.like.families.frequencies import Turning, bumps, geometric, swings, turning
-from onereshape.models.like.families.planes import near
+from onereshape.models.like.families.planes import is_bent_along, near
 from onereshape.models.like.families.positions import Position, working
 from onereshape.models.like.families.writing import cast, first_along, key_of, spread, total
 from onereshape.models.rewrite import Rewriter
@@ -53,8 +53,9 @@ class Waves(NamedTuple):
         angle = sum(position.at(binding, rank).astype(kind) * turn for position, turn in self.turns)
         parts = [np.cos(angle) * self.cosines] if np.any(self.cosines) else []
         parts += [np.sin(angle) * self.sines] if np.any(self.sines) else []
-        whole = np.sum(parts, axis=0)
-        return np.broadcast_to(whole.astype(self.kind), dims_at(self.dims, binding)).copy()
+        whole = np.empty(dims_at(self.dims, binding), self.kind)
+        whole[...] = parts[0] + parts[1] if len(parts) == 2 else parts[0]
+        return whole
 
     def make(self, writer: Rewriter) -> ir.Value:
         """The nodes that compute it."""
@@ -92,19 +93,8 @@ class Line(NamedTuple):
 
 def waves(exported: Exported) -> Fit | None:
     """Sines and cosines of positions along the axes that grow."""
-    sizes = [_along(exported, axis) for axis in exported.growing]
-    if exported.arrays[0].dtype.kind != "f" or not any(max(each) >= _FEWEST and min(each) >= _SHARED for each in sizes):
-        return None
-    if any(_bumps(array, axis) for axis in exported.growing for array in exported.arrays) or not all(
-        np.isfinite(each).all() for each in exported.arrays
-    ):
-        return None  # as of most
-    axes = [axis for axis in exported.growing if any(_varies(array, axis) for array in exported.arrays)]
-    if not axes or len(axes) > 2 or any(len({*_along(exported, axis)}) == 1 for axis in axes):
-        return None
-    if any(max(sizes) < _FEWEST or min(sizes) < _SHARED for sizes in (_along(exported, axis) for axis in axes)):
-        return None
-    if not all(_shares(exported, axis) and all(_swings(array, axis) for array in exported.arrays) for axis in axes):
+    axes = _turning(exported) if exported.arrays[0].dtype.kind == "f" else []
+    if not axes or not all(_swings(array, axis) for axis in axes for array in exported.arrays):
         return None
     fits: dict[tuple[str, ...], Fit] = {}
     for tried in product(*(list(_lines(exported, axis)) for axis in axes)):
@@ -115,29 +105,67 @@ def waves(exported: Exported) -> Fit | None:
     return distinct(fits.values(), exported)
 
 
-def _along(exported: Exported, axis: int) -> list[int]:
-    return [array.shape[axis] for array in exported.arrays]
+def _turning(exported: Exported) -> list[int]:
+    """The axes along which entries vary, if a few of them may be waves along all of these; none if not, as of most."""
+    growing = exported.growing
+    sizes = {axis: [array.shape[axis] for array in exported.arrays] for axis in growing}
+    if not any(max(each) >= _FEWEST and min(each) >= _SHARED for each in sizes.values()):
+        return []
+    if any(_bumps(exported, number, axis) for axis in growing for number in range(len(exported.arrays))):
+        return []
+    axes = []
+    for axis in growing:
+        if any(_varies(array, axis) for array in exported.arrays):
+            axes.append(axis)
+            if max(sizes[axis]) < _FEWEST or min(sizes[axis]) < _SHARED or len({*sizes[axis]}) == 1:
+                return []
+            if not _shares(exported, axis) or (len(growing) > 1 and _stands_still(exported, axis)):
+                return []
+    return axes if len(axes) <= 2 and all(np.isfinite(each).all() for each in exported.arrays) else []
 
 
 def _varies(array: Array, axis: int) -> bool:
-    return bool(np.any(array != first_along(array, [axis])))
+    return bool((array != first_along(array, (axis,))).any())
+
+
+def _stands_still(exported: Exported, axis: int) -> bool:
+    """Whether nothing turns along an axis where the others that grow start: there it would be read."""
+    longest = max(exported.arrays, key=lambda array: int(array.shape[axis]))
+    return not _varies(first_along(longest, [each for each in exported.growing if each != axis]), axis)
 
 
 def _column(array: Array, axis: int) -> Array:
     """The first column along an axis."""
-    return array[tuple(slice(None) if each == axis else 0 for each in range(array.ndim))]
+    place: list[int | slice] = [0] * array.ndim
+    place[axis] = slice(None)
+    return array[tuple(place)]
 
 
-def _bumps(array: Array, axis: int) -> bool:
+def _bumps(exported: Exported, number: int, axis: int) -> bool:
     """Whether the first column along an axis is no wave already."""
-    column = _column(array, axis)
-    return len(column) > 3 and bumps(column[:_LOOKED_AT].tolist(), float(np.abs(column).max()))
+    column = _column(exported.arrays[number], axis)
+    entries = column[:_LOOKED_AT].tolist()
+    if len(entries) < 4:
+        return False
+    if len(entries) == len(column):
+        return bumps(entries, max(map(abs, entries)))
+    if bumps(entries, exported.of.most[number]):
+        return True
+    return bumps(entries, float(np.abs(column).max()))
+
+
+def is_crooked(exported: Exported, axis: int) -> bool:
+    """Whether entries along an axis, where all others start, lie neither in a line nor on a wave."""
+    if not is_bent_along(exported, axis):
+        return False
+    numbers = range(len(exported.arrays)) if exported.arrays[0].dtype.kind == "f" else ()
+    return not numbers or any(_bumps(exported, number, axis) for number in numbers if exported.arrays[number].size)
 
 
 def _shares(exported: Exported, axis: int) -> bool:
     """Whether the exports may agree along an axis, by a few entries of the first column at start, end or middle."""
     columns = [_column(array, axis) for array in exported.arrays]
-    allowed = 8 * float(np.finfo(columns[0].dtype).eps) * max(float(np.abs(array).max()) for array in exported.arrays)
+    allowed = max(exported.of.rounding)
     ends = [len(column) - _SHARED for column in columns]
     for places in ([0] * len(columns), ends, [end // 2 for end in ends]):
         shown = [column[place : place + _SHARED].tolist() for column, place in zip(columns, places, strict=True)]

@@ -38,7 +38,8 @@ def _widths(exported: Exported, axis: int) -> list[int]:
         return []
     again = [_as_first(each) for each in rows]
     found = [_period(rows, again, shortest), _run(again)]
-    first = min((place for place in changes(exported.arrays[0], axis) if place > 1), default=0)
+    turns = changes(rows[0][: shortest // 2 + 3], 0)[2:]
+    first = int(turns.argmax()) + 2 if turns.any() else 0
     found += [first + 1, first]
     # Two whole windows at least, in every export.
     lengths = list(map(len, rows))
@@ -46,12 +47,10 @@ def _widths(exported: Exported, axis: int) -> list[int]:
 
 
 def _share(width: int, lengths: list[int]) -> bool:
-    """Whether a window may be a part of the size instead, as that is the same in all exports."""
-    parts = range(max(2, lengths[0] // (width + 1)), lengths[0] // (width - 1) + 2)
-    return any(
-        all(length // part == width for length in lengths) or all(-(-length // part) == width for length in lengths)
-        for part in parts
-    )
+    """Whether a window may be a part of the size instead, rounded down or up, as that is the same in all exports."""
+    down = max(length // (width + 1) + 1 for length in lengths), min(length // width for length in lengths)
+    up = max(-(-length // width) for length in lengths), min((length - 1) // (width - 1) for length in lengths)
+    return any(max(2, least) <= most for least, most in (down, up))
 
 
 def _period(rows: list[Array], again: list[Array], shortest: int) -> int:
@@ -78,7 +77,12 @@ def _first_run(again: Array) -> int:
 
 def _as_first(rows: Array) -> Array:
     """Which entries are the first one again."""
-    return np.asarray((rows == rows[:1]).all(axis=1))
+    found = rows[:, :1] == rows[:1, :1] if rows.size else np.ones((len(rows), 1), bool)
+    again = np.asarray(found.reshape(-1))
+    if rows.shape[1] > 1:
+        places = np.flatnonzero(again)
+        again[places] = (rows[places] == rows[:1]).all(axis=1)
+    return again
 
 
 def _in_windows(exported: Exported, axis: int, width: int, fit: Family) -> Fit | None:
@@ -87,7 +91,7 @@ def _in_windows(exported: Exported, axis: int, width: int, fit: Family) -> Fit |
     if completed is None:
         return None
     dims = (*exported.dims[:axis], ceiling(size, width), width, *exported.dims[axis + 1 :])
-    inner = fit(exported._replace(arrays=tuple(completed), dims=dims))
+    inner = fit(exported._replace(arrays=tuple(completed), dims=dims, entries=None))
     if inner is None:
         return None
 
@@ -120,7 +124,7 @@ def _completed(exported: Exported, axis: int, width: int, fit: Family) -> list[A
     dims = (*exported.dims[:axis], rows, width, *exported.dims[axis + 1 :])
     if sizes_at(rows, bindings) is None:
         return None
-    inner = fit(exported._replace(arrays=tuple(cut), bindings=tuple(bindings), dims=dims, known=()))
+    inner = fit(exported._replace(arrays=tuple(cut), bindings=tuple(bindings), dims=dims, known=(), entries=None))
     if inner is None:
         return None
     return list(_foretold(exported, bindings, inner, width, axis))

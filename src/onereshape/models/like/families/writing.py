@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache, reduce
 
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.like.exported import Array, Binding, Exported, size_at
+from onereshape.models.like.exported import Array, Binding, Exported, Items, size_at
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Formula, Size, symbol
 
+_FIRST, _ALL = slice(0, 1), slice(None)
 
-def first_along(array: Array, axes: Iterable[int]) -> Array:
+
+def first_along(array: Array, axes: Sequence[int]) -> Array:
     """The first entry along some axes, which stay as axes of size 1."""
-    taken = set(axes)
-    return array[tuple(slice(0, 1) if axis in taken else slice(None) for axis in range(array.ndim))]
+    return array[tuple([_FIRST if axis in axes else _ALL for axis in range(array.ndim)])]
 
 
-def along(rank: int, axis: int) -> list[int]:
+def along(rank: int, axis: int) -> tuple[int, ...]:
     """The dims of a vector that lies along an axis."""
-    return [-1 if each == axis else 1 for each in range(rank)]
+    return (*(1,) * axis, -1, *(1,) * (rank - axis - 1))
 
 
 def sizes_of(exported: Exported) -> list[Formula]:
     """The sizes that a constant may depend on: of its axes, and the symbols; those that differ between the exports."""
-    return [*_sizes_of(exported.dims, tuple(tuple(binding.items()) for binding in exported.bindings))]
+    return [*_sizes_of(exported.dims, exported.items)]
 
 
 @lru_cache(maxsize=256)
-def _sizes_of(dims: tuple[Size, ...], items: tuple[tuple[tuple[str, int], ...], ...]) -> tuple[Formula, ...]:
+def _sizes_of(dims: tuple[Size, ...], items: Items) -> tuple[Formula, ...]:
     bindings = [dict(each) for each in items]
     names = [symbol(name) for name in sorted(set().union(*bindings))]
     found = dict.fromkeys([*(size for size in dims if isinstance(size, Formula)), *names])

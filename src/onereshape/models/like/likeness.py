@@ -44,9 +44,13 @@ def same_kind(one: ir.Node, other: ir.Node) -> bool:
     ):
         return False
     mine, others = one.attributes.data, other.attributes.data
-    if mine.keys() != others.keys() or (one.domain != other.domain and operator_of(one) != operator_of(other)):
+    if len(mine) != len(others) or (one.domain != other.domain and operator_of(one) != operator_of(other)):
         return False
-    return all(_same_attribute(name, attribute, others[name]) for name, attribute in mine.items())
+    for name, attribute in mine.items():
+        same = others.get(name)
+        if same is None or not _same_attribute(name, attribute, same):
+            return False
+    return True
 
 
 def _same_attribute(name: str, one: ir.Attr, other: ir.Attr) -> bool:
@@ -97,6 +101,8 @@ def stored_alike(one: Any, other: Any) -> bool:
     if type(one) is not ir.TensorProtoTensor or type(other) is not ir.TensorProtoTensor:
         return one is other
     left, right = one.raw, other.raw
+    if left == right:
+        return bool(left.HasField("raw_data"))  # other numbers are equal where -0 is 0
     if left.data_type != right.data_type or left.dims != right.dims or not left.HasField("raw_data"):
         return False
     return right.HasField("raw_data") and bool(left.raw_data == right.raw_data)

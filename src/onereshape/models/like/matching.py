@@ -87,29 +87,35 @@ class Matched:
 
     def _pair(self) -> None:
         """Pairs all that the outputs need."""
+        places, makers, inputs = self._places, self._makers, self.inputs
         self.outputs = [self._placed(values) for values in self.outputs]
-        pending = list(self.outputs)
+        pending = [nodes for values in self.outputs if (nodes := makers.get(values)) is not None]
         while pending:
-            nodes = self._makers.get(pending.pop())
-            if nodes is not None and nodes not in self.inputs:
-                read = self.inputs[nodes] = [self._placed(values) for values in self._read(nodes)]
-                pending += read
+            nodes = pending.pop()
+            if nodes in inputs:
+                continue
+            inputs[nodes] = read = [places.get(values) or self._placed(values) for values in self._read(nodes)]
+            pending += [made for values in read if (made := makers.get(values)) is not None and made not in inputs]
 
     def _placed(self, values: Values) -> Values:
         """What stands for values, after they were compared."""
         place = self._places.get(values)
-        if place is None:
-            nodes = self._compare(values)
-            if nodes is not None:
-                self._makers[values] = nodes
-            found = (self._uncast(values) or self._bridged(values)) if values in self._apart else None
-            if found is not None:
-                del self._apart[values]
-            place = self._places[values] = values if found is None else self._placed(found)
+        if place is not None:
+            return place
+        nodes = self._compare(values)
+        if nodes is not None:
+            self._makers[values] = nodes
+        found = (self._uncast(values) or self._bridged(values)) if values in self._apart else None
+        if found is not None:
+            del self._apart[values]
+        place = self._places[values] = values if found is None else self._placed(found)
         return place
 
     def _compare(self, values: Values) -> Nodes | None:
         """Notes why values do not match, or how they differ; the nodes that make them, where some do."""
+        computed = _computed(values)
+        if computed is not None and _one(computed, values):  # type: ignore[arg-type]
+            return computed  # as most do
         if None in values:
             if any(value is not None for value in values):
                 self._apart[values] = "a node of one export has an input that it does not have in another"
@@ -205,6 +211,8 @@ class Matched:
 
     def _constants(self, values: Values, tensors: Sequence[Any]) -> None:
         first, *others = tensors
+        if len(others) == 1 and stored_alike(*tensors):
+            return  # as most are
         if all(stored_alike(tensor, first) for tensor in others):
             return
         if any(tensor.dtype != first.dtype or len(tensor.shape) != len(first.shape) for tensor in others):
@@ -221,7 +229,7 @@ class Matched:
         found: list[Values] = [tuple(map(handed_on, each)) for each in zip(*read, strict=True)]
         for name, attribute in nodes[0].attributes.data.items():
             if attribute.type not in GRAPHS:
-                continue
+                continue  # as most are
             for graphs in zip(*(graphs_of(node.attributes[name]) for node in nodes), strict=True):
                 for place, inputs in enumerate(zip(*(graph.inputs for graph in graphs), strict=True)):
                     self._inner.update(dict.fromkeys(inputs, (nodes, place)))
@@ -304,9 +312,22 @@ class Matched:
 
 def _one(nodes: Sequence[ir.Node], values: Sequence[ir.Value]) -> bool:
     """Whether nodes are the same one, and values the same output of it."""
-    (first, *others), (value, *more) = nodes, values
-    index = value.index()
-    return all(each.index() == index for each in more) and all(same_kind(node, first) for node in others)
+    first, index = nodes[0], values[0].index()
+    for place in range(1, len(nodes)):
+        if values[place].index() != index or not same_kind(nodes[place], first):
+            return False
+    return True
+
+
+def _computed(values: Values) -> Nodes | None:
+    """The nodes that make values; None where one of them is a constant, or an input, or is missing."""
+    found: list[ir.Node] = []
+    for value in values:
+        maker = None if value is None or value.const_value is not None else value.producer()
+        if maker is None or maker.op_type == "Constant":
+            return None
+        found.append(maker)
+    return tuple(found)
 
 
 def _peeled(values: Sequence[ir.Value]) -> list[tuple[list[ir.Value], int]]:

@@ -123,6 +123,7 @@ class Facts:
         scope.dims = {values[value]: dims for value, dims in self._scope.dims.items() if value in values}
         scope.kinds = {values[value]: kind for value, kind in self._scope.kinds.items() if value in values}
         scope.elements = {values[value]: held for value, held in self._scope.elements.items() if value in values}
+        scope.constants = {values[value]: each for value, each in self._scope.constants.items() if value in values}
         given_up = [GivenUp(nodes[at] if isinstance(at, ir.Node) else values[at], why) for at, why in self.given_up]
         return Facts(walk, scope, self._declared, given_up)
 
@@ -134,6 +135,8 @@ class Facts:
     @property
     def values(self) -> Mapping[ir.Value, tuple[Dim, ...]]:
         """The elements of integer tensors with one dim or none, in that notation; None for one that is not known."""
+        if self._scope is not None:
+            self._scope.read_constants()
         elements = {} if self._scope is None else self._scope.elements
         known = {value: array for value, array in elements.items() if array is not None and self._counts(value, array)}
         return _Written(known, lambda value: known[value].reshape(-1).tolist(), self._texts.dim)

@@ -66,6 +66,8 @@ class Scope:
         self.dims: dict[ir.Value, Dims] = {}
         self.kinds: dict[ir.Value, ir.DataType] = {}
         self.elements: dict[ir.Value, Array | None] = {}
+        self.constants: dict[ir.Value, Any] = {}
+        """The tensors of Constant nodes, whose elements are read when they are asked for."""
 
     def attribute(self, _: ir.Node, name: str, default: Any = None) -> Any:
         """An attribute that refers to one of the caller's."""
@@ -96,13 +98,20 @@ class Scope:
         """What a value holds, None where not even the number of its elements is known, or they are many."""
         if value in self.elements:
             return self.elements[value]
-        found = None
         if value.const_value is not None and self.walk.is_fixed(value):
             found = self.walk.constant(value.const_value)
-        elif self.kind_of(value) in _SHORT_ONES:
-            found = self._nothing(value)
+        else:
+            tensor = self.constants.get(value)
+            found = None if tensor is None else self.walk.constant(tensor)
+            if found is None and self.kind_of(value) in _SHORT_ONES:
+                found = self._nothing(value)
         self.elements[value] = found
         return found
+
+    def read_constants(self) -> None:
+        """Reads the elements of all Constant nodes."""
+        for value in self.constants:
+            self.held(value)
 
     def _nothing(self, value: ir.Value) -> Array | None:
         """Elements of which none is known, of a short vector."""
@@ -123,6 +132,7 @@ class Scope:
         """Takes back what was found of a value."""
         self.dims.pop(value, None)
         self.elements.pop(value, None)
+        self.constants.pop(value, None)
 
 
 class Walk:
@@ -350,8 +360,7 @@ class Walk:
             return
         scope.dims[output] = dims_of_tensor(tensor)
         scope.kinds[output] = tensor.dtype
-        if (held := self.constant(tensor)) is not None:
-            scope.elements[output] = held
+        scope.constants[output] = tensor
 
     # Functions
 
@@ -385,6 +394,7 @@ class Walk:
 
     def _merge(self, inner: Scope, graph: ir.Graph) -> None:
         """Keeps of the values of a function what all its calls agree on."""
+        inner.read_constants()
         for value in values_of(graph):
             found, held, kind = inner.dims.get(value), inner.elements.get(value), inner.kinds.get(value)
             if value in self._merged:

@@ -20,13 +20,13 @@ _MEETING = frozenset({"Concat", "MatMul"})
 
 def equations(node: ir.Node, scope: Scope) -> Sequence[Equation]:
     """The pairs of different sizes that must be equal."""
-    operator = node.op_type
-    if operator not in _MEETING and not _broadcasts(node):
+    operator, inputs = node.op_type, node.inputs
+    if len(inputs) < 2 or (operator not in _MEETING and not _broadcasts(node)):
         return ()
-    shapes = [None if value is None else scope.dims_of(value) for value in node.inputs]
-    if operator != "MatMul" and all(dims is shapes[0] for dims in shapes):
+    shapes = [None if value is None else scope.dims_of(value) for value in inputs]
+    if operator != "MatMul" and shapes.count(shapes[0]) == len(shapes):
         return ()  # as most are
-    if not any(dims is not None and Formula in map(type, dims) for dims in shapes):
+    if not any([dims is not None and Formula in map(type, dims) for dims in shapes]):
         return ()
     return [
         (one, other)

@@ -121,8 +121,8 @@ class _Fitting(Walk):
         self.strides: list[Strided] = []
         self._regrouped: dict[tuple[Dims | Size, ...], list[Size]] = {}
         """What a target asks for, by the dims of the data and its own words: every layer asks again."""
-        self._noted: set[Dims] = set()
-        """Dims of which all is known, and nothing more to say."""
+        self._noted: dict[int, Dims] = {}
+        """Dims of which all is known, and nothing more to say, by their ids: those of most layers are one object."""
         self._uses: dict[ir.Node, list[tuple[int, Use]]] = {}
         for number, use in enumerate(uses):
             self._uses.setdefault(use.node, []).append((number, use))
@@ -152,8 +152,8 @@ class _Fitting(Walk):
         self.before, before.before = before, None
 
     def visit(self, node: ir.Node, scope: Scope) -> None:
-        uses = self._uses.get(node, ())
-        if not uses and node.op_type == "Constant":
+        uses, operator = self._uses.get(node, ()), node.op_type
+        if not uses and operator == "Constant":
             super().visit(node, scope)
             return  # there is nothing to say of numbers
         for number, use in uses:
@@ -162,26 +162,28 @@ class _Fitting(Walk):
         attributes = {use.slot: use for _, use in uses if isinstance(use.slot, str)} if uses else {}
         if attributes:
             self._attributes(node, attributes, scope)
-        elif node.op_type != "Reshape" or not self._reshape(node, scope):
+        elif operator != "Reshape" or not self._reshape(node, scope):
             super().visit(node, scope)
         for one, other in equations(node, scope):
             self._equate(one, other)
-        self._spread(node, scope)
-        if node.op_type in WINDOWED:
+        outputs = node.outputs
+        if outputs and id(scope.dims.get(outputs[0])) not in self._noted:
+            self._spread(node, scope)
+        if operator in WINDOWED:
             self.strides += strided(node, scope)
-        elif node.op_type == "Pad":
-            self._pads += filter(_is_open, scope.dims.get(node.outputs[0], ()))
-        for value in node.outputs:
+        elif operator == "Pad":
+            self._pads += filter(_is_open, scope.dims.get(outputs[0], ()))
+        for value in outputs:
             self._note(value, scope)
 
     def _note(self, value: ir.Value, scope: Scope) -> None:
         """Notes the sizes that a value has, and those that it holds."""
-        dims = scope.dims.get(value, ())
-        if dims not in self._noted:
+        dims = scope.dims.get(value)
+        if dims is not None and id(dims) not in self._noted:
             for size in dims:
                 self.known.add(size)
             if None not in map(self.known.values, dims):
-                self._noted.add(dims)
+                self._noted[id(dims)] = dims
         held = scope.elements.get(value)
         if held is not None and held.size <= _MOST_ENTRIES:
             for entry in held.reshape(-1).tolist():
@@ -190,8 +192,8 @@ class _Fitting(Walk):
 
     def _spread(self, node: ir.Node, scope: Scope) -> None:
         """Gives a result the dims that the shape rule leaves open: of a Slice, of operands that must be as large."""
-        dims = scope.dims.get(node.outputs[0], ()) if node.outputs else ()
-        if dims in self._noted or None not in map(self.known.values, dims):
+        dims = scope.dims.get(node.outputs[0], ())
+        if None not in map(self.known.values, dims):
             return
         found = list(dims)
         for axis, size in taken(node, scope, self.known).items():

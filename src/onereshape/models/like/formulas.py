@@ -14,7 +14,7 @@ from math import gcd, lcm
 from typing import Any
 
 from onereshape.models.like.columns import Column, Number, Seen, column_of
-from onereshape.models.like.exported import Binding, size_at
+from onereshape.models.like.exported import Binding
 from onereshape.models.like.readings import Reading, derived
 from onereshape.sizes import OPERATIONS, Formula, Size, cut, depends, over, symbol
 
@@ -88,17 +88,14 @@ class Known:
         """A size in each export, None where it depends on something unknown."""
         if isinstance(size, int):
             return (size,) * len(self.bindings)
-        if size not in self._values:
-            if not size.symbols <= self.bindings[0].keys():
-                return None  # a name may come later
-            self._values[size] = self._exported(size)
-        return self._values[size]
-
-    def _exported(self, size: Formula) -> tuple[int, ...] | None:
-        try:
-            return tuple(size_at(size, binding) for binding in self.bindings)
-        except (ValueError, ArithmeticError):
-            return None
+        if size in self._values:
+            return self._values[size]
+        if not size.symbols <= self.bindings[0].keys():
+            return None  # a name may come later
+        found = [_at(size, binding) for binding in self.bindings]
+        whole = tuple([each.numerator for each in found if each is not None and each.denominator == 1])
+        self._values[size] = values = whole if len(whole) == len(found) else None
+        return values
 
     def equal(self, one: Size, other: Size) -> bool:
         """Whether two sizes are the same wherever the model runs, from the exports' sizes on: at many samples."""

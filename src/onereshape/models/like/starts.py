@@ -35,6 +35,7 @@ def copied(walk: AnyWalk, scope: Scope) -> tuple[AnyWalk, Scope]:
         elif isinstance(value, Known):
             setattr(again, name, value.copied())
     limits.given_up, limits.unread = dict(limits.given_up), dict(limits.unread)
-    there.dims, there.kinds, there.elements = dict(scope.dims), dict(scope.kinds), dict(scope.elements)
+    there.dims, there.kinds = dict(scope.dims), dict(scope.kinds)
+    there.elements, there.constants = dict(scope.elements), dict(scope.constants)
     again.limits, there.walk = limits, again
     return again, there

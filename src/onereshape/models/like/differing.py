@@ -75,13 +75,13 @@ def _reached(matched: Matched) -> list[Nodes]:
 
 
 def _uses(matched: Matched, nodes: Nodes, homes: Mapping[Nodes, ir.Node]) -> Iterator[Use]:
-    read = matched.inputs[nodes]
-    numbers_of = differing_numbers(nodes)
-    if matched.constants.keys().isdisjoint(read) and not numbers_of:
+    read, constants = matched.inputs[nodes], matched.constants
+    numbers_of = differing_numbers(nodes) if nodes[0].attributes.data else ()
+    if not numbers_of and not any([values in constants for values in read]):
         return  # as most are
     home = homes.get(nodes, nodes[0])
     for slot, values in enumerate(read):
-        arrays = matched.constants.get(values)
+        arrays = constants.get(values)
         if arrays is not None:
             if slot >= len(home.inputs):
                 raise FixError(

@@ -231,7 +231,7 @@ class _Fitting(Walk):
             return
         self._here = scope if use.node.graph is self.model.graph else None
         shapes = [array.shape for array in use.arrays]
-        if all(shape == shapes[0] for shape in shapes):
+        if shapes.count(shapes[0]) == len(shapes):
             entries = self._entries(number, use, scope)
             scope.elements[value] = None if entries is None else array_of(entries, shapes[0])
             dims: tuple[Size, ...] = shapes[0]
@@ -323,10 +323,10 @@ class _Fitting(Walk):
         if data is None or target is None or node.domain not in {"", "ai.onnx"}:
             return False
         held, dims = scope.held(target), scope.dims_of(data)
-        if held is None or dims is None or any(each is None for each in held.reshape(-1).tolist()):
+        if held is None or dims is None:
             return False
         words: list[Size] = held.reshape(-1).tolist()
-        if not any(isinstance(size, Formula) for size in (*words, *dims)):
+        if None in words or (Formula not in map(type, words) and Formula not in map(type, dims)):
             return False
         if not node.attributes.get_int("allowzero", 0):
             words = [dims[at] if word == 0 and at < len(dims) else word for at, word in enumerate(words)]

@@ -282,10 +282,13 @@ class Known:
                 yield Reading(over(symbol(name) * ratio.numerator, ratio.denominator), 0)
 
     def _distinct(self, readings: Iterable[Reading]) -> list[Reading]:
+        listed = list(readings)
+        if len(listed) < 2:
+            return listed
         found: list[Reading] = []
         alike: dict[tuple[Number, ...], list[Reading]] = {}
         some_cut = False
-        for reading in readings:
+        for reading in listed:
             few = tuple(column_of(reading.size, self._samples(_FEW), self._starts))
             some_cut = some_cut or _is_cut(reading.size)
             others = found if some_cut else alike.get(few, ())

@@ -86,9 +86,9 @@ def differing_numbers(nodes: Nodes) -> list[tuple[str, tuple[Any, ...]]]:
     found: list[tuple[str, tuple[Any, ...]]] = []
     for name, attribute in nodes[0].attributes.data.items():
         if attribute.type in _NUMBERS and not attribute.is_ref():
-            first, *others = [node.attributes.data[name].value for node in nodes]
-            if others.count(first) < len(others):
-                found.append((name, tuple(map(_hashable, (first, *others)))))
+            values = [node.attributes.data[name].value for node in nodes]
+            if values.count(values[0]) < len(values):
+                found.append((name, tuple(map(_hashable, values))))
     return found
 
 

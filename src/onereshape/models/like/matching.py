@@ -16,7 +16,7 @@ import onnx_ir as ir
 
 from onereshape.errors import FixError
 from onereshape.models.batch.folding import Folding
-from onereshape.models.constants import constant_tensor
+from onereshape.models.constants import constant_tensor, dims_of_tensor
 from onereshape.models.facts.facts import Facts
 from onereshape.models.like.idle import IDLE, handed_on, idling
 from onereshape.models.like.likeness import (
@@ -215,7 +215,8 @@ class Matched:
             return  # as most are
         if all(stored_alike(tensor, first) for tensor in others):
             return
-        if any(tensor.dtype != first.dtype or len(tensor.shape) != len(first.shape) for tensor in others):
+        kind, rank = first.dtype, len(dims_of_tensor(first))
+        if any(tensor.dtype != kind or len(dims_of_tensor(tensor)) != rank for tensor in others):
             name = values[0].name if values[0] is not None else ""
             self._apart[values] = f"the constant {name} has another type, or another number of dims, in another export"
             return

@@ -158,10 +158,14 @@ def _known_dims(sized: Sized, names: frozenset[str]) -> dict[ir.Value, tuple[Siz
     def plain(size: Size) -> Size | None:
         return size if isinstance(size, int) or size.symbols <= names else None
 
-    return {
-        value: tuple(map(plain, dims)) if Formula in map(type, dims) else dims
-        for value, dims in sized.scope.dims.items()
-    }
+    seen: dict[int, tuple[Size | None, ...]] = {}  # by the id of the dims: most layers have those of another
+    found: dict[ir.Value, tuple[Size | None, ...]] = {}
+    for value, dims in sized.scope.dims.items():
+        known = seen.get(id(dims))
+        if known is None:
+            known = seen[id(dims)] = tuple(map(plain, dims)) if Formula in map(type, dims) else dims
+        found[value] = known
+    return found
 
 
 # Edits

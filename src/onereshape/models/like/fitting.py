@@ -119,7 +119,7 @@ class _Fitting(Walk):
         self._pads: list[Size] = []
         """Sizes of what is padded."""
         self.strides: list[Strided] = []
-        self._regrouped: dict[tuple[Dims | Size, ...], list[Size]] = {}
+        self._regrouped: dict[tuple[Dims | Size, ...], Dims] = {}
         """What a target asks for, by the dims of the data and its own words: every layer asks again."""
         self._noted: dict[int, Dims] = {}
         """Dims of which all is known, and nothing more to say, by their ids: those of most layers are one object."""
@@ -167,7 +167,7 @@ class _Fitting(Walk):
         for one, other in equations(node, scope):
             self._equate(one, other)
         outputs = node.outputs
-        if outputs and id(scope.dims.get(outputs[0])) not in self._noted:
+        if outputs and self._unsure(scope.dims.get(outputs[0])):
             self._spread(node, scope)
         if operator in WINDOWED:
             self.strides += strided(node, scope)
@@ -176,10 +176,14 @@ class _Fitting(Walk):
         for value in outputs:
             self._note(value, scope)
 
+    def _unsure(self, dims: Dims | None) -> bool:
+        """Whether there may be something to say of dims."""
+        return dims is not None and id(dims) not in self._noted and Formula in map(type, dims)
+
     def _note(self, value: ir.Value, scope: Scope) -> None:
         """Notes the sizes that a value has, and those that it holds."""
         dims = scope.dims.get(value)
-        if dims is not None and id(dims) not in self._noted:
+        if dims is not None and self._unsure(dims):
             for size in dims:
                 self.known.add(size)
             if None not in map(self.known.values, dims):
@@ -332,14 +336,14 @@ class _Fitting(Walk):
             words = [dims[at] if word == 0 and at < len(dims) else word for at, word in enumerate(words)]
         asked = (dims, *words)
         if asked not in self._regrouped and self._grouped(dims, words):
-            self._regrouped[asked] = words
+            self._regrouped[asked] = tuple(words)
         found = self._regrouped.get(asked)
         if found is None:
             return False
         kind = scope.kind_of(data)
         if kind is not None:
             scope.kinds[node.outputs[0]] = kind
-        scope.dims[node.outputs[0]] = tuple(found)
+        scope.dims[node.outputs[0]] = found
         if (own := scope.held(data)) is not None and all(isinstance(word, int) for word in found):
             scope.elements[node.outputs[0]] = own.reshape([word for word in found if isinstance(word, int)])
         return True

@@ -6,14 +6,14 @@ that one.  The few operators that choose a type by an attribute have `kinds` in 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import onnx
 import onnx_ir as ir
 
 from onereshape.formats.onnx_graphs import ONNX
-from onereshape.models.record import record_of
+from onereshape.models.record import Record
 
 Kind = ir.DataType
 Kinds = Callable[[int], Kind | None]
@@ -28,9 +28,9 @@ _NAMES = {
 }
 
 
-def kinds_of(node: ir.Node, version: int, given: Kinds, attribute: Attribute) -> list[Kind | None]:
+def kinds_of(node: ir.Node, record: Record, version: int, given: Kinds, attribute: Attribute) -> Sequence[Kind | None]:
     """The types of the outputs, None for one that is not known."""
-    op, count, rule = node.op_type, len(node.outputs), record_of(node).kinds
+    op, count, rule = node.op_type, len(node.outputs), record.kinds
     if node.domain not in ONNX or op == "SimplifiedLayerNormalization":
         told = [given(0)] * count  # which no schema of onnx has
     else:

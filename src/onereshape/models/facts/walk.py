@@ -270,7 +270,7 @@ class Walk:
         """A node whose operator has a rule for its shape."""
         asking = Asking(node, scope)
         outputs = node.outputs
-        for value, kind in zip(outputs, kinds_of(node, version, asking.kind, asking.attribute), strict=False):
+        for value, kind in zip(outputs, kinds_of(node, record, version, asking.kind, asking.attribute), strict=False):
             if kind is not None:
                 scope.kinds[value] = kind
         if not is_wellformed(node, version):

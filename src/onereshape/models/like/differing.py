@@ -77,7 +77,7 @@ def _reached(matched: Matched) -> list[Nodes]:
 def _uses(matched: Matched, nodes: Nodes, homes: Mapping[Nodes, ir.Node]) -> Iterator[Use]:
     read, constants = matched.inputs[nodes], matched.constants
     numbers_of = differing_numbers(nodes) if nodes[0].attributes.data else ()
-    if not numbers_of and not any([values in constants for values in read]):
+    if not numbers_of and constants.keys().isdisjoint(read):
         return  # as most are
     home = homes.get(nodes, nodes[0])
     for slot, values in enumerate(read):

@@ -26,7 +26,7 @@ def equations(node: ir.Node, scope: Scope) -> Sequence[Equation]:
     shapes = [None if value is None else scope.dims_of(value) for value in inputs]
     if operator != "MatMul" and shapes.count(shapes[0]) == len(shapes):
         return ()  # as most are
-    if not any([dims is not None and Formula in map(type, dims) for dims in shapes]):
+    if Formula not in {type(size) for dims in shapes if dims is not None for size in dims}:
         return ()
     return [
         (one, other)

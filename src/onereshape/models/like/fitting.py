@@ -166,24 +166,22 @@ class _Fitting(Walk):
             super().visit(node, scope)
         for one, other in equations(node, scope):
             self._equate(one, other)
-        outputs = node.outputs
-        if outputs and self._unsure(scope.dims.get(outputs[0])):
-            self._spread(node, scope)
+        self._spread(node, scope)
         if operator in WINDOWED:
             self.strides += strided(node, scope)
         elif operator == "Pad":
-            self._pads += filter(_is_open, scope.dims.get(outputs[0], ()))
-        for value in outputs:
+            self._pads += filter(_is_open, scope.dims.get(node.outputs[0], ()))
+        for value in node.outputs:
             self._note(value, scope)
 
-    def _unsure(self, dims: Dims | None) -> bool:
+    def _unsure(self, dims: Dims) -> bool:
         """Whether there may be something to say of dims."""
-        return dims is not None and id(dims) not in self._noted and Formula in map(type, dims)
+        return id(dims) not in self._noted and Formula in map(type, dims)
 
     def _note(self, value: ir.Value, scope: Scope) -> None:
         """Notes the sizes that a value has, and those that it holds."""
-        dims = scope.dims.get(value)
-        if dims is not None and self._unsure(dims):
+        dims = scope.dims.get(value, ())
+        if self._unsure(dims):
             for size in dims:
                 self.known.add(size)
             if None not in map(self.known.values, dims):
@@ -196,8 +194,8 @@ class _Fitting(Walk):
 
     def _spread(self, node: ir.Node, scope: Scope) -> None:
         """Gives a result the dims that the shape rule leaves open: of a Slice, of operands that must be as large."""
-        dims = scope.dims.get(node.outputs[0], ())
-        if None not in map(self.known.values, dims):
+        dims = scope.dims.get(node.outputs[0], ()) if node.outputs else ()
+        if not self._unsure(dims) or None not in map(self.known.values, dims):
             return
         found = list(dims)
         for axis, size in taken(node, scope, self.known).items():

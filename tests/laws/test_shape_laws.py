@@ -209,6 +209,7 @@ SHARED: dict[str, Callable[[], Any]] = {
     "models.like.exported._number": lambda: exported._number(symbol("S") + 1, (("S", 3),)),
     "models.like.exported._numbers": lambda: exported._numbers(symbol("S") + 1, ((("S", 3),),)),
     "models.like.exported.by_values": lambda: exported.by_values((symbol("S"), 3), ((("S", 3),),)),
+    "models.like.exported.as_sizes": lambda: exported.as_sizes((symbol("S"), 3)),
     "models.like.families.affine._sized_starts": lambda: _AFFINE._sized_starts(
         symbol("S"), (symbol("T"),), ((("S", 3), ("T", 5)),), numbers=True
     ),

@@ -85,6 +85,12 @@ class Sizes(tuple[Size, ...]):  # noqa: SLOT001 - it keeps its hash
         return self._hash
 
 
+@lru_cache(maxsize=64)
+def as_sizes(known: tuple[Size, ...]) -> Sizes:
+    """The same object for the same sizes: it need not be compared where it is looked up."""
+    return Sizes(known)
+
+
 class Exported(_Exported):
     """A constant as each export has it; what many families ask of it is found once."""
 

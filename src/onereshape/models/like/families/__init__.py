@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from onereshape.models.like.exported import Exported, Family, Fit, Sizes
+from onereshape.models.like.exported import Exported, Family, Fit, as_sizes
 from onereshape.models.like.families.affine import affine
 from onereshape.models.like.families.cuts import cut_of
 from onereshape.models.like.families.diagonals import diagonals, diagonals_cut
@@ -115,6 +115,6 @@ def readings_of(exported: Exported, seen: dict[object, tuple[Fit, ...]] | None =
     seen = {} if seen is None else seen
     key = (exported.dims, exported.known, *key_of(*exported.arrays))
     if key not in seen:
-        found = _first(FAMILIES, exported._replace(known=Sizes(exported.known)))
+        found = _first(FAMILIES, exported._replace(known=as_sizes(exported.known)))
         seen[key] = () if found is None else (found._replace(others=()), *found.others)
     return seen[key]

@@ -122,10 +122,11 @@ def main() -> None:
     parser.add_argument("--short", action="store_true", help="a quarter of the rounds")
     rounds = ROUNDS // 4 if parser.parse_args().short else ROUNDS
     print(f"float32 [2, 3, 4] by [0, -1], calls looked up by {'C++' if calls.ASKED else 'Python'}")
-    bare = "bare x.reshape((2, 12))"
-    table(f"NumPy {np.__version__}", bare, lambda: X.reshape((2, 12)), reshaping(X, "a b c -> a (b c)"), rounds)
-    bare = "bare x.reshape(2, 12)"
-    table(f"torch {torch.__version__}", bare, lambda: T.reshape(2, 12), reshaping(T, "a b c -> a (b c)"), rounds)
+    bare, listed, einsum = "bare x.reshape((2, 12))", "bare x.reshape([2, 12])", "a b c -> a (b c)"
+    lists: dict[str, Call] = {listed: lambda: X.reshape([2, 12])}
+    table(f"NumPy {np.__version__}", bare, lambda: X.reshape((2, 12)), lists | reshaping(X, einsum), rounds)
+    bare, lists = "bare x.reshape(2, 12)", {listed: lambda: T.reshape([2, 12])}
+    table(f"torch {torch.__version__}", bare, lambda: T.reshape(2, 12), lists | reshaping(T, einsum), rounds)
     table("engines", "bare ndarray.reshape", lambda: X.reshape((2, 12)), engines(), max(rounds // 10, 5))
 
 

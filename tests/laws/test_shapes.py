@@ -188,7 +188,7 @@ def test_where_two_names_meet_the_first_is_not_the_answer(op: str, monkeypatch: 
 
 @pytest.mark.parametrize("op", ["Equal", "Shape", "Cast", "ArgMax", "QuantizeLinear"])
 def test_a_type_that_is_taken_from_the_first_input_is_found(op: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walk, "kinds_of", lambda node, _, kind, __: [kind(0)] * len(node.outputs))
+    monkeypatch.setattr(walk, "kinds_of", lambda node, _, __, kind, ___: [kind(0)] * len(node.outputs))
 
     assert found(op)
 

@@ -121,6 +121,19 @@ double cost_of_tiles(const Joined& over, Index item, Index wide) {
     return (group / static_cast<double>(vector) + 0.03) / (filled(over.na, side) * filled(bytes, high)) + starts / all;
 }
 
+// What short rows and columns take besides, in what is near, without masks: a row is read in parts that are put together,
+// and columns that do not follow each other in the destination are written one by one.
+double cost_of_short(const Joined& over, Index item, Index wide) {
+    const Index row = over.na * item, column = over.nb * item;
+    if (wide >= 64 || item == 1 || item >= 16) return 0;
+    double found = row < 2 * line ? (row % 16 == 0 ? 40.0 : 65.0) / static_cast<double>(row) : 0.0;
+    if (over.a.size() > 1 && column < line) {
+        const double each = (over.nb * item < 16 ? 4 : 1) * (7 + 1.25 * static_cast<double>(item));  // for 16 bytes
+        found += each * static_cast<double>((column + 15) / 16) / static_cast<double>(column);
+    }
+    return found;
+}
+
 // Items in steps are gathered by whole vectors, and what is left of a row one by one.
 double cost_of_steps(const Joined& over, Index item) {
     const Index left = over.na % (line / item);
@@ -272,6 +285,7 @@ Plan make_plan(const std::vector<Axis>& axes, Index item, Index source_axis, int
             plan.cost = weaving.cost;
             take_weaving(plan, axes, item, std::move(weaving));
         } else if (tiled) {
+            plan.cost += cost_of_short(over, item, kernels.wide);
             take_rectangle(plan, axes, item, over, step, kernels.tiles[log2_of(item)]);
         } else {
             take_rectangle(plan, axes, item, one_by_one, 0, kernels.items[item <= 16 ? item : 0]);

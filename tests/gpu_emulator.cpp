@@ -43,6 +43,13 @@ static uint32_t __byte_perm(uint32_t low, uint32_t high, uint32_t chosen) {
 }
 template <class T> static T min(T a, T b) { return a < b ? a : b; }
 
+// A GPU faults where one of the two addresses is no multiple of the size.
+static int misaligned;
+static void emulated_fetch(void* into, const void* from, unsigned size) {
+    if (((uintptr_t)into | (uintptr_t)from) % size) misaligned = 1;
+    memcpy(into, from, size);
+}
+
 #include KERNEL
 
 static const u8* given_source;
@@ -62,6 +69,7 @@ extern "C" int emulate(const u8* source, u8* destination, const void* plan, unsi
     given_source = source, given_destination = destination, given_plan = (const Plan*)plan;
     blockDim.x = threads, gridDim.x = blocks;
     fibers.resize(threads);
+    misaligned = 0;
     for (unsigned block = 0; block < blocks; ++block) {
         memset(memory, 0x5a, sizeof memory);
         ended.assign(threads, 0);
@@ -84,5 +92,5 @@ extern "C" int emulate(const u8* source, u8* destination, const void* plan, unsi
         for (size_t at = shared; at < sizeof memory; ++at)
             if (memory[at] != 0x5a) return 1;
     }
-    return 0;
+    return misaligned ? 2 : 0;
 }

@@ -142,6 +142,20 @@ def test_torch_copies_what_no_kernel_fits(device: Device) -> None:
     assert (len(set(device.planned)), device.launched) == (1, 0)
 
 
+def test_what_another_thread_forgets_meanwhile_is_found_again(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Forgetful(dict[Any, Any]):
+        """Has a key when it is asked, and then has not."""
+
+        def __contains__(self, key: object) -> bool:
+            return True
+
+    monkeypatch.setattr(torch_cuda, "_fastest", Forgetful())
+    x = torch.randn(1024, 1025).t()
+
+    assert torch.equal(torch_cuda.contiguous(x), x)
+    assert device.launched == 1
+
+
 class Event:
     """A mark on the device's clock."""
 

@@ -128,7 +128,7 @@ double cost_of_short(const Joined& over, Index item, Index wide) {
     if (wide >= 64 || item == 1 || item >= 16) return 0;
     double found = row < 2 * line ? (row % 16 == 0 ? 40.0 : 65.0) / static_cast<double>(row) : 0.0;
     if (over.a.size() > 1 && column < line) {
-        const double each = (over.nb * item < 16 ? 4 : 1) * (7 + 1.25 * static_cast<double>(item));  // for 16 bytes
+        const double each = (column < 16 ? 4 : 1) * (7 + 1.25 * static_cast<double>(item));  // for 16 bytes
         found += each * static_cast<double>((column + 15) / 16) / static_cast<double>(column);
     }
     return found;

@@ -118,7 +118,7 @@ struct __align__(16) Box {
 template <bool LINE>
 __device__ __forceinline__ void fetched(u8* into, const u8* from) {
 #ifdef EMULATED
-    memcpy(into, from, GRAIN);
+    emulated_fetch(into, from, GRAIN);
 #else
     u32 shared = (u32)__cvta_generic_to_shared(into);
 #if GRAIN == 16

@@ -89,8 +89,10 @@ def _launch_for(data: Any) -> tuple[cuda_driver.Ready | None, bool]:
     nothing is planned, compiled or tried.
     """
     key = (data.shape, data.stride(), data.dtype, data.data_ptr() & 31, data.get_device())
-    if key in _fastest:
+    try:
         return _fastest[key], True
+    except KeyError:  # or another thread has just forgotten it
+        pass
     if torch.cuda.is_current_stream_capturing():
         return _first.get(key), False
     again = key in _first

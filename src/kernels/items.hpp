@@ -34,6 +34,19 @@ inline void stream_item(char* to, const char* from, Index length) {
 
 constexpr Index most_places = 512;
 
+// Items from anywhere, one after the other: four in a round, or counting takes as long as copying.
+template <class Copy>
+inline void copy_from(char* to, const char* from, const Index* places, Index count, Index item, const Copy& copy) {
+    Index k = 0;
+    for (; k + 4 <= count; k += 4, to += 4 * item) {
+        copy(to, from + places[k]);
+        copy(to + item, from + places[k + 1]);
+        copy(to + 2 * item, from + places[k + 2]);
+        copy(to + 3 * item, from + places[k + 3]);
+    }
+    for (; k < count; ++k, to += item) copy(to, from + places[k]);
+}
+
 // One row, in the destination's order; copy(to, from) moves an item.
 template <class Copy>
 inline void move_row(char* destination, const char* source, const Rectangle& r, Index item, const Copy& copy) {
@@ -47,8 +60,7 @@ inline void move_row(char* destination, const char* source, const Rectangle& r, 
     source += r.b / r.rows.period * step;
     for (Index j = 0; j < nb; within = 0, source += step) {
         const Index here = least(r.rows.period - within, nb - j);
-        const Index* table = r.rows.table + within;
-        for (Index k = 0; k < here; ++k) copy(destination + k * item, source + table[k]);
+        copy_from(destination, source, r.rows.table + within, here, item, copy);
         destination += here * item;
         j += here;
     }
@@ -69,9 +81,7 @@ template <class Copy>
             char* base = destination + j * item;
             places(r.rows, r.b + j, here, rows);
             for (Index i = 0; i < wide_here; ++i) {
-                const char* from = source + reads[i];
-                char* to = base + columns[i];
-                for (Index k = 0; k < here; ++k) copy(to + k * item, from + rows[k]);
+                copy_from(base + columns[i], source + reads[i], rows, here, item, copy);
             }
         }
     }
@@ -94,6 +104,17 @@ inline void move_vectors(char* destination, const char* source, const Rectangle&
     });
 }
 
+// Items of more than one vector and at most two: the second overlaps the first.
+template <class Vector>
+inline void move_pairs(char* destination, const char* source, const Rectangle& r) {
+    const Index second = r.item - static_cast<Index>(sizeof(Vector));
+    move_items(destination, source, r, r.item, [=](char* to, const char* from) __attribute__((always_inline)) {
+        const Vector held[] = {load<Vector>(from), load<Vector>(from + second)};
+        store(to, held[0]);
+        store(to + second, held[1]);
+    });
+}
+
 template <Index lines>
 inline void move_lines(char* destination, const char* source, const Rectangle& r) {
     move_vectors(destination, source, r, std::make_integer_sequence<int, lines * line / wide>());
@@ -109,6 +130,8 @@ void items(char* destination, const char* source, const Rectangle& r) {
             return move_items(destination, source, r, item,
                               [=](char* to, const char* from) { stream_item(to, from, item); });
         }
+        if (item <= 32) return move_pairs<Bytes16>(destination, source, r);
+        if (wide == 32 && item < 64) return move_pairs<Wide>(destination, source, r);
         if (item == line) return move_lines<1>(destination, source, r);
         if (item == 2 * line) return move_lines<2>(destination, source, r);
         if (item == 4 * line) return move_lines<4>(destination, source, r);

@@ -30,14 +30,36 @@ inline void places(const Run& run, Index first, Index count, Index* found) {
         return;
     }
     Index within = first % run.period, base = first / run.period * run.step;
-    for (Index k = 0; k < count; ++k) {
-        found[k] = run.table[within] + base;
-        if (++within == run.period) {
-            within = 0;
-            base += run.step;
-        }
+    for (Index k = 0; k < count; within = 0, base += run.step) {
+        const Index here = least(run.period - within, count - k);
+        for (const Index* table = run.table + within, *end = table + here; table < end; ++table) found[k++] = *table + base;
     }
 }
+
+// The places of positions one after the other, some hundreds at a time: a division for each of them would take longer than
+// to move what lies there.
+class Window {
+public:
+    static constexpr Index most = 512;
+
+    Window(const Run& run, Index first, Index count) : run(run), last(first + count), begin(first), end(first) {}
+
+    // Those of `count` positions from `first` on, all of them before the last.
+    const Index* at(Index first, Index count) {
+        if (first < begin || first + count > end) {
+            begin = first;
+            end = first + least(most, last - first);
+            places(run, begin, end - begin, found);
+        }
+        return found + (first - begin);
+    }
+
+private:
+    const Run& run;
+    const Index last;
+    Index begin, end;
+    Index found[most];
+};
 
 // Items may lie anywhere, so all accesses go through memcpy, which compilers turn into plain loads and stores: their own, as
 // the library's is one that checks and is called where systems build with _FORTIFY_SOURCE, for every vector of a buffer.
@@ -142,14 +164,14 @@ inline Bytes32 lanes_of(const Lane& lane) {
 #endif
 #endif
 
-// The same with lane k at  from + k * step.
-template <int bytes>
-inline typename BytesOf<bytes>::type load_lanes(const char* from, [[maybe_unused]] Index step) {
+// The same with lane k at  from(k).
+template <int bytes, class From>
+[[gnu::always_inline]] inline typename BytesOf<bytes>::type load_lanes(const From& from) {
     if constexpr (bytes == 16) {
-        return load<Bytes16>(from);
+        return load<Bytes16>(from(0));
     } else {
 #if defined(__AVX2__)
-        const auto lane = [&](Index k) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + k * step)); };
+        const auto lane = [&](Index k) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from(k))); };
         if constexpr (bytes == wide) {
             return lanes_of(lane);
         } else {

@@ -36,6 +36,7 @@ struct Rectangle {
     Run reads, rows, columns;
     const Shuffle* gather;  // where reads are in steps: what makes a vector of items that lie together
     Index gathers;
+    bool crowded;  // a line's worth of rows falls into so few sets of a first-level cache that they drive each other out
     bool stream;  // lines of the destination are whole, on lines, and need not stay in the cache
 };
 
@@ -50,6 +51,8 @@ struct Shuffle {
     std::uint64_t mask;
     std::uint8_t place[widest];
 };
+
+constexpr int most_unrolled = 16;  // shuffles of a vector that are written out; more take a loop
 
 // One vector of a tile's output, by the shuffles first to last.
 struct Woven {

@@ -15,6 +15,10 @@ constexpr Index most_steps = 4;             // items from one to the next that s
 constexpr Index nearby = Index{1} << 20;    // bytes that a second-level cache holds
 constexpr Index long_enough = 1024;         // bytes of a run that gains nothing by being longer
 constexpr Index longest_item = 64 * 1024;   // bytes from which on the order of items does not matter
+constexpr Index many = 256;                 // items of a run that gains nothing by having more
+constexpr Index beside = 4 * line;          // bytes within which what is read next is on its way already
+constexpr Index least_table = 64;           // entries of a table, so that its end does not come all the time
+constexpr Index page = 4096, ways = 8;      // bytes after which a first-level cache's sets come again, and lines in a set
 constexpr std::size_t none = static_cast<std::size_t>(-1);
 
 void check(bool holds, const char* what) {
@@ -80,7 +84,26 @@ Joined joined(const std::vector<Axis>& axes, Index item, std::size_t source_axis
     }
 }
 
-// The positions of joined dims: a table of all but the outermost, which is a step.
+// The destination's side takes dims until its runs are long, and the source's side those whose items lie near each other.
+Joined long_runs(const std::vector<Axis>& axes) {
+    Joined found;
+    std::size_t first = axes.size();
+    while (first > 0 && found.nb < many) {
+        found.b.push_back(--first);
+        found.nb *= axes[first].size;
+    }
+    for (std::size_t k = 0; k < first; ++k) {
+        if (std::abs(axes[k].source) < beside) found.a.push_back(k);
+    }
+    std::stable_sort(found.a.begin(), found.a.end(), [&](std::size_t x, std::size_t y) {
+        return std::abs(axes[x].source) < std::abs(axes[y].source);
+    });
+    for (const std::size_t k : found.a) found.na *= axes[k].size;
+    return found;
+}
+
+// The positions of joined dims: a table of all but the outermost, which is a step; of some positions of that too, where the
+// others are few.
 Run run_of(const std::vector<Axis>& axes, const std::vector<std::size_t>& dims, Index Axis::*stride, std::vector<Index>& table) {
     if (dims.empty()) return {nullptr, 1, 0};
     if (dims.size() > 1) table.push_back(0);
@@ -91,47 +114,53 @@ Run run_of(const std::vector<Axis>& axes, const std::vector<std::size_t>& dims, 
             for (std::size_t m = 0; m < before; ++m) table.push_back(table[m] + k * (axis.*stride));
         }
     }
-    return {nullptr, std::max<Index>(1, static_cast<Index>(table.size())), axes[dims.back()].*stride};
+    const Index step = axes[dims.back()].*stride, few = static_cast<Index>(table.size());
+    if (few == 0) return {nullptr, 1, step};
+    const Index times = std::max<Index>(1, std::min(axes[dims.back()].size, least_table / few));
+    for (Index k = few; k < times * few; ++k) table.push_back(table[static_cast<std::size_t>(k - few)] + step);
+    return {nullptr, times * few, times * step};
+}
+
+// Whether more rows of a line's worth of them begin in one set of a first-level cache than it holds.
+bool is_crowded(const std::vector<Axis>& axes, const std::vector<std::size_t>& dims, Index item) {
+    Index rows = 1, together = 1;
+    for (std::size_t n = 0; n < dims.size() && rows * item < line; ++n) {
+        const Index count = std::min(axes[dims[n]].size, (line / item + rows - 1) / rows);
+        rows *= count;
+        if (axes[dims[n]].source % page == 0) together *= count;
+    }
+    return together > ways;
 }
 
 double filled(Index count, Index of) { return static_cast<double>(count) / static_cast<double>((count + of - 1) / of * of); }
 
 // About how many cycles a byte takes, near by.
 double cost_of_items(const Joined& over, Index item, Index wide) {
-    const double each = 0.6 + static_cast<double>((item + wide - 1) / wide);
-    const double count = static_cast<double>(over.na * over.nb);
-    const double starts = over.na == 1 ? 1.0 : static_cast<double>(over.na) * static_cast<double>((over.nb * item + 255) / 256);
-    return (each * count + 25 + 3 * starts) / (count * static_cast<double>(item));
+    constexpr Index together = 512;  // places that are found at a time
+    const auto blocks = [](Index count) { return static_cast<double>((count + together - 1) / together); };
+    const double each = (wide < 64 ? 0.6 : 0.0) + static_cast<double>((item + wide - 1) / wide);
+    const double na = static_cast<double>(over.na), nb = static_cast<double>(over.nb);
+    const double starts = over.na == 1 ? 0.0 : 10 * na * blocks(over.nb) + 1.5 * nb * blocks(over.na) + 3 * na;
+    return (each * na * nb + 25 + starts) / (na * nb * static_cast<double>(item));
 }
 
 double cost_of_tiles(const Joined& over, Index item, Index wide) {
     const Index side = item < 16 ? 16 / item : 1, bytes = over.nb * item;
     const double rounds = log2_of(side), all = static_cast<double>(over.na * bytes);
     const double starts = 40 + 3 * static_cast<double>(over.nb) * static_cast<double>((over.na + 255) / 256);
-    if (item >= 16) return 1.5 / static_cast<double>(wide) + (25 + 3 * static_cast<double>(over.nb)) / all;
+    if (item >= 16) return 0.9 * cost_of_items(over, item, wide);
     if (wide < 64 && (over.na < side || bytes < line)) {
         if (over.na < side / 2 || over.nb < side / 2 || side <= 2) return cost_of_items(over, item, wide);
         const bool half = over.na < side || over.nb < side;
         const Index edge = half ? side / 2 : side;
-        return (half ? 8.0 : 1.0) * (rounds + 1.5) / 16 / (filled(over.na, edge) * filled(over.nb, edge)) + starts / all;
+        // Columns that do not follow each other are written here and there.
+        return (half ? 8.0 * (rounds + 1.5) : over.a.size() > 1 ? 10.0 : 5.0) / 16 / (filled(over.na, edge) * filled(over.nb, edge)) + starts / all;
     }
     const Index high = bytes > 32 ? 64 : bytes > 16 ? 32 : 16;
     const Index vector = std::min(high, wide);
     const double group = 0.6 * static_cast<double>(vector) / 16 + rounds + 1;
-    return (group / static_cast<double>(vector) + 0.03) / (filled(over.na, side) * filled(bytes, high)) + starts / all;
-}
-
-// What short rows and columns take besides, in what is near, without masks: a row is read in parts that are put together,
-// and columns that do not follow each other in the destination are written one by one.
-double cost_of_short(const Joined& over, Index item, Index wide) {
-    const Index row = over.na * item, column = over.nb * item;
-    if (wide >= 64 || item == 1 || item >= 16) return 0;
-    double found = row < 2 * line ? (row % 16 == 0 ? 40.0 : 65.0) / static_cast<double>(row) : 0.0;
-    if (over.a.size() > 1 && column < line) {
-        const double each = (column < 16 ? 4 : 1) * (7 + 1.25 * static_cast<double>(item));  // for 16 bytes
-        found += each * static_cast<double>((column + 15) / 16) / static_cast<double>(column);
-    }
-    return found;
+    const double split = wide >= line && bytes % line != 0 ? 0.07 : 0.0;  // writes that lie in two lines each
+    return (group / static_cast<double>(vector) + 0.03 + split) / (filled(over.na, side) * filled(bytes, high)) + starts / all;
 }
 
 // Items in steps are gathered by whole vectors, and what is left of a row one by one.
@@ -163,6 +192,7 @@ void take_rectangle(Plan& plan, std::vector<Axis> axes, Index item, const Joined
     plan.rectangle.columns = run_of(axes, over.a, &Axis::destination, plan.columns);
     plan.rectangle.reads = {nullptr, 1, step};
     if (step == 0) plan.rectangle.reads = run_of(axes, over.a, &Axis::source, plan.reads);
+    plan.rectangle.crowded = is_crowded(axes, over.b, item);
     plan.whole_lines = over.nb * item % line == 0;
     for (std::size_t k = 0; k < axes.size(); ++k) {
         if (has(over.b, k)) continue;
@@ -272,8 +302,13 @@ Plan make_plan(const std::vector<Axis>& axes, Index item, Index source_axis, int
         const bool threes = (cut == Cut::source ? over.nb : over.na) == 3;
         plan.cost = threes && kernels.weave == nullptr ? std::max(0.2, 1.4 / static_cast<double>(item)) : 0.2;
     } else {
-        const Joined over = joined(axes, item, fast, step), one_by_one = step == 0 ? over : joined(axes, item, fast, 0);
-        const double by_items = cost_of_items(one_by_one, item, kernels.wide);
+        const Joined over = joined(axes, item, fast, step);
+        Joined one_by_one = step == 0 ? over : joined(axes, item, fast, 0), in_runs = long_runs(axes);
+        double by_items = cost_of_items(one_by_one, item, kernels.wide);
+        if (const double by_runs = cost_of_items(in_runs, item, kernels.wide); by_runs < by_items) {
+            by_items = by_runs;
+            one_by_one = std::move(in_runs);
+        }
         const double stepped = step > item ? cost_of_steps(over, item) : 0.0;
         const double by_tiles = step == 0 ? by_items : cost_of_tiles(over, item, kernels.wide) + stepped;
         const bool tiled = step != 0 && by_tiles <= by_items;
@@ -285,7 +320,6 @@ Plan make_plan(const std::vector<Axis>& axes, Index item, Index source_axis, int
             plan.cost = weaving.cost;
             take_weaving(plan, axes, item, std::move(weaving));
         } else if (tiled) {
-            plan.cost += cost_of_short(over, item, kernels.wide);
             take_rectangle(plan, axes, item, over, step, kernels.tiles[log2_of(item)]);
         } else {
             take_rectangle(plan, axes, item, one_by_one, 0, kernels.items[item <= 16 ? item : 0]);

@@ -26,17 +26,17 @@ template <class T>
 void tiles_squares(char* destination, const char* source, const Rectangle& r) {
     using L = Lanes<T>;
     constexpr Index width = sizeof(T), side = L::side;
+    Window rows(r.rows, r.b, r.nb), columns(r.columns, r.a, r.na);
+    source += r.a * width;
     for (Index j = 0; j < r.nb; j += side) {
         j = least(j, r.nb - side);
-        const char* from[side];
-        for (Index k = 0; k < side; ++k) from[k] = source + at(r.rows, r.b + j + k) + r.a * width;
+        const Index* from = rows.at(r.b + j, side);
         for (Index i = 0; i < r.na; i += side) {
             i = least(i, r.na - side);
             typename L::Vector held[side];
-            for (Index k = 0; k < side; ++k) held[k] = load<typename L::Vector>(from[k] + i * width);
+            for (Index k = 0; k < side; ++k) held[k] = load<typename L::Vector>(source + from[k] + i * width);
             L::transpose(held);
-            Index to[side];
-            places(r.columns, r.a + i, side, to);
+            const Index* to = columns.at(r.a + i, side);
             for (Index k = 0; k < side; ++k) store(destination + to[k] + j * width, held[k]);
         }
     }
@@ -48,16 +48,17 @@ void tiles_half_squares(char* destination, const char* source, const Rectangle& 
     using L = Lanes<T>;
     using Vector = typename L::Vector;
     constexpr Index width = sizeof(T), side = L::side / 2, full = side / 2;
+    Window rows(r.rows, r.b, r.nb), columns(r.columns, r.a, r.na);
+    source += r.a * width;
     for (Index j = 0; j < r.nb; j += side) {
         j = least(j, r.nb - side);
-        const char* from[side];
-        for (Index k = 0; k < side; ++k) from[k] = source + at(r.rows, r.b + j + k) + r.a * width;
+        const Index* from = rows.at(r.b + j, side);
         for (Index i = 0; i < r.na; i += side) {
             i = least(i, r.na - side);
             Vector row[side], held[full];
             for (Index k = 0; k < side; ++k) {
                 row[k] = Vector{};
-                __builtin_memcpy(&row[k], from[k] + i * width, 8);
+                __builtin_memcpy(&row[k], source + from[k] + i * width, 8);
             }
             for (Index k = 0; k < full; ++k) held[k] = L::zip_low(row[k], row[k + full]);
             for (Index round = 1; round < full; round *= 2) {
@@ -69,8 +70,7 @@ void tiles_half_squares(char* destination, const char* source, const Rectangle& 
                 for (Index k = 0; k < full; ++k) held[k] = next[k];
             }
             // Each vector holds two columns.
-            Index to[side];
-            places(r.columns, r.a + i, side, to);
+            const Index* to = columns.at(r.a + i, side);
             for (Index k = 0; k < side; ++k) {
                 const char* column = reinterpret_cast<const char*>(&held[k / 2]) + k % 2 * 8;
                 __builtin_memcpy(destination + to[k] + j * width, column, 8);
@@ -102,91 +102,133 @@ using WordOf = std::conditional_t<(sizeof(T) < 4), std::uint32_t, T>;
 constexpr Index longest_run = 1024;
 #endif
 
+// Where the rows of a panel lie: each as far from the one before, which a compiler may know, or anywhere.
+struct Apart {
+    const char* first;
+    Index step;
+    const char* operator()(Index k) const { return first + k * step; }
+};
+
+template <Index step>
+struct Pitched {
+    const char* first;
+    const char* operator()(Index k) const { return first + k * step; }
+};
+
+struct Anywhere {
+    const char* first;
+    const Index* places;
+    const char* operator()(Index k) const { return first + places[k]; }
+};
+
 // The columns of a square's side of a panel, `bytes` high, one after the other: put_column(k, column).
-template <class Word, int bytes, class Put, int... K>
-[[gnu::always_inline]] inline void columns_of(const char* panel, Index pitch, const Put& put_column,
+template <class Word, int bytes, class Rows, class Put, int... K>
+[[gnu::always_inline]] inline void columns_of(const Rows& rows, Index row, const Put& put_column,
                                               std::integer_sequence<int, K...>) {
     using L = Lanes<Word, bytes>;
-    typename L::Vector held[L::side] = {(typename L::Vector)load_lanes<bytes>(panel + K * pitch, L::side * pitch)...};
+    const auto lanes = [&](Index k) __attribute__((always_inline)) {
+        return load_lanes<bytes>([&](Index lane) { return rows(row + k + lane * L::side); });
+    };
+    typename L::Vector held[L::side] = {(typename L::Vector)lanes(K)...};
     L::transpose(held);
     (put_column(K, (typename BytesOf<bytes>::type)held[K]), ...);
 }
 
-template <class Word, int bytes, class Put>
-[[gnu::always_inline]] inline void columns_of(const char* panel, Index pitch, const Put& put_column) {
-    columns_of<Word, bytes>(panel, pitch, put_column, std::make_integer_sequence<int, Lanes<Word, bytes>::side>());
+template <class Word, int bytes, class Rows, class Put>
+[[gnu::always_inline]] inline void columns_of(const Rows& rows, Index row, const Put& put_column) {
+    columns_of<Word, bytes>(rows, row, put_column, std::make_integer_sequence<int, Lanes<Word, bytes>::side>());
 }
 
-// A square's side of columns of a panel one line high becomes as many lines.
-template <class Word, bool streams>
-inline void write_lines(char* destination, const Index* to, const char* panel, Index pitch) {
+// A square's side of columns of a panel one line high becomes as many lines, but for the first ones that were written before.
+template <class Word, bool streams, class Rows>
+[[gnu::always_inline]] inline void write_lines(char* destination, const Index* to, const Rows& rows, Index before) {
     [[maybe_unused]] constexpr Index side = 16 / sizeof(Word), lanes = wide / 16, blocks = line / wide;
     if constexpr (blocks == 1) {
-        columns_of<Word, wide>(panel, pitch, [&](Index k, const Wide& column) __attribute__((always_inline)) {
-            put<streams>(destination + to[k], column);
+        columns_of<Word, wide>(rows, 0, [&](Index k, const Wide& column) __attribute__((always_inline)) {
+            if (k >= before) put<streams>(destination + to[k], column);
         });
     } else {
+        // Where there are many columns, no processor sees on its own that each of them goes on.
+        [[maybe_unused]] constexpr Index ahead = 4 * line;
         Wide held[blocks][side];
         for (Index block = 0; block < blocks; ++block) {
-            columns_of<Word, wide>(panel + block * lanes * side * pitch, pitch,
+            columns_of<Word, wide>(rows, block * lanes * side,
                                    [&](Index k, const Wide& column) __attribute__((always_inline)) { held[block][k] = column; });
         }
         for (Index k = 0; k < side; ++k) {
+            if (k < before) continue;
+            if constexpr (!streams) __builtin_prefetch(destination + to[k] + ahead, 1);
             for (Index block = 0; block < blocks; ++block) put<streams>(destination + to[k] + block * wide, held[block][k]);
         }
     }
 }
 
-// Rows of items as rows of words, `zipped` of them in one; `length` is a multiple of 16 bytes of items.
-template <class T>
-inline void gather_rows(char* words, const char* const* from, Index begin, Index length) {
-    constexpr Index width = sizeof(T), zipped = sizeof(WordOf<T>) / width;
-    const Index bytes = length * width, skip = begin * width;
-    if constexpr (zipped == 4) {
-        using L = Lanes<T>;
-        for (Index i = 0; i < bytes; i += 16) {
-            typename L::Vector r[4];
-            for (Index k = 0; k < 4; ++k) r[k] = load<typename L::Vector>(from[k] + skip + i);
-            const auto even_low = L::zip_low(r[0], r[2]), even_high = L::zip_high(r[0], r[2]);
-            const auto odd_low = L::zip_low(r[1], r[3]), odd_high = L::zip_high(r[1], r[3]);
-            store(words + 4 * i, L::zip_low(even_low, odd_low));
-            store(words + 4 * i + 16, L::zip_high(even_low, odd_low));
-            store(words + 4 * i + 32, L::zip_low(even_high, odd_high));
-            store(words + 4 * i + 48, L::zip_high(even_high, odd_high));
+// The columns of some panels, at least a square's side of them, column by column; rows_of(k, panel) has the rows from
+// column k on.  The last columns overlap those before.
+template <class Word, bool streams, class RowsOf>
+[[gnu::always_inline]] inline void write_columns(char* destination, const Index* to, Index length, Index panels,
+                                                 const RowsOf& rows_of) {
+    constexpr Index side = 16 / sizeof(Word);
+    for (Index k = 0, begin; (begin = k) < length; k += side) {
+        k = least(k, length - side);
+        for (Index panel = 0; panel < panels; ++panel) {
+            write_lines<Word, streams>(destination + panel * line, to + k, rows_of(k, panel), begin - k);
         }
-    } else if constexpr (zipped == 2) {
+    }
+}
+
+// Rows of items as rows of words, `zipped` of them in one; `length` is at least 16 bytes of items.
+template <class T>
+inline void gather_rows(char* words, const char* source, const Index* rows, Index length) {
+    constexpr Index width = sizeof(T), zipped = sizeof(WordOf<T>) / width;
+    const Index bytes = length * width;
+    if constexpr (zipped > 1) {
         using L = Lanes<T>;
         for (Index i = 0; i < bytes; i += 16) {
-            const auto first = load<typename L::Vector>(from[0] + skip + i);
-            const auto second = load<typename L::Vector>(from[1] + skip + i);
-            store(words + 2 * i, L::zip_low(first, second));
-            store(words + 2 * i + 16, L::zip_high(first, second));
+            i = least(i, bytes - 16);
+            typename L::Vector r[zipped];
+            for (Index k = 0; k < zipped; ++k) r[k] = load<typename L::Vector>(source + rows[k] + i);
+            if constexpr (zipped == 4) {
+                const auto even_low = L::zip_low(r[0], r[2]), even_high = L::zip_high(r[0], r[2]);
+                const auto odd_low = L::zip_low(r[1], r[3]), odd_high = L::zip_high(r[1], r[3]);
+                store(words + 4 * i, L::zip_low(even_low, odd_low));
+                store(words + 4 * i + 16, L::zip_high(even_low, odd_low));
+                store(words + 4 * i + 32, L::zip_low(even_high, odd_high));
+                store(words + 4 * i + 48, L::zip_high(even_high, odd_high));
+            } else {
+                store(words + 2 * i, L::zip_low(r[0], r[1]));
+                store(words + 2 * i + 16, L::zip_high(r[0], r[1]));
+            }
         }
     } else {
         // By vectors, also where there is but one: a call of memcpy would take longer than all the rest.
         Index i = 0;
-        for (; i + wide <= bytes; i += wide) store(words + i, load<Wide>(from[0] + skip + i));
-        for (; i < bytes; i += 16) store(words + i, load<Bytes16>(from[0] + skip + i));
+        for (; i + wide <= bytes; i += wide) store(words + i, load<Wide>(source + rows[0] + i));
+        for (; i < bytes; i += 16) {
+            i = least(i, bytes - 16);
+            store(words + i, load<Bytes16>(source + rows[0] + i));
+        }
     }
 }
 
-// A panel's columns begin to end, through the buffer; a multiple of a square's side.
+// The columns of a panel, at least a square's side of them, through the buffer.
 template <class T, bool streams>
-void write_panel(char* destination, const Index* to, const char* const* from, Index begin, Index length, char* buffer) {
+void write_panel(char* destination, const Index* to, const char* source, const Index* rows, Index length, char* buffer) {
     using Word = WordOf<T>;
-    constexpr Index word = sizeof(Word), zipped = word / sizeof(T), step = 16 / word;
+    constexpr Index word = sizeof(Word), zipped = word / sizeof(T);
     // A line more than whole lines: rows a power of two apart would fall into few sets of the cache.
     const Index pitch = (length * word + line - 1) / line * line + line;
-    for (Index q = 0; q < line / word; ++q) gather_rows<T>(buffer + q * pitch, from + q * zipped, begin, length);
-    for (Index k = 0; k < length; k += step) write_lines<Word, streams>(destination, to + k, buffer + k * word, pitch);
+    for (Index q = 0; q < line / word; ++q) gather_rows<T>(buffer + q * pitch, source, rows + q * zipped, length);
+    write_columns<Word, streams>(destination, to, length, 1, [&](Index k, Index) __attribute__((always_inline)) {
+        return Apart{buffer + k * word, pitch};
+    });
 }
 
-// Whether the rows come straight from the source: those of 8 bytes, and of 4 unless 16 of them, this far apart, fall into
-// so few sets of a first-level cache that they drive each other out.
+// Whether the rows are read where they lie, not through the buffer: words, and whatever has short rows.
 template <class T>
 inline bool direct(const Rectangle& r) {
-    return r.rows.table == nullptr && r.gather == nullptr &&
-           (sizeof(T) == 8 || (sizeof(T) == 4 && r.rows.step % 4096 != 0));
+    constexpr Index width = sizeof(T), short_row = 2 * line;
+    return width == sizeof(WordOf<T>) && r.gather == nullptr && !r.crowded && (width >= 4 || r.na * width <= short_row);
 }
 
 // Rectangles of at least one square's side by one line.
@@ -198,27 +240,26 @@ void tiles_panels(char* destination, const char* source, const Rectangle& r) {
     alignas(64) char buffer[line / word * (longest_run * word + 2 * line)];
     Index to[longest_run];
     const bool straight = direct<T>(r);
-    // A run of columns of one panel; straight from the source of several, column by column: what one panel leaves of a
-    // line, the next fills.
+    // Straight from the source several panels, column by column: what one panel leaves of a line, the next fills.
+    const Index at_once = wide > 16 && straight && !streams ? least(32, Window::most / high) : 1;
+    Window rows(r.rows, r.b, r.nb);
     const auto move = [&](Index j, Index panels, Index first, Index length) {
-        if (straight) {
-            const char* from = source + (r.b + j) * r.rows.step + (r.a + first) * width;
-            for (Index k = 0; k < length; k += side) {
-                for (Index panel = 0; panel < panels; ++panel) {
-                    write_lines<T, streams>(destination + (j + panel * high) * width, to + k,
-                                            from + k * width + panel * high * r.rows.step, r.rows.step);
-                }
-            }
-            return;
-        }
-        const char* from[high];
-        for (Index k = 0; k < high; ++k) from[k] = source + at(r.rows, r.b + j + k);
-        write_panel<T, streams>(destination + j * width, to, from, r.a + first, length, buffer);
+        const Index* places = rows.at(r.b + j, panels * high);
+        const char* from = source + (r.a + first) * width;
+        char* base = destination + j * width;
+        if (!straight) return write_panel<T, streams>(base, to, from, places, length, buffer);
+        write_columns<T, streams>(base, to, length, panels, [&](Index k, Index panel) __attribute__((always_inline)) {
+            return Anywhere{from + k * width, places + panel * high};
+        });
     };
-    const Index whole = r.na / side * side;
+    // The last run has a square's side at least.
     const auto runs = [&](const auto& run) {
-        for (Index begin = 0; begin < whole; begin += longest_run) run(begin, least(longest_run, whole - begin));
-        if (whole < r.na) run(r.na - side, side);  // the last columns overlap those before
+        for (Index begin = 0; begin < r.na;) {
+            Index length = least(longest_run, r.na - begin);
+            if (length < side) begin = r.na - (length = side);
+            run(begin, length);
+            begin += length;
+        }
     };
     if constexpr (wide == 16) {
         for (Index j = 0; j < r.nb; j += high) {
@@ -233,7 +274,7 @@ void tiles_panels(char* destination, const char* source, const Rectangle& r) {
             places(r.columns, r.a + first, length, to);
             for (Index j = 0, panels = 1; j < r.nb; j += panels * high) {
                 j = least(j, r.nb - high);
-                panels = straight && !streams ? most(1, least(32, (r.nb - j) / high)) : 1;
+                panels = most(1, least(at_once, (r.nb - j) / high));
                 move(j, panels, first, length);
             }
         });
@@ -243,9 +284,9 @@ void tiles_panels(char* destination, const char* source, const Rectangle& r) {
 #if defined(__AVX512BW__)
 
 // Panels of any height and columns of any number, the last of each under a mask.
-template <class Word, int bytes>
-inline void write_some(char* destination, const Index* to, Index count, const char* panel, Index pitch, std::uint64_t mask) {
-    columns_of<Word, bytes>(panel, pitch, [&](Index k, const typename BytesOf<bytes>::type& column) __attribute__((always_inline)) {
+template <class Word, int bytes, class Rows>
+inline void write_some(char* destination, const Index* to, Index count, const Rows& rows, std::uint64_t mask) {
+    columns_of<Word, bytes>(rows, 0, [&](Index k, const typename BytesOf<bytes>::type& column) __attribute__((always_inline)) {
         if (k >= count) return;
         if constexpr (bytes == 64) {
             _mm512_mask_storeu_epi8(destination + to[k], mask, (__m512i)column);
@@ -308,17 +349,17 @@ void tiles_masked(char* destination, const char* source, const Rectangle& r) {
                 const Index count = least(side, length - k);
                 for (Index down = 0; down < rows; down += high) {
                     char* base = destination + (j + down) * width;
-                    const char* panel = buffer + down * pitch + k * width;
+                    const Pitched<pitch> panel{buffer + down * pitch + k * width};
                     const Index here = least(high, rows - down) * width;
                     const std::uint64_t mask = ~std::uint64_t{0} >> (64 - here);
                     if (here == line && count == side) {
-                        write_lines<T, streams>(base, to + k, panel, pitch);
+                        write_lines<T, streams>(base, to + k, panel, 0);
                     } else if (here <= 16) {
-                        write_some<T, 16>(base, to + k, count, panel, pitch, mask);
+                        write_some<T, 16>(base, to + k, count, panel, mask);
                     } else if (here <= 32) {
-                        write_some<T, 32>(base, to + k, count, panel, pitch, mask);
+                        write_some<T, 32>(base, to + k, count, panel, mask);
                     } else {
-                        write_some<T, 64>(base, to + k, count, panel, pitch, mask);
+                        write_some<T, 64>(base, to + k, count, panel, mask);
                     }
                 }
             }

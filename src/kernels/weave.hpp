@@ -59,7 +59,7 @@ inline Woof shuffled(const char* source, const Warp& warp, const Woof& before) {
 
 // The same vector of `times` tiles, of a known number of shuffles.
 template <int number, bool streams>
-inline void weave_line(char* to, const char* source, const Shuffle* shuffles, const Weave& weave, Index times) {
+void weave_line(char* to, const char* source, const Shuffle* shuffles, const Weave& weave, Index times) {
     const Index sources = weave.source * weave.positions, destinations = weave.destination * weave.positions;
     Warp warps[number];
     for (int k = 0; k < number; ++k) warps[k] = warp_of(shuffles[k]);
@@ -80,22 +80,26 @@ inline void weave_any(char* to, const char* source, const Shuffle* shuffles, Ind
     }
 }
 
+using WeaveLine = void (*)(char* to, const char* source, const Shuffle* shuffles, const Weave& weave, Index times);
+
+// For 1 to sizeof...(N) shuffles.
+template <bool streams, int... N>
+inline WeaveLine weave_line_of(Index number, std::integer_sequence<int, N...>) {
+    static constexpr WeaveLine known[] = {weave_line<N + 1, streams>...};
+    return number <= static_cast<Index>(sizeof...(N)) ? known[number - 1] : nullptr;
+}
+
 template <bool streams>
 void weave_tiles(char* destination, const char* source, const Weave& weave, Index times) {
     for (Index n = 0; n < weave.count; ++n) {
         const Woven& each = weave.lines[n];
         char* to = destination + each.destination;
         const Shuffle* shuffles = weave.shuffles + each.first;
-        switch (each.last - each.first) {
-            case 1: weave_line<1, streams>(to, source, shuffles, weave, times); break;
-            case 2: weave_line<2, streams>(to, source, shuffles, weave, times); break;
-            case 3: weave_line<3, streams>(to, source, shuffles, weave, times); break;
-            case 4: weave_line<4, streams>(to, source, shuffles, weave, times); break;
-            case 5: weave_line<5, streams>(to, source, shuffles, weave, times); break;
-            case 6: weave_line<6, streams>(to, source, shuffles, weave, times); break;
-            case 7: weave_line<7, streams>(to, source, shuffles, weave, times); break;
-            case 8: weave_line<8, streams>(to, source, shuffles, weave, times); break;
-            default: weave_any<streams>(to, source, shuffles, each.last - each.first, weave, times);
+        const Index number = each.last - each.first;
+        if (const WeaveLine line = weave_line_of<streams>(number, std::make_integer_sequence<int, most_unrolled>())) {
+            line(to, source, shuffles, weave, times);
+        } else {
+            weave_any<streams>(to, source, shuffles, number, weave, times);
         }
     }
 }

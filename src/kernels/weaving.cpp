@@ -11,7 +11,12 @@ namespace {
 constexpr Index largest_tile = 4096;   // bytes
 constexpr Index longest_run = 1024;    // bytes of the dims inside the one that a tile moves along
 constexpr std::size_t most_shuffles = 160;
-constexpr double per_shuffle = 1.8, per_vector = 1.0, per_source_line = 1.0, per_start = 20.0, per_line_start = 8.0;
+constexpr Index page = 4096;           // bytes
+constexpr Index first_level = 32 << 10, second_level = 1 << 20;  // bytes of caches
+constexpr double per_looped = 2.7;  // times what one takes that is written out
+constexpr double per_vector = 1.0, per_start = 20.0, per_line_start = 10.0, per_shuffle_start = 1.5;
+
+double per_shuffle(Index vector) { return vector > 16 ? 1.4 : 1.0; }
 
 // How many positions make a run of the output that whole vectors fill best.
 Index positions_for(Index run, Index size, Index vector, Index tile) {
@@ -71,7 +76,7 @@ std::vector<Offset> offsets_of(const std::vector<Axis>& axes) {
 }
 
 // The weaving of one tile: runs of the output over `inner`, for each of the dims `outer`.
-Weaving weaving_of(const std::vector<Axis>& outer, const std::vector<Axis>& inner, Index item, Index vector, double bound) {
+Weaving weaving_of(const std::vector<Axis>& outer, const std::vector<Axis>& inner, Index item, Index vector, double bound, Index span) {
     Weaving found{};
     found.cost = std::numeric_limits<double>::infinity();
     Index low = 0, high = item;
@@ -87,15 +92,17 @@ Weaving weaving_of(const std::vector<Axis>& outer, const std::vector<Axis>& inne
     const Index length = static_cast<Index>(run.size());
     const double bytes = static_cast<double>(length) * static_cast<double>(starts.size());
     std::vector<Index> here(static_cast<std::size_t>(vector)), touched;
+    double work = 0;
     for (const Offset& start : starts) {
         for (Index at = 0; at < length; at += vector) {
             at = std::min(at, length - vector);
             for (Index k = 0; k < vector; ++k) here[static_cast<std::size_t>(k)] = run[static_cast<std::size_t>(at + k)] + start.source;
             const std::size_t before = found.shuffles.size();
             shuffles_for(here.data(), vector, low, high, found.shuffles);
+            const std::size_t number = found.shuffles.size() - before;
+            work += per_shuffle(vector) * static_cast<double>(number) * (number > most_unrolled ? per_looped : 1.0);
             const double so_far = static_cast<double>(vector) * static_cast<double>(found.lines.size() + 1);
-            const double cost = per_shuffle * static_cast<double>(found.shuffles.size()) / so_far;
-            if (found.shuffles.size() > most_shuffles || cost > 1.5 * bound) return found;
+            if (found.shuffles.size() > most_shuffles || work / so_far > 1.5 * bound) return found;
             found.lines.push_back({start.destination + at, static_cast<Index>(before), static_cast<Index>(found.shuffles.size())});
         }
     }
@@ -104,10 +111,12 @@ Weaving weaving_of(const std::vector<Axis>& outer, const std::vector<Axis>& inne
         touched.push_back((shuffle.source - low + vector - 1) / line);
     }
     std::sort(touched.begin(), touched.end());
-    const auto lines = std::unique(touched.begin(), touched.end()) - touched.begin();
-    found.cost = (per_shuffle * static_cast<double>(found.shuffles.size()) + per_vector * static_cast<double>(found.lines.size()) +
-                  per_source_line * static_cast<double>(lines)) /
-                 bytes;
+    // What a tile leaves of its lines of the source is read again, unless the next tiles along the dim take it.
+    const double lines = static_cast<double>(std::unique(touched.begin(), touched.end()) - touched.begin());
+    const double moved = static_cast<double>(std::abs(inner.front().source) * inner.front().size) / line;
+    const double again = std::max(0.0, lines * std::min(1.0, moved) - bytes / line);
+    const double per_line = span <= first_level ? 0.3 : span <= second_level ? 2.5 : 10.0;
+    found.cost = (work + per_vector * static_cast<double>(found.lines.size()) + per_line * again) / bytes;
     return found;
 }
 
@@ -122,14 +131,18 @@ std::vector<Shuffle> gather_of(Index item, Index step) {
 }
 
 Weaving best_weaving(const std::vector<Axis>& axes, Index item, Index vector, double bound) {
+    Index span = item;
+    for (const Axis& axis : axes) span += std::abs(axis.source) * (axis.size - 1);
     Weaving best{};
     best.cost = std::numeric_limits<double>::infinity();
     for (std::size_t along = axes.size(); along-- > 0;) {
         const Axis& axis = axes[along];
         if (axis.destination > longest_run) break;
-        // The dims outside it that are nearest in the source, none to two of them.
+        // The dims outside it that are nearest in the source, none to two of them; far ones would only be more rows at once.
         std::vector<std::size_t> near;
-        for (std::size_t k = 0; k < along; ++k) near.push_back(k);
+        for (std::size_t k = 0; k < along; ++k) {
+            if (std::abs(axes[k].source) < page) near.push_back(k);
+        }
         std::stable_sort(near.begin(), near.end(), [&](std::size_t x, std::size_t y) {
             return std::abs(axes[x].source) < std::abs(axes[y].source);
         });
@@ -148,10 +161,14 @@ Weaving best_weaving(const std::vector<Axis>& axes, Index item, Index vector, do
             if (positions == 0) break;
             std::vector<Axis> inner(axes.begin() + static_cast<std::ptrdiff_t>(along), axes.end());
             inner.front().size = positions;
-            Weaving found = weaving_of(outer, inner, item, vector, std::min(bound, best.cost));
-            const double tiles = static_cast<double>(axis.size / positions);
+            Weaving found = weaving_of(outer, inner, item, vector, std::min(bound, best.cost), span);
+            // The last tile overlaps the one before.
+            const double tiles = static_cast<double>((axis.size + positions - 1) / positions);
+            found.cost *= tiles * static_cast<double>(positions) / static_cast<double>(axis.size);
             const double bytes = static_cast<double>(positions * axis.destination * tile);
-            found.cost += (per_start + per_line_start * static_cast<double>(found.lines.size())) / (bytes * tiles);
+            found.cost += (per_start + per_line_start * static_cast<double>(found.lines.size()) +
+                           per_shuffle_start * static_cast<double>(found.shuffles.size())) /
+                          (bytes * tiles);
             if (found.cost < best.cost) {
                 best = std::move(found);
                 best.along = along;

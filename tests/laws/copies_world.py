@@ -94,9 +94,12 @@ LAYOUTS: dict[str, Layout] = {
 
 
 def long(item: int) -> Iterator[Recipe]:
-    """Past the longest run, past four lines, and rows so far apart that they crowd the cache."""
+    """Past the longest run by little and by much, past four lines, and rows so far apart that they crowd the cache."""
     high = max(1, LINE // item)
     for dims in [
+        (high, 257),
+        (2 * high + 1, 515),
+        (high, 3, 259),
         (high, 1040),
         (high + 3, 1030),
         (4 * high + 5, 9),
@@ -105,6 +108,7 @@ def long(item: int) -> Iterator[Recipe]:
         (high + 1, 3, 1040),
         (high, max(1, 4096 // item)),
         (high + 5, 4, max(1, 1024 // item)),
+        (16, 9, max(1, 4096 // item)),
         (3, 2, 2, 3, 16),
     ]:
         yield Recipe(f"long, {dims} items of {item}", item, dims, _reverse)

@@ -34,7 +34,7 @@ and written past it only by copies that are strewn over more than stays there.""
 STREWN = 1 << 20
 """The bytes of the output that are more than stays in the cache."""
 
-_ROW, _STEP, _RUN, _TOGETHER, _MEMORY, _CALL, _CLEARLY = 16, 1.5, 12, 0.04, 0.12, 8000, 1.75
+_ROW, _STEP, _RUN, _TOGETHER, _MEMORY, _CALL, _CLEARLY = 16, 1.5, 12, 0.04, 0.12, 8000, 1.5
 """Cycles: NumPy's for a row of elements, one of them, a row of bytes that lie together, one of those; anyone's for a
 byte of memory; ours for a call; and a margin."""
 

@@ -34,7 +34,7 @@ from onereshape.models.like.families.reading import (
 from onereshape.models.like.families.rests import rests
 from onereshape.models.like.families.scales import Scales, scales_of
 from onereshape.models.like.families.writing import first_along, probes, sizes_of
-from onereshape.sizes import Size, cut, exact
+from onereshape.sizes import Formula, Size, cut, exact
 
 _FEWEST = 3
 """Entries along an axis, in one export at least, from which a slope can be read."""
@@ -74,7 +74,7 @@ def _on_planes(exported: Exported) -> Fit | None:
         pairs = [(at, found.all[0]) for at, found in zip(counted, scales, strict=True)]
         rest = rest_of(exported, known, pairs)
         plain = None if rest is None else reading_of(exported, pairs, rest)
-        if plain is not None and not plain.base.any():  # it counts from 0, and there is nothing more to say
+        if rest is not None and plain is not None and _is_plainest(exported, pairs, rest, plain):
             return _read(exported, [plain])
         read[counted] = plain
     plainest = _plainest(exported, known, axes, scales, read)
@@ -103,6 +103,22 @@ def _counting(exported: Exported) -> Reading | None:
         return None
     reading = measured(Reading(tuple(terms), base, first.dtype, exported.dims), exported)
     return reading if reading.error == 0 else None
+
+
+def _is_plainest(exported: Exported, pairs: Sequence[Pair], rest: Rest, reading: Reading) -> bool:
+    """Whether what counts from a number cannot be said as plainly: it is 0, or no start at a size is always the same."""
+    if not reading.base.any():
+        return True
+    if reading.error or _level(pairs, rest) > 1:
+        return False
+    most = float(rest.allowed.max())
+    for position, (scale, slope) in pairs:
+        starts = _starts_of(exported, position.axis, scale)
+        if any(isinstance(start, Formula) and len({*values}) == 1 for _, start, values in starts):
+            return False
+        if float(np.abs(slope).max()) <= 2 * most:
+            return False  # it is lost in rounding where it starts
+    return True
 
 
 def _plainest(

@@ -106,7 +106,7 @@ def _counting(exported: Exported) -> Reading | None:
 
 
 def _is_plainest(exported: Exported, pairs: Sequence[Pair], rest: Rest, reading: Reading) -> bool:
-    """Whether what counts from a number cannot be said as plainly: it is 0, or no start at a size is always the same."""
+    """Whether nothing says less than what counts from a number: it is 0, or no start at a size stays the same."""
     if not reading.base.any():
         return True
     if reading.error or _level(pairs, rest) > 1:

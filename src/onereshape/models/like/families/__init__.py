@@ -99,7 +99,7 @@ FAMILIES: tuple[Family, ...] = (
     resized,
     _apart,
     partial(product_of, fit=_edged),
-    partial(windowed, fit=partial(_first, _PLAIN)),
+    partial(windowed, fit=partial(_first, _PLAIN), vain=is_crooked),
     partial(joined, fit=_part, soon=_is_crooked),
     cut_of,
     partial(product_of, fit=cut_of),

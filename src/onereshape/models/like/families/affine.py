@@ -94,7 +94,8 @@ def _counting(exported: Exported) -> Reading | None:
     terms: list[Term] = []
     for axis in axes:
         line = first_along(first, [other for other in axes if other != axis])
-        slope = line[(*(slice(None),) * axis, slice(1, 2))].astype(kind) - base
+        with np.errstate(invalid="ignore", over="ignore"):
+            slope = line[(*(slice(None),) * axis, slice(1, 2))].astype(kind) - base
         if slope.any():
             terms.append(Term(Position(axis, exported.dims[axis]), slope))
     if not terms or any(max(lengths[term.position.axis]) < _FEWEST for term in terms):

@@ -85,13 +85,17 @@ def turning(places: Array, columns: Array, eps: float) -> Turning | None:
 def bumps(column: Array, allowed: float) -> bool:
     """Whether a column does not swing, by a few entries of it: no one number is right for two of them."""
     entries = column[:_WINDOW].tolist()
-    last = len(entries) - 2
-    here, beside = entries[1], entries[0] + entries[2]
-    for at in (2, last, last // 2, *range(3, last)):  # some far apart, as much bends only a little
-        there, around = entries[at], entries[at - 1] + entries[at + 1]
-        if abs(beside * there - around * here) > 1.01 * allowed * (abs(here) + abs(there)):
+    off, last = 1.01 * allowed, len(entries) - 2
+    before, here, after = entries[:3]
+    beside = before + after
+    there, around = entries[last], entries[last - 1] + entries[last + 1]
+    if abs(beside * there - around * here) > off * (abs(here) + abs(there)):
+        return True  # far apart, as much bends only a little
+    for further in entries[3:]:
+        there, around = after, here + further
+        if abs(beside * there - around * here) > off * (abs(here) + abs(there)):
             return True
-        here, beside = there, around
+        here, after, beside = there, further, around
     return False
 
 

@@ -25,6 +25,7 @@ from onereshape.models.like.families.lengths import (
     numbers_of,
     terms_of,
 )
+from onereshape.models.like.families.products import splits
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Formula, Size, bounds
 
@@ -46,7 +47,7 @@ class _Cutting(NamedTuple):
     exported: Exported
     axis: int
     fit: Family
-    soon: Callable[[Exported], bool]
+    soon: Callable[[Exported], bool] | None
     """Of which parts it is soon told that they are not known."""
     total: Size
     sure: list[Size]
@@ -73,7 +74,7 @@ class _Cutting(NamedTuple):
 
 
 def joined(
-    exported: Exported, fit: Family, *, plain: bool = False, soon: Callable[[Exported], bool] = lambda _: False
+    exported: Exported, fit: Family, *, plain: bool = False, soon: Callable[[Exported], bool] | None = None
 ) -> Fit | None:
     """A constant whose parts along an axis each go on; the fewest parts are taken, and none is cut again.
 
@@ -98,26 +99,12 @@ def joined(
         part = partial(_part, fit=fit)
         lengths, back = dict(lengths_of(exported, axis, breaks)), numbers_of(breaks, back=True)
         fixed = is_one_start(exported) if fixed is None else fixed
+        asked = soon if any(splits(exported, each) for each in exported.growing) else None
         if fixed:  # and neither does the place where another part begins
             lengths, back = {values: size for values, size in lengths.items() if isinstance(size, int)}, []
+        sure = terms_of(total)
         cutting = _Cutting(
-            exported,
-            axis,
-            part,
-            soon,
-            total,
-            terms_of(total),
-            lengths,
-            back,
-            breaks,
-            {},
-            {},
-            {},
-            {},
-            set(),
-            set(),
-            {},
-            {},
+            exported, axis, part, asked, total, sure, lengths, back, breaks, {}, {}, {}, {}, set(), set(), {}, {}
         )
         for count in range(2, most + 1):
             cutting.reached.clear()
@@ -160,7 +147,7 @@ def _parts(cutting: _Cutting, start: Values, rest: Size, count: int) -> list[Fit
 
 def _two(cutting: _Cutting, part: _Part, ends: Values, rest: Size) -> list[Fit] | None:
     """The fits of a part and of all that is left behind it, which is seldom known, and is asked for first."""
-    if ends not in cutting.last and cutting.soon(_taken(cutting, *part)) and _fitted(cutting, *part) is None:
+    if ends not in cutting.last and _is_soon_told(cutting, part) and _fitted(cutting, *part) is None:
         return None
     last = cutting.last[ends] if ends in cutting.last else _behind(cutting, part, ends, rest)
     head = None if last is None else _fitted(cutting, *part)
@@ -168,6 +155,10 @@ def _two(cutting: _Cutting, part: _Part, ends: Values, rest: Size) -> list[Fit] 
         return None
     cutting.last[ends] = last
     return [head, last]
+
+
+def _is_soon_told(cutting: _Cutting, part: _Part) -> bool:
+    return cutting.soon is not None and cutting.soon(_taken(cutting, *part))
 
 
 def _behind(cutting: _Cutting, part: _Part, ends: Values, rest: Size) -> Fit | None:

@@ -147,6 +147,8 @@ def _bumps(exported: Exported, number: int, axis: int) -> bool:
     off, most = uneven(column.dtype, len(column)), exported.of.most[number]
     if bumps(column, off * most):
         return True
+    if any(2 * abs(column.item(at)) >= most for at in (0, len(column) // 2, -1)):
+        return False  # it is as large as any other
     largest = float(np.abs(column).max())
     return 2 * largest < most and bumps(column, off * largest)
 

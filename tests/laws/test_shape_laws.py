@@ -180,7 +180,6 @@ def _operation() -> Any:
 
 _AFFINE: Any = import_module("onereshape.models.like.families.affine")  # whose name a family has
 _PRODUCTS: Any = import_module("onereshape.models.like.families.products")
-_RESIZED: Any = import_module("onereshape.models.like.families.resized")
 SHARED: dict[str, Callable[[], Any]] = {
     "arrays.cpu_copy.gains": lambda: gains((2, 3), (4, 8), 4),
     "arrays.gpu_boxes.boxes_of": lambda: boxes_of(_plan(), 16),
@@ -217,7 +216,6 @@ SHARED: dict[str, Callable[[], Any]] = {
     "models.like.families.products._splits": lambda: _PRODUCTS._splits(
         symbol("H") * symbol("W"), (), ((("H", 4), ("W", 6)),)
     ),
-    "models.like.families.resized._taps": lambda: _RESIZED._taps(4, 6, 2, _RESIZED.WAYS[0]),
     "models.like.families.writing._sizes_of": lambda: writing._sizes_of((symbol("S"),), ((("S", 3),), (("S", 5),))),
     "models.like.families.lengths._has_rivals": lambda: lengths._has_rivals(symbol("S"), 3, ((("S", 12),),)),
     "models.words._constant_words": lambda: words._constant_words((2, 3), (6,), None, zero_copies=True),
@@ -255,6 +253,7 @@ INSIDE = {
     "models.like.families.numbers._compared",
     "models.like.families.frequencies._tried",
     "models.like.families.lengths._sizes",
+    "models.like.families.resized._taps",
     "models.like.wholes._known",
 }
 """Those whose answers stay in their file, which only reads them."""

@@ -13,7 +13,7 @@ from onereshape.models.like import differing, equations, fitting, formulas, like
 from onereshape.models.like.exported import Exported, Fit
 from onereshape.models.like.families import cuts, positions, readings_of, rests, scales
 from onereshape.models.rewrite import Rewriter
-from onereshape.sizes import ceiling, symbol
+from onereshape.sizes import Size, ceiling, symbol
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 
@@ -81,8 +81,12 @@ def rounded_up_where_it_is_rounded_down(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("tell")
 def the_first_reading_is_taken(patch: pytest.MonkeyPatch) -> None:
-    real = formulas.Known.readings
-    patch.setattr(formulas.Known, "readings", lambda known, values: real(known, values)[:1])
+
+    def first(known: formulas.Known, values: tuple[int, ...]) -> Size | None:
+        found = known.readings(values)
+        return found[0].size if found and found[0].proves else None
+
+    patch.setattr(formulas.Known, "sure", first)
 
 
 @mutant("tell")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from onereshape.models.like.exported import Array, Exported, Fit
+from onereshape.models.like.families.waves import is_crooked
 from onereshape.models.like.families.windows import windowed
 from onereshape.sizes import Size, symbol
 from tests.like.making import counts, exported, run
@@ -32,7 +33,7 @@ def random(S: int) -> Array:  # noqa: N803
 
 
 def fit(constant: Exported) -> Fit | None:
-    return windowed(constant, counts)
+    return windowed(constant, counts, is_crooked)
 
 
 @pytest.mark.parametrize(("make", "dims"), [(repeated, (S,)), (repeating, (S,)), (both, (2, S)), (random, (S, 2))])

@@ -98,9 +98,8 @@ def reference(use: Use) -> list[Array]:
         [onnx.ValueInfoProto(name=name) for name in feeds],
         [onnx.ValueInfoProto(name=name) for name in use.node.output if name],
     )
-    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", use.opset)])
     try:
-        found: Any = ReferenceEvaluator(model).run(None, feeds)
+        found: Any = ReferenceEvaluator(graph, {"": use.opset}).run(None, feeds)
     except _UNABLE:
         raise Unfolded from None
     named = iter(found)

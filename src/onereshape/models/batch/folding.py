@@ -122,7 +122,7 @@ class Folding:
         return self._used(node, arrays)
 
     def _used(self, node: ir.Node, arrays: Sequence[Array | None]) -> list[Array] | None:
-        proto = ir.to_proto(node)
+        proto = ir.serde.serialize_node(node)
         proto.domain = ""
         try:
             use = Use(proto, self._opset, arrays)

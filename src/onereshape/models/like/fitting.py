@@ -25,7 +25,6 @@ from onereshape.models.like.formulas import Known
 from onereshape.models.like.differing import Use
 from onereshape.models.like.narrowing import by_equal, by_whole
 from onereshape.models.like.pools import POOLS, Pool, pool_of
-from onereshape.models.like.readings import Reading
 from onereshape.models.like.slices import taken
 from onereshape.models.like.starts import Start, copied
 from onereshape.models.like.strided import WINDOWED, Strided, followed, limited, strided
@@ -254,50 +253,62 @@ class _Fitting(Walk):
             return None
         rows = list(zip(*(array.reshape(-1).tolist() for array in use.arrays), strict=True))
         told = hints(use.node, use.slot, scope)  # type: ignore[arg-type]
-        found = [self._read(number, place, use, row, told.get(place, ())) for place, row in enumerate(rows)]
-        return tuple(self._balanced(number, use, rows, found, scope))
+        found = [self._meant(number, place, row, told.get(place, ())) for place, row in enumerate(rows)]
+        if None in found:
+            found = self._balanced(use, rows, found, scope)
+        return tuple(
+            [
+                self._named(number, place, use, rows[place], told.get(place, ())) if size is None else size
+                for place, size in enumerate(found)
+            ]
+        )
 
     def _read(self, number: int, place: int, use: Use, values: tuple[int, ...], told: Sequence[Size]) -> Size:
-        """What one number stands for: what the node itself tells, the only reading that fits, or a name of its own."""
+        """What one number stands for, or a name of its own."""
+        found = self._meant(number, place, values, told)
+        return self._named(number, place, use, values, told) if found is None else found
+
+    def _meant(self, number: int, place: int, values: tuple[int, ...], told: Sequence[Size]) -> Size | None:
+        """What one number stands for: what the node itself tells, or the only reading that fits."""
         if len({*values}) == 1:
             return values[0]
         if (number, place) in self._decided:
             return self._decided[number, place]
+        here = self._told(values, told)
+        return self.known.sure(values) if not here else here[0] if len(here) == 1 else None
+
+    def _told(self, values: tuple[int, ...], told: Sequence[Size]) -> list[Size]:
+        """What the node itself tells of one number."""
         here: list[Size] = []
         for size in told:
             if isinstance(size, Formula) and self.known.values(size) == values and not _is_open(size):
                 here += [] if any(self.known.equal(size, other) for other in here) else [size]
-        readings = [Reading(size, 0) for size in here] or self.known.readings(values)
-        if len(readings) == 1 and readings[0].proves:
-            return readings[0].size
-        self._keep(use.node)
-        return self._named(number, place, use, values, tuple(reading.size for reading in readings))
+        return here
 
-    def _named(self, number: int, place: int, use: Use, values: tuple[int, ...], readings: tuple[Size, ...]) -> Size:
+    def _named(self, number: int, place: int, use: Use, values: tuple[int, ...], told: Sequence[Size]) -> Size:
+        """A name of its own for a number that may be read in several ways, or in none."""
+        self._keep(use.node)
         name = f"{_OPEN}{number}.{place}"
-        self.open[name] = Doubt((number, place), use, readings)
+        readings = self._told(values, told) or [reading.size for reading in self.known.readings(values)]
+        self.open[name] = Doubt((number, place), use, tuple(readings))
         for binding, size in zip(self.known.bindings, values, strict=True):
             binding[name] = size
         return symbol(name)
 
     def _balanced(
-        self, number: int, use: Use, rows: Sequence[tuple[int, ...]], entries: list[Size], scope: Scope
-    ) -> list[Size]:
+        self, use: Use, rows: Sequence[tuple[int, ...]], entries: list[Size | None], scope: Scope
+    ) -> list[Size | None]:
         """Entries; of a target, the only one of a group that is not told yet is what the others leave of the data."""
         data = use.node.inputs[0]
-        if use.node.op_type != "Reshape" or use.slot != 1 or data is None or not any(map(_is_open, entries)):
-            return entries
-        dims = scope.dims_of(data)
+        dims = None if data is None or use.node.op_type != "Reshape" or use.slot != 1 else scope.dims_of(data)
         if dims is None:
             return entries
         for above, below in groups([self.known.values(size) for size in dims], rows):
-            unknown = [place for place in below if _is_open(entries[place])]
-            if len(unknown) == 1 and not any(entries[place] in (0, -1) for place in below):
-                (place,) = unknown
-                others = product(entries[at] for at in below if at != place)
-                left = self._quotient(product(dims[at] for at in above), others)
+            told = [size for at in below if (size := entries[at]) is not None]
+            if len(told) == len(below) - 1 and 0 not in told and -1 not in told:
+                place = next(at for at in below if entries[at] is None)
+                left = self._quotient(product(dims[at] for at in above), product(told))
                 if left is not None and not _is_open(left) and self.known.values(left) == rows[place]:
-                    del self.open[f"{_OPEN}{number}.{place}"]
                     entries[place] = left
         return entries
 

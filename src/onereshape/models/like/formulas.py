@@ -15,7 +15,7 @@ from typing import Any
 
 from onereshape.models.like.columns import Column, Number, Seen, column_of
 from onereshape.models.like.exported import Binding
-from onereshape.models.like.readings import Reading, derived
+from onereshape.models.like.readings import Candidate, Reading, derived
 from onereshape.sizes import OPERATIONS, Formula, Size, cut, depends, over, symbol
 
 _MARGIN = 2
@@ -54,6 +54,9 @@ class Known:
         self._equated: set[tuple[Size, Size]] = set()
         self._by_values: dict[tuple[int, ...], list[Formula]] = {}
         self._readings: dict[tuple[int, ...], list[Reading]] = {}
+        self._sure: dict[tuple[int, ...], Size | None] = {}
+        self._listed: dict[tuple[int, ...], Sequence[Reading] | Sequence[Candidate]] = {}
+        """The readings before those that are the same are left out."""
         self._traces: Seen = {}
         self._starts: Seen = {}
         """The same of the first few samples."""
@@ -82,7 +85,12 @@ class Known:
         sizes = self._by_values.setdefault(values, [])
         if not any(self.equal(size, other) for other in sizes):
             sizes.append(size)
-            self._readings.clear()
+            self._forget()
+
+    def _forget(self) -> None:
+        """Forgets what numbers may stand for, since more is known now."""
+        for cache in (self._readings, self._sure, self._listed):
+            cache.clear()
 
     def values(self, size: Size) -> tuple[int, ...] | None:
         """A size in each export, None where it depends on something unknown."""
@@ -209,8 +217,9 @@ class Known:
                 if all(holds(binding) for binding in self._stepping(steps)):
                     if step > 1 and steps != self.steps:
                         self.steps = steps
-                        for cache in (self._traces, self._starts, self._below, self._readings, self._drawn):
+                        for cache in (self._traces, self._starts, self._below, self._drawn):
                             cache.clear()
+                        self._forget()
                     return
 
     def _stepping(self, steps: Mapping[str, int]) -> Iterator[Binding]:
@@ -245,10 +254,25 @@ class Known:
         if len({*values}) == 1:
             return [Reading(values[0], 0)]
         if values not in self._readings:
-            self._readings[values] = self._found(values)
+            self._readings[values] = self._distinct(each.read() for each in self._simplest(values))[:_MOST_DOUBTFUL]
         return self._readings[values]
 
-    def _found(self, values: tuple[int, ...]) -> list[Reading]:
+    def sure(self, values: tuple[int, ...]) -> Size | None:
+        """The only formula that numbers may stand for; None if there are several, or if none proves anything."""
+        if values not in self._sure:
+            first, *others = self._simplest(values) or (Reading(0, 0, proves=False),)
+            size = first.read().size if first.proves else None
+            told = size is not None and all(self.equal(size, other.read().size) for other in others)
+            self._sure[values] = size if told else None
+        return self._sure[values]
+
+    def _simplest(self, values: tuple[int, ...]) -> Sequence[Reading] | Sequence[Candidate]:
+        """What numbers may stand for, the simplest first; all there is, where nothing proves anything."""
+        if values not in self._listed:
+            self._listed[values] = self._list(values)
+        return self._listed[values]
+
+    def _list(self, values: tuple[int, ...]) -> Sequence[Reading] | Sequence[Candidate]:
         if max(values) < 0:
             mirrored = self.readings(tuple(-value for value in values))
             return [each._replace(size=-1 * each.size) for each in mirrored]
@@ -259,8 +283,8 @@ class Known:
         ordered = sorted(derived(bases, values), key=lambda each: each.cost)
         best = next((each.cost for each in ordered if each.proves and each.cost <= _MOST_COST), None)
         if best is None:
-            return self._distinct(each._replace(proves=False).read() for each in ordered)[:_MOST_DOUBTFUL]
-        return self._distinct(each.read() for each in ordered if each.cost < best + _MARGIN)
+            return [each._replace(proves=False) for each in ordered]
+        return [each for each in ordered if each.cost < best + _MARGIN]
 
     def exactly(self, values: tuple[int, ...]) -> list[Size]:
         """The sizes of tensors that have these values, and what the exports do not tell from them."""

@@ -71,6 +71,12 @@ def _part(exported: Exported) -> Fit | None:
     return _first((*_WHOLE, once, twice), exported)
 
 
+def _is_crooked(exported: Exported) -> bool:
+    """Whether a part has axes to take apart, which takes long, beside one that stays whole and has crooked entries."""
+    whole = [axis for axis in exported.growing if not splits(exported, axis)]
+    return 0 < len(whole) < len(exported.growing) and any(is_crooked(exported, axis) for axis in whole)
+
+
 def _beside_crooked(exported: Exported, axis: int, *, whole: bool = False) -> bool:
     """Whether the entries along another axis are crooked, so that no part knows them; one that stays whole, if asked.
 
@@ -93,8 +99,8 @@ FAMILIES: tuple[Family, ...] = (
     resized,
     _apart,
     partial(product_of, fit=_edged),
-    partial(windowed, fit=partial(_first, _PLAIN)),
-    partial(joined, fit=_part),
+    partial(windowed, fit=partial(_first, _PLAIN), vain=is_crooked),
+    partial(joined, fit=_part, soon=_is_crooked),
     cut_of,
     partial(product_of, fit=cut_of),
 )

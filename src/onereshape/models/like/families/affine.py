@@ -34,7 +34,7 @@ from onereshape.models.like.families.reading import (
 from onereshape.models.like.families.rests import rests
 from onereshape.models.like.families.scales import Scales, scales_of
 from onereshape.models.like.families.writing import first_along, probes, sizes_of
-from onereshape.sizes import Size, cut, exact
+from onereshape.sizes import Formula, Size, cut, exact
 
 _FEWEST = 3
 """Entries along an axis, in one export at least, from which a slope can be read."""
@@ -82,27 +82,43 @@ def _on_planes(exported: Exported) -> Fit | None:
 
 
 def _counting(exported: Exported) -> Reading | None:
-    """Numbers that count from 0, in the same round steps in all exports: most constants that grow are such."""
+    """Numbers that count from a round number, in the same round steps in all exports: most that grow are such."""
     first, axes = exported.arrays[0], exported.growing
     lengths = {axis: [array.shape[axis] for array in exported.arrays] for axis in axes}
-    if first.item(0) or any(min(each) < 2 or len({*each}) == 1 for each in lengths.values()):
+    if any(array.item(0) != first.item(0) for array in exported.arrays):
+        return None
+    if any(min(each) < 2 or len({*each}) == 1 for each in lengths.values()):
         return None
     kind = working(first.dtype)
     base = first_along(first, axes).astype(kind)
     terms: list[Term] = []
     for axis in axes:
         line = first_along(first, [other for other in axes if other != axis])
-        slope = line[(*(slice(None),) * axis, slice(1, 2))].astype(kind)
+        with np.errstate(invalid="ignore", over="ignore"):
+            slope = line[(*(slice(None),) * axis, slice(1, 2))].astype(kind) - base
         if slope.any():
             terms.append(Term(Position(axis, exported.dims[axis]), slope))
-    if base.any() or not terms or any(max(lengths[term.position.axis]) < _FEWEST for term in terms):
+    if not terms or any(max(lengths[term.position.axis]) < _FEWEST for term in terms):
         return None
-    if any((np.abs(term.slope) > _MOST_STEP).any() for term in terms):
+    numbers = [base, *(term.slope for term in terms)]
+    if any(not (np.abs(each) <= _MOST_STEP).all() for each in numbers):
         return None
-    if kind.kind == "f" and any((np.rint(term.slope * _ROUND) != term.slope * _ROUND).any() for term in terms):
+    if kind.kind == "f" and any((np.rint(each * _ROUND) != each * _ROUND).any() for each in numbers):
         return None
     reading = measured(Reading(tuple(terms), base, first.dtype, exported.dims), exported)
-    return reading if reading.error == 0 else None
+    return reading if reading.error == 0 and (not base.any() or _alone(exported, terms)) else None
+
+
+def _alone(exported: Exported, terms: Sequence[Term]) -> bool:
+    """Whether no start at a size says as little as a number that is added: none is the same in all exports."""
+    most = 4 * max(exported.of.rounding) if exported.arrays[0].dtype.kind == "f" else 0
+    for axis, slope in ((term.position.axis, term.slope) for term in terms):
+        starts = _starts_of(exported, axis, Scale())
+        if any(isinstance(start, Formula) and len({*values}) == 1 for _, start, values in starts):
+            return False
+        if float(np.abs(slope).max()) <= most:
+            return False  # it is lost in rounding where it starts
+    return True
 
 
 def _plainest(

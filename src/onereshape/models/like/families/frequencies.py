@@ -6,13 +6,13 @@ are a geometric sequence of round numbers, which is tried first, since it is exa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from onereshape.models.like.exported import Array
+from onereshape.models.like.exported import Array, eps_of
 
 _WINDOW = 64
 """Positions from which a first frequency is taken; more would take it for one of its neighbours."""
@@ -28,7 +28,9 @@ _FEW = 16
 """Columns of which more frequencies are tried at once."""
 
 _UNEVEN = 0.05
-"""What the neighbours of an entry may be off, as a part of the amplitude: much more than any rounding."""
+"""What the neighbours of an entry may be off at most, as a part of the amplitude."""
+_EPS = float(np.finfo(np.float32).eps)
+"""Of the type in which a table may have been calculated."""
 
 
 class Turning(NamedTuple):
@@ -80,11 +82,15 @@ def turning(places: Array, columns: Array, eps: float) -> Turning | None:
     return Turning(cosine | still, signed, frequency, rough, slow)
 
 
-def bumps(entries: Sequence[float], largest: float) -> bool:
-    """Whether a column does not swing, by a few entries of it: no one number is right for two that are neighbours."""
-    off = 1.01 * _UNEVEN * largest
+def bumps(column: Array, allowed: float) -> bool:
+    """Whether a column does not swing, by a few entries of it: no one number is right for two of them."""
+    entries = column[:_WINDOW].tolist()
+    off, last = 1.01 * allowed, len(entries) - 2
     before, here, after = entries[:3]
     beside = before + after
+    there, around = entries[last], entries[last - 1] + entries[last + 1]
+    if abs(beside * there - around * here) > off * (abs(here) + abs(there)):
+        return True  # far apart, as much bends only a little
     for further in entries[3:]:
         there, around = after, here + further
         if abs(beside * there - around * here) > off * (abs(here) + abs(there)):
@@ -93,15 +99,23 @@ def bumps(entries: Sequence[float], largest: float) -> bool:
     return False
 
 
-def swings(columns: Array, eps: float) -> bool:
-    """Whether the neighbours of an entry are together as many times the entry, all along a column, as of every wave.
+def uneven(kind: np.dtype[Any], count: int) -> float:
+    """What the neighbours of an entry may be off in a column of so many, as a part of the amplitude.
 
     The angle of an entry may be off by its rounding, and the further along it is, the more.
     """
+    return min(_UNEVEN, 64 * max(eps_of(kind), _EPS) * (count + 8))
+
+
+def swings(columns: Array, off: float) -> bool:
+    """Whether the neighbours of an entry are together as many times the entry, all along a column, as of every wave."""
     middle, beside = columns[1:-1], columns[2:] + columns[:-2]
-    times = (middle * beside).sum(axis=0) / np.maximum((middle**2).sum(axis=0), 1e-30)
-    off = min(_UNEVEN, 64 * eps * (len(columns) + 8))
-    return bool(np.all(np.abs(beside - times * middle) <= off * np.abs(columns).max(axis=0)))
+    lengths = np.maximum((middle**2).sum(axis=0), 1e-30)
+    times = (middle * beside).sum(axis=0) / lengths
+    allowed = off * np.abs(columns).max(axis=0)
+    if (times - 2 > allowed * np.abs(middle).sum(axis=0) / lengths).any():
+        return False  # of a wave it is twice a cosine; powers are more times their neighbours
+    return bool((np.abs(beside - times * middle) <= allowed).all())
 
 
 def _one_amplitude(starts: Array, allowed: float) -> bool:

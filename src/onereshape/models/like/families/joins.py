@@ -6,7 +6,7 @@ sizes of the model, and numbers that count from either end.  It is cut only wher
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -25,6 +25,7 @@ from onereshape.models.like.families.lengths import (
     numbers_of,
     terms_of,
 )
+from onereshape.models.like.families.products import splits
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Formula, Size, bounds
 
@@ -46,6 +47,8 @@ class _Cutting(NamedTuple):
     exported: Exported
     axis: int
     fit: Family
+    soon: Callable[[Exported], bool] | None
+    """Of which parts it is soon told that they are not known."""
     total: Size
     sure: list[Size]
     """The sizes of which the formula of the axis is made."""
@@ -70,10 +73,13 @@ class _Cutting(NamedTuple):
     left: dict[tuple[Size, Size], Size | None]
 
 
-def joined(exported: Exported, fit: Family, *, plain: bool = False) -> Fit | None:
+def joined(
+    exported: Exported, fit: Family, *, plain: bool = False, soon: Callable[[Exported], bool] | None = None
+) -> Fit | None:
     """A constant whose parts along an axis each go on; the fewest parts are taken, and none is cut again.
 
-    Plain parts do not change their course, so there are no more changes than parts, each beside two entries.
+    Plain parts do not change their course, so there are no more changes than parts, each beside two entries.  Parts
+    of which it is soon told that they are not known are asked for before what they leave.
     """
     fixed: bool | None = None
     if plain and not corners_alike(exported):
@@ -93,10 +99,12 @@ def joined(exported: Exported, fit: Family, *, plain: bool = False) -> Fit | Non
         part = partial(_part, fit=fit)
         lengths, back = dict(lengths_of(exported, axis, breaks)), numbers_of(breaks, back=True)
         fixed = is_one_start(exported) if fixed is None else fixed
+        asked = soon if any(splits(exported, each) for each in exported.growing) else None
         if fixed:  # and neither does the place where another part begins
             lengths, back = {values: size for values, size in lengths.items() if isinstance(size, int)}, []
+        sure = terms_of(total)
         cutting = _Cutting(
-            exported, axis, part, total, terms_of(total), lengths, back, breaks, {}, {}, {}, {}, set(), set(), {}, {}
+            exported, axis, part, asked, total, sure, lengths, back, breaks, {}, {}, {}, {}, set(), set(), {}, {}
         )
         for count in range(2, most + 1):
             cutting.reached.clear()
@@ -139,12 +147,18 @@ def _parts(cutting: _Cutting, start: Values, rest: Size, count: int) -> list[Fit
 
 def _two(cutting: _Cutting, part: _Part, ends: Values, rest: Size) -> list[Fit] | None:
     """The fits of a part and of all that is left behind it, which is seldom known, and is asked for first."""
+    if ends not in cutting.last and _is_soon_told(cutting, part) and _fitted(cutting, *part) is None:
+        return None
     last = cutting.last[ends] if ends in cutting.last else _behind(cutting, part, ends, rest)
     head = None if last is None else _fitted(cutting, *part)
     if head is None or last is None:
         return None
     cutting.last[ends] = last
     return [head, last]
+
+
+def _is_soon_told(cutting: _Cutting, part: _Part) -> bool:
+    return cutting.soon is not None and cutting.soon(_taken(cutting, *part))
 
 
 def _behind(cutting: _Cutting, part: _Part, ends: Values, rest: Size) -> Fit | None:
@@ -203,15 +217,19 @@ def _fitted(cutting: _Cutting, start: Values, values: Values, size: Size) -> Fit
     """The fit of one part."""
     key = start, values, size
     if key not in cutting.seen:
-        exported, axis = cutting.exported, cutting.axis
-        arrays = [
-            array[(*(slice(None),) * axis, slice(first, first + length))]
-            for array, first, length in zip(exported.arrays, start, values, strict=True)
-        ]
-        dims = (*exported.dims[:axis], size, *exported.dims[axis + 1 :])
-        found = cutting.fit(exported.cut(tuple(arrays), dims))
+        found = cutting.fit(_taken(cutting, start, values, size))
         cutting.seen[key] = None if found is None else found.each(partial(_above, cutting, size))
     return cutting.seen[key]
+
+
+def _taken(cutting: _Cutting, start: Values, values: Values, size: Size) -> Exported:
+    """One part."""
+    exported, axis = cutting.exported, cutting.axis
+    arrays = [
+        array[(*(slice(None),) * axis, slice(first, first + length))]
+        for array, first, length in zip(exported.arrays, start, values, strict=True)
+    ]
+    return exported.cut(tuple(arrays), (*exported.dims[:axis], size, *exported.dims[axis + 1 :]))
 
 
 def _above(cutting: _Cutting, size: Size, part: Fit) -> Fit:

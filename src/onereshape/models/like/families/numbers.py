@@ -35,6 +35,8 @@ _MOST = 32
 """Entries of a constant that may differ."""
 _ROUNDING = 2
 """Units in the last place that a number may be beside what was read."""
+_APART = 1e-4
+"""How far multiples may be apart, beside what their numbers are rounded."""
 _NEAR = 2
 """What is often added to a size;"""
 _FAR = 8
@@ -329,11 +331,16 @@ def _beside(numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Iterat
 
 
 def _multiples(numbers: Array, size: Size, values: tuple[int, ...], taken: AbstractSet[str]) -> Iterator[Reading]:
+    wide = numbers.astype(np.float64)
+    allowed = _APART + 4 * _ROUNDING * float((np.spacing(np.abs(numbers)) / np.maximum(np.abs(wide), 1e-300)).max())
     for words, steps in _PLAIN:
-        plain = _steps(np.array(values, np.float64), steps)
-        if words not in taken or not np.all(np.isfinite(plain)) or not np.all(plain):
+        plain = _steps(np.array(values, np.float64), steps) if words in taken else np.zeros(1)
+        if not np.isfinite(plain).all() or not plain.all():
             continue
-        factor = float(np.median(numbers.astype(np.float64) / plain))
+        times = wide / plain
+        if times.max() - times.min() > allowed * np.abs(times).max():
+            continue  # no one number
+        factor = float(np.median(times))
         plainer = round(factor) if abs(factor) > 1 else 1 / round(1 / factor) if factor else 0
         for each in dict.fromkeys((float(plainer), factor)):
             inner = f"({words})" if " " in words else words

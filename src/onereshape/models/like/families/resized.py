@@ -73,22 +73,15 @@ class _Middle(NamedTuple):
     @classmethod
     def of(cls, array: Array, axes: tuple[int, ...], rounding: float) -> _Middle:
         height, width = (array.shape[axis] for axis in axes)
-        place = {axes[0]: height // 2, axes[1]: width // 2}
+        place = {axes[0]: height // 3, axes[1]: width // 3}
         value: float = array.item(*(place.get(axis, 0) for axis in range(array.ndim)))
-        return cls((height // 2, width // 2), (height, width), value, 2 * rounding)
+        return cls((height // 3, width // 3), (height, width), value, 2 * rounding)
 
-    def ways(self, plane: Array) -> set[Way]:
+    def ways(self, plane: Array) -> list[Way]:
         """What leads from a grid to it."""
-        (height, width), (rows, columns) = self.sizes, self.place
-        found = set()
-        for way in WAYS:
-            across = _taps(plane.shape[1], width, columns, way)
-            value = 0.0
-            for row, share in _taps(plane.shape[0], height, rows, way):
-                value += share * sum([each * plane.item(row, column) for column, each in across])
-            if abs(value - self.value) <= self.allowed:
-                found.add(way)
-        return found
+        rows, columns = (_taps(*each) for each in zip(plane.shape, self.sizes, self.place, strict=True))
+        values = ((rows @ plane) * columns).sum(axis=1).tolist()
+        return [way for way, value in zip(WAYS, values, strict=True) if abs(value - self.value) <= self.allowed]
 
 
 def resized(exported: Exported) -> Fit | None:
@@ -196,10 +189,9 @@ def interpolated(grid: Array, axes: tuple[int, ...], sizes: tuple[int, int], way
 
 
 @lru_cache(maxsize=256)
-def _taps(old: int, new: int, place: int, way: Way) -> tuple[tuple[int, float], ...]:
-    """How much of which old entries is in one new one."""
-    row = _weights(old, np.array([place]), new, way)[0]
-    return tuple([(each, row.item(each)) for each in np.flatnonzero(row).tolist()])
+def _taps(old: int, new: int, place: int) -> Array:
+    """How much of each old entry is in one new one, a row for each way."""
+    return np.concatenate([_weights(old, np.array([place]), new, way) for way in WAYS])
 
 
 def _weights(old: int, places: Array, new: int, way: Way) -> Array:

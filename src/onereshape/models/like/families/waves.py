@@ -15,7 +15,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, agrees, dims_at, distinct
-from onereshape.models.like.families.frequencies import Turning, bumps, geometric, swings, turning
+from onereshape.models.like.families.frequencies import Turning, bumps, geometric, swings, turning, uneven
 from onereshape.models.like.families.planes import is_bent_along, near
 from onereshape.models.like.families.positions import Position, working
 from onereshape.models.like.families.writing import cast, first_along, key_of, spread, total
@@ -33,8 +33,6 @@ _WRONG = 2e-5
 
 _FEW = 8
 """Columns along another axis that are looked at first."""
-_LOOKED_AT = 64
-"""Entries of a column that are looked at first."""
 
 
 class Waves(NamedTuple):
@@ -144,14 +142,15 @@ def _column(array: Array, axis: int) -> Array:
 def _bumps(exported: Exported, number: int, axis: int) -> bool:
     """Whether the first column along an axis is no wave already."""
     column = _column(exported.arrays[number], axis)
-    entries = column[:_LOOKED_AT].tolist()
-    if len(entries) < 4:
+    if len(column) < 4:
         return False
-    if len(entries) == len(column):
-        return bumps(entries, max(map(abs, entries)))
-    if bumps(entries, exported.of.most[number]):
+    off, most = uneven(column.dtype, len(column)), exported.of.most[number]
+    if bumps(column, off * most):
         return True
-    return bumps(entries, float(np.abs(column).max()))
+    if any(2 * abs(column.item(at)) >= most for at in (0, len(column) // 2, -1)):
+        return False  # it is as large as any other
+    largest = float(np.abs(column).max())
+    return 2 * largest < most and bumps(column, off * largest)
 
 
 def is_crooked(exported: Exported, axis: int) -> bool:
@@ -177,8 +176,7 @@ def _shares(exported: Exported, axis: int) -> bool:
 def _swings(array: Array, axis: int) -> bool:
     """Whether the first columns along an axis may be waves."""
     rows = np.moveaxis(array, axis, 0)[(slice(None), *(slice(0, _FEW) for _ in range(array.ndim - 1)))]
-    eps = max(float(np.finfo(array.dtype).eps), float(np.finfo(np.float32).eps))  # in which it may have been calculated
-    return swings(rows.reshape(len(rows), -1).astype(np.float64), eps)
+    return swings(rows.reshape(len(rows), -1).astype(np.float64), uneven(array.dtype, len(rows)))
 
 
 def _lines(exported: Exported, axis: int) -> Iterator[tuple[str, Callable[[], Line | None]]]:

@@ -5,7 +5,7 @@ That is what depends on i // k and i % k: entries that repeat, and entries that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import reduce
 
 import numpy as np
@@ -20,14 +20,26 @@ _ROWS = "windows"
 """The number of whole windows, while it is a size of its own."""
 
 
-def windowed(exported: Exported, fit: Family) -> Fit | None:
-    """A constant that goes on along the windows of an axis; the last one may be cut short."""
+def windowed(exported: Exported, fit: Family, vain: Callable[[Exported, int], bool]) -> Fit | None:
+    """A constant that goes on along the windows of an axis; the last one may be cut short.
+
+    Windows whose first entries, or those along another axis, are known to go on in no way are not tried.
+    """
     for axis in exported.growing:
+        if any(vain(exported, other) for other in exported.growing if other != axis):
+            continue
         for width in _widths(exported, axis):
-            found = _in_windows(exported, axis, width, fit)
+            found = None if vain(_firsts(exported, axis, width), axis) else _in_windows(exported, axis, width, fit)
             if found is not None:
                 return found
     return None
+
+
+def _firsts(exported: Exported, axis: int, width: int) -> Exported:
+    """The first entries of all whole windows."""
+    places = [slice(None, array.shape[axis] // width * width, width) for array in exported.arrays]
+    firsts = [array[(*(slice(None),) * axis, place)] for array, place in zip(exported.arrays, places, strict=True)]
+    return exported.cut(tuple(firsts), exported.dims)
 
 
 def _widths(exported: Exported, axis: int) -> list[int]:

@@ -161,6 +161,20 @@ def test_few_rows_are_read_at_a_time() -> None:
         _copy.use_level(_copy.levels() - 1)
 
 
+@pytest.mark.parametrize(("dims", "alone"), [((40_000, 3), True), ((2000, 2, 3), False), ((1000, 3, 4, 2), False)])
+@pytest.mark.parametrize("item", [1, 4])
+def test_few_planes_are_woven_by_themselves_where_they_are_long(dims: tuple[int, ...], alone: bool, item: int) -> None:
+    """A rectangle of six items is over before its kernel has begun: such short ones are made one by others."""
+    x = np.zeros((*dims[:-2], dims[-1], dims[-2]), f"i{item}").swapaxes(-1, -2)
+    try:
+        _copy.use_level(0)
+        plan = cpu_copy.kernel_plan.__wrapped__(x.shape, x.strides, x.itemsize)
+    finally:
+        _copy.use_level(_copy.levels() - 1)
+
+    assert (plan.kernel == "planes") == alone, (plan.kernel, plan.extents)
+
+
 def test_large_outputs_begin_on_a_line() -> None:
     for _ in range(5):
         assert _copy.beyond_line(cpu_copy.copied(np.zeros((512, 512)).T, (-1 + 2, 512 * 512))) == 0

@@ -28,6 +28,7 @@ constexpr Kernels table(std::index_sequence<N...>) {
 #if defined(ONERESHAPE_WEAVES)
     found.weave = weave;
     found.vector = sizeof(Woof);
+    found.shuffle = per_shuffle;
 #endif
 #if !defined(__AVX2__)
     planes<std::uint8_t>(found, 0);

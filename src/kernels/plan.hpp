@@ -53,6 +53,7 @@ struct Shuffle {
 };
 
 constexpr int most_unrolled = 16;  // shuffles of a vector that are written out; more take a loop
+constexpr Index woven_together = 8192;  // bytes of the output: each vector of as many tiles, then the next
 
 // One vector of a tile's output, by the shuffles first to last.
 struct Woven {
@@ -82,6 +83,7 @@ struct Kernels {
     MoveWeave weave;          // or null
     Index vector;             // bytes of a vector of `weave`
     Index wide;               // bytes of a vector of the others
+    double shuffle;           // about how many cycles one of a weave takes
     bool steps;               // whether tiles have `gather`
     void (*fence)();          // after what was streamed
 };

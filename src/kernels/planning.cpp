@@ -144,7 +144,23 @@ double cost_of_items(const Joined& over, Index item, Index wide) {
     return (each * na * nb + 25 + starts) / (na * nb * static_cast<double>(item));
 }
 
+// By the narrowest vectors, for items of 1, 2, 4 and 8 bytes: a byte of a panel, of a square and of half a square's side.
+constexpr double per_panel[] = {0.43, 0.36, 0.19, 0.14}, per_square[] = {0.5, 0.4, 0.33, 0.29}, per_half[] = {0.9, 1.1, 1.1};
+
+double cost_of_narrow_tiles(const Joined& over, Index item) {
+    const Index side = 16 / item, bytes = over.nb * item;
+    const int place = log2_of(item);
+    const auto padded = [&](Index a, Index b) { return 1 / (filled(over.na, a) * filled(over.nb, b)); };
+    const double runs = static_cast<double>((over.na + 1023) / 1024), all = static_cast<double>(over.na * bytes);
+    const double starts = (40 + 2 * static_cast<double>(over.nb) * runs) / all;
+    if (over.na >= side && bytes >= line) return per_panel[place] * padded(side, line / item) + starts;
+    if (over.na >= side && over.nb >= side) return per_square[place] * padded(side, side) + starts;
+    if (side > 2 && over.na >= side / 2 && over.nb >= side / 2) return per_half[place] * padded(side / 2, side / 2) + starts;
+    return cost_of_items(over, item, 16);
+}
+
 double cost_of_tiles(const Joined& over, Index item, Index wide) {
+    if (wide == 16) return cost_of_narrow_tiles(over, item);
     const Index side = item < 16 ? 16 / item : 1, bytes = over.nb * item;
     const double rounds = log2_of(side), all = static_cast<double>(over.na * bytes);
     const double starts = 40 + 3 * static_cast<double>(over.nb) * static_cast<double>((over.na + 255) / 256);
@@ -227,20 +243,33 @@ void take_weaving(Plan& plan, const std::vector<Axis>& axes, Index item, Weaving
     plan.cut = Cut::destination;
 }
 
-// A kernel for few planes, where the level has one.
-Move planes(const Kernels& kernels, const std::vector<Axis>& axes, Index item, std::size_t source_axis, Cut& cut) {
+// A kernel for few planes, where the level has one, and which of the two dims may be cut.
+struct Few {
+    Move move;
+    Cut cut;
+    double cost;
+};
+
+Few planes(const Kernels& kernels, const std::vector<Axis>& axes, Index item, std::size_t source_axis) {
+    const Few without = {nullptr, Cut::longer, std::numeric_limits<double>::infinity()};
+    if (item > 8 || !is_word(item) || source_axis + 1 == axes.size() || axes[source_axis].source != item) return without;
     const Axis &a = axes[source_axis], &b = axes.back();
-    if (item > 8 || source_axis + 1 == axes.size() || a.source != item) return nullptr;
-    const int place = log2_of(item);
+    const auto& together = kernels.interleave[log2_of(item)];
+    const auto& apart = kernels.deinterleave[log2_of(item)];
+    Few found = without;
+    Index count = 0;
     if (2 <= b.size && b.size <= 4 && a.destination == b.size * item) {
-        cut = Cut::source;
-        return kernels.interleave[place][b.size - 2];
+        count = b.size;
+        found = {together[count - 2], Cut::source, 0.07};
+    } else if (2 <= a.size && a.size <= 4 && b.source == a.size * item) {
+        count = a.size;
+        found = {apart[count - 2], Cut::destination, 0.07};
     }
-    if (2 <= a.size && a.size <= 4 && b.source == a.size * item) {
-        cut = Cut::destination;
-        return kernels.deinterleave[place][a.size - 2];
-    }
-    return nullptr;
+    if (found.move == nullptr) return without;
+    // Three by three they are moved one by one, where there are no shuffles of bytes.
+    if (count == 3 && kernels.weave == nullptr) found.cost = 1.4 / static_cast<double>(item);
+    found.cost += 30 / static_cast<double>(a.size * b.size * item);
+    return found;
 }
 
 const Kernels& kernels_of(int level) {
@@ -289,42 +318,37 @@ Plan make_plan(const std::vector<Axis>& axes, Index item, Index source_axis, int
     const Index step = fast != end && word && apart > 0 && near ? apart : 0;
     // What is near as a whole is read in any order.
     if (step == 0 && plan.high - plan.low <= nearby) fast = end;
-    Cut cut = Cut::longer;
-    if (const Move few = is_word(item) ? planes(kernels, axes, item, fast, cut) : nullptr) {
-        Joined over;
-        over.a = {fast};
-        over.b = {end};
-        over.na = axes[fast].size;
-        over.nb = axes.back().size;
-        take_rectangle(plan, axes, item, over, item, few);
-        plan.cut = cut;
-        // Three by three they are moved one by one, where there are no shuffles of bytes.
-        const bool threes = (cut == Cut::source ? over.nb : over.na) == 3;
-        plan.cost = threes && kernels.weave == nullptr ? std::max(0.2, 1.4 / static_cast<double>(item)) : 0.2;
+    const Joined over = joined(axes, item, fast, step);
+    Joined one_by_one = step == 0 ? over : joined(axes, item, fast, 0), in_runs = long_runs(axes);
+    double by_items = cost_of_items(one_by_one, item, kernels.wide);
+    if (const double by_runs = cost_of_items(in_runs, item, kernels.wide); by_runs < by_items) {
+        by_items = by_runs;
+        one_by_one = std::move(in_runs);
+    }
+    const double stepped = step > item ? cost_of_steps(over, item) : 0.0;
+    const double by_tiles = step == 0 ? by_items : cost_of_tiles(over, item, kernels.wide) + stepped;
+    const bool tiled = step != 0 && by_tiles <= by_items;
+    const Few few = planes(kernels, axes, item, fast);
+    plan.cost = std::min({by_tiles, by_items, few.cost});
+    Weaving weaving{};
+    weaving.cost = std::numeric_limits<double>::infinity();
+    if (kernels.weave != nullptr && item <= 32) weaving = best_weaving(axes, item, kernels, plan.cost);
+    if (weaving.cost < plan.cost) {
+        plan.cost = weaving.cost;
+        take_weaving(plan, axes, item, std::move(weaving));
+    } else if (few.cost <= plan.cost) {
+        Joined both;
+        both.a = {fast};
+        both.b = {end};
+        both.na = axes[fast].size;
+        both.nb = axes[end].size;
+        take_rectangle(plan, axes, item, both, item, few.move);
+        plan.cut = few.cut;
+    } else if (tiled) {
+        take_rectangle(plan, axes, item, over, step, kernels.tiles[log2_of(item)]);
     } else {
-        const Joined over = joined(axes, item, fast, step);
-        Joined one_by_one = step == 0 ? over : joined(axes, item, fast, 0), in_runs = long_runs(axes);
-        double by_items = cost_of_items(one_by_one, item, kernels.wide);
-        if (const double by_runs = cost_of_items(in_runs, item, kernels.wide); by_runs < by_items) {
-            by_items = by_runs;
-            one_by_one = std::move(in_runs);
-        }
-        const double stepped = step > item ? cost_of_steps(over, item) : 0.0;
-        const double by_tiles = step == 0 ? by_items : cost_of_tiles(over, item, kernels.wide) + stepped;
-        const bool tiled = step != 0 && by_tiles <= by_items;
-        plan.cost = std::min(by_tiles, by_items);
-        Weaving weaving{};
-        weaving.cost = std::numeric_limits<double>::infinity();
-        if (kernels.weave != nullptr && item <= 32) weaving = best_weaving(axes, item, kernels.vector, plan.cost);
-        if (weaving.cost < plan.cost) {
-            plan.cost = weaving.cost;
-            take_weaving(plan, axes, item, std::move(weaving));
-        } else if (tiled) {
-            take_rectangle(plan, axes, item, over, step, kernels.tiles[log2_of(item)]);
-        } else {
-            take_rectangle(plan, axes, item, one_by_one, 0, kernels.items[item <= 16 ? item : 0]);
-            plan.cut = fast == end ? Cut::destination : Cut::longer;
-        }
+        take_rectangle(plan, axes, item, one_by_one, 0, kernels.items[item <= 16 ? item : 0]);
+        plan.cut = fast == end ? Cut::destination : Cut::longer;
     }
     // The walk goes through the source's memory, not the destination's; that of long items as it comes.
     if (source_axis != last || item < longest_item) {

@@ -10,6 +10,7 @@ namespace ONERESHAPE_LEVEL {
 #if defined(__AVX512VBMI__)
 #define ONERESHAPE_WEAVES 1
 using Woof = Bytes64;
+constexpr double per_shuffle = 1.4;  // cycles
 
 struct Warp {  // a shuffle in registers
     Index source;
@@ -33,6 +34,11 @@ inline Woof shuffled(const char* source, const Warp& warp, const Woof& before) {
 #elif defined(__SSSE3__) || defined(__aarch64__)
 #define ONERESHAPE_WEAVES 1
 using Woof = Bytes16;
+#if defined(__aarch64__)
+constexpr double per_shuffle = 1.7;
+#else
+constexpr double per_shuffle = 1.0;
+#endif
 
 struct Warp {
     Index source;
@@ -106,9 +112,8 @@ void weave_tiles(char* destination, const char* source, const Weave& weave, Inde
 
 // Some tiles at a time, so that what one vector leaves of a line of the source is still near when the next needs it.
 inline void weave(char* destination, const char* source, const Weave& weave, Index positions) {
-    constexpr Index near = 8192;
     const Index bytes = weave.count * static_cast<Index>(sizeof(Woof));
-    const Index tiles = positions / weave.positions, together = most(1, near / bytes);
+    const Index tiles = positions / weave.positions, together = most(1, woven_together / bytes);
     for (Index n = 0; n < tiles; n += together) {
         const Index at = n * weave.positions, times = least(together, tiles - n);
         char* to = destination + at * weave.destination;

@@ -16,8 +16,6 @@ constexpr Index first_level = 32 << 10, second_level = 1 << 20;  // bytes of cac
 constexpr double per_looped = 2.7;  // times what one takes that is written out
 constexpr double per_vector = 1.0, per_start = 20.0, per_line_start = 10.0, per_shuffle_start = 1.5;
 
-double per_shuffle(Index vector) { return vector > 16 ? 1.4 : 1.0; }
-
 // How many positions make a run of the output that whole vectors fill best.
 Index positions_for(Index run, Index size, Index vector, Index tile) {
     Index best = 0;
@@ -76,7 +74,9 @@ std::vector<Offset> offsets_of(const std::vector<Axis>& axes) {
 }
 
 // The weaving of one tile: runs of the output over `inner`, for each of the dims `outer`.
-Weaving weaving_of(const std::vector<Axis>& outer, const std::vector<Axis>& inner, Index item, Index vector, double bound, Index span) {
+Weaving weaving_of(const std::vector<Axis>& outer, const std::vector<Axis>& inner, Index item, const Kernels& kernels, double bound,
+                   Index span) {
+    const Index vector = kernels.vector;
     Weaving found{};
     found.cost = std::numeric_limits<double>::infinity();
     Index low = 0, high = item;
@@ -100,7 +100,7 @@ Weaving weaving_of(const std::vector<Axis>& outer, const std::vector<Axis>& inne
             const std::size_t before = found.shuffles.size();
             shuffles_for(here.data(), vector, low, high, found.shuffles);
             const std::size_t number = found.shuffles.size() - before;
-            work += per_shuffle(vector) * static_cast<double>(number) * (number > most_unrolled ? per_looped : 1.0);
+            work += kernels.shuffle * static_cast<double>(number) * (number > most_unrolled ? per_looped : 1.0);
             const double so_far = static_cast<double>(vector) * static_cast<double>(found.lines.size() + 1);
             if (found.shuffles.size() > most_shuffles || work / so_far > 1.5 * bound) return found;
             found.lines.push_back({start.destination + at, static_cast<Index>(before), static_cast<Index>(found.shuffles.size())});
@@ -130,7 +130,8 @@ std::vector<Shuffle> gather_of(Index item, Index step) {
     return found;
 }
 
-Weaving best_weaving(const std::vector<Axis>& axes, Index item, Index vector, double bound) {
+Weaving best_weaving(const std::vector<Axis>& axes, Index item, const Kernels& kernels, double bound) {
+    const Index vector = kernels.vector;
     Index span = item;
     for (const Axis& axis : axes) span += std::abs(axis.source) * (axis.size - 1);
     Weaving best{};
@@ -161,14 +162,16 @@ Weaving best_weaving(const std::vector<Axis>& axes, Index item, Index vector, do
             if (positions == 0) break;
             std::vector<Axis> inner(axes.begin() + static_cast<std::ptrdiff_t>(along), axes.end());
             inner.front().size = positions;
-            Weaving found = weaving_of(outer, inner, item, vector, std::min(bound, best.cost), span);
+            Weaving found = weaving_of(outer, inner, item, kernels, std::min(bound, best.cost), span);
             // The last tile overlaps the one before.
             const double tiles = static_cast<double>((axis.size + positions - 1) / positions);
             found.cost *= tiles * static_cast<double>(positions) / static_cast<double>(axis.size);
+            // Every vector starts anew for some tiles at a time.
             const double bytes = static_cast<double>(positions * axis.destination * tile);
-            found.cost += (per_start + per_line_start * static_cast<double>(found.lines.size()) +
-                           per_shuffle_start * static_cast<double>(found.shuffles.size())) /
-                          (bytes * tiles);
+            const double together = std::max(1.0, std::min(tiles, static_cast<double>(woven_together) / bytes));
+            found.cost += (per_start / tiles + (per_line_start * static_cast<double>(found.lines.size()) +
+                                                per_shuffle_start * static_cast<double>(found.shuffles.size())) / together) /
+                          bytes;
             if (found.cost < best.cost) {
                 best = std::move(found);
                 best.along = along;

@@ -15,8 +15,8 @@ struct Weaving {
     std::vector<Woven> lines;
 };
 
-// The cheapest of less than `bound`; of an infinite cost where there is none.  Vectors have so many bytes.
-Weaving best_weaving(const std::vector<Axis>& axes, Index item, Index vector, double bound);
+// The cheapest of less than `bound`; of an infinite cost where there is none.
+Weaving best_weaving(const std::vector<Axis>& axes, Index item, const Kernels& kernels, double bound);
 
 // The shuffles that put items of `item` bytes together, `step` bytes apart, a line's worth.
 std::vector<Shuffle> gather_of(Index item, Index step);

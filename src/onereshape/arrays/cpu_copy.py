@@ -34,9 +34,9 @@ and written past it only by copies that are strewn over more than stays there.""
 STREWN = 1 << 20
 """The bytes of the output that are more than stays in the cache."""
 
-_ROW, _STEP, _RUN, _TOGETHER, _MEMORY, _CALL, _CLEARLY = 16, 1.5, 12, 0.04, 0.12, 8000, 1.5
-"""Cycles: NumPy's for a row of elements, one of them, a row of bytes that lie together, one of those; anyone's for a
-byte of memory; ours for a call; and a margin."""
+_ROW, _STEP, _FAR, _RUN, _TOGETHER, _MEMORY, _CALL, _CLEARLY = 16, 1.0, 0.5, 12, 0.04, 0.12, 8000, 1.5
+"""Cycles: NumPy's for a row of elements, one of them, what one takes more that lies on another line, a row of bytes that
+lie together, one of those; anyone's for a byte of memory; ours for a call; and a margin."""
 
 _ALIGNED = 32 << 10
 _OPAQUE = frozenset("OTUSVmM")
@@ -78,7 +78,8 @@ def gains(dims: Dims, strides: Dims, itemsize: int) -> bool:
     """
     plan = copy_plan(dims, strides, itemsize)
     together = plan.item > itemsize
-    theirs = _RUN / plan.item + _TOGETHER if together else (_ROW / plan.dims[-1] + _STEP) / itemsize
+    step = _STEP + (_FAR if abs(plan.source[-1]) >= LINE else 0)
+    theirs = _RUN / plan.item + _TOGETHER if together else (_ROW / plan.dims[-1] + step) / itemsize
     ours: float = kernel_plan(dims, strides, itemsize).cost
     return theirs + _MEMORY > _CLEARLY * (ours + _MEMORY) and (theirs - ours) * plan.nbytes > _CALL
 

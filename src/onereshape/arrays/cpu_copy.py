@@ -35,7 +35,7 @@ STREWN = 1 << 20
 """The bytes of the output that are more than stays in the cache."""
 
 _ROW, _STEP, _FAR, _RUN, _TOGETHER, _MEMORY, _CALL, _CLEARLY = 16, 1.0, 0.5, 12, 0.04, 0.12, 8000, 1.5
-"""Cycles: NumPy's for a row of elements, one of them, what one takes more that lies on another line, a row of bytes that
+"""Cycles: NumPy's for a row of elements, one of them, how much more where it lies on another line, a row of bytes that
 lie together, one of those; anyone's for a byte of memory; ours for a call; and a margin."""
 
 _ALIGNED = 32 << 10

@@ -34,7 +34,23 @@ void deinterleave(char* destination, const char* source, const Rectangle& r) {
     constexpr Index step = 2 * line / static_cast<Index>(sizeof(T));
     const Index nb = r.nb;
     Index j = 0;
-    if constexpr (sizeof(T) >= 4) {
+    if constexpr (few * sizeof(T) == 16) {
+        // A vector for each position: squares, a line of every plane at a time.
+        using L = Lanes<T>;
+        constexpr Index squares = line / 16;
+        for (; j + squares * few <= nb; j += squares * few) {
+            typename L::Vector held[squares][few];
+            for (Index n = 0; n < squares; ++n) {
+                for (Index k = 0; k < few; ++k) {
+                    held[n][k] = load<typename L::Vector>(reinterpret_cast<const char*>(from + (j + n * few + k) * few));
+                }
+                L::transpose(held[n]);
+            }
+            for (int i = 0; i < few; ++i) {
+                for (Index n = 0; n < squares; ++n) store(reinterpret_cast<char*>(plane[i] + j + n * few), held[n][i]);
+            }
+        }
+    } else if constexpr (sizeof(T) >= 4) {
         for (; j + step <= nb; j += step) {
             for (int i = 0; i < few; ++i) {
                 Loose<T>* __restrict to = plane[i] + j;

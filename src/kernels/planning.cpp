@@ -263,7 +263,7 @@ Few planes(const Kernels& kernels, const std::vector<Axis>& axes, Index item, st
         found = {together[count - 2], Cut::source, 0.07};
     } else if (2 <= a.size && a.size <= 4 && b.source == a.size * item) {
         count = a.size;
-        found = {apart[count - 2], Cut::destination, 0.07};
+        found = {apart[count - 2], Cut::destination, 0.1};
     }
     if (found.move == nullptr) return without;
     // Three by three they are moved one by one, where there are no shuffles of bytes.

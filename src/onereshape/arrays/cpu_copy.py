@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from math import gcd
 from typing import Any
 
 import numpy as np
 
-from onereshape.arrays.layout import LINE, copy_plan
+from onereshape.arrays.layout import LINE, CopyPlan, copy_plan
 from onereshape.arrays.threads import threads
 
 try:
@@ -34,9 +35,13 @@ and written past it only by copies that are strewn over more than stays there.""
 STREWN = 1 << 20
 """The bytes of the output that are more than stays in the cache."""
 
-_ROW, _STEP, _FAR, _RUN, _TOGETHER, _MEMORY, _CALL, _CLEARLY = 16, 1.0, 0.5, 12, 0.04, 0.12, 8000, 1.5
-"""Cycles: NumPy's for a row of elements, one of them, how much more where it lies on another line, a row of bytes that
-lie together, one of those; anyone's for a byte of memory; ours for a call; and a margin."""
+_ROW, _STEP, _FAR, _CROWDED, _RUN, _TOGETHER, _MEMORY, _CALL, _CLEARLY = 16, 1.0, 0.5, 2, 12, 0.04, 0.12, 8000, 1.5
+"""Cycles: NumPy's for a row of elements, one of them, how much more where it lies on another line, and where these
+lines drive each other out of the cache; a row of bytes that lie together, one of those; anyone's for a byte of memory;
+ours for a call; and a margin."""
+
+_WAYS, _SETS = 8, 64
+"""The lines that a first-level cache keeps of those that lie a multiple of so many apart."""
 
 _ALIGNED = 32 << 10
 _OPAQUE = frozenset("OTUSVmM")
@@ -78,10 +83,18 @@ def gains(dims: Dims, strides: Dims, itemsize: int) -> bool:
     """
     plan = copy_plan(dims, strides, itemsize)
     together = plan.item > itemsize
-    step = _STEP + (_FAR if abs(plan.source[-1]) >= LINE else 0)
-    theirs = _RUN / plan.item + _TOGETHER if together else (_ROW / plan.dims[-1] + step) / itemsize
+    theirs = _RUN / plan.item + _TOGETHER if together else (_ROW / plan.dims[-1] + _element(plan)) / itemsize
     ours: float = kernel_plan(dims, strides, itemsize).cost
     return theirs + _MEMORY > _CLEARLY * (ours + _MEMORY) and (theirs - ours) * plan.nbytes > _CALL
+
+
+def _element(plan: CopyPlan) -> float:
+    """About NumPy's cycles for an element of a row that does not lie together, beside what its bytes take."""
+    apart = abs(plan.source[-1])
+    if apart < LINE:
+        return _STEP
+    kept = _WAYS * min(_SETS, _SETS * LINE // gcd(apart, _SETS * LINE))
+    return _STEP + _FAR + (_CROWDED if plan.item <= 8 and plan.dims[-1] > 2 * kept else 0)
 
 
 def copied(array: Array, output: Dims, *, bytes_per_thread: int = BYTES_PER_THREAD) -> Array:

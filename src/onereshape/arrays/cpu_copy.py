@@ -40,8 +40,8 @@ _ROW, _STEP, _FAR, _CROWDED, _RUN, _TOGETHER, _MEMORY, _CALL, _CLEARLY = 16, 1.0
 lines drive each other out of the cache; a row of bytes that lie together, one of those; anyone's for a byte of memory;
 ours for a call; and a margin."""
 
-_WAYS, _SETS = 8, 64
-"""The lines that a first-level cache keeps of those that lie a multiple of so many apart."""
+_PAGE, _WAYS = 4096, 8
+"""The bytes after which the sets of a first-level cache come again, and the lines that a set keeps."""
 
 _ALIGNED = 32 << 10
 _OPAQUE = frozenset("OTUSVmM")
@@ -93,8 +93,9 @@ def _element(plan: CopyPlan) -> float:
     apart = abs(plan.source[-1])
     if apart < LINE:
         return _STEP
-    kept = _WAYS * min(_SETS, _SETS * LINE // gcd(apart, _SETS * LINE))
-    return _STEP + _FAR + (_CROWDED if plan.item <= 8 and plan.dims[-1] > 2 * kept else 0)
+    sets = _PAGE // gcd(apart, _PAGE)
+    crowded = plan.item <= 8 and sets <= _WAYS and plan.dims[-1] > 2 * sets * _WAYS
+    return _STEP + _FAR + (_CROWDED if crowded else 0)
 
 
 def copied(array: Array, output: Dims, *, bytes_per_thread: int = BYTES_PER_THREAD) -> Array:

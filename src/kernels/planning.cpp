@@ -321,7 +321,8 @@ Plan make_plan(const std::vector<Axis>& axes, Index item, Index source_axis, int
     const Joined over = joined(axes, item, fast, step);
     Joined one_by_one = step == 0 ? over : joined(axes, item, fast, 0), in_runs = long_runs(axes);
     double by_items = cost_of_items(one_by_one, item, kernels.wide);
-    if (const double by_runs = cost_of_items(in_runs, item, kernels.wide); by_runs < by_items) {
+    // Whole lines are read in the source's order: several rows of them at a time are on their way before they are asked for.
+    if (const double by_runs = cost_of_items(in_runs, item, kernels.wide); item < line && by_runs < by_items) {
         by_items = by_runs;
         one_by_one = std::move(in_runs);
     }

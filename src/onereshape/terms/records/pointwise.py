@@ -13,7 +13,7 @@ from ml_dtypes import finfo
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.forms import formed, leaning, place_of, slope_of
 from onereshape.terms.hashing import Array
-from onereshape.terms.records.arithmetic import ambiguous, operands
+from onereshape.terms.records.arithmetic import WHOLE, ambiguous, operands
 from onereshape.terms.records.bounds import bounded, bounds, small
 from onereshape.terms.tensor import Tensor, numbers, terms
 
@@ -35,8 +35,6 @@ _EXACT: Final[dict[str, Any]] = {
 }
 """Done on numbers, where there is one right answer."""
 
-_WHOLE: Final = 1 << 53
-"""Integers up to this one are numbers of DOUBLE too."""
 _LONG: Final = 1 << 10
 """Exponents that are not worth a thought."""
 
@@ -217,7 +215,7 @@ def _root(left: Tensor, right: Tensor) -> Array | None:
     if left.size != 1 or right.size != 1 or right.array.ravel()[0] != 0.5:
         return None
     number = float(left.array.ravel()[0])
-    if not 0 <= number < _WHOLE or number != int(number) or isqrt(int(number)) ** 2 != int(number):
+    if not 0 <= number < WHOLE or number != int(number) or isqrt(int(number)) ** 2 != int(number):
         return None
     return np.full(np.broadcast_shapes(left.shape, right.shape), isqrt(int(number)), left.dtype.numpy())
 
@@ -229,7 +227,7 @@ def _pow(call: Call) -> Sequence[Tensor]:
         return [numbers(root, left.dtype)]
     if left.known and right.known and left.is_integer and right.is_integer and _natural(right.array):
         rough = np.power(np.abs(left.array.astype(np.float64)), right.array)
-        if np.all(rough < min(_WHOLE, np.iinfo(left.dtype.numpy()).max)):  # some engines calculate in DOUBLE
+        if np.all(rough < min(WHOLE, np.iinfo(left.dtype.numpy()).max)):  # some engines calculate in DOUBLE
             exact = np.power(left.array.astype(np.int64), right.array.astype(np.int64))
             return [numbers(np.asarray(exact).astype(left.array.dtype), left.dtype)]
     return [call.mixed(left.dtype, call.key(), call.words(0), right.hashed(call.hashing))]

@@ -6,14 +6,13 @@ cuts on x86-64, and rounds down on Arm.  Of numbers that are not negative both a
 
 from __future__ import annotations
 
-import platform
 from typing import Final
 
 import numpy as np
 import onnx_ir as ir
 
-ROUNDS_DOWN = platform.machine().lower().startswith(("aarch64", "arm"))
-"""Whether the plugin of this machine does."""
+from onereshape.openvino.machine import ARM
+
 _SIGNED: Final = frozenset({ir.DataType.INT16, ir.DataType.INT32, ir.DataType.INT64})
 """Bytes are not among them: Arm's plugin cuts those, as long as no dim is dynamic."""
 _SIZES: Final = frozenset({"Shape", "Size", "NonZero"})
@@ -29,7 +28,7 @@ _FAR: Final = 100
 
 def rounds_down(kind: ir.DataType | None, left: ir.Value, right: ir.Value) -> bool:
     """Whether a quotient of this type is another one than ONNX's, which cuts, where one of both is negative."""
-    return ROUNDS_DOWN and kind in _SIGNED and not _never_negative([left, right])
+    return ARM and kind in _SIGNED and not _never_negative([left, right])
 
 
 def _never_negative(values: list[ir.Value]) -> bool:

@@ -11,7 +11,7 @@ PIP = -m pip install --quiet --constraint $(PINNED) --build-constraint $(PINNED)
 KERNELS := CMakeLists.txt $(wildcard src/kernels/*)
 
 .PHONY: help demo test quick test-lowest worlds hostile fuzz lint bench sanitize sanitize-memory sanitize-threads docs \
-    dist wheel browser pins clean
+    dist wheel programs pins clean
 
 help:
 	@echo "make demo         a repair from beginning to end"
@@ -36,20 +36,24 @@ demo: $(VENV)/.installed
 # Hundreds of tests start processes, and both workers read all tests: bytecode that is kept is compiled once.
 test quick test-lowest worlds: export PYTHONDONTWRITEBYTECODE =
 
-test: $(VENV)/.installed-test browser
+test: $(VENV)/.installed-test programs
 	$(BIN)/python -m pytest -n auto --dist worksteal --durations=15
 
 # Every room by its fastest tests.
 quick: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n auto --dist worksteal -q $$(cat tests/quick.txt)
 
-# What the tests of the report look at its pages with.  Debian's packages; elsewhere their names are told.
-browser:
-	@if [ -x /usr/bin/chromium ] && [ -x /usr/bin/chromedriver ]; then exit 0; fi; \
+# What the tests of the report look at its pages with, and the shells that completion is tried in.  Debian's packages;
+# elsewhere their names are told.
+programs:
+	@missing=; \
+	[ -x /usr/bin/chromium ] && [ -x /usr/bin/chromedriver ] || missing="chromium chromium-driver"; \
+	for shell in zsh fish; do command -v $$shell > /dev/null || missing="$$missing $$shell"; done; \
+	[ -n "$$missing" ] || exit 0; \
 	as_root=; [ "$$(id -u)" = 0 ] || as_root="sudo -n"; \
 	{ command -v apt-get && $$as_root true && $$as_root apt-get update -qq && \
-	  DEBIAN_FRONTEND=noninteractive $$as_root apt-get install -qq -y --no-install-recommends chromium chromium-driver; \
-	} > /dev/null 2>&1 || echo "make: the tests of the report need /usr/bin/chromium and /usr/bin/chromedriver: please install them"
+	  DEBIAN_FRONTEND=noninteractive $$as_root apt-get install -qq -y --no-install-recommends $$missing; \
+	} > /dev/null 2>&1 || echo "make: the tests need these, please install them:" $$missing
 
 # The laws whose worlds `make test` asks in part, asked whole.
 worlds: $(VENV)/.installed-test

@@ -69,7 +69,7 @@ def run_openvino(path: str, *feeds: Any) -> Any:
     found = core().read_model(path)
     if found.inputs[0].partial_shape.rank.is_dynamic:  # which the CPU plugin does not take
         found.reshape({0: feeds[0].shape})
-    request = core().compile_model(found, "CPU").create_infer_request()
+    request = core().compile_model(found, "CPU", {"INFERENCE_PRECISION_HINT": "f32"}).create_infer_request()
     for index, feed in enumerate(feeds):
         request.set_input_tensor(index, openvino.Tensor(np.ascontiguousarray(feed)))
     request.infer()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from tests.certifying import FLAT, batch, built
@@ -176,27 +175,21 @@ def test_a_lost_offset_of_the_batch() -> None:
     assert batch(original, built(right), freed=freed).holds
 
 
-# A mean that is taken of x + far is rounded; the engine's own kernel for all of it rounds in another way.
-NOISY = """(float[{n}, 32] x) => (float[{n}, 32] y)
-    <float far = {{{far}}}, float more = {{{more}}}, int64[1] last = {{-1}}, float two = {{2.0}}, float e = {{0.00001}}>
+# What is added and taken away again is rounded to what is next to it; the engine makes one weight of both, and rounds
+# nothing.  No sum has an order here: the noise is the same in every kernel, and on every machine.
+NOISY = """(float[{n}, 1, 32] x) => (float[{n}, 1, 32] y)
+    <float[1, 1, 1] w = {{1.0}}, float[1] far = {{{far}}}, float[1] one = {{1.0}}, float[1] z = {{0.0}},
+     float more = {{{more}}}>
     {{
-    h = Add(x, far)
-    m = ReduceMean <keepdims = 1> (h, last)
-    d = Sub(h, m)
-    p = Pow(d, two)
-    v = ReduceMean <keepdims = 1> (p, last)
-    w = Add(v, e)
-    s = Sqrt(w)
-    q = Div(d, s)
-    r = Mul(q, ones)
-    t = Add(r, zeros)
+    h = Conv(x, w, far)
+    t = BatchNormalization <epsilon = 0.0> (h, one, z, far, one)
     y = Add(t, more)
 }}"""
 NOISE = [
     ("0.0", "0.00005", "certified", False),
     ("0.0", "0.0002", "differs", False),
-    ("2000.0", "0.0002", "certified", True),
-    ("2000.0", "0.0006", "differs", True),
+    ("4000.0", "0.0002", "certified", True),
+    ("4000.0", "0.0006", "differs", True),
     ("200000.0", "0.01", "untested", False),
 ]
 
@@ -204,9 +197,8 @@ NOISE = [
 @pytest.mark.parametrize(("far", "more", "status", "widened"), NOISE)
 def test_the_noise_of_the_original(far: str, more: str, status: str, widened: bool) -> None:
     """What is allowed grows with the distance of the original from itself, but only so far."""
-    weights = {"ones": np.ones(32, np.float32), "zeros": np.zeros(32, np.float32)}
-    original = built(NOISY.format(n="1", far=far, more="0.0"), **weights)
-    found = batch(original, built(NOISY.format(n="N", far=far, more=more), **weights))
+    original = built(NOISY.format(n="1", far=far, more="0.0"))
+    found = batch(original, built(NOISY.format(n="N", far=far, more=more)))
 
     assert found.status == status, found
     assert (found.outputs[0].widened > 1) == widened

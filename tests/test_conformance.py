@@ -15,6 +15,7 @@ import pytest
 
 import onereshape as orx
 from onereshape.cli import conform
+from onereshape.conformance import openvino_engines
 from onereshape.conformance.cases import CASES, Case, question, says
 from onereshape.conformance.engines import ENGINES, Engine
 from onereshape.conformance.page import as_markdown
@@ -175,6 +176,15 @@ class TestEngines:
             r"^\.\.x!- +vol_mismatch_with_0 +\[2,3\] +\[0,5\] +copied +refused \(volume\)$", text, re.MULTILINE
         )
         assert "    [2,5] with wrong elements: openvino-evaluate\n" in text
+
+    @pytest.mark.parametrize("engine", ["cpu", "cpu_constant", "cpu_static"])
+    def test_what_is_moved_is_not_rounded(self, engine: str) -> None:
+        """On Arm the plugin of OpenVINO calculates in f16 if nobody objects; that has no 2049."""
+        put = Question((4100,), (2, -1), "openvino", {"special_zero": True})
+        found = getattr(openvino_engines, engine)(put)
+
+        assert found.dims == (2, 2050)
+        assert found.elements.tolist() == [*range(4100)]
 
     def test_an_array_library_sets_no_exit_code(self) -> None:
         text, machine, code = asked(["numpy"], ["neg2"])

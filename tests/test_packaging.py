@@ -347,4 +347,4 @@ def test_make_help_names_every_target() -> None:
     targets = set(phony[1].replace("\\\n", " ").split())
     told = set(re.findall(r"@echo \"make (\S+)", makefile))
 
-    assert targets - {"help", "browser", "sanitize-memory", "sanitize-threads"} == told
+    assert targets - {"help", "programs", "sanitize-memory", "sanitize-threads"} == told

@@ -88,7 +88,7 @@ def _core() -> openvino.Core:
 
 
 def _request(node: openvino.Node, inputs: list[openvino.Node]) -> openvino.InferRequest:
-    config = {"INFERENCE_NUM_THREADS": _THREADS, "NUM_STREAMS": 1}
+    config = {"INFERENCE_NUM_THREADS": _THREADS, "NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": "f32"}
     return _core().compile_model(openvino.Model([node], inputs), "CPU", config).create_infer_request()
 
 

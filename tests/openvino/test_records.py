@@ -14,7 +14,7 @@ import pytest
 from onereshape.openvino.layer import FLOATS, Layer
 from onereshape.openvino.records import Record, RECORDS
 from tests.budget import WHOLE, part
-from tests.openvino.law import Form, broken, forms
+from tests.openvino.law import ROUGH, Form, broken, forms, rough
 from tests.openvino.making import Case
 from tests.openvino.world import CASES
 
@@ -35,6 +35,12 @@ def asked(kind: str) -> Iterator[Form]:
 @pytest.mark.parametrize("start", range(PARTS))
 def test_what_is_drawn_answers_as_the_layer(start: int, tmp_path: Path) -> None:
     assert broken((form for kind in sorted(CASES)[start::PARTS] for form in asked(kind)), tmp_path) == []
+
+
+def test_how_rough_the_plugin_is() -> None:
+    """Which is what its answers may be off."""
+    assert {kind: found for kind in ROUGH if (found := rough(kind)) > 5e-4} == {}
+    assert set(CASES) >= ROUGH.keys()
 
 
 def test_no_two_cases_have_the_same_name() -> None:

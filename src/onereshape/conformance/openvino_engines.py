@@ -15,6 +15,11 @@ from onereshape.conformance.questions import Array, Interval, Output, Question, 
 
 _THREADS = 2
 """With a single thread the CPU plugin drops its refusal of a run-time pattern and puts out what was there before."""
+_CONFIG = {
+    "INFERENCE_NUM_THREADS": _THREADS,
+    "NUM_STREAMS": 1,
+    "INFERENCE_PRECISION_HINT": "f32",  # else some machines round what a Reshape only moves
+}
 _NUMPY_RANK = 64
 """No array of NumPy has more dims."""
 
@@ -105,8 +110,7 @@ def _read(output: openvino.Tensor, question: Question) -> Output:
 
 def _infer(model: openvino.Model, tensors: list[Array], question: Question) -> Output:
     """One request of a model compiled for it: a kept one may answer with what it was asked before."""
-    config = {"INFERENCE_NUM_THREADS": _THREADS, "NUM_STREAMS": 1}
-    request = _core().compile_model(model, "CPU", config).create_infer_request()
+    request = _core().compile_model(model, "CPU", _CONFIG).create_infer_request()
     for index, tensor in enumerate(tensors):
         request.set_input_tensor(index, openvino.Tensor(tensor))
     request.start_async()  # infer() would also make an array of dims that no array can have

@@ -69,12 +69,16 @@ class Pen:
 
     def say(self, port: ET.Element, value: ir.Value) -> None:
         """The dims that a port says, where they are known and others than it says."""
-        dims = self._dims.get(value)
+        dims = self.dims_of(value)
         if dims is None:
             return
         now = [str(-1 if dim is None else dim) for dim in dims]
         if now != [each.text for each in port.iterfind("dim")]:
             say_dims(port, now)
+
+    def dims_of(self, value: ir.Value) -> Dims:
+        """What is known of the dims of a value."""
+        return self._dims.get(value)
 
     # What is new
 
@@ -137,7 +141,7 @@ class Pen:
             for place, each in enumerate((inner, *more)):
                 _port(side, str(len(inputs) + place), *each)
         for place, value in enumerate(outputs):
-            port = _port(side, str(len(inputs) + place), type_name(kind_of(value)), self._dims.get(value))
+            port = _port(side, str(len(inputs) + place), type_name(kind_of(value)), self.dims_of(value))
             self._name(port, value)
             self._places[value] = number, str(len(inputs) + place)
         return number, str(len(inputs))

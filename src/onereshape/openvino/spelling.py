@@ -9,6 +9,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.openvino import spelling_sequences, spelling_windows
+from onereshape.openvino.dividing import rounds_down
 from onereshape.openvino.pen import (
     Dims,
     Pen,
@@ -39,8 +40,14 @@ def _pair(kind: str, opset: int, pen: Pen, node: ir.Node) -> None:
 
 
 def _divide(pen: Pen, node: ir.Node) -> None:
-    """Cut towards 0, as ONNX does."""
-    pen.layer("Divide", 1, places(pen, node), {"auto_broadcast": "numpy", "m_pythondiv": "false"}, node.outputs)
+    """Cut towards 0, as ONNX does; where the plugin does not, the rest is taken away before."""
+    first, second = places(pen, node)
+    kind, words = kind_of(node.outputs[0]), {"auto_broadcast": "numpy"}
+    if rounds_down(kind, *(value for value in node.inputs if value is not None)):
+        inner = type_name(kind), pen.dims_of(node.outputs[0])
+        rest = pen.layer("Mod", 1, [first, second], words, inner=inner)
+        first = pen.layer("Subtract", 1, [first, rest], words, inner=inner)
+    pen.layer("Divide", 1, [first, second], {**words, "m_pythondiv": "false"}, node.outputs)
 
 
 def _mod(pen: Pen, node: ir.Node) -> None:

@@ -9,6 +9,7 @@ from math import ceil, floor
 import numpy as np
 import onnx_ir as ir
 
+from onereshape.openvino.dividing import rounds_down
 from onereshape.openvino.layer import FLOATS, Layer, UndrawnError, data_type
 
 
@@ -33,9 +34,12 @@ def _check_broadcast(layer: Layer) -> None:
 
 
 def _divide(layer: Layer) -> list[ir.Value]:
-    """Whole numbers are cut towards 0, as openvino's CPU plugin does; its specification rounds down below 0."""
+    """Whole numbers are divided as openvino's CPU plugin does on this machine; ONNX cuts them towards 0."""
     _check_broadcast(layer)
-    return [layer.draw("Div", [layer.input(0), layer.input(1)])]
+    first, second = layer.input(0), layer.input(1)
+    if rounds_down(layer.kind_of(0), first, second):
+        first = layer.draw("Sub", [first, layer.draw("Mod", [first, second])])
+    return [layer.draw("Div", [first, second])]
 
 
 def _mod(layer: Layer) -> list[ir.Value]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
+from onereshape.openvino.machine import ARM
 from onereshape.openvino.layer import Layer, UndrawnError, data_type
 
 _AUTO = {"same_upper": "SAME_UPPER", "same_lower": "SAME_LOWER", "valid": "VALID"}
@@ -132,11 +133,16 @@ def _placed(layer: Layer, places: ir.Value, axis: int) -> ir.Value:
 
 
 def _average_pool(layer: Layer) -> list[ir.Value]:
-    """The pads count where they are said to; what a window reaches beyond them counts then too."""
-    pool = _pool(layer)
-    padded = any([*layer.integers("pads_begin"), *layer.integers("pads_end")]) and "auto_pad" not in pool
+    """The pads count where they are said to; what a window reaches beyond them counts then too, but not on Arm."""
+    pool, data = _pool(layer), layer.input(0)
+    begins, ends = layer.integers("pads_begin"), layer.integers("pads_end")
+    padded = any([*begins, *ends]) and "auto_pad" not in pool
     counts = not layer.flag("exclude-pad") and (padded or pool.get("auto_pad", "VALID") != "VALID")
-    return [layer.draw("AveragePool", [layer.input(0)], {**pool, "count_include_pad": int(counts)})]
+    beyond = [now - end for now, end in zip(pool["pads"][len(ends) :], ends, strict=True)] if padded else []
+    if ARM and counts and any(beyond) and layer.text("rounding_type").lower() == "ceil_torch":
+        data = layer.draw("Pad", [data, layer.held([0, 0, *begins, 0, 0, *ends])])
+        pool, counts = {**pool, "pads": [0] * len(begins) + beyond}, False
+    return [layer.draw("AveragePool", [data], {**pool, "count_include_pad": int(counts)})]
 
 
 def _even(layer: Layer, wanted: list[int]) -> dict[str, Any] | None:

@@ -18,6 +18,8 @@ from onereshape.terms.hashing import Array, Words
 from onereshape.terms.records.bounds import bounded, bounds, each_bounds, held, partly_bounded, small
 from onereshape.terms.tensor import Tensor, numbers, terms
 
+WHOLE: Final = 1 << 53
+"""Integers up to this one are numbers of DOUBLE too."""
 _BROADCASTS: Final = 7
 """The opset from which operands are broadcast without being told to."""
 _MANY: Final = {"Max", "Mean", "Min", "Sum"}
@@ -256,7 +258,7 @@ def _mod(call: Call) -> Sequence[Tensor]:
     fmod = call.attribute("fmod", 0)
     if not fmod and not left.is_integer:
         call.refuse("takes the remainder of floats, and is not told to do it as C does")
-    if left.known and right.known:
+    if left.known and right.known and not (fmod and _beyond(left, right)):
         if not left.is_integer:
             return [numbers(np.asarray(np.fmod(left.array, right.array)), left.dtype)]
         if not np.all(right.array):
@@ -271,6 +273,11 @@ def _mod(call: Call) -> Sequence[Tensor]:
     if np.min(right.array) <= 0 or np.max(right.array) > np.iinfo(np.int64).max:
         return [found]
     return [modulo(call, left, right.array)]
+
+
+def _beyond(*tensors: Tensor) -> bool:
+    """Whether there are integers that DOUBLE does not hold, in which engines take the remainder of C."""
+    return any(each.is_integer and bool(np.any((each.array > WHOLE) | (each.array < -WHOLE))) for each in tensors)
 
 
 def modulo(call: Call, data: Tensor, divisor: Array) -> Tensor:

@@ -90,7 +90,10 @@ def _counting(exported: Exported) -> Reading | None:
     if any(min(each) < 2 or len({*each}) == 1 for each in lengths.values()):
         return None
     kind = working(first.dtype)
-    base = first_along(first, axes).astype(kind)
+    start = first_along(first, axes)
+    if any((first_along(array, axes) != start).any() for array in exported.arrays[1:]):
+        return None
+    base = start.astype(kind)
     terms: list[Term] = []
     for axis in axes:
         line = first_along(first, [other for other in axes if other != axis])

@@ -82,8 +82,8 @@ def _crossed(array: Array, one: int, other: int) -> bool:
     if min(array.shape[one], array.shape[other]) < 2 or 0 in array.shape:
         return False
     wide = array.size > array.shape[one] * array.shape[other]
-    for at in (0, -1) if wide else (0,):
-        place = [at] * array.ndim
+    for end in (0, -1) if wide else (0,):
+        place = [end] * array.ndim
         for here, beside in _NEIGHBOURS:
             place[one], place[other] = here
             first = array.item(*place)

@@ -166,29 +166,32 @@ def _readings(
     """The plainest readings of one entry, those that differ at other sizes each once."""
     if (numbers < 0).all():
         return [_mirrored(reading) for reading in _readings(-numbers, sizes, exported, others, made)]
+
+    def fitting(readings: Iterable[Reading]) -> list[Reading]:
+        return [each for each in readings if _close(_over(each, exported.bindings, numbers.dtype), numbers)]
+
     for level, more in ((partial(_plain, made), None), (_ratios, None), (_scaled, _beside)):
-        found: dict[tuple[str, ...], Reading] = {}
-
-        def keep(
-            readings: Iterable[Reading], found: dict[tuple[str, ...], Reading] = found, *, sure: bool = False
-        ) -> None:
-            for reading in readings:
-                if sure or _close(_over(reading, exported.bindings, numbers.dtype), numbers):
-                    found.setdefault(_shown(reading, others), reading)
-
-        keep(level(numbers, sizes), sure=more is None)
+        found = list(level(numbers, sizes)) if more is None else fitting(level(numbers, sizes))
         if found and more is not None:
-            keep(more(numbers, sizes))
+            found += fitting(more(numbers, sizes))
+        found = _each_once(found, others)
         if len(found) == 1:
-            (reading,) = found.values()
+            (reading,) = found
             rivals = _rounded(reading, numbers, exported)
-            keep(rivals or ())
-            keep(_alike(reading, exported) if len(found) == 1 else ())
+            found = _each_once([reading, *fitting(rivals or ())], others)
+            if len(found) == 1:
+                found = _each_once([reading, *fitting(_alike(reading, exported))], others)
             if rivals is None or (len(found) == 1 and _far(reading, exported)):
                 return []
         if found:
-            return list(found.values())
+            return found
     return []
+
+
+def _each_once(readings: list[Reading], others: Sequence[Binding]) -> list[Reading]:
+    """Readings that differ at other sizes, the first of those that do not."""
+    shown = [_shown(each, others) for each in readings] if len(readings) > 1 else []
+    return [each for place, each in enumerate(readings) if not shown or shown[place] not in shown[:place]]
 
 
 def _mirrored(reading: Reading) -> Reading:

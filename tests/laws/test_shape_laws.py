@@ -217,7 +217,7 @@ SHARED: dict[str, Callable[[], Any]] = {
         symbol("H") * symbol("W"), (), ((("H", 4), ("W", 6)),)
     ),
     "models.like.families.writing._sizes_of": lambda: writing._sizes_of((symbol("S"),), ((("S", 3),), (("S", 5),))),
-    "models.like.families.lengths._has_rivals": lambda: lengths._has_rivals(symbol("S"), 3, ((("S", 12),),)),
+    "models.like.families.lengths.has_rivals": lambda: lengths.has_rivals(symbol("S"), 3, ((("S", 12),),)),
     "models.words._constant_words": lambda: words._constant_words((2, 3), (6,), None, zero_copies=True),
     "models.simpler.agreement.agreement": lambda: agreement((2, 3), (), ()),
     "terms.conform._sides": lambda: conform._sides(conform.schema("Conv", 22)),

@@ -25,6 +25,14 @@ def inner_graphs(node: ir.Node) -> list[ir.Graph]:
     return found
 
 
+def nodes_of(graph: ir.Graph) -> Iterator[ir.Node]:
+    """The nodes of a graph, each before those of the graphs inside it."""
+    for node in graph:
+        yield node
+        for inner in inner_graphs(node) if node.attributes.data else ():
+            yield from nodes_of(inner)
+
+
 def values_of(graph: ir.Graph) -> Iterable[ir.Value]:
     """All values of a graph and of those in it."""
     yield from graph.inputs

@@ -16,7 +16,7 @@ import onnx_ir as ir
 
 from onereshape.errors import FixError
 from onereshape.models.constants import DEFAULTS
-from onereshape.models.facts.order import inner_graphs
+from onereshape.models.facts.order import nodes_of
 from onereshape.models.like.likeness import Array, Nodes, differing_numbers, graphs_of, label
 from onereshape.models.like.idle import handed_on
 from onereshape.models.like.matching import Matched, Values
@@ -41,18 +41,10 @@ def differing(models: Sequence[ir.Model]) -> list[Use]:
     pairs = _reached(matched)
     _insert(models[0], [nodes[0] for nodes in pairs if nodes[0] in matched.added])
     homes = _unshared(matched, pairs)
-    places = {node: place for place, node in enumerate(_nodes(models[0].graph))}
+    places = {node: place for place, node in enumerate(nodes_of(models[0].graph))}
     found = [use for nodes in pairs for use in _uses(matched, nodes, homes)]
     once = {(use.node, use.slot): use for use in found}
     return sorted(once.values(), key=lambda use: (places[use.node], str(use.slot)))
-
-
-def _nodes(graph: ir.Graph) -> Iterator[ir.Node]:
-    """The nodes of a graph, each before those of the graphs inside it."""
-    for node in graph:
-        yield node
-        for inner in inner_graphs(node) if node.attributes.data else ():
-            yield from _nodes(inner)
 
 
 def _reached(matched: Matched) -> list[Nodes]:

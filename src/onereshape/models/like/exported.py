@@ -111,12 +111,18 @@ class Exported(_Exported):
 
     def reshaped(self, arrays: Iterable[Array], dims: tuple[Size, ...]) -> Exported:
         """The same entries in other dims."""
-        return Exported(tuple(arrays), self.bindings, dims, self.known, self.steps, self.of)
+        return self._with(tuple(arrays), dims, self.of)
 
     def cut(self, arrays: tuple[Array, ...], dims: tuple[Size, ...]) -> Exported:
         """A part of it."""
         most = self.of.most if arrays[0].dtype.kind == "f" else ()
-        return Exported(arrays, self.bindings, dims, self.known, self.steps, Entries(arrays, most))
+        return self._with(arrays, dims, Entries(arrays, most))
+
+    def _with(self, arrays: tuple[Array, ...], dims: tuple[Size, ...], entries: Entries) -> Exported:
+        """Another constant of the same exports, of which nothing that both have is found again."""
+        found = Exported(arrays, self.bindings, dims, self.known, self.steps, entries)
+        found.items, found.of = self.items, entries
+        return found
 
     def off(self, number: int, apart: float, times: float = 1.0) -> bool:
         """Whether that is more than entries of an export may be apart, or so many times that; integers never are."""

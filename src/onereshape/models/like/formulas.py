@@ -96,13 +96,14 @@ class Known:
         """A size in each export, None where it depends on something unknown."""
         if isinstance(size, int):
             return (size,) * len(self.bindings)
-        if size in self._values:
-            return self._values[size]
+        values = self._values.get(size, ())
+        if values != ():
+            return values
         if not size.symbols <= self.bindings[0].keys():
             return None  # a name may come later
         found = [_at(size, binding) for binding in self.bindings]
         whole = tuple([each.numerator for each in found if each is not None and each.denominator == 1])
-        self._values[size] = values = whole if len(whole) == len(found) else None
+        values = self._values[size] = whole if len(whole) == len(found) else None
         return values
 
     def equal(self, one: Size, other: Size) -> bool:
@@ -119,11 +120,12 @@ class Known:
         That is so where something is cut, which must not reach its end, or where one of these is no number.
         """
         if not any(map(_is_cut, (*sizes, *chosen.values()))):
-            for sample in self._samples(_FEW):
-                there = {name: _at(size, sample) for name, size in chosen.items()}
-                if None in there.values():
+            few = self._samples(_FEW)
+            columns = [column_of(size, few, self._starts) for size in chosen.values()]
+            for sample, *there in zip(few, *columns, strict=True):
+                if None in there:
                     return
-                known: dict[str, Any] = {**sample, **there}
+                known: dict[str, Any] = {**sample, **dict(zip(chosen, there, strict=True))}
                 yield [_at(size, known) for size in sizes]
 
     def divisible(self, size: Size, many: int) -> bool:
@@ -299,11 +301,12 @@ class Known:
             if any(depends(size, [name]) for size in sizes):
                 continue
             own = [binding[name] for binding in self.bindings]
-            ratio = Fraction(values[0], own[0]) if own[0] else Fraction(0)
-            if 1 in (ratio.numerator, ratio.denominator) and all(
-                value == number * ratio for value, number in zip(values, own, strict=True)
+            common = gcd(values[0], own[0]) if own[0] else 0
+            above, below = (values[0] // common, own[0] // common) if common else (0, 1)
+            if 1 in (above, below) and all(
+                value * below == number * above for value, number in zip(values, own, strict=True)
             ):
-                yield Reading(over(symbol(name) * ratio.numerator, ratio.denominator), 0)
+                yield Reading(over(symbol(name) * above, below), 0)
 
     def _distinct(self, readings: Iterable[Reading]) -> list[Reading]:
         listed = list(readings)
@@ -335,10 +338,11 @@ def told_apart(one: Size, other: Size, bindings: Sequence[Binding]) -> Binding |
 
 def _is_cut(size: Size) -> bool:
     """Whether something in a size ends at another."""
-    if isinstance(size, int):
-        return False
-    operations = (atom for monomial, _ in size.terms for atom in monomial if not isinstance(atom, str))
-    return any(operation.name == "Min" or any(map(_is_cut, operation.parts)) for operation in operations)
+    for monomial, _ in size.terms if isinstance(size, Formula) else ():
+        for atom in monomial:
+            if not isinstance(atom, str) and (atom.name == "Min" or any(map(_is_cut, atom.parts))):
+                return True
+    return False
 
 
 def uncut(size: Size) -> tuple[Size, list[tuple[Size, int]]]:

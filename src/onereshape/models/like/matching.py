@@ -18,6 +18,7 @@ from onereshape.errors import FixError
 from onereshape.models.batch.folding import Folding
 from onereshape.models.constants import constant_tensor, dims_of_tensor
 from onereshape.models.facts.facts import Facts
+from onereshape.models.facts.order import nodes_of
 from onereshape.models.like.idle import IDLE, handed_on, idling
 from onereshape.models.like.likeness import (
     GRAPHS,
@@ -271,7 +272,7 @@ class Matched:
 
     def _ordered(self, places: Iterable[Values]) -> list[Values]:
         """Places in the order of the first export's graph: by what makes them, or by what reads them first."""
-        order = {node: number for number, node in enumerate(self.models[0].graph.all_nodes())} if places else {}
+        order = {node: number for number, node in enumerate(nodes_of(self.models[0].graph))} if places else {}
 
         def number(values: Values) -> int:
             maker = values[0].producer() if values[0] is not None else None

@@ -125,8 +125,8 @@ def _multiples(size: Size, own: Values, values: Values) -> Iterator[Candidate]:
         below, above = number // divisor * divisor, -(-number // divisor) * divisor
         if value not in (below, above, number - below, above - number):
             continue  # as most
-        down = tuple(number // divisor * divisor for number in own)
-        up = tuple(-(-number // divisor) * divisor for number in own)
+        down = tuple([number // divisor * divisor for number in own])
+        up = tuple([-(-number // divisor) * divisor for number in own])
         cost = 2 + _bits(divisor - 1)
         several = min(values) >= 2 * divisor  # one of it is a number, and tells nothing
         if values == up:  # or the next power of two, which no formula of ours is
@@ -134,9 +134,9 @@ def _multiples(size: Size, own: Values, values: Values) -> Iterator[Candidate]:
             yield Candidate(partial(_multiple, ceiling, size, divisor), cost, several and not powers)
         if values == down:
             yield Candidate(partial(_multiple, cut, size, divisor), cost, several)
-        if values == _less(up, own):
+        if values == tuple([-number % divisor for number in own]):
             yield Candidate(partial(_missing, size, divisor), cost + 1, proves=False)
-        if values == _less(own, down):
+        if values == tuple([number % divisor for number in own]):
             yield Candidate(partial(_rest, size, divisor), cost + 1, proves=False)
 
 

@@ -85,12 +85,13 @@ def _counting(exported: Exported) -> Reading | None:
     """Numbers that count from a round number, in the same round steps in all exports: most that grow are such."""
     first, axes = exported.arrays[0], exported.growing
     lengths = {axis: [array.shape[axis] for array in exported.arrays] for axis in axes}
-    if any(array.item(0) != first.item(0) for array in exported.arrays):
+    start = first_along(first, axes)
+    if any(array.item(0) != first.item(0) or (first_along(array, axes) != start).any() for array in exported.arrays):
         return None
     if any(min(each) < 2 or len({*each}) == 1 for each in lengths.values()):
         return None
     kind = working(first.dtype)
-    base = first_along(first, axes).astype(kind)
+    base = start.astype(kind)
     terms: list[Term] = []
     for axis in axes:
         line = first_along(first, [other for other in axes if other != axis])

@@ -15,6 +15,10 @@ from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Size
 
 
+_NEIGHBOURS = (((0, 0), (1, 1)), ((-1, -1), (-2, -2)), ((0, -2), (1, -1)), ((-2, 0), (-1, 1)))
+"""Two on a diagonal, of the first one or of the outermost."""
+
+
 class Table(NamedTuple):
     """The entries for each difference, the place along the second axis less that along the first."""
 
@@ -77,13 +81,16 @@ def _crossed(array: Array, one: int, other: int) -> bool:
     """Whether two neighbours on a diagonal differ, of the first one or of the outermost: then there is no table."""
     if min(array.shape[one], array.shape[other]) < 2 or 0 in array.shape:
         return False
-    for here, beside in (((0, 0), (1, 1)), ((-1, -1), (-2, -2)), ((0, -2), (1, -1)), ((-2, 0), (-1, 1))):
-        first, second = (
-            array.item(*[places[0] if axis == one else places[1] if axis == other else 0 for axis in range(array.ndim)])
-            for places in (here, beside)
-        )
-        if first != second and (first == first or second == second):  # noqa: PLR0124 - or both are NaN
-            return True  # as most do
+    wide = array.size > array.shape[one] * array.shape[other]
+    for end in (0, -1) if wide else (0,):
+        place = [end] * array.ndim
+        for here, beside in _NEIGHBOURS:
+            place[one], place[other] = here
+            first = array.item(*place)
+            place[one], place[other] = beside
+            second = array.item(*place)
+            if first != second and (first == first or second == second):  # noqa: PLR0124 - or both are NaN
+                return True  # as most do
 
     def at(place: int) -> Array:
         found: list[slice | int] = [slice(None)] * array.ndim

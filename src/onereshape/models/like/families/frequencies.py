@@ -87,6 +87,8 @@ def bumps(column: Array, allowed: float) -> bool:
     entries = column[:_WINDOW].tolist()
     off, last = 1.01 * allowed, len(entries) - 2
     before, here, after = entries[:3]
+    if before == here == after and entries.count(here) == len(entries):
+        return False  # it stands still
     beside = before + after
     there, around = entries[last], entries[last - 1] + entries[last + 1]
     if abs(beside * there - around * here) > off * (abs(here) + abs(there)):

@@ -205,10 +205,11 @@ def _less(values: Values, number: int) -> Values:
 def _left(cutting: _Cutting, rest: Size, size: Size) -> Size | None:
     """What a part leaves of the rest; None if it may end at another size just as well."""
     if (rest, size) not in cutting.left:
-        left = rest - size
+        left, total = rest - size, cutting.total
         alone = 1 in (size, left)  # one entry of its own at either end is what it looks like
-        total = cutting.total
-        rivalled = not alone and size not in cutting.sure and has_rivals(total, total - left, cutting.exported.bindings)
+        rivalled = False
+        if not alone and size not in cutting.sure:
+            rivalled = has_rivals(total, size if rest is total else total - left, cutting.exported.items)
         cutting.left[rest, size] = None if rivalled else left
     return cutting.left[rest, size]
 

@@ -155,16 +155,12 @@ def _same(one: Size, other: Size, items: Items) -> bool:
     return sizes_at(one, elsewhere(bindings)) == sizes_at(other, elsewhere(bindings))
 
 
-def has_rivals(total: Size, place: Size, bindings: Sequence[Binding]) -> bool:
+@lru_cache(maxsize=1024)
+def has_rivals(total: Size, place: Size, items: Items) -> bool:
     """Whether a place along an axis, or the one beside it, may be another size just as well.
 
     That is a number, or a half, a third or a quarter of the axis from either end.
     """
-    return _has_rivals(total, place, tuple(tuple(binding.items()) for binding in bindings))
-
-
-@lru_cache(maxsize=1024)
-def _has_rivals(total: Size, place: Size, items: Items) -> bool:
     bindings = [dict(each) for each in items]
     totals, there = sizes_at(total, bindings), sizes_at(place, bindings)
     if totals is None or there is None:

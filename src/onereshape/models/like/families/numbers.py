@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -44,6 +44,8 @@ _FAR = 8
 
 
 _Items = tuple[tuple[str, int], ...]
+Made = dict[np.dtype[Any], Array]
+"""What is made of each size without any number of its own, in some type: a row for each, calculated once."""
 
 
 class Step(NamedTuple):
@@ -113,12 +115,12 @@ def numbers(exported: Exported) -> Fit | None:
     if not 0 < len(varied) <= _MOST or not np.isfinite(flat[:, varied]).all():
         return None
     items = tuple(tuple(binding.items()) for binding in exported.bindings)
-    others, sizes = _compared(exported.known, items, tuple(exported.steps.items()))
+    others, sizes, made = _compared(exported.known, items, tuple(exported.steps.items()))
     by_values: dict[bytes, list[Reading]] = {}
     for place in varied:
         key = flat[:, place].tobytes()
         if key not in by_values:
-            by_values[key] = _readings(flat[:, place], sizes, exported, others)
+            by_values[key] = _readings(flat[:, place], sizes, exported, others, made)
         if not by_values[key]:
             return None
     columns = [by_values[flat[:, place].tobytes()] for place in varied]
@@ -132,11 +134,11 @@ def numbers(exported: Exported) -> Fit | None:
 @lru_cache(maxsize=8)
 def _compared(
     known: tuple[Size, ...], items: tuple[_Items, ...], steps: _Items
-) -> tuple[list[Binding], list[tuple[Size, tuple[int, ...]]]]:
+) -> tuple[list[Binding], list[tuple[Size, tuple[int, ...]]], Made]:
     """Sizes at which readings are compared, and what they are made of: the same for all numbers of some exports."""
     bindings = [dict(each) for each in items]
     others = [*elsewhere(bindings), *nearby(bindings, dict(steps))]
-    return others, _distinct(known, bindings, others)
+    return others, _distinct(known, bindings, others), {}
 
 
 def _distinct(
@@ -159,33 +161,37 @@ def _readings(
     sizes: list[tuple[Size, tuple[int, ...]]],
     exported: Exported,
     others: Sequence[Binding],
+    made: Made,
 ) -> list[Reading]:
     """The plainest readings of one entry, those that differ at other sizes each once."""
     if (numbers < 0).all():
-        return [_mirrored(reading) for reading in _readings(-numbers, sizes, exported, others)]
-    for level, more in ((_plain, None), (_ratios, None), (_scaled, _beside)):
-        found: dict[tuple[str, ...], Reading] = {}
+        return [_mirrored(reading) for reading in _readings(-numbers, sizes, exported, others, made)]
 
-        def keep(
-            readings: Iterable[Reading], found: dict[tuple[str, ...], Reading] = found, *, sure: bool = False
-        ) -> None:
-            for reading in readings:
-                if sure or _close(_over(reading, exported.bindings, numbers.dtype), numbers):
-                    found.setdefault(_shown(reading, others), reading)
+    def fitting(readings: Iterable[Reading]) -> list[Reading]:
+        return [each for each in readings if _close(_over(each, exported.bindings, numbers.dtype), numbers)]
 
-        keep(level(numbers, sizes), sure=more is None)
+    for level, more in ((partial(_plain, made), None), (_ratios, None), (_scaled, _beside)):
+        found = list(level(numbers, sizes)) if more is None else fitting(level(numbers, sizes))
         if found and more is not None:
-            keep(more(numbers, sizes))
+            found += fitting(more(numbers, sizes))
+        found = _each_once(found, others)
         if len(found) == 1:
-            (reading,) = found.values()
+            (reading,) = found
             rivals = _rounded(reading, numbers, exported)
-            keep(rivals or ())
-            keep(_alike(reading, exported) if len(found) == 1 else ())
+            found = _each_once([reading, *fitting(rivals or ())], others)
+            if len(found) == 1:
+                found = _each_once([reading, *fitting(_alike(reading, exported))], others)
             if rivals is None or (len(found) == 1 and _far(reading, exported)):
                 return []
         if found:
-            return list(found.values())
+            return found
     return []
+
+
+def _each_once(readings: list[Reading], others: Sequence[Binding]) -> list[Reading]:
+    """Readings that differ at other sizes, the first of those that do not."""
+    shown = [_shown(each, others) for each in readings] if len(readings) > 1 else []
+    return [each for place, each in enumerate(readings) if not shown or shown[place] not in shown[:place]]
 
 
 def _mirrored(reading: Reading) -> Reading:
@@ -293,19 +299,21 @@ def _shown(reading: Reading, bindings: Sequence[Binding]) -> tuple[str, ...]:
         return ("",) if len(bindings) == 1 else tuple(_shown(reading, [each])[0] for each in bindings)
 
 
-def _plain(numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Iterator[Reading]:
-    table = _table(numbers, sizes)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        close = _rows_close(np.concatenate([_stepped(table, steps) for _, steps in _PLAIN]), numbers)
-    for place, (size, _) in enumerate(sizes):
-        which = zip(_PLAIN, close[place :: len(sizes)], strict=True)
-        yield from (Reading(size, 1, steps, words) for (words, steps), is_close in which if is_close)
+def _plain(made: Made, numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Iterator[Reading]:
+    if numbers.dtype not in made:
+        table = _table(numbers, sizes)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rows = np.stack([_stepped(table, steps) for _, steps in _PLAIN], axis=1)
+        made[numbers.dtype] = _in_type(rows.reshape(-1, len(numbers)), numbers.dtype)
+    for at in np.flatnonzero(_rows_close(made[numbers.dtype], numbers)).tolist():
+        words, steps = _PLAIN[at % len(_PLAIN)]
+        yield Reading(sizes[at // len(_PLAIN)][0], 1, steps, words)
 
 
 def _ratios(numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Iterator[Reading]:
     table = _table(numbers, sizes)
     for (top, _), row in zip(sizes, table, strict=True):
-        rows = zip(sizes, _rows_close(row / table, numbers), strict=True)
+        rows = zip(sizes, _rows_close(_in_type(row / table, numbers.dtype), numbers).tolist(), strict=True)
         yield from (Reading(top, bottom, (), "{}") for (bottom, _), close in rows if close and top != bottom)
 
 
@@ -349,15 +357,20 @@ def _multiples(numbers: Array, size: Size, values: tuple[int, ...], taken: Abstr
 
 def _close(found: Array, numbers: Array) -> bool:
     """Whether numbers are others, as numbers of their type are rounded."""
-    return _rows_close(found[None], numbers)[0]
+    return bool(_rows_close(_in_type(found[None], numbers.dtype), numbers)[0])
 
 
-def _rows_close(found: Array, numbers: Array) -> list[bool]:
-    """Which rows of numbers are others, as numbers of their type are rounded."""
+def _in_type(found: Array, kind: np.dtype[Any]) -> Array:
+    """Numbers as they are in a type, to calculate with."""
     with np.errstate(invalid="ignore", over="ignore"):
-        apart = np.abs(found.astype(numbers.dtype).astype(np.float64) - numbers.astype(np.float64))
-    close: list[bool] = np.all(apart <= _ROUNDING * np.spacing(np.abs(numbers)).astype(np.float64), axis=1).tolist()
-    return close
+        return found.astype(kind).astype(np.float64)
+
+
+def _rows_close(rows: Array, numbers: Array) -> Array:
+    """Which rows of numbers in a type are others of that type, as these are rounded."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        apart = np.abs(rows - numbers.astype(np.float64))
+    return np.asarray((apart <= _ROUNDING * np.spacing(np.abs(numbers)).astype(np.float64)).all(axis=1))
 
 
 def _working(kind: np.dtype[Any]) -> np.dtype[Any]:
@@ -390,7 +403,7 @@ def _stepped(numbers: Array, steps: Sequence[Step]) -> Array:
         if step.number is None:
             numbers = _ALONE[step.op](numbers)
         else:
-            other = np.array(step.number, numbers.dtype)
+            other = numbers.dtype.type(step.number)
             numbers = _WITH[step.op](*((other, numbers) if step.first else (numbers, other)))
     return np.asarray(numbers)
 

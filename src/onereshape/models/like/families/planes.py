@@ -62,10 +62,11 @@ def is_bent(exported: Exported) -> bool:
     axes = exported.growing
     if exported.arrays[0].dtype.kind not in "iuf" or any(0 in array.shape for array in exported.arrays):
         return True
-    for number, array in enumerate(exported.arrays):
-        wide = any(size > 1 for axis, size in enumerate(array.shape) if axis not in axes)
-        for at in (0, -1) if wide else (0,):
-            for bend in _bends(array, axes, at):
+    wide = [size for axis, size in enumerate(exported.dims) if axis not in axes and size != 1]
+    numbers = sorted(range(len(exported.arrays)), key=lambda number: -exported.arrays[number].size)
+    for at in (-1, 0) if wide else (0,):  # at the end of the largest most of them do
+        for number in numbers:
+            for bend in _bends(exported.arrays[number], axes, at):
                 if bend and exported.off(number, bend, 3):
                     return True
     return False

@@ -24,7 +24,7 @@ _BESIDE = (0, -1, 1, -2, 2)
 
 def rests(exported: Exported, reading: Reading) -> list[Reading]:
     """The readings that the rests do not tell from this one, and that are as plain."""
-    if exported.arrays[0].dtype.kind != "f":
+    if exported.arrays[0].dtype.kind != "f" or all(term.scale.size == 1 for term in reading.terms):
         return []
     found: list[tuple[Form, list[Reading]]] = []
     for place, term in enumerate(reading.terms):

@@ -86,15 +86,20 @@ def _starts_differ(arrays: Sequence[Array]) -> bool:
 
 
 def _ends_differ(exported: Exported) -> bool:
-    """Whether a few entries along the axes that grow are not the first one, in an export: the last, and the second."""
+    """Whether a few entries along the axes that grow are not the first one, in an export: the last, and the second.
+
+    The last one where the other axes start, and where they end.
+    """
     axes = exported.growing
     last = [-1 if axis in axes else 0 for axis in range(len(exported.dims))]
+    start = [-1 - place for place in last]
     for number, array in enumerate(exported.arrays):
         if not array.size:
             continue
         first = array.item(0)
-        if array.item(*last) != first and _apart(exported, number, array.item(*last), first):
-            return True
+        for one, other in ((array.item(*last), first), (array.item(-1), array.item(*start))):
+            if one != other and _apart(exported, number, one, other):
+                return True
         for axis in axes:
             if array.shape[axis] > 1:
                 place = [0] * array.ndim

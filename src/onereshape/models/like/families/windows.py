@@ -67,13 +67,16 @@ def _share(width: int, lengths: list[int]) -> bool:
 
 def _period(rows: list[Array], again: list[Array], shortest: int) -> int:
     """After how many entries all exports repeat, 0 if they do not."""
-    places = reduce(np.logical_and, [each[1 : shortest // 2 + 1] for each in again]).nonzero()[0].tolist()
-    return next((place + 1 for place in places if all(_repeats(each, place + 1) for each in rows)), 0)
+    places = reduce(np.logical_and, [each[1 : shortest // 2 + 1] for each in again])
+    if places.any():  # and so does the last one
+        places = reduce(np.logical_and, [_as_first(each[::-1])[1 : shortest // 2 + 1] for each in rows], places)
+    found = (places.nonzero()[0] + 1).tolist()
+    return next((period for period in found if all(_repeats(each, period) for each in rows)), 0)
 
 
 def _repeats(rows: Array, period: int) -> bool:
-    """Whether all entries come again after so many, the last one first."""
-    return bool((rows[-1] == rows[-1 - period]).all() and (rows[period:] == rows[:-period]).all())
+    """Whether all entries come again after so many."""
+    return bool((rows[period:] == rows[:-period]).all())
 
 
 def _run(again: list[Array]) -> int:

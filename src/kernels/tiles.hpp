@@ -148,7 +148,8 @@ template <class Word, bool streams, class Rows>
             if (k >= before) put<streams>(destination + to[k], column);
         });
     } else {
-        // Where there are many columns, no processor sees on its own that each of them goes on.
+        // Where there are many columns, no processor sees on its own that each of them goes on.  With the narrowest vectors it
+        // takes longer to say so than it brings.
         [[maybe_unused]] constexpr Index ahead = 4 * line;
         Wide held[blocks][side];
         for (Index block = 0; block < blocks; ++block) {
@@ -157,7 +158,7 @@ template <class Word, bool streams, class Rows>
         }
         for (Index k = 0; k < side; ++k) {
             if (k < before) continue;
-            if constexpr (!streams) __builtin_prefetch(destination + to[k] + ahead, 1);
+            if constexpr (!streams && wide > 16) __builtin_prefetch(destination + to[k] + ahead, 1);
             for (Index block = 0; block < blocks; ++block) put<streams>(destination + to[k] + block * wide, held[block][k]);
         }
     }

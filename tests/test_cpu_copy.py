@@ -135,6 +135,14 @@ def test_what_gains_nothing_is_left_to_numpy(
     assert cpu_copy.takes(np.zeros(dims, dtype).transpose(axes)) == gains
 
 
+def test_rows_are_shared_by_threads_or_written_past_the_cache_or_left_to_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, many = (np.zeros((4, count, 1000), "f4").transpose(1, 0, 2) for count in (300, 600))
+    for threads, taken in (("1", False), ("2", True)):
+        monkeypatch.setenv("ONERESHAPE_NUM_THREADS", threads)
+        assert cpu_copy.takes(rows) is taken
+        assert cpu_copy.takes(many)
+
+
 @pytest.mark.parametrize(
     ("dtype", "dims"), [("f4", (5, 1600, 5)), ("f4", (2, 4000, 5)), ("f8", (8, 1000, 8)), ("u2", (7, 2000, 9))]
 )

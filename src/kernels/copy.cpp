@@ -76,7 +76,7 @@ void run_part(const Plan& plan, char* destination, const char* source, const Par
     r.gather = plan.gather.empty() ? nullptr : plan.gather.data();
     r.gathers = static_cast<Index>(plan.gather.size());
     destination += r.b * r.item;
-    r.stream = large && on_line(destination) && r.nb * r.item % line == 0;
+    r.stream = r.item >= long_item ? stream : large && on_line(destination) && r.nb * r.item % line == 0;
     const Move move = plan.move;
     walk_over(plan.outer, destination, source, part, at, [&](char* to, const char* from) { move(to, from, r); });
     if (r.stream) plan.kernels->fence();

@@ -32,6 +32,27 @@ inline void stream_item(char* to, const char* from, Index length) {
     for (Index at = 0; at < length; at += wide) stream(to + at, load<Wide>(from + at));
 }
 
+// A long item, whole lines of the destination at a time: a write into two lines takes as long as two.  Past the cache no
+// line is written that is not whole.
+template <bool past>
+inline void copy_long(char* to, const char* from, Index length) {
+    const Index before = -static_cast<Index>(reinterpret_cast<std::uintptr_t>(to)) & (line - 1);
+    const auto move_line = [&](Index at, const auto& put) {
+        for (Index k = 0; k < line; k += wide) put(to + at + k, load<Wide>(from + at + k));
+    };
+    const auto keep = [](char* there, const Wide& value) { store(there, value); };
+    Index at = before;
+    if constexpr (past) {
+        __builtin_memcpy(to, from, static_cast<std::size_t>(before));
+        for (; at + line <= length; at += line) move_line(at, [](char* there, const Wide& value) { stream(there, value); });
+        __builtin_memcpy(to + at, from + at, static_cast<std::size_t>(length - at));
+    } else {
+        move_line(0, keep);
+        for (; at + line <= length; at += line) move_line(at, keep);
+        move_line(length - line, keep);
+    }
+}
+
 constexpr Index most_places = 512;
 
 // Items from anywhere, one after the other: four in a round, or counting takes as long as copying.
@@ -126,6 +147,14 @@ void items(char* destination, const char* source, const Rectangle& r) {
         move_items(destination, source, r, N, [](char* to, const char* from) { __builtin_memcpy(to, from, N); });
     } else {
         const Index item = r.item;
+        if (item >= long_item && (r.stream || item <= 4096)) {
+            if (r.stream) {
+                return move_items(destination, source, r, item,
+                                  [=](char* to, const char* from) { copy_long<true>(to, from, item); });
+            }
+            return move_items(destination, source, r, item,
+                              [=](char* to, const char* from) { copy_long<false>(to, from, item); });
+        }
         if (r.stream) {
             return move_items(destination, source, r, item,
                               [=](char* to, const char* from) { stream_item(to, from, item); });

@@ -16,6 +16,7 @@ namespace onereshape {
 using Index = std::ptrdiff_t;
 
 constexpr Index line = 64;  // bytes of a line of the cache
+constexpr Index long_item = 8 * line;  // bytes of an item whose whole lines are written as such, wherever it begins
 
 // Where the positions of one or more dims lie that are walked as one: position i at
 // table[i % period] + i / period * step,  or without a table at  i * step.
@@ -37,7 +38,7 @@ struct Rectangle {
     const Shuffle* gather;  // where reads are in steps: what makes a vector of items that lie together
     Index gathers;
     bool crowded;  // a line's worth of rows falls into so few sets of a first-level cache that they drive each other out
-    bool stream;  // lines of the destination are whole, on lines, and need not stay in the cache
+    bool stream;  // lines of the destination need not stay in the cache, and are whole and on lines, or items are long
 };
 
 using Move = void (*)(char* destination, const char* source, const Rectangle& rectangle);

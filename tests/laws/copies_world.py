@@ -94,7 +94,10 @@ LAYOUTS: dict[str, Layout] = {
 
 
 def long(item: int) -> Iterator[Recipe]:
-    """Past the longest run by little and by much, past four lines, and rows so far apart that they crowd the cache."""
+    """Past the longest run by little and by much, past four lines, and rows so far apart that they crowd the cache.
+
+    And rows that lie together, around the lengths from which on their whole lines are written, and the library's copy.
+    """
     high = max(1, LINE // item)
     for dims in [
         (high, 257),
@@ -112,6 +115,9 @@ def long(item: int) -> Iterator[Recipe]:
         (3, 2, 2, 3, 16),
     ]:
         yield Recipe(f"long, {dims} items of {item}", item, dims, _reverse)
+    for nbytes in (449, 511, 512, 513, 575, 576, 1000, 4096, 4097):
+        dims = (7, 5, -(-nbytes // item))
+        yield Recipe(f"long rows, {dims} items of {item}", item, dims, lambda base: base.transpose(1, 0, 2))
 
 
 def random_recipe(seed: int, most: int = 1 << 14) -> Recipe:

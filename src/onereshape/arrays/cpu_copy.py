@@ -62,9 +62,11 @@ def kernel_plan(dims: Dims, strides: Dims, itemsize: int) -> Any:
 
 def takes(array: Array) -> bool:
     """Whether the kernels copy this array: they can, and it gains."""
-    if _copy is None or array.nbytes < SMALLEST or not plain(array):
+    nbytes = array.nbytes
+    if _copy is None or nbytes < SMALLEST or not plain(array):
         return False
-    return array.nbytes >= 2 * BYTES_PER_THREAD or gains(array.shape, array.strides, array.itemsize)
+    shared = nbytes >= 2 * BYTES_PER_THREAD and threads() > 1
+    return shared or nbytes >= STREAM_FROM or gains(array.shape, array.strides, array.itemsize)
 
 
 def plain(array: Array) -> bool:

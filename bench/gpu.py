@@ -1,17 +1,18 @@
 """Copies on a GPU, each against a device copy of the same bytes and against torch, in one run.
 
-    python bench/gpu.py [--json PATH] [--count 200] [--seed 0]
+    python bench/gpu.py [--json PATH] [--count 200] [--seed 0] [--least 0]
 
-Fourteen cases with names, then random layouts of 64 KB to 256 MB: two to six dims, permuted, some in steps, elements
-of 1 to 16 bytes.  Every result is first compared, byte for byte, with torch's on fresh random data.  Times are
-medians over device events; the figures are ratios to the device copy, so that 1 is memory speed.  A layout in steps
-cannot reach 1: memory moves 64 bytes at a time, and what lies between the elements is read too.  Its ceiling is what a
-copy would reach that reads each such piece once; "of the ceiling" is the share of that.
+Fourteen cases with names, then random layouts of 64 KB to 256 MB, or of at least so many MB: two to six dims, permuted,
+some in steps, elements of 1 to 16 bytes.  Every result is first compared, byte for byte, with torch's on fresh random
+data.  Times are medians over device events; the figures are ratios to the device copy, so that 1 is memory speed.  A
+layout in steps cannot reach 1: memory moves 64 bytes at a time, and what lies between the elements is read too.  Its
+ceiling is what a copy would reach that reads each such piece once; "of the ceiling" is the share of that.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -82,8 +83,8 @@ SHORT = (
 )
 
 
-def drawn(seed: int) -> torch.Tensor:
-    """A random view, whose one long dim is anywhere."""
+def drawn(seed: int, least: int = 0) -> torch.Tensor | None:
+    """A random view, whose one long dim is anywhere; None where it has fewer bytes."""
     random = Random(seed)  # noqa: S311 - a seed that fails must fail again
     while True:
         item = random.choice((1, 1, 2, 2, 4, 4, 8, 16))
@@ -103,6 +104,8 @@ def drawn(seed: int) -> torch.Tensor:
         view = tuple(dims[axis] for axis in axes), tuple(strides[axis] for axis in axes)
         if view_strides(*view, 1, (prod(dims),)) is None:
             break
+    if prod(dims) * item < least:
+        return None
     whole = fresh((prod(base) + first,), DRAWN[item])[first:].view(base)
     return whole[tuple(slice(None, None, step) for step in steps)].permute(axes)
 
@@ -276,16 +279,22 @@ def listed(title: str, rows: list[dict[str, Any]]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--count", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=200, help="of random layouts")
+    parser.add_argument("--seed", type=int, default=0, help="of the first of them")
+    parser.add_argument("--least", type=int, default=0, help="MB of a random layout")
     args = parser.parse_args()
     began = time.perf_counter()
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}: ratios to a device copy of the same bytes")
     rows = list(named())
-    for seed in range(args.seed, args.seed + args.count):
-        rows.append(measured(drawn(seed)) | {"case": f"seed {seed}", "group": "random"})
-        torch.cuda.empty_cache()
-    random = [row for row in rows if row["group"] == "random"]
+    random: list[dict[str, Any]] = []
+    seeds = itertools.count(args.seed)
+    while len(random) < args.count:
+        seed = next(seeds)
+        x = drawn(seed, args.least << 20)
+        if x is not None:
+            random.append(measured(x) | {"case": f"seed {seed}", "group": "random"})
+            torch.cuda.empty_cache()
+    rows += random
     large = [row for row in random if row["bytes"] >= 63 << 20]
     listed("the slowest random layouts of 64 MB and more:", sorted(large, key=lambda row: float(row["ours"]))[:10])
     listed("torch is ahead by most:", sorted(rows, key=lambda row: float(row["ours"] / row["torch"]))[:10])

@@ -137,8 +137,8 @@ def test_what_gains_nothing_is_left_to_numpy(
 
 def test_rows_are_shared_by_threads_or_written_past_the_cache_or_left_to_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     rows, many = (np.zeros((4, count, 1000), "f4").transpose(1, 0, 2) for count in (300, 600))
-    for threads, taken in (("1", False), ("2", True)):
-        monkeypatch.setenv("ONERESHAPE_NUM_THREADS", threads)
+    for number, taken in (("1", False), ("2", True)):
+        monkeypatch.setenv("ONERESHAPE_NUM_THREADS", number)
         assert cpu_copy.takes(rows) is taken
         assert cpu_copy.takes(many)
 

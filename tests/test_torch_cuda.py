@@ -208,6 +208,27 @@ def test_the_fastest_copy_is_kept(  # noqa: PLR0913, PLR0917 - what each takes, 
     assert spent[2:] == [0.0 if chosen is None else takes[chosen]] * 2
 
 
+def test_a_clock_that_jumps_does_not_choose(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    elapsed = iter([9.0, 8.0, 0.0, 8.0, 9.0, 8.0])
+
+    class Jumping(Event):
+        def elapsed_time(self, end: Event) -> float:
+            assert end is not self
+            return next(elapsed)
+
+    device.takes_time = [3.0, 2.0]
+    monkeypatch.setattr(torch.cuda, "Event", lambda enable_timing: Jumping(device) if enable_timing else None)
+    monkeypatch.setattr(torch.cuda, "_sleep", lambda _: None, raising=False)
+    x = torch.randn(3, 4).t()
+    copy = quickest(x)
+    for _ in range(2):
+        copy(x, (12,))
+    before = device.clock
+    copy(x, (12,))
+
+    assert device.clock - before == 2.0
+
+
 def test_what_the_driver_does_not_take_is_not_tried(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     device.takes, device.doubtful = False, True
     monkeypatch.setattr(torch.cuda, "Event", lambda enable_timing: Event(device) if enable_timing else None)

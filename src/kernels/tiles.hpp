@@ -139,18 +139,22 @@ template <class Word, int bytes, class Rows, class Put>
     columns_of<Word, bytes>(rows, row, put_column, std::make_integer_sequence<int, Lanes<Word, bytes>::side>());
 }
 
+// How far ahead of what is written the next lines of all columns are asked for: where there are many columns, no processor
+// sees on its own that each of them goes on.  Not where they would drive each other out of the cache.
+inline Index fetched_ahead(const Rectangle& r) { return r.columns.step % 1024 == 0 ? 0 : 4 * line; }
+
 // A square's side of columns of a panel one line high becomes as many lines, but for the first ones that were written before.
 template <class Word, bool streams, class Rows>
-[[gnu::always_inline]] inline void write_lines(char* destination, const Index* to, const Rows& rows, Index before) {
+[[gnu::always_inline]] inline void write_lines(char* destination, const Index* to, const Rows& rows, Index before,
+                                               [[maybe_unused]] Index ahead) {
     [[maybe_unused]] constexpr Index side = 16 / sizeof(Word), lanes = wide / 16, blocks = line / wide;
     if constexpr (blocks == 1) {
         columns_of<Word, wide>(rows, 0, [&](Index k, const Wide& column) __attribute__((always_inline)) {
-            if (k >= before) put<streams>(destination + to[k], column);
+            if (k < before) return;
+            if constexpr (!streams) __builtin_prefetch(destination + to[k] + ahead, 1);
+            put<streams>(destination + to[k], column);
         });
     } else {
-        // Where there are many columns, no processor sees on its own that each of them goes on.  With the narrowest vectors it
-        // takes longer to say so than it brings.
-        [[maybe_unused]] constexpr Index ahead = 4 * line;
         Wide held[blocks][side];
         for (Index block = 0; block < blocks; ++block) {
             columns_of<Word, wide>(rows, block * lanes * side,
@@ -158,6 +162,7 @@ template <class Word, bool streams, class Rows>
         }
         for (Index k = 0; k < side; ++k) {
             if (k < before) continue;
+            // By the narrowest vectors it takes longer to ask than it brings.
             if constexpr (!streams && wide > 16) __builtin_prefetch(destination + to[k] + ahead, 1);
             for (Index block = 0; block < blocks; ++block) put<streams>(destination + to[k] + block * wide, held[block][k]);
         }
@@ -168,12 +173,12 @@ template <class Word, bool streams, class Rows>
 // column k on.  The last columns overlap those before.
 template <class Word, bool streams, class RowsOf>
 [[gnu::always_inline]] inline void write_columns(char* destination, const Index* to, Index length, Index panels,
-                                                 const RowsOf& rows_of) {
+                                                 Index ahead, const RowsOf& rows_of) {
     constexpr Index side = 16 / sizeof(Word);
     for (Index k = 0, begin; (begin = k) < length; k += side) {
         k = least(k, length - side);
         for (Index panel = 0; panel < panels; ++panel) {
-            write_lines<Word, streams>(destination + panel * line, to + k, rows_of(k, panel), begin - k);
+            write_lines<Word, streams>(destination + panel * line, to + k, rows_of(k, panel), begin - k, ahead);
         }
     }
 }
@@ -214,13 +219,14 @@ inline void gather_rows(char* words, const char* source, const Index* rows, Inde
 
 // The columns of a panel, at least a square's side of them, through the buffer.
 template <class T, bool streams>
-void write_panel(char* destination, const Index* to, const char* source, const Index* rows, Index length, char* buffer) {
+void write_panel(char* destination, const Index* to, const char* source, const Index* rows, Index length, Index ahead,
+                 char* buffer) {
     using Word = WordOf<T>;
     constexpr Index word = sizeof(Word), zipped = word / sizeof(T);
     // A line more than whole lines: rows a power of two apart would fall into few sets of the cache.
     const Index pitch = (length * word + line - 1) / line * line + line;
     for (Index q = 0; q < line / word; ++q) gather_rows<T>(buffer + q * pitch, source, rows + q * zipped, length);
-    write_columns<Word, streams>(destination, to, length, 1, [&](Index k, Index) __attribute__((always_inline)) {
+    write_columns<Word, streams>(destination, to, length, 1, ahead, [&](Index k, Index) __attribute__((always_inline)) {
         return Apart{buffer + k * word, pitch};
     });
 }
@@ -241,6 +247,7 @@ void tiles_panels(char* destination, const char* source, const Rectangle& r) {
     alignas(64) char buffer[line / word * (longest_run * word + 2 * line)];
     Index to[longest_run];
     const bool straight = direct<T>(r);
+    const Index ahead = fetched_ahead(r);
     // Straight from the source several panels, column by column: what one panel leaves of a line, the next fills.
     const Index at_once = wide > 16 && straight && !streams ? least(32, Window::most / high) : 1;
     Window rows(r.rows, r.b, r.nb);
@@ -248,8 +255,8 @@ void tiles_panels(char* destination, const char* source, const Rectangle& r) {
         const Index* places = rows.at(r.b + j, panels * high);
         const char* from = source + (r.a + first) * width;
         char* base = destination + j * width;
-        if (!straight) return write_panel<T, streams>(base, to, from, places, length, buffer);
-        write_columns<T, streams>(base, to, length, panels, [&](Index k, Index panel) __attribute__((always_inline)) {
+        if (!straight) return write_panel<T, streams>(base, to, from, places, length, ahead, buffer);
+        write_columns<T, streams>(base, to, length, panels, ahead, [&](Index k, Index panel) __attribute__((always_inline)) {
             return Anywhere{from + k * width, places + panel * high};
         });
     };
@@ -334,6 +341,7 @@ void tiles_masked(char* destination, const char* source, const Rectangle& r) {
     constexpr Index pitch = run * width + line;  // rows a power of two apart would fall into few sets of the cache
     alignas(64) char buffer[tall * pitch + 2 * line];
     Index to[run], from[tall];
+    const Index ahead = fetched_ahead(r);
     for (Index j = 0; j < r.nb; j += tall) {
         const Index rows = least(tall, r.nb - j);
         places(r.rows, r.b + j, rows, from);
@@ -354,7 +362,7 @@ void tiles_masked(char* destination, const char* source, const Rectangle& r) {
                     const Index here = least(high, rows - down) * width;
                     const std::uint64_t mask = ~std::uint64_t{0} >> (64 - here);
                     if (here == line && count == side) {
-                        write_lines<T, streams>(base, to + k, panel, 0);
+                        write_lines<T, streams>(base, to + k, panel, 0, ahead);
                     } else if (here <= 16) {
                         write_some<T, 16>(base, to + k, count, panel, mask);
                     } else if (here <= 32) {

@@ -45,8 +45,8 @@ Run with(Run run, const std::vector<Index>& table) {
 }
 
 // All that may fail has been done before: there is no way out but the end, so that threads are always joined.
-void run_part(const Plan& plan, char* destination, const char* source, const Part& part, Index* at,
-              bool stream) noexcept {
+void run_part(const Plan& plan, char* destination, const char* source, const Part& part, Index* at, bool stream,
+              bool ragged) noexcept {
     const Index count = part.end - part.begin;
     const bool large = plan.whole_lines && stream;
     const auto on_line = [](const char* address) { return reinterpret_cast<std::uintptr_t>(address) % line == 0; };
@@ -77,9 +77,10 @@ void run_part(const Plan& plan, char* destination, const char* source, const Par
     r.gathers = static_cast<Index>(plan.gather.size());
     destination += r.b * r.item;
     r.stream = r.item >= long_item ? stream : large && on_line(destination) && r.nb * r.item % line == 0;
+    r.ragged = ragged && !r.stream;
     const Move move = plan.move;
     walk_over(plan.outer, destination, source, part, at, [&](char* to, const char* from) { move(to, from, r); });
-    if (r.stream) plan.kernels->fence();
+    if (r.stream || r.ragged) plan.kernels->fence();
 }
 
 // Where share k of `count` shares begins, for k from 0 to count: they differ by 1 at most, and none overflows.
@@ -124,8 +125,10 @@ void copy(const Plan& plan, char* destination, const char* source, int threads, 
     const std::size_t room = plan.outer.size() + line / sizeof(Index);
     std::vector<Index> at(parts.size() * room);
     const bool stream = plan.nbytes >= stream_from;
+    // To put lines together takes time, which memory gives back where several threads wait for it, or there is much of it.
+    const bool ragged = stream && plan.nbytes / 4 >= stream_from / static_cast<Index>(parts.size());
     const auto run = [&](std::size_t n) noexcept {
-        run_part(plan, destination, source, parts[n], at.data() + n * room, stream);
+        run_part(plan, destination, source, parts[n], at.data() + n * room, stream, ragged);
     };
     std::vector<std::thread> others;
     std::size_t next = 1;

@@ -39,6 +39,7 @@ struct Rectangle {
     Index gathers;
     bool crowded;  // a line's worth of rows falls into so few sets of a first-level cache that they drive each other out
     bool stream;  // lines of the destination need not stay in the cache, and are whole and on lines, or items are long
+    bool ragged;  // they need not stay in the cache either, but begin anywhere
 };
 
 using Move = void (*)(char* destination, const char* source, const Rectangle& rectangle);

@@ -238,6 +238,16 @@ inline bool direct(const Rectangle& r) {
     return width == sizeof(WordOf<T>) && r.gather == nullptr && !r.crowded && (width >= 4 || r.na * width <= short_row);
 }
 
+constexpr Index least_ragged = 8 * line;  // bytes of a column of which enough lines are whole
+
+// Whether its lines are put together before they are written: not where rows are read through a buffer already.
+template <class T>
+inline bool ragged(const Rectangle& r) {
+    constexpr Index width = sizeof(T), side = 16 / width;
+    const bool slow = wide < line && width == 1;  // bytes of rows that lie apart
+    return r.ragged && !slow && r.gather == nullptr && !r.crowded && r.na >= side && r.nb * width >= least_ragged;
+}
+
 // Rectangles of at least one square's side by one line.
 template <class T, bool streams>
 void tiles_panels(char* destination, const char* source, const Rectangle& r) {
@@ -286,6 +296,55 @@ void tiles_panels(char* destination, const char* source, const Rectangle& r) {
                 move(j, panels, first, length);
             }
         });
+    }
+}
+
+// Columns whose lines begin anywhere, past the cache; each is at least `least_ragged` long.  They are put together in a
+// buffer, at the places that they have in the lines of the destination, and leave as whole lines; what is left of a line
+// waits for the next rows.
+template <class T>
+void tiles_ragged(char* destination, const char* source, const Rectangle& r) {
+    constexpr Index width = sizeof(T), high = line / width, side = 16 / width;
+    constexpr Index tall = least_ragged / width, run = 64;
+    constexpr Index pitch = least_ragged + 3 * line;  // an odd number of lines, one of them before and one after the column
+    alignas(64) char buffer[run * pitch];
+    Index to[run], inside[run];  // where columns begin in the destination and in the buffer
+    Window rows(r.rows, r.b, r.nb);
+    for (Index begin = 0; begin < r.na;) {
+        Index length = least(run, r.na - begin);
+        if (length < side) begin = r.na - (length = side);
+        places(r.columns, r.a + begin, length, to);
+        for (Index k = 0; k < length; ++k) {
+            inside[k] = k * pitch + line + static_cast<Index>(reinterpret_cast<std::uintptr_t>(destination + to[k]) % line);
+        }
+        const char* first = source + (r.a + begin) * width;
+        for (Index j = 0; j < r.nb; j += tall) {
+            const Index here = least(tall, r.nb - j);
+            for (Index down = 0; down < here; down += high) {
+                const Index row = least(down, here - high);  // the last ones with some of those before
+                const Index* from = rows.at(r.b + j + row, high);
+                for (Index k = 0; k < length; k += side) {
+                    k = least(k, length - side);
+                    write_lines<T, false>(buffer + row * width, inside + k, Anywhere{first + k * width, from}, 0, 0);
+                }
+            }
+            for (Index k = 0; k < length; ++k) {
+                char* held = buffer + k * pitch + line;
+                const Index phase = inside[k] % pitch - line, end = phase + here * width;
+                char* out = destination + to[k] + j * width - phase;
+                Index at = j == 0 && phase > 0 ? line : 0;
+                if (at > 0) __builtin_memcpy(out + phase, held + phase, static_cast<std::size_t>(line - phase));
+                for (; at + line <= end; at += line) {
+                    for (Index n = 0; n < line; n += wide) stream(out + at + n, load<Wide>(held + at + n));
+                }
+                if (j + here == r.nb) {
+                    __builtin_memcpy(out + at, held + at, static_cast<std::size_t>(end - at));
+                } else {
+                    for (Index n = 0; n < line; n += wide) store(held + n, load<Wide>(held + at + n));
+                }
+            }
+        }
+        begin += length;
     }
 }
 
@@ -379,6 +438,7 @@ void tiles_masked(char* destination, const char* source, const Rectangle& r) {
 template <class T>
 void tiles(char* destination, const char* source, const Rectangle& r) {
     constexpr Index width = sizeof(T), high = line / width, side = 16 / width;
+    if (ragged<T>(r)) return tiles_ragged<T>(destination, source, r);
     if (direct<T>(r) && r.na >= side && r.nb >= high) {
         return r.stream ? tiles_panels<T, true>(destination, source, r) : tiles_panels<T, false>(destination, source, r);
     }
@@ -392,6 +452,9 @@ template <class T>
 void tiles(char* destination, const char* source, const Rectangle& r) {
     constexpr Index width = sizeof(T), high = line / width, side = 16 / width;
     if (r.na < side || r.nb < high) return tiles_small<T>(destination, source, r);
+    if constexpr (wide > 16) {
+        if (ragged<T>(r)) return tiles_ragged<T>(destination, source, r);
+    }
     r.stream ? tiles_panels<T, true>(destination, source, r) : tiles_panels<T, false>(destination, source, r);
 }
 

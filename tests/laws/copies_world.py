@@ -96,7 +96,8 @@ LAYOUTS: dict[str, Layout] = {
 def long(item: int) -> Iterator[Recipe]:
     """Past the longest run by little and by much, past four lines, and rows so far apart that they crowd the cache.
 
-    And rows that lie together, around the lengths from which on their whole lines are written, and the library's copy.
+    Columns of eight lines and more, which are put together where their lines begin anywhere.  And rows that lie
+    together, around the lengths from which on their whole lines are written, and the library's copy.
     """
     high = max(1, LINE // item)
     for dims in [
@@ -113,6 +114,10 @@ def long(item: int) -> Iterator[Recipe]:
         (high + 5, 4, max(1, 1024 // item)),
         (16, 9, max(1, 4096 // item)),
         (3, 2, 2, 3, 16),
+        (8 * high - 1, 70),
+        (8 * high + 1, max(2, 16 // item)),
+        (17 * high + 3, 67),
+        (9 * high + 1, 2, 66),
     ]:
         yield Recipe(f"long, {dims} items of {item}", item, dims, _reverse)
     for nbytes in (449, 511, 512, 513, 575, 576, 1000, 4096, 4097):

@@ -391,9 +391,13 @@ class _Fitting(Walk):
             self.known.equate(one, other)
 
     def solved(self) -> dict[Key, Size]:
-        """The numbers of which what must be equal, or whole, leaves only one reading."""
+        """The numbers of which what must be equal, or whole, leaves only one reading.
+
+        Where that told one of them, all that comes behind it is asked again: it may be the size which others stand for.
+        """
         left = {name: list(doubt.readings) for name, doubt in self.open.items()}
         told: set[str] = set()
+        narrowed: set[str] = set()
         for one, other in self._equations:
             if not self._agree(one, other):
                 continue
@@ -402,10 +406,12 @@ class _Fitting(Walk):
                 if name in left and not _is_open(same):
                     left[name] = [same]
                     told.add(name)
-            told |= by_equal(self.known, left, one, other)
+            if not any(len(left[name]) == 1 for name in narrowed):
+                narrowed |= by_equal(self.known, left, one, other)
         for size in self._whole:
-            if self.known.values(size) is not None:
-                told |= by_whole(self.known, left, size)
+            if self.known.values(size) is not None and not any(len(left[name]) == 1 for name in narrowed):
+                narrowed |= by_whole(self.known, left, size)
+        told |= narrowed
         return {self.open[name].key: sizes[0] for name, sizes in left.items() if name in told and len(sizes) == 1}
 
     def stepped(self) -> Iterator[tuple[Key, Size]]:

@@ -16,7 +16,7 @@ import onnx_ir as ir
 from onereshape.errors import FixError
 from onereshape.models.facts.asking import Dims
 from onereshape.models.facts.elements import array_of
-from onereshape.models.facts.walk import Scope, Walk
+from onereshape.models.facts.walk import Scope, Walk, unlike
 from onereshape.models.like.attributes import Said, said
 from onereshape.models.like.doubts import Doubt, Key, refusal
 from onereshape.models.like.equations import equations, groups, hints, spread
@@ -28,6 +28,7 @@ from onereshape.models.like.pools import POOLS, Pool, pool_of
 from onereshape.models.like.slices import taken
 from onereshape.models.like.starts import Start, copied
 from onereshape.models.like.strided import WINDOWED, Strided, followed, limited, strided
+from onereshape.models.like.symbols import named
 from onereshape.models.record import operator_of
 from onereshape.sizes import Formula, Size, exact, over, product, symbol
 
@@ -98,7 +99,7 @@ class _Fitting(Walk):
     def __init__(
         self, model: ir.Model, uses: Sequence[Use], bindings: Sequence[Binding], decided: Mapping[Key, Size]
     ) -> None:
-        super().__init__(model, "_d")
+        super().__init__(model, unlike([*bindings[0], *named(model)]))
         self.known = Known(bindings)
         self.fitted: list[Fitted] = []
         self.rewritten: list[Pool | Said] = []

@@ -36,3 +36,12 @@ def test_two_exports_prove_an_end_at_a_round_number_only(most: int, *, proves: b
     assert [str(each.size) for each in known.readings((12, most)) if each.proves] == [f"Min({most}, S)"] * proves
     known = Known([{"S": 12}, {"S": 23}, {"S": 9}])
     assert [str(each.size) for each in known.readings((12, most, 9)) if each.proves] == [f"Min({most}, S)"]
+
+
+def test_the_smaller_one_of_two_sizes_ends_at_no_number() -> None:
+    """12 and 9 of 12 x 20 and 18 x 9: neither says that it is never more than 12."""
+    shown = [str(each.size) for each in Known([{"S": 12, "T": 20}, {"S": 18, "T": 9}]).readings((12, 9))]
+    alone = [str(each.size) for each in Known([{"T": 20}, {"T": 9}]).readings((12, 9))]
+
+    assert "Min(12, T)" in alone
+    assert "Min(12, T)" not in shown

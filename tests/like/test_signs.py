@@ -24,6 +24,31 @@ def padded(g: Export) -> str:
     return g.node("Pad", g.x(1, 2, "H", "W"), ints(g, 0, 0, 0, 0, 0, 0, side - h, side - w))
 
 
+def turned(g: Export) -> str:
+    """The same pads as torch's older exporter writes them: put together, the last axis first, and turned around."""
+    h, w = g.sizes["H"], g.sizes["W"]
+    side = max(h, w)
+    pads = g.node("Concat", ints(g, 0, side - w, 0, side - h), ints(g, 0, 0, 0, 0), axis=0)
+    rows = g.node("Reshape", pads, ints(g, -1, 2))
+    back = g.node("Slice", rows, ints(g, -1), ints(g, -9), ints(g, 0), ints(g, -1))
+    both = g.node("Transpose", back, perm=[1, 0])
+    return g.node("Pad", g.x(1, 2, "H", "W"), g.node("Reshape", both, ints(g, -1)))
+
+
+def one_of_two(g: Export) -> str:
+    """A bound that stands beside a number which nobody takes."""
+    size = g.sizes["S"]
+    end = g.node("Gather", ints(g, size - 12, size - 1), ints(g, 1), axis=0)
+    return g.node("Slice", g.x(1, "S", 4), ints(g, 0), end, ints(g, 1))
+
+
+def to_fives(g: Export) -> str:
+    """A sequence in fives, without their rest: nothing is removed where there is none."""
+    size = g.sizes["S"]
+    whole = g.node("Pad", g.x(1, "S", 4), ints(g, 0, 0, 0, 0, -(size % 5), 0))
+    return g.node("Reshape", whole, ints(g, 1, size // 5, 5, 4))
+
+
 def last(g: Export) -> str:
     """The last entries but for the first 12."""
     return g.node("Slice", g.x(1, "S", 4), ints(g, g.sizes["S"] - 12), ints(g, g.sizes["S"]), ints(g, 1))
@@ -54,8 +79,9 @@ def planned(case: Case) -> LikePlan:
     return like_plan(ir.from_proto(first), [ir.from_proto(proto) for proto, _ in others], names)
 
 
-def test_a_picture_is_padded_as_far_as_it_is_tall() -> None:
-    case = Case("padded", padded, TALL, ({"H": 30, "W": 7}, {"H": 9, "W": 9}))
+@pytest.mark.parametrize("build", [padded, turned])
+def test_a_picture_is_padded_as_far_as_it_is_tall(build: Build) -> None:
+    case = Case("padded", build, TALL, ({"H": 30, "W": 7}, {"H": 9, "W": 9}))
 
     assert verdict(case, "graph").status == "right"
     assert planned(case).conditions == ("W <= H, since a pad that is negative removes entries",)
@@ -76,6 +102,8 @@ ROWS = ({"S": 20}, {"S": 33})
     [
         (last, ROWS, ("S >= 12, since a start that is negative counts from the end",)),
         (but_one, ROWS, ()),
+        (one_of_two, ROWS, ()),
+        (to_fives, ({"S": 12}, {"S": 23}), ()),
         (all_but_quarters, ({"S": 20}, {"S": 35}), ("S >= 12, since an end that is negative counts from the end",)),
         (by_half, ({"S": 12}, {"S": 23}), ()),
         (

@@ -15,7 +15,7 @@ from onereshape.models.constants import DEFAULTS
 from onereshape.models.facts.facts import Facts, GivenUp
 from onereshape.models.facts.limits import LONGEST_NAME, MOST_DIMS
 from onereshape.models.facts.order import CircleError
-from onereshape.models.facts.walk import Walk
+from onereshape.models.facts.walk import Walk, unlike
 from onereshape.models.operators import record_named
 from onereshape.sizes import Formula, Size, symbol
 
@@ -30,10 +30,7 @@ def facts_of(model: ir.Model, freed: Freed = {}) -> Facts:  # noqa: B006 - a map
     """Infers all shapes with the dims of `freed` in place of the declared ones; what was declared inside is ignored."""
     dims, given_up = _declared(model, freed)
     names = {size.name for each in dims.values() for size in each or () if isinstance(size, Formula) and size.name}
-    prefix = "_d"
-    while any(name.startswith(prefix) for name in names):
-        prefix += "_"
-    walk = Walk(model, prefix)
+    walk = Walk(model, unlike(names))
     try:
         scope = walk.run(
             {value: tuple(walk.new() if size is None else size for size in each) for value, each in dims.items()}

@@ -135,6 +135,15 @@ class Scope:
         self.constants.pop(value, None)
 
 
+def unlike(names: Iterable[str]) -> str:
+    """The beginning of names that none of these has."""
+    prefix = "_d"
+    taken = [*names]
+    while any(name.startswith(prefix) for name in taken):
+        prefix += "_"
+    return prefix
+
+
 class Walk:
     """One walk over a model; its records are those of `RECORDS`."""
 

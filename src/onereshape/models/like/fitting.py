@@ -16,7 +16,7 @@ import onnx_ir as ir
 from onereshape.errors import FixError
 from onereshape.models.facts.asking import Dims
 from onereshape.models.facts.elements import array_of
-from onereshape.models.facts.walk import Scope, Walk
+from onereshape.models.facts.walk import Scope, Walk, unlike
 from onereshape.models.like.attributes import Said, said
 from onereshape.models.like.doubts import Doubt, Key, refusal
 from onereshape.models.like.equations import equations, groups, hints, spread
@@ -28,6 +28,7 @@ from onereshape.models.like.pools import POOLS, Pool, pool_of
 from onereshape.models.like.slices import taken
 from onereshape.models.like.starts import Start, copied
 from onereshape.models.like.strided import WINDOWED, Strided, followed, limited, strided
+from onereshape.models.like.symbols import named
 from onereshape.models.record import operator_of
 from onereshape.sizes import Formula, Size, exact, over, product, symbol
 
@@ -59,12 +60,16 @@ class Sized(NamedTuple):
 def fitted(model: ir.Model, dims: Mapping[ir.Value, Dims], uses: Sequence[Use], bindings: Sequence[Binding]) -> Sized:
     """The places of a model that differ, as formulas of the free symbols; every use has an input of its own."""
     decided: dict[Key, Size] = {}
-    same = False
+    same = doubting = False
     walk = _Fitting(model, uses, bindings, decided)
     while True:
         scope = walk.run(dims)
         for node, why in walk.refused.items():
             raise FixError("cannot-free", node=node.name or node.outputs[0].name, op=node.op_type, why=why)
+        if not walk.open and not doubting and walk.known.unmet():
+            decided, same, doubting = {}, False, True
+            walk = _Fitting(model, uses, bindings, decided, doubting=True)
+            continue
         if not walk.open:
             _check_all(uses, walk)
             limited(walk.strides if same else (), walk.known)
@@ -74,11 +79,11 @@ def fitted(model: ir.Model, dims: Mapping[ir.Value, Dims], uses: Sequence[Use], 
             found = dict(walk.stepped())
             same = same or bool(found)
         if not found:
-            found = dict(walk.padded()) or dict(walk.later())
+            found = dict(walk.padded()) or dict(walk.later()) or dict(walk.whole())
         if not found:
             raise refusal(list(walk.open.values()), bindings)
         decided.update(found)
-        walk = walk.before or _Fitting(model, uses, bindings, decided)
+        walk = walk.before or _Fitting(model, uses, bindings, decided, doubting=doubting)
 
 
 def _check_all(uses: Sequence[Use], walk: _Fitting) -> None:
@@ -96,15 +101,23 @@ class _Fitting(Walk):
     plain = True
 
     def __init__(
-        self, model: ir.Model, uses: Sequence[Use], bindings: Sequence[Binding], decided: Mapping[Key, Size]
+        self,
+        model: ir.Model,
+        uses: Sequence[Use],
+        bindings: Sequence[Binding],
+        decided: Mapping[Key, Size],
+        *,
+        doubting: bool = False,
     ) -> None:
-        super().__init__(model, "_d")
+        super().__init__(model, unlike([*bindings[0], *named(model)]))
         self.known = Known(bindings)
         self.fitted: list[Fitted] = []
         self.rewritten: list[Pool | Said] = []
         self.refused: dict[ir.Node, str] = {}
         self.open: dict[str, Doubt] = {}
         self._decided = decided
+        self._doubting = doubting
+        """Whether a Slice may end at another size than that of its data, since with this the model hardly runs."""
         self.before: _Fitting | None = None
         """The same walk before a number was open, from where it goes on."""
         self._start: Start | None = None
@@ -253,6 +266,8 @@ class _Fitting(Walk):
             return None
         rows = list(zip(*(array.reshape(-1).tolist() for array in use.arrays), strict=True))
         told = hints(use.node, use.slot, scope)  # type: ignore[arg-type]
+        if self._doubting and _is_end(use):
+            told = {place: [*told.get(place, ()), *self.known.exactly(row)] for place, row in enumerate(rows)}
         found = [self._meant(number, place, row, told.get(place, ())) for place, row in enumerate(rows)]
         if None in found:
             found = self._balanced(use, rows, found, scope)
@@ -391,9 +406,13 @@ class _Fitting(Walk):
             self.known.equate(one, other)
 
     def solved(self) -> dict[Key, Size]:
-        """The numbers of which what must be equal, or whole, leaves only one reading."""
+        """The numbers of which what must be equal, or whole, leaves only one reading.
+
+        Where that told one of them, all that comes behind it is asked again: it may be the size which others stand for.
+        """
         left = {name: list(doubt.readings) for name, doubt in self.open.items()}
         told: set[str] = set()
+        narrowed: set[str] = set()
         for one, other in self._equations:
             if not self._agree(one, other):
                 continue
@@ -402,10 +421,12 @@ class _Fitting(Walk):
                 if name in left and not _is_open(same):
                     left[name] = [same]
                     told.add(name)
-            told |= by_equal(self.known, left, one, other)
+            if not any(len(left[name]) == 1 for name in narrowed):
+                narrowed |= by_equal(self.known, left, one, other)
         for size in self._whole:
-            if self.known.values(size) is not None:
-                told |= by_whole(self.known, left, size)
+            if self.known.values(size) is not None and not any(len(left[name]) == 1 for name in narrowed):
+                narrowed |= by_whole(self.known, left, size)
+        told |= narrowed
         return {self.open[name].key: sizes[0] for name, sizes in left.items() if name in told and len(sizes) == 1}
 
     def stepped(self) -> Iterator[tuple[Key, Size]]:
@@ -436,10 +457,19 @@ class _Fitting(Walk):
             if len(exact) == 1:
                 yield doubt.key, exact[0]
 
+    def whole(self) -> Iterator[tuple[Key, Size]]:
+        """The ends of Slices of which nothing else tells that they leave anything out."""
+        return ((doubt.key, doubt.readings[0]) for doubt in self.open.values() if self._doubting and _is_end(doubt.use))
+
     def _agree(self, one: Size, other: Size) -> bool:
         """Whether two sizes are equal in all exports."""
         values = self.known.values(one)
         return values is not None and values == self.known.values(other)
+
+
+def _is_end(use: Use) -> bool:
+    """Whether a place is that at which a Slice ends."""
+    return operator_of(use.node) == "Slice" and use.slot == 2
 
 
 def _is_open(size: Size) -> bool:

@@ -52,6 +52,8 @@ class Known:
         """The samples, for the steps of now."""
         self._seen: set[Size] = set()
         self._equated: set[tuple[Size, Size]] = set()
+        self._apart: dict[tuple[Size, Size], None] = {}
+        """Those of them that were not equal everywhere when they were noted."""
         self._by_values: dict[tuple[int, ...], list[Formula]] = {}
         self._readings: dict[tuple[int, ...], list[Reading]] = {}
         self._sure: dict[tuple[int, ...], Size | None] = {}
@@ -105,6 +107,10 @@ class Known:
         whole = tuple([each.numerator for each in found if each is not None and each.denominator == 1])
         values = self._values[size] = whole if len(whole) == len(found) else None
         return values
+
+    def knows(self, size: Size) -> bool:
+        """Whether a size depends on free sizes only."""
+        return isinstance(size, int) or size.symbols <= self._first.keys()
 
     def equal(self, one: Size, other: Size) -> bool:
         """Whether two sizes are the same wherever the model runs, from the exports' sizes on: at many samples."""
@@ -204,7 +210,13 @@ class Known:
         if (one, other) not in self._equated and names <= self._first.keys():
             self._equated.add((one, other))
             if not self.equal(one, other):
+                self._apart[one, other] = None
                 self._step(names, lambda binding: _at(one, binding) == _at(other, binding))
+
+    def unmet(self) -> list[tuple[Size, Size]]:
+        """Sizes that must be equal, and are not, whatever the steps are: a model runs only where they happen to be."""
+        found = {frozenset(pair): pair for pair in self._apart if not self.equal(*pair)}
+        return [(one, other) if isinstance(one, Formula) else (other, one) for one, other in found.values()]
 
     def _step(self, names: Iterable[str], holds: Callable[[Binding], bool]) -> None:
         """Takes the smallest steps at which something holds."""
@@ -233,11 +245,12 @@ class Known:
             }
 
     def conditions(self) -> list[str]:
-        """What the steps ask of the sizes, in words."""
+        """What the steps, and sizes that must be equal, ask of the sizes, in words."""
         texts = []
         for name, step in self.steps.items():
             rest = self._first[name] % step
             texts.append(f"{name} leaves {rest} when divided by {step}" if rest else f"{name} is divisible by {step}")
+        texts += [f"{one} = {other}, since both are the size of the same" for one, other in self.unmet()]
         return texts
 
     def sizes(self) -> list[Size]:

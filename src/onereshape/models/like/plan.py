@@ -75,7 +75,7 @@ def like_plan(model: ir.Model, others: Sequence[ir.Model], names: Names) -> Like
         exported = Exported(each.use.arrays, tuple(symbols.bindings), each.dims, known, sized.known.steps)
         edit, limits = _edit(each, exported, seen, opset_of(model.graph))
         edits.append(edit)
-        kept = signs(each.use.node, each.use.slot, each.entries or (), sized.known)
+        kept = signs(each.use.node, each.use.slot, each.entries or (), sized.known, sized.scope)
         conditions.update(dict.fromkeys([*limits, *(_said(limit, symbols.bindings) for limit in kept)]))
     edits += [_pooled(each) if isinstance(each, Pool) else _said_so(each) for each in sized.rewritten]
     conditions.update(dict.fromkeys(sized.known.conditions()))

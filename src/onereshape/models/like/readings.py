@@ -62,7 +62,7 @@ def derived(bases: Sequence[Base], values: Values) -> Iterator[Candidate]:
         yield from _quotients(size, own, values, few=few)
         yield from _multiples(size, own, values)
         yield from _parts(size, own, values)
-        yield from _limited(size, own, values, few=few)
+        yield from _limited(size, own, values, bases, few=few)
     for one, other in combinations(bases, 2):
         yield from _pairs(one, other, values)
     for size, own in bases:
@@ -171,13 +171,15 @@ def _share(size: Size, above: int, top: int, below: int) -> Size:
     return cut(size * above + top, below)
 
 
-def _limited(size: Size, own: Values, values: Values, *, few: bool) -> Iterator[Candidate]:
+def _limited(size: Size, own: Values, values: Values, bases: Sequence[Base], *, few: bool) -> Iterator[Candidate]:
     """The size itself, but not more than a number: of two exports, one has the size, and the other that number.
 
-    Then it must be one at which windows commonly end.
+    Then it must be one at which windows commonly end.  What is the smaller one of two sizes ends at no number.
     """
     most = max(values)
     if most < max(own) and all(value == min(number, most) for value, number in zip(values, own, strict=True)):
+        if any(values == tuple(map(min, own, other)) for _, other in bases):
+            return
         common = not most % 8 or not most % 10
         yield Candidate(lambda: smallest(size, most), 2 + _bits(most), common or not few)
 

@@ -44,7 +44,10 @@ def _place(size: Size, bound: Size | None, known: Known) -> Size | None:
         return bound if known.never_below(size - bound, 0) else smallest(bound, size)
     if known.never_below(-1 * bound, 1):
         return size + bound if known.never_below(size + bound, 0) else largest(0, size + bound)
-    return None
+    here, most = known.values(bound), known.values(size)
+    if here is None or most is None or known.knows(bound):
+        return None
+    return bound if all(0 <= one <= other for one, other in zip(here, most, strict=True)) else None  # it is still open
 
 
 def _plain(size: Size, known: Known) -> Size:

@@ -48,7 +48,7 @@ def symbols_of(models: Sequence[ir.Model], names: Names) -> Symbols:
     freed: dict[str, dict[int, str]] = {}
     sizes: dict[str, tuple[int, ...]] = {}
     homes: dict[str, Place] = {}
-    taken = {called for axes in names.values() for called in axes.values()}
+    taken = {called for axes in names.values() for called in axes.values()} | named(models[0])
     for (name, axis), found in sorted(places.items(), key=lambda each: each[0][0] not in names):
         here = freed.get(name, {})
         given = names.get(name, {}).get(axis)
@@ -74,6 +74,12 @@ def sizes_text(binding: Mapping[str, int]) -> str:
     return ", ".join(f"{name} = {size}" for name, size in binding.items())
 
 
+def named(model: ir.Model) -> set[str]:
+    """The names that dims of inputs have already."""
+    shapes = [value.shape for value in _fed(model).values() if value.shape is not None]
+    return {dim.value for shape in shapes for dim in shape if not isinstance(dim, int) and dim.value}
+
+
 def _fed(model: ir.Model) -> dict[str, ir.Value]:
     return {value.name or "": value for value in model.graph.inputs if not value.is_initializer()}
 
@@ -93,20 +99,24 @@ def _differing(models: Sequence[ir.Model]) -> dict[Place, tuple[int, ...]]:
                 "?" if kind is None else kind.name for kind in (kinds[0], next(k for k in kinds if k != kinds[0]))
             )
             raise FixError("unlike", why=f"input {name} is {one} in one export and {two} in another")
-        shapes = [each.shape for each in all_values]
-        known = [shape for shape in shapes if shape is not None]
-        if len(known) < len(shapes):
-            continue
-        if len({len(shape) for shape in known}) > 1:
-            ranks = " and ".join(dict.fromkeys(str(len(shape)) for shape in known))
-            raise FixError("unlike", why=f"input {name} has {ranks} dims")
-        for axis, dims in enumerate(zip(*known, strict=True)):
+        for axis, dims in enumerate(zip(*_shapes(name, all_values), strict=True)):
             numbers = [dim for dim in dims if isinstance(dim, int)]
             if len(numbers) == len(dims) and len({*numbers}) > 1:
                 found[name, axis] = tuple(numbers)
             elif len(numbers) < len(dims) and len({str(dim) for dim in dims}) > 1:
                 raise FixError("unlike", why=f"{name}[{axis}] is {' and '.join(map(str, dims))}")
     return found
+
+
+def _shapes(name: str, values: Sequence[ir.Value]) -> list[ir.Shape]:
+    """The shapes of one input, which have as many dims; none where no export has them."""
+    known = [value.shape for value in values if value.shape is not None]
+    if known and len(known) < len(values):
+        raise FixError("unlike", why=f"input {name} has no dims in one of them")
+    if len({len(shape) for shape in known}) > 1:
+        ranks = " and ".join(dict.fromkeys(str(len(shape)) for shape in known))
+        raise FixError("unlike", why=f"input {name} has {ranks} dims")
+    return known
 
 
 def _shared(sizes: Mapping[str, tuple[int, ...]], found: tuple[int, ...], here: Collection[str]) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import NamedTuple
 
@@ -107,7 +107,7 @@ def moved(exported: Exported, axis: int, starts: tuple[Start, ...], scaled: Scal
     scale, slope = scaled
     added = np.array([values for _, _, values in starts])[:, :, None] * slope.reshape(-1)[places]
     if scale.size != 1:
-        added = added * np.array([_factor(scale, binding, slope) for binding in exported.bindings])[:, None]
+        added = added * np.array(_factors(scale, exported, slope))[:, None]
     steps = [step for step, _, _ in starts]
     if max(steps) != 1:
         added = added / np.array(steps)[:, None, None]
@@ -144,11 +144,12 @@ def rest_of(exported: Exported, planes: Sequence[Plane], pairs: Sequence[Pair]) 
     """What these positions and scales leave; None if it is not the same in all exports."""
     left: list[Array] = []
     firsts = [exported.sizes(position.start) for position, _ in pairs]
-    for number, (plane, binding) in enumerate(zip(planes, exported.bindings, strict=True)):
+    factors = [_factors(scale, exported, slope) for _, (scale, slope) in pairs]
+    for number, plane in enumerate(planes):
         rest = plane.base
-        for starts, (position, (scale, slope)) in zip(firsts, pairs, strict=True):
+        for starts, scaled, (position, (scale, slope)) in zip(firsts, factors, pairs, strict=True):
             if start := starts[number]:
-                moved = slope * start if scale.size == 1 else slope * start * _factor(scale, binding, slope)
+                moved = slope * start if scale.size == 1 else slope * start * scaled[number]
                 rest = rest - (moved / position.step if position.step != 1 else moved)
         left.append(rest)
     allowed = allowed_of(planes)
@@ -170,8 +171,10 @@ def reading_of(exported: Exported, pairs: Sequence[Pair], rest: Rest) -> Reading
     return reading if reading.error == 0 else None
 
 
-def _factor(scale: Scale, binding: Mapping[str, int], slope: Array) -> float:
-    return int(scale.at(binding)) if slope.dtype.kind != "f" else scale.at(binding)
+def _factors(scale: Scale, exported: Exported, slope: Array) -> list[float]:
+    """What a slope is taken times in each export."""
+    factors = scale.each(exported)
+    return factors if slope.dtype.kind == "f" else [int(factor) for factor in factors]
 
 
 def _rounded(exported: Exported, pairs: Sequence[Pair], rest: Rest) -> Reading | None:
@@ -179,6 +182,7 @@ def _rounded(exported: Exported, pairs: Sequence[Pair], rest: Rest) -> Reading |
     dtype = exported.arrays[0].dtype
     kind = working(dtype)
     best: Reading | None = None
+    tried: list[Reading] = []
     made: list[Array] = []
     for way in ("plain", "read", "mean"):
         terms = []
@@ -190,15 +194,16 @@ def _rounded(exported: Exported, pairs: Sequence[Pair], rest: Rest) -> Reading |
                 exactly = _at_one(exported, position, scale, rest.base, exactly)
             terms.append(Term(position, exactly.astype(kind), scale))
         reading = Reading(tuple(terms), rest.base, dtype, exported.dims)
-        if best is None or not _alike(reading, best):
+        if not any(_alike(reading, other) for other in tried):
+            tried.append(reading)
             found = [reading.at(binding) for binding in exported.bindings]
             error = _error(found, exported)
             if best is None or error < best.error:
                 best, made = reading._replace(error=error), found
-        if best.error == 0:
+        if best is not None and best.error == 0:
             return best
     cases = zip(made, exported.arrays, strict=True)
-    return best if all(near(one, array, exported.growing) for one, array in cases) else None
+    return best if best is not None and all(near(one, array, exported.growing) for one, array in cases) else None
 
 
 def _alike(one: Reading, other: Reading) -> bool:

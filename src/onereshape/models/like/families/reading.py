@@ -52,12 +52,17 @@ class Reading(NamedTuple):
             return False
         return True
 
-    def corners(self, binding: Binding) -> Array:
-        """The first two entries and the last of each axis that grows, at given sizes: all that a plane is."""
-        dims = dims_at(self.dims, binding)
+    def corners(self, binding: Binding, seen: dict[object, Array]) -> Array:
+        """The first two entries and the last of each axis that grows, at given sizes: all that a plane is.
+
+        Many readings have the same terms; those that were seen at these sizes are not calculated again.
+        """
         found = self.base
         for term in self.terms:
-            found = found + term.at(binding, _ends(dims[term.position.axis]))
+            key = term.position, term.scale, term.slope.tobytes()
+            if key not in seen:
+                seen[key] = term.at(binding, _ends(size_at(self.dims[term.position.axis], binding)))
+            found = found + seen[key]
         return np.asarray(found.astype(self.kind))
 
     def make(self, writer: Rewriter) -> ir.Value:
@@ -114,14 +119,15 @@ def moved(exported: Exported, axis: int, starts: tuple[Start, ...], scaled: Scal
     return Moved(axis, exported.dims[axis], starts, scaled, added)
 
 
-def likely(planes: Sequence[Plane], chosen: Sequence[Moved], places: Sequence[int]) -> list[tuple[Position, ...]]:
-    """The positions along each axis that leave the same base in all exports, as far as a few entries say."""
-    bases = np.array([plane.base.reshape(-1)[places] for plane in planes])
+def likely(bases: Array, chosen: Sequence[Moved], allowed: Array, *, bare: bool) -> list[tuple[Position, ...]]:
+    """The positions along each axis that leave the same base in all exports, or none, as far as a few entries say."""
     added = chosen[0].added
     for each in chosen[1:]:
         added = (added[:, None] + each.added[None]).reshape(-1, *bases.shape)
     left = bases - added
-    close = (np.abs(left - left[:, :1]) <= allowed_of(planes).reshape(-1)[places]).all(axis=(1, 2))
+    close = (np.abs(left - left[:, :1]) <= allowed).all(axis=(1, 2))
+    if bare:
+        close &= (np.abs(left[:, 0]) <= 2 * allowed).all(axis=1)
     found = np.unravel_index(np.flatnonzero(close), [len(each.starts) for each in chosen])
     which = zip(*(each.tolist() for each in found), strict=True)
     return [tuple(each.position(at) for each, at in zip(chosen, one, strict=True)) for one in which]

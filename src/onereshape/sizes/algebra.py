@@ -84,7 +84,7 @@ class Formula:
     def __add__(self, other: Size) -> Size:
         if isinstance(other, int) and self.terms[-1][0]:  # a number comes last
             return _checked((*self.terms, ((), other))) if other else self
-        return _sum([*self.terms, *_terms(other)])
+        return _added(self.terms, _terms(other))
 
     def __mul__(self, other: Size) -> Size:
         if isinstance(other, int):
@@ -97,7 +97,9 @@ class Formula:
         return self * -1
 
     def __sub__(self, other: Size) -> Size:
-        return self + other * -1
+        if not isinstance(other, Formula):
+            return self + other * -1
+        return _added(self.terms, [(monomial, -coefficient) for monomial, coefficient in other.terms])
 
     def __rsub__(self, other: int) -> Size:
         return self * -1 + other
@@ -386,15 +388,28 @@ def _sum(terms: Iterable[Term]) -> Size:
     total: dict[Monomial, int | Fraction] = {}
     for monomial, coefficient in terms:
         total[monomial] = total.get(monomial, 0) + coefficient
+    for monomial, coefficient in total.items():
+        if coefficient and len(monomial) > 1 and sum(map(_weight, monomial)) > MOST_ATOMS:
+            raise TooLongError
+    return _kept(total, in_order=False)
+
+
+def _added(terms: tuple[Term, ...], others: Iterable[Term]) -> Size:
+    """The sum of the terms of a formula and of those of another: no term of it is longer than theirs."""
+    total = dict(terms)
+    for monomial, coefficient in others:
+        total[monomial] = total.get(monomial, 0) + coefficient
+    return _kept(total, in_order=len(total) == len(terms))
+
+
+def _kept(total: Mapping[Monomial, int | Fraction], *, in_order: bool) -> Size:
+    """The sum of different terms, without those that are none."""
     kept = [(monomial, _plain(coefficient)) for monomial, coefficient in total.items() if coefficient]
     if not kept:
         return 0
     if len(kept) == 1 and not kept[0][0] and isinstance(kept[0][1], int):
         return kept[0][1]
-    for monomial, _ in kept:
-        if len(monomial) > 1 and sum(map(_weight, monomial)) > MOST_ATOMS:
-            raise TooLongError
-    if len(kept) > 1:
+    if len(kept) > 1 and not in_order:
         kept.sort(key=_place)
     return _checked(tuple(kept))
 

@@ -64,6 +64,18 @@ class Entries:
         return tuple(map(rounding, self._arrays))
 
     @cached_property
+    def largest_first(self) -> tuple[int, ...]:
+        """The numbers of the exports, the one that has most entries first; none where one has no entries."""
+        sizes = [array.size for array in self._arrays]
+        return tuple(sorted(range(len(sizes)), key=lambda number: -sizes[number])) if all(sizes) else ()
+
+    @cached_property
+    def starts_differ(self) -> bool:
+        """Whether the first entries of exports differ."""
+        first, *others = [array.item(0) if array.size else None for array in self._arrays]
+        return any(other != first and (other == other or first == first) for other in others)  # noqa: PLR0124 - or NaN
+
+    @cached_property
     def varied(self) -> bool:
         """Whether most entries of all exports are found only once."""
         return all(map(_varied, self._arrays))

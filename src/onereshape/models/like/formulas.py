@@ -63,6 +63,7 @@ class Known:
         self._starts: Seen = {}
         """The same of the first few samples."""
         self._below: dict[tuple[Size, Size], bool] = {}
+        self._cut: dict[Size, bool] = {}
         for name in bindings[0]:
             self.add(symbol(name))
 
@@ -125,7 +126,7 @@ class Known:
 
         That is so where something is cut, which must not reach its end, or where one of these is no number.
         """
-        if not any(map(_is_cut, (*sizes, *chosen.values()))):
+        if not self._are_cut((*sizes, *chosen.values())):
             few = self._samples(_FEW)
             columns = [column_of(size, few, self._starts) for size in chosen.values()]
             for sample, *there in zip(few, *columns, strict=True):
@@ -136,7 +137,7 @@ class Known:
 
     def divisible(self, size: Size, many: int) -> bool:
         """Whether a size is a multiple of a number wherever the model runs."""
-        if not _is_cut(size):
+        if not self._are_cut((size,)):
             few = column_of(size, self._samples(_FEW), self._starts)
             if any(number is not None and number % many for number in few):
                 return False  # as most are
@@ -149,7 +150,7 @@ class Known:
 
     def _equal_below(self, one: Size, other: Size) -> bool:
         """Whether two sizes are the same as long as nothing that is cut reaches its end; then it must not."""
-        if not any(map(_is_cut, (one, other))):
+        if not self._are_cut((one, other)):
             return False
         if (one, other) not in self._below:
             (first, left), (second, right) = uncut(one), uncut(other)
@@ -159,6 +160,15 @@ class Known:
             if self._below[one, other]:
                 self.ends.update(dict.fromkeys(ends))
         return self._below[one, other]
+
+    def _are_cut(self, sizes: Iterable[Size]) -> bool:
+        """Whether something in one of these sizes ends at another; each is looked through once."""
+        for size in sizes:
+            if size not in self._cut:
+                self._cut[size] = _is_cut(size)
+            if self._cut[size]:
+                return True
+        return False
 
     def _trace(self, size: Size) -> Column:
         """A size at many sizes of the symbols."""
@@ -330,7 +340,7 @@ class Known:
         some_cut = False
         for reading in listed:
             few = tuple(column_of(reading.size, self._samples(_FEW), self._starts))
-            some_cut = some_cut or _is_cut(reading.size)
+            some_cut = some_cut or self._are_cut((reading.size,))
             others = found if some_cut else alike.get(few, ())
             if not any(self.equal(reading.size, other.size) for other in others):
                 found.append(reading)

@@ -50,7 +50,10 @@ class _Window(NamedTuple):
         """How many places it has."""
         if self.same:
             return ceiling(size, self.stride)
-        return cut(size + (self.begin + self.end - self.reach), self.stride) + 1
+        more = self.begin + self.end - self.reach
+        if self.stride == 1:  # as most
+            return size + (more + 1)
+        return cut(size + more, self.stride) + 1
 
     def spread(self, size: Size, extra: int) -> Size:
         """How many places it is moved from: what a ConvTranspose makes of its data."""

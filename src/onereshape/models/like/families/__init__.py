@@ -83,9 +83,9 @@ def _beside_crooked(exported: Exported, axis: int, *, whole: bool = False) -> bo
     But a table that is interpolated may be.
     """
     others = [other for other in exported.growing if other != axis and not (whole and splits(exported, other))]
-    if not others or (exported.arrays[0].dtype == np.float32 and exported.of.varied):
+    if not any(is_crooked(exported, other) for other in others):
         return False
-    return any(is_crooked(exported, other) for other in others)
+    return exported.arrays[0].dtype != np.float32 or not exported.of.varied
 
 
 _edged: Family = partial(joined, fit=partial(_first, (same, partial(joined, fit=same, plain=True))), plain=True)

@@ -136,17 +136,20 @@ def _plainest(
         [moved(exported, axis, _starts_of(exported, axis, each[0]), each, places) for each in found.all]
         for axis, found in zip(axes, scales, strict=True)
     ]
+    bases = np.array([plane.base.reshape(-1)[places] for plane in planes])
+    allowed = allowed_of(planes).reshape(-1)[places]
     levels: dict[int, list[Reading]] = {}
     for chosen in product(*tried):
         sized = sum(each.scaled[0].size != 1 for each in chosen)
         if levels and sized > min(levels):
             continue
-        for positions in sorted(likely(planes, chosen, places), key=_starts):
+        bare = any(each.scaled[0] in unlikely for each in chosen)
+        for positions in sorted(likely(bases, chosen, allowed, bare=bare), key=_starts):
             if levels and _starts(positions) + sized > min(levels):
                 break  # what says more than others do
             pairs = [(position, each.scaled) for position, each in zip(positions, chosen, strict=True)]
             rest = rest_of(exported, planes, pairs)
-            if rest is None or (rest.base.any() and any(scale in unlikely for _, (scale, _) in pairs)):
+            if rest is None or (bare and rest.base.any()):
                 continue
             level = _level(pairs, rest)
             if levels and level > min(levels):
@@ -239,7 +242,8 @@ def _read(exported: Exported, readings: Sequence[Reading]) -> Fit | None:
 def _distinct(exported: Exported, readings: Sequence[Reading]) -> list[int]:
     """Which readings differ from all before them at other sizes, at the first few where all of them say something."""
     tried = list(islice((probe for probe in probes(exported) if all(each.says(probe) for each in readings)), _PROBES))
-    shown = cache(lambda place, turn: readings[place].corners(tried[turn]))
+    seen = [dict[object, Array]() for _ in tried]
+    shown = cache(lambda place, turn: readings[place].corners(tried[turn], seen[turn]))
     kept: list[int] = []
     for place in range(len(readings)):
         if not tried or not any(

@@ -60,10 +60,10 @@ def plane_of(array: Array, axes: Sequence[int]) -> Plane | None:
 def is_bent(exported: Exported) -> bool:
     """Whether a few entries of an export already lie on no plane, as of most arrays that do not."""
     axes = exported.growing
-    if exported.arrays[0].dtype.kind not in "iuf" or any(0 in array.shape for array in exported.arrays):
+    numbers = exported.of.largest_first
+    if exported.arrays[0].dtype.kind not in "iuf" or not numbers:
         return True
     wide = [size for axis, size in enumerate(exported.dims) if axis not in axes and size != 1]
-    numbers = sorted(range(len(exported.arrays)), key=lambda number: -exported.arrays[number].size)
     for at in (-1, 0) if wide else (0,):  # at the end of the largest most of them do
         for number in numbers:
             for bend in _bends(exported.arrays[number], axes, at):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.like.exported import Array, Binding, size_at
+from onereshape.models.like.exported import Array, Binding, Exported, size_at
 from onereshape.models.like.families.writing import along, cast
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Formula, Size
@@ -66,7 +66,13 @@ class Scale(NamedTuple):
 
     def at(self, binding: Binding) -> float:
         """The factor at given sizes; a ramp of one entry is divided by 1, as 0 has no parts."""
-        size = size_at(self.size, binding)
+        return self._of(size_at(self.size, binding))
+
+    def each(self, exported: Exported) -> list[float]:
+        """The factor in each export."""
+        return [self._of(size) for size in exported.sizes(self.size)]
+
+    def _of(self, size: int) -> float:
         return 1 / max(size, 1) if self.over else size
 
 

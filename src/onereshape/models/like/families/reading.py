@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import NamedTuple
 
@@ -52,12 +52,17 @@ class Reading(NamedTuple):
             return False
         return True
 
-    def corners(self, binding: Binding) -> Array:
-        """The first two entries and the last of each axis that grows, at given sizes: all that a plane is."""
-        dims = dims_at(self.dims, binding)
+    def corners(self, binding: Binding, seen: dict[object, Array]) -> Array:
+        """The first two entries and the last of each axis that grows, at given sizes: all that a plane is.
+
+        Many readings have the same terms; those that were seen at these sizes are not calculated again.
+        """
         found = self.base
         for term in self.terms:
-            found = found + term.at(binding, _ends(dims[term.position.axis]))
+            key = term.position, term.scale, term.slope.tobytes()
+            if key not in seen:
+                seen[key] = term.at(binding, _ends(size_at(self.dims[term.position.axis], binding)))
+            found = found + seen[key]
         return np.asarray(found.astype(self.kind))
 
     def make(self, writer: Rewriter) -> ir.Value:
@@ -107,21 +112,22 @@ def moved(exported: Exported, axis: int, starts: tuple[Start, ...], scaled: Scal
     scale, slope = scaled
     added = np.array([values for _, _, values in starts])[:, :, None] * slope.reshape(-1)[places]
     if scale.size != 1:
-        added = added * np.array([_factor(scale, binding, slope) for binding in exported.bindings])[:, None]
+        added = added * np.array(_factors(scale, exported, slope))[:, None]
     steps = [step for step, _, _ in starts]
     if max(steps) != 1:
         added = added / np.array(steps)[:, None, None]
     return Moved(axis, exported.dims[axis], starts, scaled, added)
 
 
-def likely(planes: Sequence[Plane], chosen: Sequence[Moved], places: Sequence[int]) -> list[tuple[Position, ...]]:
-    """The positions along each axis that leave the same base in all exports, as far as a few entries say."""
-    bases = np.array([plane.base.reshape(-1)[places] for plane in planes])
+def likely(bases: Array, chosen: Sequence[Moved], allowed: Array, *, bare: bool) -> list[tuple[Position, ...]]:
+    """The positions along each axis that leave the same base in all exports, or none, as far as a few entries say."""
     added = chosen[0].added
     for each in chosen[1:]:
         added = (added[:, None] + each.added[None]).reshape(-1, *bases.shape)
     left = bases - added
-    close = (np.abs(left - left[:, :1]) <= allowed_of(planes).reshape(-1)[places]).all(axis=(1, 2))
+    close = (np.abs(left - left[:, :1]) <= allowed).all(axis=(1, 2))
+    if bare:
+        close &= (np.abs(left[:, 0]) <= 2 * allowed).all(axis=1)
     found = np.unravel_index(np.flatnonzero(close), [len(each.starts) for each in chosen])
     which = zip(*(each.tolist() for each in found), strict=True)
     return [tuple(each.position(at) for each, at in zip(chosen, one, strict=True)) for one in which]
@@ -144,11 +150,12 @@ def rest_of(exported: Exported, planes: Sequence[Plane], pairs: Sequence[Pair]) 
     """What these positions and scales leave; None if it is not the same in all exports."""
     left: list[Array] = []
     firsts = [exported.sizes(position.start) for position, _ in pairs]
-    for number, (plane, binding) in enumerate(zip(planes, exported.bindings, strict=True)):
+    factors = [_factors(scale, exported, slope) for _, (scale, slope) in pairs]
+    for number, plane in enumerate(planes):
         rest = plane.base
-        for starts, (position, (scale, slope)) in zip(firsts, pairs, strict=True):
+        for starts, scaled, (position, (scale, slope)) in zip(firsts, factors, pairs, strict=True):
             if start := starts[number]:
-                moved = slope * start if scale.size == 1 else slope * start * _factor(scale, binding, slope)
+                moved = slope * start if scale.size == 1 else slope * start * scaled[number]
                 rest = rest - (moved / position.step if position.step != 1 else moved)
         left.append(rest)
     allowed = allowed_of(planes)
@@ -170,8 +177,10 @@ def reading_of(exported: Exported, pairs: Sequence[Pair], rest: Rest) -> Reading
     return reading if reading.error == 0 else None
 
 
-def _factor(scale: Scale, binding: Mapping[str, int], slope: Array) -> float:
-    return int(scale.at(binding)) if slope.dtype.kind != "f" else scale.at(binding)
+def _factors(scale: Scale, exported: Exported, slope: Array) -> list[float]:
+    """What a slope is taken times in each export."""
+    factors = scale.each(exported)
+    return factors if slope.dtype.kind == "f" else [int(factor) for factor in factors]
 
 
 def _rounded(exported: Exported, pairs: Sequence[Pair], rest: Rest) -> Reading | None:
@@ -179,6 +188,7 @@ def _rounded(exported: Exported, pairs: Sequence[Pair], rest: Rest) -> Reading |
     dtype = exported.arrays[0].dtype
     kind = working(dtype)
     best: Reading | None = None
+    tried: list[Reading] = []
     made: list[Array] = []
     for way in ("plain", "read", "mean"):
         terms = []
@@ -190,15 +200,16 @@ def _rounded(exported: Exported, pairs: Sequence[Pair], rest: Rest) -> Reading |
                 exactly = _at_one(exported, position, scale, rest.base, exactly)
             terms.append(Term(position, exactly.astype(kind), scale))
         reading = Reading(tuple(terms), rest.base, dtype, exported.dims)
-        if best is None or not _alike(reading, best):
+        if not any(_alike(reading, other) for other in tried):
+            tried.append(reading)
             found = [reading.at(binding) for binding in exported.bindings]
             error = _error(found, exported)
             if best is None or error < best.error:
                 best, made = reading._replace(error=error), found
-        if best.error == 0:
+        if best is not None and best.error == 0:
             return best
     cases = zip(made, exported.arrays, strict=True)
-    return best if all(near(one, array, exported.growing) for one, array in cases) else None
+    return best if best is not None and all(near(one, array, exported.growing) for one, array in cases) else None
 
 
 def _alike(one: Reading, other: Reading) -> bool:

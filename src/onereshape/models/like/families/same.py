@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise, product
 from math import gcd
 
@@ -23,7 +22,7 @@ def same(exported: Exported) -> Fit | None:
     Truth values of two positions are a mask: where all are alike, a window may end beyond the largest export.
     """
     axes = exported.growing
-    if not axes or _starts_differ(exported.arrays) or _ends_differ(exported):
+    if not axes or exported.of.starts_differ or _ends_differ(exported):
         return None  # as most do
     slices = [first_along(array, axes) for array in exported.arrays]
     if any(one.shape != other.shape or not _equal(one, other) for one, other in pairwise(slices)):
@@ -77,12 +76,6 @@ def corners_alike(exported: Exported) -> bool:
             if other != first and not near and (first == first or other == other):  # noqa: PLR0124 - or both are NaN
                 return False
     return True
-
-
-def _starts_differ(arrays: Sequence[Array]) -> bool:
-    """Whether the first entries of arrays differ."""
-    first, *others = (array.item(0) if array.size else None for array in arrays)
-    return any(other != first and (other == other or first == first) for other in others)  # noqa: PLR0124 - or NaN
 
 
 def _ends_differ(exported: Exported) -> bool:

@@ -40,7 +40,7 @@ def scales_of(exported: Exported, planes: Sequence[Plane], axis: int) -> Scales:
     shown = _shown(slopes, rough)
 
     def times(scale: Scale) -> Array | None:
-        factors = [scale.at(binding) for binding in exported.bindings]
+        factors = scale.each(exported)
         return _multiple(slopes, rough, factors) if _may_be(shown, factors) else None
 
     number = times(Scale())

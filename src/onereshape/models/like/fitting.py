@@ -142,8 +142,10 @@ class _Fitting(Walk):
     def run(self, dims: Mapping[ir.Value, Dims]) -> Scope:
         if self._start is None:
             return super().run(dims)
-        self.graph(self.model.graph, self._start.scope)
-        return self._start.scope
+        scope = self._start.scope
+        self._keep_now(self._start.node, scope)  # what is open then may have to be walked once more
+        self.graph(self.model.graph, scope)
+        return scope
 
     def nodes(self, graph: ir.Graph) -> Iterable[ir.Node]:
         found = super().nodes(graph)
@@ -155,9 +157,12 @@ class _Fitting(Walk):
     def _keep(self, node: ir.Node) -> None:
         """Keeps the walk as it was before a node, while no number is open; not so often that it takes long."""
         scope = self._here
-        if scope is None or self.open or self._functions or len(scope.dims) < 2 * self._sure:
+        if scope is None or self.open or self._functions or 8 * len(scope.dims) < 9 * self._sure:
             return
         self._sure = len(scope.dims)
+        self._keep_now(node, scope)
+
+    def _keep_now(self, node: ir.Node, scope: Scope) -> None:
         before, there = copied(self, scope)
         before.fitted = [each for each in self.fitted if each.use.node is not node]
         before._decided, before._start = self._decided, Start(there, node)  # noqa: SLF001 - its own

@@ -48,8 +48,9 @@ Run with(Run run, const std::vector<Index>& table) {
 void run_part(const Plan& plan, char* destination, const char* source, const Part& part, Index* at, bool stream,
               bool ragged) noexcept {
     const Index count = part.end - part.begin;
-    const bool large = plan.whole_lines && stream;
-    const auto on_line = [](const char* address) { return reinterpret_cast<std::uintptr_t>(address) % line == 0; };
+    const auto begins_on = [](const char* address, Index bytes) {
+        return reinterpret_cast<std::uintptr_t>(address) % static_cast<std::uintptr_t>(bytes) == 0;
+    };
     source += plan.source_shift;
     destination += plan.destination_shift;
     if (plan.move == nullptr) {
@@ -59,7 +60,7 @@ void run_part(const Plan& plan, char* destination, const char* source, const Par
         weave.count = static_cast<Index>(plan.lines.size());
         source += part.begin * weave.source;
         destination += part.begin * weave.destination;
-        weave.stream = large && on_line(destination);
+        weave.stream = stream && plan.written == Written::whole && begins_on(destination, line);
         const MoveWeave move = plan.kernels->weave;
         walk_over(plan.outer, destination, source, part, at,
                   [&](char* to, const char* from) { move(to, from, weave, count); });
@@ -76,7 +77,9 @@ void run_part(const Plan& plan, char* destination, const char* source, const Par
     r.gather = plan.gather.empty() ? nullptr : plan.gather.data();
     r.gathers = static_cast<Index>(plan.gather.size());
     destination += r.b * r.item;
-    r.stream = r.item >= long_item ? stream : large && on_line(destination) && r.nb * r.item % line == 0;
+    const bool whole = plan.written == Written::whole && begins_on(destination, line) && r.nb * r.item % line == 0;
+    const bool filled = plan.written == Written::filled && begins_on(destination, word_of(r.item));
+    r.stream = stream && (whole || filled || plan.written == Written::inside);
     r.ragged = ragged && !r.stream;
     const Move move = plan.move;
     walk_over(plan.outer, destination, source, part, at, [&](char* to, const char* from) { move(to, from, r); });

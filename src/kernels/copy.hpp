@@ -16,6 +16,14 @@ struct Axis {
 // Which dim may be cut between threads: a kernel for few planes needs all of them.
 enum class Cut { longer, source, destination };
 
+// How lines of the destination are written, if they need not stay in the cache.
+enum class Written {
+    parts,   // in parts, so that they must be in the cache; columns of tiles may be put together first
+    whole,   // each at once, if the output begins on one
+    filled,  // word by word, one after the other
+    inside,  // those that lie inside an item at once, since items are long
+};
+
 struct Plan {
     std::vector<Axis> outer;  // outermost first
     const Kernels* kernels;
@@ -23,7 +31,7 @@ struct Plan {
     Index nbytes;
     Index low;         // the first byte of the source that is read, from its item 0; never above 0
     Index high;        // one past the last
-    bool whole_lines;  // every vector that is written is a whole line, if the output begins on one
+    Written written;
 
     Index source_shift, destination_shift;  // to the first item in the order of the walk
     Index spread;                           // the bytes of the destination over which one rectangle is strewn

@@ -141,8 +141,29 @@ inline void move_lines(char* destination, const char* source, const Rectangle& r
     move_vectors(destination, source, r, std::make_integer_sequence<int, lines * line / wide>());
 }
 
+// Items one after the other, past the cache word by word; N as in `copy_item`.
+template <Index N, class Word>
+void stream_words(char* destination, const char* source, const Rectangle& r) {
+    const Index item = N > 0 ? N : r.item;
+    move_items(destination, source, r, item, [=](char* to, const char* from) __attribute__((always_inline)) {
+        for (Index at = 0; at < item; at += static_cast<Index>(sizeof(Word))) stream(to + at, load<Word>(from + at));
+    });
+}
+
+template <Index N>
+void stream_items(char* destination, const char* source, const Rectangle& r) {
+    switch (word_of(N > 0 ? N : r.item)) {
+        case 16: return stream_words<N, Bytes16>(destination, source, r);
+        case 8: return stream_words<N, std::uint64_t>(destination, source, r);
+        default: return stream_words<N, std::uint32_t>(destination, source, r);
+    }
+}
+
 template <Index N>
 void items(char* destination, const char* source, const Rectangle& r) {
+    if constexpr (N % 4 == 0) {
+        if (r.stream && r.item < long_item && r.item % line != 0) return stream_items<N>(destination, source, r);
+    }
     if constexpr (N > 0) {
         move_items(destination, source, r, N, [](char* to, const char* from) { __builtin_memcpy(to, from, N); });
     } else {

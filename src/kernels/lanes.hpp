@@ -127,6 +127,22 @@ inline void stream(char* to, const Bytes32& value) { _mm256_stream_si256(reinter
 inline void stream(char* to, const Bytes64& value) { _mm512_stream_si512(reinterpret_cast<__m512i*>(to), (__m512i)value); }
 #endif
 
+// Words that follow each other fill lines which wait for them.
+inline void stream(char* to, const std::uint32_t& value) {
+#if defined(__x86_64__)
+    _mm_stream_si32(reinterpret_cast<int*>(to), static_cast<int>(value));
+#else
+    store(to, value);
+#endif
+}
+inline void stream(char* to, const std::uint64_t& value) {
+#if defined(__x86_64__)
+    _mm_stream_si64(reinterpret_cast<long long*>(to), static_cast<long long>(value));
+#else
+    store(to, value);
+#endif
+}
+
 inline void fence() {
 #if defined(__x86_64__)
     _mm_sfence();

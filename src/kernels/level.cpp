@@ -38,6 +38,9 @@ constexpr Kernels table(std::index_sequence<N...>) {
 #endif
     found.wide = wide;
     found.steps = wide == 64;
+#if defined(__x86_64__)
+    found.streams = true;
+#endif
     found.fence = fence;
     return found;
 }

@@ -17,6 +17,10 @@ using Index = std::ptrdiff_t;
 
 constexpr Index line = 64;  // bytes of a line of the cache
 constexpr Index long_item = 8 * line;  // bytes of an item whose whole lines are written as such, wherever it begins
+constexpr Index least_ragged = 8 * line;  // bytes of a column of which enough lines are whole
+
+// The bytes of the widest words that fill an item, whose bytes are a multiple of 4.
+constexpr Index word_of(Index item) { return item % 16 == 0 ? 16 : item % 8 == 0 ? 8 : 4; }
 
 // Where the positions of one or more dims lie that are walked as one: position i at
 // table[i % period] + i / period * step,  or without a table at  i * step.
@@ -38,8 +42,8 @@ struct Rectangle {
     const Shuffle* gather;  // where reads are in steps: what makes a vector of items that lie together
     Index gathers;
     bool crowded;  // a line's worth of rows falls into so few sets of a first-level cache that they drive each other out
-    bool stream;  // lines of the destination need not stay in the cache, and are whole and on lines, or items are long
-    bool ragged;  // they need not stay in the cache either, but begin anywhere
+    bool stream;  // lines of the destination are written past the cache, as the plan says
+    bool ragged;  // they are put together first, since they begin anywhere
 };
 
 using Move = void (*)(char* destination, const char* source, const Rectangle& rectangle);
@@ -87,6 +91,7 @@ struct Kernels {
     Index wide;               // bytes of a vector of the others
     double shuffle;           // about how many cycles one of a weave takes
     bool steps;               // whether tiles have `gather`
+    bool streams;             // whether there is a way past the cache
     void (*fence)();          // after what was streamed
 };
 

@@ -18,6 +18,8 @@ constexpr Index longest_item = 64 * 1024;   // bytes from which on the order of 
 constexpr Index many = 256;                 // items of a run that gains nothing by having more
 constexpr Index beside = 4 * line;          // bytes within which what is read next is on its way already
 constexpr Index least_table = 64;           // entries of a table, so that its end does not come all the time
+constexpr Index large = 8 * nearby;         // bytes of an output of which nothing stays in the cache
+constexpr double fetched = 0.15;            // cycles for a byte that must be in the cache before it is written there
 constexpr Index page = 4096, ways = 8;      // bytes after which a first-level cache's sets come again, and lines in a set
 constexpr std::size_t none = static_cast<std::size_t>(-1);
 
@@ -190,6 +192,12 @@ bool has(const std::vector<std::size_t>& dims, std::size_t dim) {
     return std::find(dims.begin(), dims.end(), dim) != dims.end();
 }
 
+Written written_by_items(const Joined& over, Index item) {
+    if (item >= long_item) return Written::inside;
+    if (item % line == 0) return Written::whole;
+    return over.na == 1 && item % 4 == 0 && over.nb * item >= least_ragged ? Written::filled : Written::parts;
+}
+
 // `step` from item to item along the source's dims, or 0 where that differs.
 void take_rectangle(Plan& plan, std::vector<Axis> axes, Index item, const Joined& over, Index step, Move move) {
     // Dims that the source has backwards are walked from their end, on both sides; not those of the destination's runs.
@@ -210,7 +218,7 @@ void take_rectangle(Plan& plan, std::vector<Axis> axes, Index item, const Joined
     plan.rectangle.reads = {nullptr, 1, step};
     if (step == 0) plan.rectangle.reads = run_of(axes, over.a, &Axis::source, plan.reads);
     plan.rectangle.crowded = is_crowded(axes, over.b, item);
-    plan.whole_lines = over.nb * item % line == 0;
+    bool whole = over.nb * item % line == 0;
     for (std::size_t k = 0; k < axes.size(); ++k) {
         if (has(over.b, k)) continue;
         if (has(over.a, k)) {
@@ -218,11 +226,20 @@ void take_rectangle(Plan& plan, std::vector<Axis> axes, Index item, const Joined
         } else {
             plan.outer.push_back(axes[k]);
         }
-        if (axes[k].destination % line != 0) plan.whole_lines = false;
+        whole = whole && axes[k].destination % line == 0;
     }
-    // Items that are moved one by one are lines, or are none.
-    if (move == plan.kernels->items[item <= 16 ? item : 0]) plan.whole_lines = item % line == 0;
+    const bool items = move == plan.kernels->items[item <= 16 ? item : 0];
+    plan.written = items ? written_by_items(over, item) : whole ? Written::whole : Written::parts;
     if (step > item && move == plan.kernels->tiles[log2_of(item)]) plan.gather = gather_of(item, step);
+}
+
+Written written_by_weaving(const Kernels& kernels, const std::vector<Axis>& axes, const Weaving& found) {
+    bool whole = kernels.vector == line && axes[found.along].destination * found.positions % line == 0;
+    for (const Woven& each : found.lines) whole = whole && each.destination % line == 0;
+    for (std::size_t k = 0; k < axes.size(); ++k) {
+        whole = whole && (k == found.along || has(found.whole, k) || axes[k].destination % line == 0);
+    }
+    return whole ? Written::whole : Written::parts;
 }
 
 void take_weaving(Plan& plan, const std::vector<Axis>& axes, Index item, Weaving&& found) {
@@ -231,12 +248,9 @@ void take_weaving(Plan& plan, const std::vector<Axis>& axes, Index item, Weaving
     plan.rectangle.nb = along.size;
     plan.rectangle.item = item;
     plan.move = nullptr;
-    plan.whole_lines = plan.kernels->vector == line && along.destination * found.positions % line == 0;
-    for (const Woven& each : found.lines) plan.whole_lines = plan.whole_lines && each.destination % line == 0;
+    plan.written = written_by_weaving(*plan.kernels, axes, found);
     for (std::size_t k = 0; k < axes.size(); ++k) {
-        if (k == found.along || has(found.whole, k)) continue;
-        plan.outer.push_back(axes[k]);
-        if (axes[k].destination % line != 0) plan.whole_lines = false;
+        if (k != found.along && !has(found.whole, k)) plan.outer.push_back(axes[k]);
     }
     plan.weave = {nullptr, nullptr, 0, found.positions, along.source, along.destination, false};
     plan.shuffles = std::move(found.shuffles);
@@ -320,21 +334,30 @@ Plan make_plan(const std::vector<Axis>& axes, Index item, Index source_axis, int
     // What is near as a whole is read in any order.
     if (step == 0 && plan.high - plan.low <= nearby) fast = end;
     const Joined over = joined(axes, item, fast, step);
+    // What is written in parts of lines takes longer where there is another way.
+    const bool costly = kernels.streams && plan.nbytes >= large;
+    const auto items_take = [&](const Joined& joined_so) {
+        const bool parts = costly && written_by_items(joined_so, item) == Written::parts;
+        return cost_of_items(joined_so, item, kernels.wide) + (parts ? fetched : 0.0);
+    };
     Joined one_by_one = step == 0 ? over : joined(axes, item, fast, 0), in_runs = long_runs(axes);
-    double by_items = cost_of_items(one_by_one, item, kernels.wide);
+    double by_items = items_take(one_by_one);
     // Whole lines are read in the source's order: several rows of them at a time are on their way before they are asked for.
-    if (const double by_runs = cost_of_items(in_runs, item, kernels.wide); item < line && by_runs < by_items) {
+    if (const double by_runs = items_take(in_runs); item < line && by_runs < by_items) {
         by_items = by_runs;
         one_by_one = std::move(in_runs);
     }
     const double stepped = step > item ? cost_of_steps(over, item) : 0.0;
-    const double by_tiles = step == 0 ? by_items : cost_of_tiles(over, item, kernels.wide) + stepped;
+    const bool short_parts = costly && over.nb * item < least_ragged && over.nb * item % line != 0;
+    const double by_tiles =
+        step == 0 ? by_items : cost_of_tiles(over, item, kernels.wide) + stepped + (short_parts ? fetched : 0.0);
     const bool tiled = step != 0 && by_tiles <= by_items;
     const Few few = planes(kernels, axes, item, fast);
     plan.cost = std::min({by_tiles, by_items, few.cost});
     Weaving weaving{};
     weaving.cost = std::numeric_limits<double>::infinity();
     if (kernels.weave != nullptr && item <= 32) weaving = best_weaving(axes, item, kernels, plan.cost);
+    if (costly && weaving.cost < plan.cost && written_by_weaving(kernels, axes, weaving) == Written::parts) weaving.cost += fetched;
     if (weaving.cost < plan.cost) {
         plan.cost = weaving.cost;
         take_weaving(plan, axes, item, std::move(weaving));

@@ -238,8 +238,6 @@ inline bool direct(const Rectangle& r) {
     return width == sizeof(WordOf<T>) && r.gather == nullptr && !r.crowded && (width >= 4 || r.na * width <= short_row);
 }
 
-constexpr Index least_ragged = 8 * line;  // bytes of a column of which enough lines are whole
-
 // Whether its lines are put together before they are written: not where rows are read through a buffer already.
 template <class T>
 inline bool ragged(const Rectangle& r) {

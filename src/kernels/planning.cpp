@@ -185,7 +185,7 @@ double cost_of_tiles(const Joined& over, Index item, Index wide) {
 // Items in steps are gathered by whole vectors, and what is left of a row one by one.
 double cost_of_steps(const Joined& over, Index item) {
     const Index left = over.na % (line / item);
-    return 2.0 * static_cast<double>(left) / static_cast<double>(over.na * item);
+    return 0.08 + 2.0 * static_cast<double>(left) / static_cast<double>(over.na * item);
 }
 
 bool has(const std::vector<std::size_t>& dims, std::size_t dim) {

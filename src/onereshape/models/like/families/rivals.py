@@ -6,7 +6,7 @@ pictures of 12 x 20 and 23 x 9 counts from `16 - floor((H + 1)/2)` too.  Which o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
 import numpy as np
@@ -26,9 +26,6 @@ from onereshape.models.like.families.reading import (
 )
 from onereshape.models.like.families.writing import sizes_of
 from onereshape.sizes import Formula, Size, cut
-
-_BESIDE = (0, 1, -1, 2)
-"""What is added to a size of which a start may be half."""
 
 
 def rivals(
@@ -73,20 +70,32 @@ def _is_step(base: Array, step: Array) -> bool:
     return bool(np.allclose(np.abs(base.astype(np.float64)), np.abs(step), rtol=1e-4, atol=0))
 
 
+def starts_of(exported: Exported) -> list[Start]:
+    """The halves of sizes, rounded down and up, these, and the sizes that tensors have, forwards and backwards."""
+    return _both_ways(
+        exported, [(1, size) for size in (*_halves(exported, (0, 1)), *sizes_of(exported), *exported.known)]
+    )
+
+
 def _starts(exported: Exported) -> tuple[Start, ...]:
-    """The halves of sizes, and the sizes that tensors have, forwards and backwards."""
-    sizes = dict.fromkeys((1, size) for size in (*_halves(exported), *exported.known))
+    """These, and the halves beside them, those that are not rounded too."""
+    sizes = [(1, size) for size in _halves(exported, (-1, 2))]
     if exported.arrays[0].dtype.kind == "f":
-        sizes |= dict.fromkeys((2, size - less) for size in sizes_of(exported) for less in (0, 1))
+        sizes += [(2, size - less) for size in sizes_of(exported) for less in (0, 1)]
+    return *starts_of(exported), *_both_ways(exported, sizes)
+
+
+def _both_ways(exported: Exported, sizes: Iterable[tuple[int, Size]]) -> list[Start]:
+    """Steps and starts, forwards and backwards, with what they are in each export."""
     found: list[Start] = []
-    for step, size in sizes:
+    for step, size in dict.fromkeys(sizes):
         values = sizes_at(size, exported.bindings)
         if values is not None:
             found += [(step, size, values), (step, 0 - size, tuple([-value for value in values]))]
-    return tuple(found)
+    return found
 
 
-def _halves(exported: Exported) -> Iterator[Size]:
-    """The halves of all sizes, and of one or two more or less, rounded down."""
+def _halves(exported: Exported, beside: Sequence[int]) -> Iterator[Size]:
+    """The halves of all sizes with something added, rounded down."""
     for size in sizes_of(exported):
-        yield from (half for more in _BESIDE if isinstance(half := cut(size + more, 2), Formula))
+        yield from (half for more in beside if isinstance(half := cut(size + more, 2), Formula))

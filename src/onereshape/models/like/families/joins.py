@@ -241,14 +241,19 @@ def _taken(cutting: _Cutting, start: Values, values: Values, size: Size) -> Expo
 
 
 def _above(cutting: _Cutting, size: Size, part: Fit) -> Fit:
-    """A part, only where it has no less than no entries, although there are some in all."""
+    """A part, only where it has no less than no entries, although there are some in all.
+
+    Where all are what another cut leaves, that may be none, and the parts must be none then, too.
+    """
     low = bounds(size, 1)[0]
     if isinstance(size, int) or (low is not None and low >= 0) or not isinstance(cutting.total, Formula):
         return part
     names = size.symbols | cutting.total.symbols
     least = min(min(binding.values()) for binding in cutting.exported.bindings)
     small = [dict.fromkeys(names, each) for each in range(1, least)]
-    if not any(size.at(each) < 0 and cutting.total.at(each) >= 1 for each in small):
+    all_low = bounds(cutting.total, 1)[0]
+    some = 1 if all_low is not None and all_low >= 0 else 0
+    if not any(size.at(each) < 0 and cutting.total.at(each) >= some for each in small):
         return part
     return part._replace(limits=(*part.limits, at_least(size, 0, "the other parts of a constant leave no less")))
 

@@ -56,6 +56,19 @@ def test_parts_are_no_less_than_empty() -> None:
     assert any(size_at(limit.size, {"S": 3}) > limit.most for limit in found.limits)
 
 
+def test_parts_of_parts_are_no_less_than_empty() -> None:
+    def make(*, H: int, W: int) -> Array:  # noqa: N803
+        return np.arange(H * W) % W > 7
+
+    found = fit_of(exported(make, (H * W,), {"H": 12, "W": 20}, {"H": 23, "W": 9}))
+    assert found is not None
+    limits = found.limits
+    shown = [{"H": 9, "W": width} for width in range(1, 12)]
+    known = [sizes for sizes in shown if all(size_at(limit.size, sizes) <= limit.most for limit in limits)]
+    assert [sizes["W"] for sizes in known] == [8, 9, 10, 11]
+    assert all(alike(found.at(sizes), make(**sizes)) for sizes in known)
+
+
 def test_the_same_constant_is_read_once() -> None:
     case = Exported((np.arange(12), np.arange(23)), ({"S": 12}, {"S": 23}), (S,))
     seen: dict[object, tuple[Fit, ...]] = {}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from onereshape.models.like.exported import Array, Exported
-from onereshape.models.like.families import fit_of
+from onereshape.models.like.families import fit_of, readings_of
 from onereshape.models.like.families.waves import waves
 from onereshape.sizes import symbol
 from tests.like.exports import computed, drawn, exported, holds, spoilt
@@ -149,3 +149,41 @@ def test_tables_of_one_size_do_not_say_where_positions_start() -> None:
 def test_a_wave_whose_frequency_depends_on_the_size_is_not_known() -> None:
     case = exported(lambda s: np.sin(2 * np.pi * np.arange(s) / s).astype(single), (S,), SHORT, LONG)
     assert waves(case) is None
+
+
+def eighths(places: Any) -> Array:
+    """A wave that comes round after eight entries."""
+    return np.cos(np.asarray(places) * (np.pi / 4)).astype(single)
+
+
+ROUND: dict[str, tuple[tuple[int, int], Callable[[int], Array]]] = {
+    "but for its last entry": ((12, 23), lambda s: eighths(np.arange(s) + s // 2)),
+    "but for two entries": ((16, 21), lambda s: np.append(np.sin((np.arange(s) + s) * np.pi / 5), 7).astype(single)),
+    "from its end": ((17, 22), lambda s: eighths(np.arange(s) + s // 2)),
+    "as a sine": ((15, 31), lambda s: np.sin((np.arange(s) + s // 2) * (np.pi / 6)).astype(single)),
+    "in halves": ((11, 22), lambda s: np.sin((np.arange(s) + s // 2) * (np.pi / 6)).astype(single)),
+}
+"""Waves that a start fits by chance, since they soon come round again: where that is so."""
+
+
+@pytest.mark.parametrize("name", ROUND)
+def test_a_wave_that_comes_round_fits_many_starts(name: str) -> None:
+    sizes, true = ROUND[name]
+    dims = (S + len(true(12)) - 12,)
+    assert len(readings_of(exported(true, dims, *({"S": size} for size in sizes)))) != 1
+
+
+@pytest.mark.parametrize(
+    ("more", "true"),
+    [
+        (0, lambda s: eighths(np.arange(s))),
+        (0, lambda s: eighths(s - 1 - np.arange(s))),
+        (1, lambda s: np.append(single(7), eighths(np.arange(s)))),
+        (1, lambda s: np.append(eighths(s - 1 - np.arange(s)), single(7))),
+    ],
+)
+def test_a_wave_that_no_other_start_fits_goes_on(more: int, true: Callable[[int], Array]) -> None:
+    fit = fit_of(exported(true, (S + more,), SHORT, LONG))
+    assert fit is not None
+    for size in (16, 30):
+        np.testing.assert_allclose(fit.at({"S": size}), true(size), atol=1e-4)

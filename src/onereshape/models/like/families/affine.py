@@ -3,8 +3,8 @@
 The slopes and the base may differ along the axes that do not grow.  A position starts at 0, or runs backwards, or is
 centred, or starts at a size; a slope may be that of a ramp, one part of a size, or a multiple of a size.  In each
 export alone the entries must lie on such a plane; what it has to do with the sizes is then read from all of them.
-What else a slope may be a part of (`scales`), or what the rests of all sizes do not tell from it (`rests`), is another
-reading.
+What else a slope may be a part of (`scales`), what the rests of all sizes do not tell from it (`rests`), or where else
+it may start (`rivals`), is another reading.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from onereshape.models.like.families.reading import (
     rest_of,
 )
 from onereshape.models.like.families.rests import rests
+from onereshape.models.like.families.rivals import rivals
 from onereshape.models.like.families.scales import Scales, scales_of
 from onereshape.models.like.families.writing import first_along, probes, sizes_of
 from onereshape.sizes import Formula, Size, cut, exact
@@ -78,7 +79,9 @@ def _on_planes(exported: Exported) -> Fit | None:
             return _read(exported, [plain])
         read[counted] = plain
     plainest = _plainest(exported, known, axes, scales, read)
-    return _read(exported, plainest) if plainest else None
+    if not plainest:
+        return None
+    return _read(exported, plainest, rivals(exported, known, axes, [found.all for found in scales], plainest))
 
 
 def _counting(exported: Exported) -> Reading | None:
@@ -223,14 +226,14 @@ def _halves(size: Size) -> list[Size]:
     return list(dict.fromkeys(start for each in (cut(size, 2), cut(size + 1, 2)) for start in (0 - each, 1 - each)))
 
 
-def _read(exported: Exported, readings: Sequence[Reading]) -> Fit | None:
-    """The best reading, with those that say something else at other sizes."""
+def _read(exported: Exported, readings: Sequence[Reading], beside: Sequence[Reading] = ()) -> Fit | None:
+    """The best reading, with those that say something else at other sizes; some are never the best."""
     best, *others = readings
     if others:
         best, *others = sorted(readings, key=lambda each: (each.error, bool(np.any(each.base))))
     if not _enough(exported, best):
         return None
-    others += rests(exported, best)
+    others += [*beside, *rests(exported, best)]
     places = _distinct(exported, [best, *others]) if others else [0]
     kept = [[best, *others][place] for place in places]
     several = len({_words(each) for each in kept}) < len(kept)

@@ -15,9 +15,11 @@ import onnx_ir as ir
 
 from onereshape.models.like.exported import Array, Binding, Exported, Family, Fit, at_least, sizes_at
 from onereshape.models.like.families.cuts import is_one_start
+from onereshape.models.like.families.frequencies import swings, uneven
 from onereshape.models.like.families.same import corners_alike
 from onereshape.models.like.families.lengths import (
     Values,
+    along_first,
     changes,
     changes_often,
     has_rivals,
@@ -35,6 +37,11 @@ _EDGES = 4
 """Plain parts of an axis, at most."""
 _TRIED = 200
 """Parts of an axis that are tried."""
+
+_WAVE = 8
+"""Entries that are read as a wave, at least;"""
+_KNOWN = 6
+"""entries that a wave and what goes on with it have at least."""
 
 
 _Part = tuple[Values, Values, Size]
@@ -110,7 +117,7 @@ def joined(
             cutting.reached.clear()
             parts = _cut(cutting, (0,) * len(end), total, count)
             if parts is not None:
-                return _together(parts, axis)
+                return None if _is_in_a_wave(cutting, parts) else _together(parts, axis)
             if not cutting.reached:
                 break  # nothing is known to stand before the last two, however many parts there are
     return None
@@ -234,14 +241,19 @@ def _taken(cutting: _Cutting, start: Values, values: Values, size: Size) -> Expo
 
 
 def _above(cutting: _Cutting, size: Size, part: Fit) -> Fit:
-    """A part, only where it has no less than no entries, although there are some in all."""
+    """A part, only where it has no less than no entries, although there are some in all.
+
+    Where all are what another cut leaves, that may be none, and the parts must be none then, too.
+    """
     low = bounds(size, 1)[0]
     if isinstance(size, int) or (low is not None and low >= 0) or not isinstance(cutting.total, Formula):
         return part
     names = size.symbols | cutting.total.symbols
     least = min(min(binding.values()) for binding in cutting.exported.bindings)
     small = [dict.fromkeys(names, each) for each in range(1, least)]
-    if not any(size.at(each) < 0 and cutting.total.at(each) >= 1 for each in small):
+    all_low = bounds(cutting.total, 1)[0]
+    some = 1 if all_low is not None and all_low >= 0 else 0
+    if not any(size.at(each) < 0 and cutting.total.at(each) >= some for each in small):
         return part
     return part._replace(limits=(*part.limits, at_least(size, 0, "the other parts of a constant leave no less")))
 
@@ -254,6 +266,41 @@ def _part(exported: Exported, fit: Family) -> Fit | None:
     if any(each.shape != first.shape or each.tobytes() != first.tobytes() for each in others):
         return None
     return Fit("is the same", lambda _binding: first, lambda writer: writer.constant(first))
+
+
+def _is_in_a_wave(cutting: _Cutting, parts: Sequence[Fit]) -> bool:
+    """Whether a wave is cut in all exports, and one of many places to cut it fits by chance.
+
+    That is so of a few entries that go on with the wave beside them, and wherever a wave comes round again.
+    """
+    exported, axis = cutting.exported, cutting.axis
+    if exported.arrays[0].dtype.kind != "f" or any(2 * np.count_nonzero(each) < len(each) for each in cutting.breaks):
+        return False
+    lengths = [[part.at(binding).shape[axis] for part in parts] for binding in exported.bindings]
+    long = [max(each) >= _WAVE for each in zip(*lengths, strict=True)]
+    for place in range(len(parts) - 1):
+        if not any(long[place : place + 2]):
+            continue
+        ends = [sum(each[: place + 1]) for each in lengths]
+        before = [each[place] if long[place] else 1 for each in lengths]
+        after = [each[place + 1] if long[place + 1] else 1 for each in lengths]
+        found = [
+            along_first(array, axis)[end - less : end + more].astype(np.float64)
+            for array, end, less, more in zip(exported.arrays, ends, before, after, strict=True)
+        ]
+        both = all(long[place : place + 2])
+        if all(_is_wave(rows, exported.arrays[0].dtype, again=both) for rows in found):
+            return True
+    return False
+
+
+def _is_wave(rows: Array, kind: np.dtype[np.generic], *, again: bool) -> bool:
+    """Whether rows lie on one wave; one that comes round again, if asked."""
+    off = uneven(kind, len(rows))
+    if len(rows) < _KNOWN or not swings(rows, off):
+        return False
+    near = off * np.abs(rows).max(axis=0)
+    return not again or any((np.abs(rows[turn:] - rows[:-turn]) <= near).all() for turn in range(2, len(rows) // 2))
 
 
 def _together(parts: Sequence[Fit], axis: int) -> Fit:

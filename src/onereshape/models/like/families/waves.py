@@ -18,6 +18,7 @@ from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit
 from onereshape.models.like.families.frequencies import Turning, bumps, geometric, swings, turning, uneven
 from onereshape.models.like.families.planes import is_bent_along, near
 from onereshape.models.like.families.positions import Position, working
+from onereshape.models.like.families.rivals import starts_of
 from onereshape.models.like.families.writing import cast, first_along, key_of, spread, total
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Size, exact
@@ -30,6 +31,9 @@ _FURTHER = 8
 """How many times as far as the largest export a frequency that was measured must be known."""
 _WRONG = 2e-5
 """What it may be off there, as a part of the amplitude."""
+
+_QUARTER = 1e-4
+"""What is no part of a quarter of a turn."""
 
 _FEW = 8
 """Columns along another axis that are looked at first."""
@@ -76,6 +80,12 @@ class Waves(NamedTuple):
 
         turns = tuple((position, *key_of(turn)) for position, turn in self.turns)
         return writer.once(("waves", turns, *key_of(self.cosines, self.sines), self.kind.str, self.dims), write)
+
+    def fit(self, limits: tuple[Limit, ...], others: tuple[Fit, ...] = ()) -> Fit:
+        """What it is at all sizes up to some limits, with what it may be as well."""
+        starts = [f" from {position.start}" if position.sized else "" for position, _ in self.turns]
+        axes = [f"axis {position.axis}{start}" for (position, _), start in zip(self.turns, starts, strict=True)]
+        return Fit("is sines and cosines along " + " and ".join(axes), self.at, self.make, limits, others=others)
 
 
 class Line(NamedTuple):
@@ -255,9 +265,35 @@ def _fit(exported: Exported, lines: Sequence[Line]) -> Fit | None:
                     break
         if best is not None:
             limits = () if exactly else tuple(_limit(exported, line) for line in lines)
-            fit = Fit(_words(lines), best[1].at, best[1].make, limits)
+            fit = best[1].fit(limits, tuple(_turned(exported, best[1], limits)))
             return fit if not best[0] or agrees(fit, exported) else None
     return None
+
+
+def _turned(exported: Exported, table: Waves, limits: tuple[Limit, ...]) -> Iterator[Fit]:
+    """A table from other starts, whole quarters of a turn away, the same in all exports.
+
+    A table that starts at a number is plainer than these.
+    """
+    for place, (position, turn) in enumerate(table.turns):
+        values = exported.sizes(position.start)
+        for _, start, others in starts_of(exported) if position.sized else ():
+            away = np.array([other - value for other, value in zip(others, values, strict=True)])
+            quarters = np.multiply.outer(away, turn) / (np.pi / 2)
+            whole = np.rint(quarters)
+            fits = (np.abs(quarters - whole) <= _QUARTER).all() and not ((whole - whole[0]) % 4).any()
+            if fits and away.any():
+                turns = [*table.turns]
+                turns[place] = position._replace(start=start), turn
+                yield _rotated(table._replace(turns=tuple(turns)), whole[0]).fit(limits)
+
+
+def _rotated(table: Waves, quarters: Array) -> Waves:
+    """A table whose angles are so many quarters of a turn too large."""
+    cosines, sines = table.cosines, table.sines
+    sides = [(cosines, sines), (-sines, cosines), (-cosines, -sines), (sines, -cosines)]
+    found = [np.choose((quarters % 4).astype(np.int64), [side[which] for side in sides]) for which in (0, 1)]
+    return table._replace(cosines=found[0], sines=found[1])
 
 
 def _frequencies(line: Line, moves: Array, kind: np.dtype[np.generic], *, exactly: bool) -> Iterator[Array]:
@@ -290,9 +326,3 @@ def _limit(exported: Exported, line: Line) -> Limit:
     axis = line.position.axis
     most = _FURTHER * max(array.shape[axis] for array in exported.arrays)
     return Limit(exported.dims[axis], most, f"the frequencies along axis {axis} were measured, and are known so far")
-
-
-def _words(lines: Sequence[Line]) -> str:
-    starts = [f" from {line.position.start}" if line.position.sized else "" for line in lines]
-    axes = [f"axis {line.position.axis}{start}" for line, start in zip(lines, starts, strict=True)]
-    return "is sines and cosines along " + " and ".join(axes)

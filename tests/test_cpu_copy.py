@@ -135,12 +135,15 @@ def test_what_gains_nothing_is_left_to_numpy(
     assert cpu_copy.takes(np.zeros(dims, dtype).transpose(axes)) == gains
 
 
-def test_rows_are_shared_by_threads_or_written_past_the_cache_or_left_to_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows, many = (np.zeros((4, count, 1000), "f4").transpose(1, 0, 2) for count in (300, 600))
-    for number, taken in (("1", False), ("2", True)):
+def test_long_rows_are_written_past_the_cache_or_left_to_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, many, short = (
+        np.zeros(dims, "f4").transpose(1, 0, 2) for dims in ((4, 300, 1000), (4, 600, 1000), (4, 2700, 100))
+    )
+    for number in ("1", "2"):
         monkeypatch.setenv("ONERESHAPE_NUM_THREADS", number)
-        assert cpu_copy.takes(rows) is taken
+        assert not cpu_copy.takes(rows)
         assert cpu_copy.takes(many)
+        assert cpu_copy.takes(short) is (number == "2")  # two threads share them
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,9 @@ BYTES_PER_THREAD = 1 << 20
 STREAM_FROM = 8 << 20
 """The bytes of an output from which on it is written past the cache, in which it would not stay anyway."""
 
+LONG = 8 * LINE
+"""The bytes of rows that NumPy moves as fast as anyone, as long as they go into the cache: a thread begins too late."""
+
 FRESH = 32 << 20
 """The bytes from which on memory comes fresh from the system, which has just cleared it: it is in the cache already,
 and written past it only by copies that are strewn over more than stays there."""
@@ -65,8 +68,9 @@ def takes(array: Array) -> bool:
     nbytes = array.nbytes
     if _copy is None or nbytes < SMALLEST or not plain(array):
         return False
-    shared = nbytes >= 2 * BYTES_PER_THREAD and threads() > 1
-    return shared or nbytes >= STREAM_FROM or gains(array.shape, array.strides, array.itemsize)
+    layout = array.shape, array.strides, array.itemsize
+    shared = nbytes >= 2 * BYTES_PER_THREAD and threads() > 1 and copy_plan(*layout).item < LONG
+    return shared or nbytes >= STREAM_FROM or gains(*layout)
 
 
 def plain(array: Array) -> bool:

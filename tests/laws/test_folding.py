@@ -169,3 +169,12 @@ def test_integers_beyond_what_is_said_are_not_known() -> None:
         folding_world.case("Cast", np.array([300], np.float32), to=onnx.TensorProto.UINT8),
     ):
         assert ours(model_of(case, 17), 17) == [None]
+
+
+@pytest.mark.parametrize("target", [(-2, 3), (-5,), (-1, -1), (4, -1), (7,), (2, 3, 0)])
+def test_a_target_that_is_none_is_not_folded(target: tuple[int, ...]) -> None:
+    """NumPy takes any number below 0 for -1."""
+    model = model_of(folding_world.case("Reshape", np.zeros(6, np.float32), np.array(target, np.int64)), 17)
+
+    assert theirs(model) == [None]
+    assert ours(model, 17) == [None]

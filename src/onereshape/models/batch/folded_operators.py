@@ -140,16 +140,10 @@ def _expanded(use: Use) -> Array | None:
     return np.broadcast_to(data, np.broadcast_shapes(data.shape, tuple(shape.tolist()))).copy()
 
 
-def _reshaped(use: Use) -> Array | None:
-    data, shape = use.given(0), use.given(1)
-    return data.reshape(shape.tolist()) if shape.ndim == 1 and shape.all() else None
-
-
 _MOVED: dict[str, Callable[[Use], Array | None]] = {
     "Unsqueeze": _unsqueezed,
     "Concat": _joined,
     "Transpose": _transposed,
     "Expand": _expanded,
-    "Reshape": _reshaped,
 }
 """None where an input or an attribute is not a plain one."""

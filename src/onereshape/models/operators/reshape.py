@@ -10,6 +10,7 @@ from onereshape.errors import ReshapeError
 from onereshape.semantics import resolve
 from onereshape.sizes import Size
 from onereshape.models.batch.answers import each_home
+from onereshape.models.batch.folded_operators import Array, Unfolded, Use
 from onereshape.models.rewrite import Rewriter, Entry
 from onereshape.models.batch.marks import Mark, homes, marked, times
 from onereshape.models.batch.view import BatchAnswer, BatchView
@@ -32,6 +33,17 @@ def held_reshape(holding: Holding) -> Elements:
         return [data.reshape(resolve(data.shape, target, "onnx-14", allowzero=flag))]
     except ReshapeError:
         raise Unknown from None
+
+
+def fold_reshape(use: Use) -> list[Array]:
+    """By our own rule: NumPy, and with it onnx.reference, takes any number below 0 for -1."""
+    data, target = use.given(0), use.given(1)
+    if target.ndim != 1 or target.dtype.kind != "i":
+        raise Unfolded
+    try:
+        return [data.reshape(resolve(data.shape, target.tolist(), "onnx-14", allowzero=use.attribute("allowzero", 0)))]
+    except ReshapeError:
+        raise Unfolded from None
 
 
 def batch_reshape(view: BatchView) -> Iterator[BatchAnswer]:
@@ -185,5 +197,6 @@ RECORDS = {
         in_order=True,
         takes={1: "target"},
         folds=True,
+        fold=fold_reshape,
     )
 }

@@ -6,7 +6,8 @@ Fourteen cases with names, then random layouts of 64 KB to 256 MB, or of at leas
 some in steps, elements of 1 to 16 bytes.  Every result is first compared, byte for byte, with torch's on fresh random
 data.  Times are medians over device events; the figures are ratios to the device copy, so that 1 is memory speed.  A
 layout in steps cannot reach 1: memory moves 64 bytes at a time, and what lies between the elements is read too.  Its
-ceiling is what a copy would reach that reads each such piece once; "of the ceiling" is the share of that.
+ceiling is what a copy would reach that reads each such piece once; "of the ceiling" is the share of that.  Where a copy
+is handed over to torch, both are the same and are not counted as slower.  Last, what calls take on the host.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ import argparse
 import itertools
 import json
 import time
+import timeit
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from math import exp, log, prod
 from pathlib import Path
 from random import Random
@@ -128,20 +131,21 @@ def ceiling(dims: Dims, strides: Dims, item: int) -> float:
     return 2 / (1 + max(1.0, pieces * (span + beside) / (prod(dims) * item)))
 
 
-def median(call: Callable[[], Any], repeats: int = 15) -> float:
-    """Seconds of one call on the device."""
-    for _ in range(3):
+def medians(*calls: Callable[[], Any], repeats: int = 15) -> list[float]:
+    """Seconds of each call on the device, in turn: what is the same must come out the same."""
+    for call in calls * 3:
         call()
-    events = []
+    events: list[list[tuple[Any, Any]]] = [[] for _ in calls]
     for _ in range(repeats):
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        torch.cuda._sleep(200_000)  # noqa: SLF001  # the host runs ahead meanwhile, so that only the device is timed
-        start.record()
-        call()
-        end.record()
-        events.append((start, end))
+        for call, marks in zip(calls, events, strict=True):
+            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            torch.cuda._sleep(200_000)  # noqa: SLF001  # the host runs ahead meanwhile: only the device is timed
+            start.record()
+            call()
+            end.record()
+            marks.append((start, end))
     torch.cuda.synchronize()
-    return float(sorted(start.elapsed_time(end) for start, end in events)[repeats // 2]) / 1e3
+    return [median_of(start.elapsed_time(end) / 1e3 for start, end in marks) for marks in events]
 
 
 def bits(x: torch.Tensor) -> torch.Tensor:
@@ -170,12 +174,12 @@ def measured(x: torch.Tensor) -> dict[str, Any]:
         del other  # its memory is what the next tensor of that size gets
         copied = orx.reshape(x, [-1], "onnx")
         assert same(copied, expected.view(-1)), (x.shape, x.stride(), x.dtype)
-    copy = median(plain.clone)
-    theirs = median(lambda: x.reshape(-1))
-    ours = median(lambda: orx.reshape(x, [-1], "onnx"))
+    (copy,) = medians(plain.clone)
+    theirs, ours = medians(lambda: x.reshape(-1), lambda: orx.reshape(x, [-1], "onnx"))
     row: dict[str, Any] = {"bytes": plain.numel(), "copy_tb_s": 2 * plain.numel() / copy / 1e12}
     row |= {"torch": copy / theirs, "ours": copy / ours, "shape": tuple(x.shape), "strides": x.stride()}
     row["ceiling"] = ceiling(tuple(x.shape), x.stride(), x.element_size())
+    row["handed_over"] = torch_cuda.handed_over(x)
     return row | {
         "item": x.element_size(),
         "host_us": host(lambda: orx.reshape(x, [-1], "onnx")),
@@ -192,6 +196,40 @@ def host(call: Callable[[], Any]) -> float:
         call()
         best = min(best, time.perf_counter() - start)
     return best * 1e6
+
+
+def called() -> dict[str, float]:
+    """What the host takes for calls one after the other, as ratios to torch's own: of a view, and of copies."""
+    view = torch.zeros(2, 3, 4, device="cuda")
+    flat, op = orx.Reshape("onnx").bind([-1]), orx.Reshape("onnx").bind([0, -1])
+    calls: dict[str, tuple[Callable[[], Any], ...]] = {
+        "a view": (
+            lambda: view.reshape(2, 12),
+            lambda: op(view),
+            lambda: orx.reshape(view, (0, -1), "onnx"),
+            lambda: orx.reshape(view, [0, -1], "onnx"),
+        )
+    }
+    for dims, axes in (((1024, 1025), (1, 0)), ((16, 3, 224, 224), (0, 2, 3, 1)), ((8, 16, 512, 64), (0, 2, 1, 3))):
+        x = fresh(dims, torch.float32).permute(axes)
+        calls[f"a copy of {x.numel() * 4 >> 20} MB"] = (
+            partial(x.reshape, -1),
+            partial(flat, x),
+            partial(orx.reshape, x, (-1,), "onnx"),
+            partial(orx.reshape, x, [-1], "onnx"),
+        )
+    found = {}
+    for name, ways in calls.items():
+        best = [float("inf")] * len(ways)
+        for _ in range(100):
+            for place, call in enumerate(ways):
+                best[place] = min(best[place], timeit.timeit(call, number=20))
+                torch.cuda.synchronize()
+        bare = best[0]
+        for form, seconds in zip(("op(x)", "reshape, a tuple", "reshape, a list"), best[1:], strict=True):
+            found[f"{name}, {form}"] = seconds / bare
+        print(f"{name:16} torch {bare / 20 * 1e6:5.1f} us; " + ", ".join(f"{each / bare:.2f}" for each in best[1:]))
+    return found
 
 
 def mean(numbers: Iterable[float]) -> float:
@@ -232,14 +270,16 @@ def said(name: str, rows: list[dict[str, Any]]) -> None:
         return
     shares = sorted(row["ours"] for row in rows)
     reached = [row["ours"] / row["ceiling"] for row in rows]
-    slower = [row["ours"] / row["torch"] for row in rows if row["ours"] < 0.98 * row["torch"]]
+    kernels = [row for row in rows if not row["handed_over"]]
+    slower = [row["ours"] / row["torch"] for row in kernels if row["ours"] < 0.98 * row["torch"]]
     times = mean(row["ours"] / row["torch"] for row in rows)
     hosts = [median_of(row[key] for row in rows) for key in ("host_us", "torch_us")]
     print(
         f"{name:24} {len(rows):4} layouts: {mean(shares):.2f} of a device copy (one in ten below",
         f"{shares[len(shares) // 10]:.2f}, least {shares[0]:.2f}), {mean(min(1.0, of) for of in reached):.2f} of the",
         f"ceiling (least {min(reached):.2f}), {times:.2f} times torch,",
-        f"slower in {len(slower)} (least {min(slower, default=1):.2f}); host {hosts[0]:.0f} us, torch {hosts[1]:.0f}",
+        f"slower in {len(slower)} (least {min(slower, default=1):.2f}), torch's own in {len(rows) - len(kernels)};",
+        f"host {hosts[0]:.0f} us, torch {hosts[1]:.0f}",
     )
 
 
@@ -297,7 +337,8 @@ def main() -> None:
     rows += random
     large = [row for row in random if row["bytes"] >= 63 << 20]
     listed("the slowest random layouts of 64 MB and more:", sorted(large, key=lambda row: float(row["ours"]))[:10])
-    listed("torch is ahead by most:", sorted(rows, key=lambda row: float(row["ours"] / row["torch"]))[:10])
+    kernels = [row for row in rows if not row["handed_over"]]
+    listed("torch is ahead by most:", sorted(kernels, key=lambda row: float(row["ours"] / row["torch"]))[:10])
     for group in ("regular", "odd", "24 MB"):
         said(group, [row for row in rows if row["group"] == group])
     said("random, 64 MB and more", large)
@@ -305,7 +346,8 @@ def main() -> None:
         said(f"  elements of {item}", [row for row in large if row["item"] == item])
     for low, high in ((0, 1), (1, 4), (4, 16), (16, 64)):
         said(f"random, {low} to {high} MB", [row for row in random if low << 20 <= row["bytes"] < high << 20])
-    results = {"cases": rows, "cupy": cupy_agrees(), "beyond_int32": beyond_int32()}
+    print("calls, the host's time as times torch's own: op(x), reshape with a tuple, with a list")
+    results = {"cases": rows, "calls": called(), "cupy": cupy_agrees(), "beyond_int32": beyond_int32()}
     print(f"CuPy: {results['cupy']}; past 2^31: {results['beyond_int32']}; {time.perf_counter() - began:.0f} s")
     if args.json is not None:
         args.json.write_text(json.dumps(results, indent=1), encoding="utf-8")

@@ -268,27 +268,6 @@ def test_offsets_past_int32_are_wide() -> None:
     assert sum(step.last * step.y for step in rows) < plan.nbytes
 
 
-@pytest.mark.parametrize(
-    ("dims", "axes", "itemsize", "doubtful"),
-    [
-        ((4096, 4096), (1, 0), 4, False),
-        ((64, 8, 64, 32), (0, 2, 1, 3), 4, True),  # 4 MB in order
-        ((255, 2, 1559), (1, 0, 2), 8, True),  # 6 MB of long rows
-        ((1024, 8, 64, 32), (0, 2, 1, 3), 2, False),  # narrow
-        ((512, 512, 3, 24), (2, 0, 1, 3), 16, True),  # wide, and in order
-        ((16384, 4096), (1, 0), 8, False),
-        ((1024, 1024), (1, 0), 1, False),
-    ],
-)
-def test_the_library_may_be_faster_where_there_is_little_or_it_reads_in_order(
-    dims: tuple[int, ...], axes: tuple[int, ...], itemsize: int, doubtful: bool
-) -> None:
-    strides = c_strides(dims, itemsize)
-    layout = tuple(dims[axis] for axis in axes), tuple(strides[axis] for axis in axes), itemsize
-
-    assert cuda_copy.doubtful(*layout, 0) is doubtful
-
-
 def test_the_ways_to_cut_boxes_differ() -> None:
     found = 0
     for _, plan, alignment, _ in plans():

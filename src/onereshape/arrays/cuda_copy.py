@@ -17,23 +17,6 @@ Dims = tuple[int, ...]
 SMALLEST = 4 << 20
 """The bytes below which a library's own copy is as fast: the host takes longer than the device."""
 
-_WARP, _SECTOR = 32, 32
-
-_LIBRARY = {2: (1.13, 0.064), 4: (0.72, 0.09), 8: (0.555, 0.116), 16: (0.51, 0.18)}
-"""What one thread for each element takes for a megabyte, in microseconds, by an element's bytes.
-
-The first is for elements in order; the second for what is read besides, as a multiple of the elements' own bytes.
-"""
-
-_BOXES = 0.49, 0.53
-"""The same for boxes."""
-
-_BEGIN = 2.4, 4.1
-"""What either takes to begin and to end."""
-
-_DOUBT = 1.5
-"""By how much these may be wrong."""
-
 
 def by_rule(dims: Dims, strides: Dims, itemsize: int, address: int, device: int) -> cuda_driver.Ready | None:
     """The launch that copies elements of these dims and strides, in bytes, as a rule the fastest one.
@@ -78,35 +61,3 @@ def kernel_of(squares: bool) -> tuple[Path, str]:
     """The source of a kernel, and its name."""
     name = "squares" if squares else "boxes"
     return Path(__file__).with_name(f"gpu_{name}.cu"), f"copy_{name}"
-
-
-def doubtful(dims: Dims, strides: Dims, itemsize: int, address: int) -> bool:
-    """Whether one thread for each element, in the destination's order, may be faster: what libraries do by themselves.
-
-    It begins sooner, and reads hardly more where elements are wide or nearly in order.
-    """
-    plan = copy_plan(dims, strides, itemsize)
-    boxes = boxes_for(plan, address)
-    if itemsize not in _LIBRARY or boxes is None:
-        return boxes is None
-    megabytes = plan.nbytes / 1e6
-    each, beside = _LIBRARY[itemsize]
-    library = _BEGIN[0] + megabytes * (each + beside * (_read_in_order(plan, itemsize) - 1))
-    return library < _DOUBT * (_BEGIN[1] + megabytes * (_BOXES[0] + _BOXES[1] * (boxes.cost - 1)))
-
-
-def _read_in_order(plan: CopyPlan, itemsize: int) -> float:
-    """The bytes of the sectors that a warp reads, as a multiple of its elements', by two samples."""
-    dims = [*zip(plan.dims, plan.source, strict=True), (plan.item // itemsize, itemsize)]
-    total = plan.nbytes // itemsize
-    sectors = 0
-    for start in (0, total // 2):
-        found = set()
-        for element in range(start, start + _WARP):
-            rest, at = element % total, 0
-            for size, stride in reversed(dims):
-                rest, place = divmod(rest, size)
-                at += place * stride
-            found |= {at // _SECTOR, (at + itemsize - 1) // _SECTOR}
-        sectors += len(found)
-    return sectors * _SECTOR / (2 * _WARP * itemsize)

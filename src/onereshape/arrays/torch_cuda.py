@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import _C
@@ -14,13 +14,23 @@ from onereshape.arrays import cuda_copy, cuda_driver
 from onereshape.arrays.cuda_copy import SMALLEST
 
 Dims = tuple[int, ...]
+_T = TypeVar("_T")
 
 _MOST = 4096
-_TRIED, _ROUNDS = 4, 3
-"""The copies one after the other that are timed together, and how often; the median counts."""
+_NEAR = 1.25
+"""Which ways are timed well: those that took this much of the fastest one's time when each was timed alone."""
 
-_BUSY = 15_000
-"""The cycles that the device waits for each of them first, so that the host is ahead of it."""
+_TOGETHER, _ROUNDS = 4, 3
+"""The copies one after the other that are timed together then, and how often."""
+
+_EVEN = 0.98
+"""The share of its time that torch's own copy is counted with, so that what is as fast is torch's."""
+
+_BUSY, _AGAIN = 10_000, 4
+"""The cycles that the device waits first for each launch and each mark, so that the host is ahead of it.
+
+Where it is not, what was timed is the host: then once more, with twice the time, so often at most.
+"""
 
 _first: dict[Any, cuda_driver.Ready | None] = {}
 """The launch by rule, for each layout that came."""
@@ -34,6 +44,11 @@ def contiguous(data: Any) -> Any:
     if data.numel() * data.element_size() < SMALLEST:
         return data.clone(memory_format=torch.contiguous_format)
     return _copied(data, _launch_for(data)[0])
+
+
+def handed_over(data: Any) -> bool:
+    """Whether a copy of this layout, which came at least twice, is torch's own."""
+    return data.numel() * data.element_size() < SMALLEST or _fastest.get(_key(data)) is None
 
 
 def by_kernel(data: Any) -> Any:
@@ -89,7 +104,7 @@ def _launch_for(data: Any) -> tuple[cuda_driver.Ready | None, bool]:
     When a layout comes first, it is the one by rule; they are tried when it comes again.  While a graph is captured,
     nothing is planned, compiled or tried.
     """
-    key = (data.shape, data.stride(), data.dtype, data.data_ptr() & 31, data.get_device())
+    key = _key(data)
     try:
         return _fastest[key], True
     except KeyError:  # or another thread has just forgotten it
@@ -104,6 +119,10 @@ def _launch_for(data: Any) -> tuple[cuda_driver.Ready | None, bool]:
     return found, again
 
 
+def _key(data: Any) -> tuple[Any, ...]:
+    return data.shape, data.stride(), data.dtype, data.data_ptr() & 31, data.get_device()
+
+
 def _layout(data: Any) -> tuple[Dims, Dims, int, int]:
     itemsize = data.element_size()
     return tuple(data.shape), tuple(stride * itemsize for stride in data.stride()), itemsize, data.data_ptr()
@@ -115,29 +134,44 @@ def _by_rule(data: Any) -> cuda_driver.Ready | None:
 
 
 def _tried(data: Any) -> cuda_driver.Ready | None:
-    """The launch that takes the least time on the device, or None for torch's own copy: they are tried, in turn."""
+    """The launch that takes the least time on the device, or None for torch's own copy: all are tried, in turn."""
     with torch.cuda.device(data.device), torch.no_grad():
-        launches = cuda_copy.ways(*_layout(data), data.get_device())
         output = torch.empty(data.shape, dtype=data.dtype, device=data.device)
         addresses = data.data_ptr(), output.data_ptr(), _C._cuda_getCurrentRawStream(data.get_device())  # noqa: SLF001
+        launches = cuda_copy.ways(*_layout(data), data.get_device())
         taken: list[cuda_driver.Ready | None] = [ready for ready in launches if ready(*addresses)]
-        if not taken or cuda_copy.doubtful(*_layout(data)):
-            taken.append(None)
-        if len(taken) == 1:
-            return taken[0]
-        if None in taken:
-            _own(data, output)
-        torch.cuda._sleep(_BUSY * _TRIED * _ROUNDS * len(taken))  # noqa: SLF001
-        marks = [torch.cuda.Event(enable_timing=True) for _ in range(len(taken) * _ROUNDS + 1)]
+        taken.append(None)
+
+        def copied(ready: cuda_driver.Ready | None) -> None:
+            _own(data, output) if ready is None else ready(*addresses)
+
+        if len(taken) > 1:
+            spans = _spans(taken, copied, 1)
+            taken = [ready for ready, span in zip(taken, spans, strict=True) if span <= _NEAR * min(spans)]
+        if len(taken) > 1:
+            spans = _spans(taken, copied, _TOGETHER)
+            if taken[-1] is None:
+                spans[-1] *= _EVEN
+            taken = [taken[spans.index(min(spans))]]
+        return taken[0]
+
+
+def _spans(ways: list[_T], copied: Callable[[_T], None], together: int) -> list[float]:
+    """How long the device takes for each, so many one after the other: the median, since a clock may once jump."""
+    for slower in range(_AGAIN):
+        torch.cuda._sleep((_BUSY << slower) * (together + 1) * _ROUNDS * len(ways))  # noqa: SLF001
+        marks = [torch.cuda.Event(enable_timing=True) for _ in range(len(ways) * _ROUNDS + 1)]
         marks[0].record()
-        for ready, mark in zip(taken * _ROUNDS, marks[1:], strict=True):
-            for _ in range(_TRIED):
-                _own(data, output) if ready is None else ready(*addresses)
+        for way, mark in zip(ways * _ROUNDS, marks[1:], strict=True):
+            for _ in range(together):
+                copied(way)
             mark.record()
+        ahead = not marks[0].query()
         marks[-1].synchronize()
-        spans = [begin.elapsed_time(end) for begin, end in pairwise(marks)]
-    # The median: a clock that once jumped must not choose.
-    return taken[min(range(len(taken)), key=lambda place: median(spans[place :: len(taken)]))]
+        if ahead:
+            break
+    spans = [begin.elapsed_time(end) for begin, end in pairwise(marks)]
+    return [median(spans[place :: len(ways)]) for place in range(len(ways))]
 
 
 def _own(data: Any, output: Any) -> None:

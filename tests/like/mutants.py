@@ -9,7 +9,18 @@ from typing import Any, NamedTuple
 import onnx_ir as ir
 import pytest
 
-from onereshape.models.like import differing, equations, fitting, formulas, likeness, matching, plan, pools, readings
+from onereshape.models.like import (
+    differing,
+    equations,
+    fitting,
+    formulas,
+    likeness,
+    matching,
+    plan,
+    pools,
+    readings,
+    unsettled,
+)
 from onereshape.models.like.exported import Exported, Fit
 from onereshape.models.like.families import cuts, positions, readings_of, rests, scales
 from onereshape.models.rewrite import Rewriter
@@ -96,7 +107,7 @@ def two_formulas_are_one(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("product")
 def nothing_must_be_equal(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(fitting._Fitting, "_equate", lambda _, __, ___: None)
+    patch.setattr(unsettled.Unsettled, "equate", lambda _, __, ___: None)
 
 
 @mutant("half")

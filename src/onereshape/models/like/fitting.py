@@ -8,7 +8,7 @@ for, and the model is walked once more.  What nothing tells is refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import onnx_ir as ir
@@ -18,24 +18,22 @@ from onereshape.models.facts.asking import Dims
 from onereshape.models.facts.elements import array_of
 from onereshape.models.facts.walk import Scope, Walk, unlike
 from onereshape.models.like.attributes import Said, said
-from onereshape.models.like.doubts import Doubt, Key, refusal
+from onereshape.models.like.doubts import Key, refusal
 from onereshape.models.like.equations import equations, groups, hints, spread
 from onereshape.models.like.exported import Binding
 from onereshape.models.like.formulas import Known
 from onereshape.models.like.differing import Use
-from onereshape.models.like.narrowing import by_equal, by_whole
 from onereshape.models.like.pools import POOLS, Pool, pool_of
 from onereshape.models.like.slices import taken
 from onereshape.models.like.starts import Start, copied
-from onereshape.models.like.strided import WINDOWED, Strided, followed, limited, strided
+from onereshape.models.like.strided import WINDOWED, limited, strided
 from onereshape.models.like.symbols import named
+from onereshape.models.like.unsettled import Unsettled, is_end, is_open
 from onereshape.models.record import operator_of
-from onereshape.sizes import Formula, Size, exact, over, product, symbol
+from onereshape.sizes import Formula, Size, exact, over, product
 
 _MOST_ENTRIES = 64
 """Of a tensor of integers that is read number by number."""
-_OPEN = "?"
-"""Begins the names of numbers of which it is not told yet what they stand for."""
 
 
 class Fitted(NamedTuple):
@@ -66,22 +64,22 @@ def fitted(model: ir.Model, dims: Mapping[ir.Value, Dims], uses: Sequence[Use], 
         scope = walk.run(dims)
         for node, why in walk.refused.items():
             raise FixError("cannot-free", node=node.name or node.outputs[0].name, op=node.op_type, why=why)
-        if not walk.open and not doubting and walk.known.unmet():
+        unsettled = walk.unsettled
+        if not unsettled.doubts and not doubting and walk.known.unmet():
             decided, same, doubting = {}, False, True
             walk = _Fitting(model, uses, bindings, decided, doubting=True)
             continue
-        if not walk.open:
+        if not unsettled.doubts:
             _check_all(uses, walk)
-            limited(walk.strides if same else (), walk.known)
+            limited(unsettled.strides if same else (), walk.known)
             return Sized(walk.fitted, walk.rewritten, walk.known, scope)
-        found = walk.solved()
+        found = unsettled.solved()
         if not found:
-            found = dict(walk.stepped())
+            found = unsettled.stepped()
             same = same or bool(found)
+        found = found or unsettled.elsewhere(ends=doubting)
         if not found:
-            found = dict(walk.padded()) or dict(walk.later()) or dict(walk.whole())
-        if not found:
-            raise refusal(list(walk.open.values()), bindings)
+            raise refusal(list(unsettled.doubts.values()), bindings)
         decided.update(found)
         walk = walk.before or _Fitting(model, uses, bindings, decided, doubting=doubting)
 
@@ -114,7 +112,7 @@ class _Fitting(Walk):
         self.fitted: list[Fitted] = []
         self.rewritten: list[Pool | Said] = []
         self.refused: dict[ir.Node, str] = {}
-        self.open: dict[str, Doubt] = {}
+        self.unsettled = Unsettled(self.known)
         self._decided = decided
         self._doubting = doubting
         """Whether a Slice may end at another size than that of its data, since with this the model hardly runs."""
@@ -125,12 +123,6 @@ class _Fitting(Walk):
         """What is known in the model's own graph, while one of its nodes is read."""
         self._sure = 0
         """How much was known then."""
-        self._equations: list[tuple[Size, Size]] = []
-        self._whole: list[Size] = []
-        """Sizes that must be whole numbers."""
-        self._pads: list[Size] = []
-        """Sizes of what is padded."""
-        self.strides: list[Strided] = []
         self._regrouped: dict[tuple[Dims | Size, ...], Dims] = {}
         """What a target asks for, by the dims of the data and its own words: every layer asks again."""
         self._noted: dict[int, Dims] = {}
@@ -157,13 +149,14 @@ class _Fitting(Walk):
     def _keep(self, node: ir.Node) -> None:
         """Keeps the walk as it was before a node, while no number is open; not so often that it takes long."""
         scope = self._here
-        if scope is None or self.open or self._functions or 8 * len(scope.dims) < 9 * self._sure:
+        if scope is None or self.unsettled.doubts or self._functions or 8 * len(scope.dims) < 9 * self._sure:
             return
         self._sure = len(scope.dims)
         self._keep_now(node, scope)
 
     def _keep_now(self, node: ir.Node, scope: Scope) -> None:
         before, there = copied(self, scope)
+        before.unsettled = self.unsettled.copied(before.known)
         before.fitted = [each for each in self.fitted if each.use.node is not node]
         before._decided, before._start = self._decided, Start(there, node)  # noqa: SLF001 - its own
         self.before, before.before = before, None
@@ -182,12 +175,12 @@ class _Fitting(Walk):
         elif operator != "Reshape" or not self._reshape(node, scope):
             super().visit(node, scope)
         for one, other in equations(node, scope):
-            self._equate(one, other)
+            self.unsettled.equate(one, other)
         self._spread(node, scope)
         if operator in WINDOWED:
-            self.strides += strided(node, scope)
+            self.unsettled.strides += strided(node, scope)
         elif operator == "Pad":
-            self._pads += filter(_is_open, scope.dims.get(node.outputs[0], ()))
+            self.unsettled.pads += filter(is_open, scope.dims.get(node.outputs[0], ()))
         for value in node.outputs:
             self._note(value, scope)
 
@@ -220,7 +213,7 @@ class _Fitting(Walk):
         for axis, sizes in spread(node, scope).items():
             values = {self.known.values(size) for size in sizes}
             if self.known.values(found[axis]) is None and len(values) == 1 and None not in values:
-                found[axis] = next((size for size in sizes if not _is_open(size)), sizes[0])
+                found[axis] = next((size for size in sizes if not is_open(size)), sizes[0])
         scope.dims[node.outputs[0]] = tuple(found)
 
     def _attributes(self, node: ir.Node, uses: Mapping[str, Use], scope: Scope) -> None:
@@ -271,7 +264,7 @@ class _Fitting(Walk):
             return None
         rows = list(zip(*(array.reshape(-1).tolist() for array in use.arrays), strict=True))
         told = hints(use.node, use.slot, scope)  # type: ignore[arg-type]
-        if self._doubting and _is_end(use):
+        if self._doubting and is_end(use):
             told = {place: [*told.get(place, ()), *self.known.exactly(row)] for place, row in enumerate(rows)}
         found = [self._meant(number, place, row, told.get(place, ())) for place, row in enumerate(rows)]
         if None in found:
@@ -301,19 +294,15 @@ class _Fitting(Walk):
         """What the node itself tells of one number."""
         here: list[Size] = []
         for size in told:
-            if isinstance(size, Formula) and self.known.values(size) == values and not _is_open(size):
+            if isinstance(size, Formula) and self.known.values(size) == values and not is_open(size):
                 here += [] if any(self.known.equal(size, other) for other in here) else [size]
         return here
 
     def _named(self, number: int, place: int, use: Use, values: tuple[int, ...], told: Sequence[Size]) -> Size:
         """A name of its own for a number that may be read in several ways, or in none."""
         self._keep(use.node)
-        name = f"{_OPEN}{number}.{place}"
         readings = self._told(values, told) or [reading.size for reading in self.known.readings(values)]
-        self.open[name] = Doubt((number, place), use, tuple(readings))
-        for binding, size in zip(self.known.bindings, values, strict=True):
-            binding[name] = size
-        return symbol(name)
+        return self.unsettled.name((number, place), use, values, tuple(readings))
 
     def _balanced(
         self, use: Use, rows: Sequence[tuple[int, ...]], entries: list[Size | None], scope: Scope
@@ -328,7 +317,7 @@ class _Fitting(Walk):
             if len(told) == len(below) - 1 and 0 not in told and -1 not in told:
                 place = next(at for at in below if entries[at] is None)
                 left = self._quotient(product(dims[at] for at in above), product(told))
-                if left is not None and not _is_open(left) and self.known.values(left) == rows[place]:
+                if left is not None and not is_open(left) and self.known.values(left) == rows[place]:
                     entries[place] = left
         return entries
 
@@ -342,8 +331,8 @@ class _Fitting(Walk):
                 found = over(top, bottom)
             except ZeroDivisionError:
                 return None
-            if _is_open(found):
-                self._whole.append(found)
+            if is_open(found):
+                self.unsettled.whole.append(found)
             else:
                 self.known.whole(found)
         return found
@@ -391,91 +380,10 @@ class _Fitting(Walk):
             others = product(words[at] for at in below if words[at] != -1)
             place = next((at for at in below if words[at] == -1), None)
             if place is None:
-                self._equate(whole, others)
+                self.unsettled.equate(whole, others)
                 continue
             left = self._quotient(whole, others)
             if left is None:
                 return False
             words[place] = left
         return -1 not in words
-
-    # What is told by dims that must be equal
-
-    def _equate(self, one: Size, other: Size) -> None:
-        """Notes that two sizes are equal wherever the model runs."""
-        if one == other:
-            return
-        if any(map(_is_open, (one, other))):
-            self._equations.append((one, other))
-        elif self._agree(one, other):
-            self.known.equate(one, other)
-
-    def solved(self) -> dict[Key, Size]:
-        """The numbers of which what must be equal, or whole, leaves only one reading.
-
-        Where that told one of them, all that comes behind it is asked again: it may be the size which others stand for.
-        """
-        left = {name: list(doubt.readings) for name, doubt in self.open.items()}
-        told: set[str] = set()
-        narrowed: set[str] = set()
-        for one, other in self._equations:
-            if not self._agree(one, other):
-                continue
-            for size, same in ((one, other), (other, one)):
-                name = size.name if isinstance(size, Formula) else None
-                if name in left and not _is_open(same):
-                    left[name] = [same]
-                    told.add(name)
-            if not any(len(left[name]) == 1 for name in narrowed):
-                narrowed |= by_equal(self.known, left, one, other)
-        for size in self._whole:
-            if self.known.values(size) is not None and not any(len(left[name]) == 1 for name in narrowed):
-                narrowed |= by_whole(self.known, left, size)
-        told |= narrowed
-        return {self.open[name].key: sizes[0] for name, sizes in left.items() if name in told and len(sizes) == 1}
-
-    def stepped(self) -> Iterator[tuple[Key, Size]]:
-        """The numbers of a Pad that are the rest which a stride leaves."""
-        for each in self.strides:
-            symbols = each.padded.symbols if isinstance(each.padded, Formula) else frozenset()
-            names = [name for name in symbols if name in self.open]
-            size = followed(each, names[0], self.known) if len(names) == 1 else None
-            if size is not None:
-                yield self.open[names[0]].key, size
-
-    def padded(self) -> Iterator[tuple[Key, Size]]:
-        """The numbers with which a Pad gives the size of another tensor: that is read, not the few that it adds."""
-        for size in self._pads:
-            names = [name for name in size.symbols if name in self.open] if isinstance(size, Formula) else []
-            values = self.known.values(size)
-            if len(names) == 1 and values is not None and len({*values}) > 1:
-                (name,) = names
-                others = size - symbol(name)
-                exact = self.known.exactly(values)
-                if len(exact) == 1 and not _is_open(others):
-                    yield self.open[name].key, exact[0] - others
-
-    def later(self) -> Iterator[tuple[Key, Size]]:
-        """The numbers that are a size which a tensor has only behind them."""
-        for name, doubt in self.open.items():
-            exact = self.known.exactly(tuple(binding[name] for binding in self.known.bindings))
-            if len(exact) == 1:
-                yield doubt.key, exact[0]
-
-    def whole(self) -> Iterator[tuple[Key, Size]]:
-        """The ends of Slices of which nothing else tells that they leave anything out."""
-        return ((doubt.key, doubt.readings[0]) for doubt in self.open.values() if self._doubting and _is_end(doubt.use))
-
-    def _agree(self, one: Size, other: Size) -> bool:
-        """Whether two sizes are equal in all exports."""
-        values = self.known.values(one)
-        return values is not None and values == self.known.values(other)
-
-
-def _is_end(use: Use) -> bool:
-    """Whether a place is that at which a Slice ends."""
-    return operator_of(use.node) == "Slice" and use.slot == 2
-
-
-def _is_open(size: Size) -> bool:
-    return isinstance(size, Formula) and any(name.startswith(_OPEN) for name in size.symbols)

@@ -1,0 +1,138 @@
+"""Unsettled: the numbers of a walk that may stand for several formulas, and what tells which of them it is.
+
+Dims that must be equal tell it, sizes that must be whole, the rest which a stride leaves, and at last sizes that the
+model has elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import copy
+
+from onereshape.models.like.doubts import Doubt, Key
+from onereshape.models.like.formulas import Known
+from onereshape.models.like.narrowing import by_equal, by_whole
+from onereshape.models.like.strided import Strided, followed
+from onereshape.models.record import operator_of
+from onereshape.models.like.differing import Use
+from onereshape.sizes import Formula, Size, symbol
+
+_OPEN = "?"
+"""Begins the names of numbers of which it is not told yet what they stand for."""
+
+
+class Unsettled:
+    """The open numbers, by their names, and what was met of them."""
+
+    def __init__(self, known: Known) -> None:
+        self.known = known
+        self.doubts: dict[str, Doubt] = {}
+        self.equal: list[tuple[Size, Size]] = []
+        """Sizes that must be equal."""
+        self.whole: list[Size] = []
+        """Sizes that must be whole numbers."""
+        self.pads: list[Size] = []
+        """Sizes of what is padded."""
+        self.strides: list[Strided] = []
+
+    def copied(self, known: Known) -> Unsettled:
+        """The same, beside another copy of what is known."""
+        again = copy(self)
+        again.known, again.doubts, again.whole = known, self.doubts.copy(), self.whole.copy()
+        again.pads, again.strides, again.equal = self.pads.copy(), self.strides.copy(), self.equal.copy()
+        return again
+
+    def name(self, key: Key, use: Use, values: tuple[int, ...], readings: tuple[Size, ...]) -> Size:
+        """A name for a number that may be read in several ways, or in none."""
+        name = f"{_OPEN}{key[0]}.{key[1]}"
+        self.doubts[name] = Doubt(key, use, readings)
+        for binding, size in zip(self.known.bindings, values, strict=True):
+            binding[name] = size
+        return symbol(name)
+
+    def equate(self, one: Size, other: Size) -> None:
+        """Notes that two sizes are equal wherever the model runs."""
+        if one == other:
+            return
+        if is_open(one) or is_open(other):
+            self.equal.append((one, other))
+        elif self._agree(one, other):
+            self.known.equate(one, other)
+
+    def solved(self) -> dict[Key, Size]:
+        """The numbers of which what must be equal, or whole, leaves only one reading.
+
+        Where that told one of them, all that comes behind it is asked again: it may be the size which others stand for.
+        """
+        left = {name: list(doubt.readings) for name, doubt in self.doubts.items()}
+        told: set[str] = set()
+        narrowed: set[str] = set()
+        for one, other in self.equal:
+            if not self._agree(one, other):
+                continue
+            for size, same in ((one, other), (other, one)):
+                name = size.name if isinstance(size, Formula) else None
+                if name in left and not is_open(same):
+                    left[name] = [same]
+                    told.add(name)
+            if not any(len(left[name]) == 1 for name in narrowed):
+                narrowed |= by_equal(self.known, left, one, other)
+        for size in self.whole:
+            if self.known.values(size) is not None and not any(len(left[name]) == 1 for name in narrowed):
+                narrowed |= by_whole(self.known, left, size)
+        told |= narrowed
+        return {self.doubts[name].key: sizes[0] for name, sizes in left.items() if name in told and len(sizes) == 1}
+
+    def stepped(self) -> dict[Key, Size]:
+        """The numbers of a Pad that are the rest which a stride leaves."""
+        return dict(self._stepped())
+
+    def _stepped(self) -> Iterator[tuple[Key, Size]]:
+        for each in self.strides:
+            symbols = each.padded.symbols if isinstance(each.padded, Formula) else frozenset()
+            names = [name for name in symbols if name in self.doubts]
+            size = followed(each, names[0], self.known) if len(names) == 1 else None
+            if size is not None:
+                yield self.doubts[names[0]].key, size
+
+    def elsewhere(self, *, ends: bool) -> dict[Key, Size]:
+        """The numbers that are sizes of other tensors; if asked, the ends of Slices as they are."""
+        return dict(self._padded()) or dict(self._later()) or (dict(self._ends()) if ends else {})
+
+    def _padded(self) -> Iterator[tuple[Key, Size]]:
+        """The numbers with which a Pad gives the size of another tensor: that is read, not the few that it adds."""
+        for size in self.pads:
+            names = [name for name in size.symbols if name in self.doubts] if isinstance(size, Formula) else []
+            values = self.known.values(size)
+            if len(names) == 1 and values is not None and len({*values}) > 1:
+                (name,) = names
+                others = size - symbol(name)
+                exact = self.known.exactly(values)
+                if len(exact) == 1 and not is_open(others):
+                    yield self.doubts[name].key, exact[0] - others
+
+    def _later(self) -> Iterator[tuple[Key, Size]]:
+        """The numbers that are a size which a tensor has only behind them."""
+        for name, doubt in self.doubts.items():
+            exact = self.known.exactly(tuple(binding[name] for binding in self.known.bindings))
+            if len(exact) == 1:
+                yield doubt.key, exact[0]
+
+    def _ends(self) -> Iterator[tuple[Key, Size]]:
+        """The ends of Slices of which nothing else tells that they leave anything out."""
+        return ((doubt.key, doubt.readings[0]) for doubt in self.doubts.values() if is_end(doubt.use))
+
+    def _agree(self, one: Size, other: Size) -> bool:
+        """Whether two sizes are equal in all exports."""
+        values = self.known.values(one)
+        return values is not None and values == self.known.values(other)
+
+
+def is_end(use: Use) -> bool:
+    """Whether a place is that at which a Slice ends."""
+    return operator_of(use.node) == "Slice" and use.slot == 2
+
+
+def is_open(size: Size) -> bool:
+    """Whether a formula has an open number in it."""
+    return isinstance(size, Formula) and any(name.startswith(_OPEN) for name in size.symbols)

@@ -88,3 +88,51 @@ def test_a_walk_from_the_start_says_the_same(monkeypatch: pytest.MonkeyPatch) ->
 
     assert (found.changes, found.conditions) == (wanted.changes, wanted.conditions)
     assert [*found.dims.values()] == [*wanted.dims.values()]
+
+
+def _layers(height: int, width: int, count: int) -> ir.Model:
+    """Layers that each take the places of a small picture apart; another picture is as small, in all exports."""
+    pool = {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]}
+    nodes = [
+        helper.make_node("MaxPool", [f"p{place}" if place else "x"], [f"p{place + 1}"], **pool) for place in range(5)
+    ]
+    rows, columns = -(-height // 32), -(-width // 32)
+    flat = helper.make_tensor("flat", TensorProto.INT64, [3], [1, 4, -1])
+    targets = [flat]
+    nodes.append(helper.make_node("MaxPool", ["x"], ["other"], kernel_shape=[32, 32], strides=[32, 32]))
+    nodes.append(helper.make_node("Reshape", ["p5", "flat"], ["y0"]))
+    for place in range(count):
+        target = helper.make_tensor(f"target{place}", TensorProto.INT64, [4], [1, 4, rows, columns])
+        targets.append(target)
+        nodes += [
+            helper.make_node("Reshape", [f"y{place}", target.name], [f"m{place}"], name=f"apart{place}"),
+            helper.make_node("Relu", [f"m{place}"], [f"r{place}"]),
+            helper.make_node("Reshape", [f"r{place}", "flat"], [f"f{place}"]),
+            helper.make_node("Add", [f"y{place}", f"f{place}"], [f"y{place + 1}"]),
+        ]
+    given = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 4, height, width])
+    outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in (f"y{count}", "other")]
+    graph = helper.make_graph(nodes, "g", [given], outputs, targets)
+    return ir.from_proto(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10))
+
+
+def test_layers_that_ask_the_same_are_told_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How often a model is walked over does not depend on how many layers it has."""
+    visited: list[str | None] = []
+    visit = _Fitting.visit
+
+    def counted(walk: _Fitting, node: ir.Node, scope: Scope) -> None:
+        visited.append(node.name)
+        visit(walk, node, scope)
+
+    monkeypatch.setattr(_Fitting, "visit", counted)
+    walks = []
+    for count in (2, 12):
+        visited.clear()
+        exports = [_layers(128, 128, count), _layers(160, 224, count)]
+        plan = like_plan(exports[0], exports[1:], {"x": {2: "H", 3: "W"}})
+        assert {change.after for change in plan.changes} == {"[1, 4, floor((H + 31)/32), floor((W + 31)/32)]"}
+        assert len(plan.edits) == count
+        walks.append(visited.count(f"apart{count - 1}"))
+
+    assert walks[0] == walks[1] > 1

@@ -63,10 +63,11 @@ class Unsettled:
         """The numbers of which what must be equal, or whole, leaves only one reading.
 
         Where that told one of them, all that comes behind it is asked again: it may be the size which others stand for.
+        But its twins are told with it, each by what itself must equal: every layer has one.
         """
         left = {name: list(doubt.readings) for name, doubt in self.doubts.items()}
         told: set[str] = set()
-        narrowed: set[str] = set()
+        narrowing = _Narrowing(self.known, self.doubts, left)
         for one, other in self.equal:
             if not self._agree(one, other):
                 continue
@@ -75,12 +76,12 @@ class Unsettled:
                 if name in left and not is_open(same):
                     left[name] = [same]
                     told.add(name)
-            if not any(len(left[name]) == 1 for name in narrowed):
-                narrowed |= by_equal(self.known, left, one, other)
+            if narrowing.asks(one, other):
+                narrowing.note(by_equal(self.known, left, one, other))
         for size in self.whole:
-            if self.known.values(size) is not None and not any(len(left[name]) == 1 for name in narrowed):
-                narrowed |= by_whole(self.known, left, size)
-        told |= narrowed
+            if self.known.values(size) is not None and narrowing.asks(size):
+                narrowing.note(by_whole(self.known, left, size))
+        told |= narrowing.told()
         return {self.doubts[name].key: sizes[0] for name, sizes in left.items() if name in told and len(sizes) == 1}
 
     def stepped(self) -> dict[Key, Size]:
@@ -126,6 +127,47 @@ class Unsettled:
         """Whether two sizes are equal in all exports."""
         values = self.known.values(one)
         return values is not None and values == self.known.values(other)
+
+
+Kind = tuple[str, int | str, int, tuple[int, ...], tuple[Size, ...]]
+"""Where a number stands in a node, what it is in the exports, and its readings."""
+
+
+class _Narrowing:
+    """Which numbers were narrowed, until one of them is told, and from then on their twins alone."""
+
+    def __init__(self, known: Known, doubts: dict[str, Doubt], left: dict[str, list[Size]]) -> None:
+        self._known, self._doubts, self._left = known, doubts, left
+        self._names: set[str] = set()
+        self._seen: set[Kind] = set()
+        """The kinds of the numbers that were asked until one was told."""
+        self._first: dict[Kind, Size] = {}
+        """What the numbers that were told then stand for."""
+
+    def asks(self, *sizes: Size) -> bool:
+        """Whether sizes that must be equal, or whole, are asked what they tell of the open numbers in them."""
+        names = [name for size in sizes if isinstance(size, Formula) for name in size.symbols if name in self._doubts]
+        self._first = self._first or {
+            self._kind(name): self._left[name][0] for name in self._names if len(self._left[name]) == 1
+        }
+        if self._first:
+            return all(self._kind(name) in self._seen for name in names)
+        self._seen.update(map(self._kind, names))
+        return True
+
+    def note(self, names: set[str]) -> None:
+        """Notes which numbers were narrowed."""
+        self._names |= names
+
+    def told(self) -> set[str]:
+        """The numbers that were told, of twins those that stand for the same."""
+        first = self._first
+        return {name for name in self._names if not first or first.get(self._kind(name)) == self._left[name][0]}
+
+    def _kind(self, name: str) -> Kind:
+        (_, place), use, readings = self._doubts[name]
+        values = tuple(binding[name] for binding in self._known.bindings)
+        return use.node.op_type, use.slot, place, values, readings
 
 
 def is_end(use: Use) -> bool:

@@ -92,9 +92,16 @@ def test_a_walk_from_the_start_says_the_same(monkeypatch: pytest.MonkeyPatch) ->
 
 def _layers(height: int, width: int, count: int) -> ir.Model:
     """Layers that each take the places of a small picture apart; another picture is as small, in all exports."""
-    pool = {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]}
     nodes = [
-        helper.make_node("MaxPool", [f"p{place}" if place else "x"], [f"p{place + 1}"], **pool) for place in range(5)
+        helper.make_node(
+            "MaxPool",
+            [f"p{place}" if place else "x"],
+            [f"p{place + 1}"],
+            kernel_shape=[3, 3],
+            strides=[2, 2],
+            pads=[1, 1, 1, 1],
+        )
+        for place in range(5)
     ]
     rows, columns = -(-height // 32), -(-width // 32)
     flat = helper.make_tensor("flat", TensorProto.INT64, [3], [1, 4, -1])

@@ -129,8 +129,8 @@ class Unsettled:
         return values is not None and values == self.known.values(other)
 
 
-Kind = tuple[str, int | str, int, tuple[int, ...], tuple[Size, ...]]
-"""Where a number stands in a node, what it is in the exports, and its readings."""
+Kind = tuple[tuple[int, ...], tuple[Size, ...]]
+"""What a number is in the exports, and its readings: those of twins are the same."""
 
 
 class _Narrowing:
@@ -165,9 +165,7 @@ class _Narrowing:
         return {name for name in self._names if not first or first.get(self._kind(name)) == self._left[name][0]}
 
     def _kind(self, name: str) -> Kind:
-        (_, place), use, readings = self._doubts[name]
-        values = tuple(binding[name] for binding in self._known.bindings)
-        return use.node.op_type, use.slot, place, values, readings
+        return tuple(binding[name] for binding in self._known.bindings), self._doubts[name].readings
 
 
 def is_end(use: Use) -> bool:

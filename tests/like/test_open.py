@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+
+import onnx_ir as ir
 import pytest
 
+from onereshape.models.facts.asking import Dims
+from onereshape.models.facts.walk import Scope
+from onereshape.models.like.fitting import _Fitting
 from tests.like.exporting import EXPORTERS, Case, Export
 from tests.like.law import fitted, verdict
 from tests.like.world_numbers import ints
@@ -62,3 +69,41 @@ def test_sizes_that_must_be_equal_and_are_not_are_told() -> None:
     _, conditions = fitted(Case("pairs", in_pairs, ({"H": 10, "W": 14}, {"H": 14, "W": 10}), ()), "graph")
 
     assert conditions == ("H*W = 140, since both are the size of the same",)
+
+
+def in_windows(g: Export, layers: int, *, lettered: bool) -> str:
+    """Attention inside of windows of 6, to which every layer pads, and then cuts again."""
+    size = g.sizes["S"]
+    count = -(-size // 6)
+    data = g.x(1, "S", 8)
+    for _ in range(layers):
+        whole = [g.node("Pad", data, ints(g, 0, 0, 0, 0, 6 * count - size, 0)) for _ in range(3)]
+        one, other, last = (g.node("Reshape", each, ints(g, 1, count, 6, 8)) for each in whole)
+        if lettered:
+            scores = g.node("Einsum", one, other, equation="...qd,...kd->...qk")
+            mixed = g.node("Einsum", g.node("Softmax", scores, axis=-1), last, equation="bnqk,bnkd->bnqd")
+        else:
+            scores = g.node("MatMul", one, g.node("Transpose", other, perm=[0, 1, 3, 2]))
+            mixed = g.node("MatMul", g.node("Softmax", scores, axis=-1), last)
+        flat = g.node("Reshape", mixed, ints(g, 1, -1, 8))
+        data = g.node("Add", data, g.node("Slice", flat, ints(g, 0), ints(g, size), ints(g, 1)))
+    return data
+
+
+@pytest.mark.parametrize("lettered", [False, True])
+def test_what_a_product_must_be_is_known_before_it_is_told(lettered: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both operands are padded by numbers that are open, and are as large all the same: the next layer is read too."""
+    walks: list[int] = []
+    run = _Fitting.run
+
+    def counted(walk: _Fitting, dims: Mapping[ir.Value, Dims]) -> Scope:
+        walks[-1] += 1
+        return run(walk, dims)
+
+    monkeypatch.setattr(_Fitting, "run", counted)
+    for layers in (1, 6):
+        walks.append(0)
+        build = partial(in_windows, layers=layers, lettered=lettered)
+        case = Case(f"{layers} layers, {lettered}", build, ({"S": 12}, {"S": 23}), ({"S": 6}, {"S": 16}, {"S": 41}))
+        assert verdict(case, EXPORTERS[0]).status == "right"
+    assert walks[0] == walks[1]

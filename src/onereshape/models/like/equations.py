@@ -10,12 +10,15 @@ import onnx_ir as ir
 from onereshape.models.facts.answers import broadcast
 from onereshape.models.facts.asking import Dims
 from onereshape.models.facts.walk import Scope
+from onereshape.models.operators.contractions import letters_of
 from onereshape.models.record import operator_of, record_of
 from onereshape.sizes import Formula, Size
 
 Equation = tuple[Size, Size]
-_MEETING = frozenset({"Concat", "MatMul"})
+_MEETING = frozenset({"Concat", "Einsum", "MatMul"})
 """Operators some of whose dims must be equal, beside those that broadcast."""
+_CONTRACTING = frozenset({"Einsum", "MatMul"})
+"""Those whose operands may have the same dims in other places."""
 
 
 def equations(node: ir.Node, scope: Scope) -> Sequence[Equation]:
@@ -24,7 +27,7 @@ def equations(node: ir.Node, scope: Scope) -> Sequence[Equation]:
     if len(inputs) < 2 or (operator not in _MEETING and not _broadcasts(node)):
         return ()
     shapes = [None if value is None else scope.dims_of(value) for value in inputs]
-    if operator != "MatMul" and shapes.count(shapes[0]) == len(shapes):
+    if operator not in _CONTRACTING and shapes.count(shapes[0]) == len(shapes):
         return ()  # as most are
     if Formula not in {type(size) for dims in shapes if dims is not None for size in dims}:
         return ()
@@ -38,31 +41,71 @@ def equations(node: ir.Node, scope: Scope) -> Sequence[Equation]:
 def _pairs(node: ir.Node, shapes: Sequence[Dims | None]) -> Iterator[Equation]:
     known = [dims for dims in shapes if dims is not None]
     operator = operator_of(node)
-    if operator != "MatMul":
+    if operator not in _CONTRACTING:
         known = list(dict.fromkeys(known))  # a Sum may have thousands that are alike
     if _broadcasts(node):
         for place, dims in enumerate(known[1:], 1):
             for before in known[:place]:
                 yield from zip(reversed(before), reversed(dims), strict=False)
     elif operator == "Concat":
-        axis = node.attributes.get_int("axis", 0)
-        for dims in known[1:]:
-            if len(dims) == len(known[0]):
-                at = axis % len(dims) if dims else 0
-                yield from (pair for place, pair in enumerate(zip(known[0], dims, strict=True)) if place != at)
+        yield from _joined(known, node.attributes.get_int("axis", 0))
     elif operator == "MatMul" and len(known) == 2 and all(known):
         left, right = known
         yield left[-1], right[-2] if len(right) > 1 else right[0]
         yield from zip(reversed(left[:-2]), reversed(right[:-2]), strict=False)
+    elif operator == "Einsum" and len(known) == len(shapes):
+        for sizes in _lettered(node, known)[0].values():
+            yield from ((sizes[0], size) for size in sizes[1:])
+
+
+def _joined(shapes: Sequence[Dims], axis: int) -> Iterator[Equation]:
+    """The dims of what a Concat joins, but for those along its axis."""
+    for dims in shapes[1:]:
+        if len(dims) == len(shapes[0]):
+            at = axis % len(dims) if dims else 0
+            yield from (pair for place, pair in enumerate(zip(shapes[0], dims, strict=True)) if place != at)
+
+
+def _lettered(node: ir.Node, shapes: Sequence[Dims]) -> tuple[dict[str | int, list[Size]], list[str | int]]:
+    """The dims of an Einsum's operands by their letters, and the letters of the result."""
+    terms, result = letters_of(node.attributes.get_string("equation", ""))
+    found: dict[str | int, list[Size]] = {}
+    if len(terms) != len(shapes):
+        return {}, []
+    for term, dims in zip(terms, shapes, strict=True):
+        named = _named(term, len(dims))
+        if len(named) != len(dims):
+            return {}, []
+        for letter, size in zip(named, dims, strict=True):
+            found.setdefault(letter, []).append(size)
+    dotted = sum(isinstance(letter, int) for letter in found)
+    return found, _named(result, len(result.replace("...", "")) + dotted)
+
+
+def _named(term: str, rank: int) -> list[str | int]:
+    """The letters of dims, and numbers for those that dots stand for, which are the same from the last one on."""
+    before, _, after = term.partition("...")
+    dotted = rank - len(before) - len(after) if "..." in term else 0
+    return [*before, *range(-dotted, 0), *after]
 
 
 def spread(node: ir.Node, scope: Scope) -> dict[int, list[Size]]:
-    """The dims of a broadcasting node's operands, by the axis of the result, without the ones."""
-    found: dict[int, list[Size]] = {}
-    shapes = [scope.dims_of(value) for value in node.inputs if value is not None] if _broadcasts(node) else []
+    """The dims of the operands of a node that broadcasts or contracts, by the axis of the result, without the ones."""
+    operator = operator_of(node)
+    if not _broadcasts(node) and operator not in _CONTRACTING:
+        return {}
+    shapes = [scope.dims_of(value) for value in node.inputs if value is not None]
     known = [dims for dims in shapes if dims is not None]
+    if len(known) < len(shapes):
+        return {}
+    if operator == "Einsum":
+        sizes, result = _lettered(node, known)
+        return {axis: [size for size in sizes.get(letter, ()) if size != 1] for axis, letter in enumerate(result)}
+    if operator == "MatMul":
+        known = [dims[:-2] for dims in known]  # what it contracts, and what one of them has, is not shared
+    found: dict[int, list[Size]] = {}
     rank = max(map(len, known), default=0)
-    for dims in known if len(known) == len(shapes) else ():
+    for dims in known:
         for axis, size in enumerate(dims, rank - len(dims)):
             if size != 1:
                 found.setdefault(axis, []).append(size)

@@ -205,7 +205,7 @@ def free_gemm(view: FreeView) -> Iterator[FreeAnswer]:
     yield Meeting(view).result(compute)
 
 
-def _letters(equation: str) -> tuple[list[str], str]:
+def letters_of(equation: str) -> tuple[list[str], str]:
     """The labels of each input and of the result of an Einsum; without an arrow those that stand once, in order."""
     left, arrow, result = "".join(equation.split()).partition("->")
     if not arrow:
@@ -216,7 +216,7 @@ def _letters(equation: str) -> tuple[list[str], str]:
 
 def shape_einsum(asking: Asking) -> Shapes:
     """A label that stands for several dims has the size that they have together: 1 gives way to another."""
-    terms, result = _letters(str(asking.attribute("equation")))
+    terms, result = letters_of(str(asking.attribute("equation")))
     sizes: dict[str, Size] = {}
     wide: Dims = ()
     for index, term in enumerate(terms):
@@ -260,7 +260,7 @@ def batch_einsum(view: BatchView) -> Iterator[BatchAnswer]:
 
 def _equation(view: BatchView) -> tuple[list[str], str]:
     """The letters of each input and of the result; an ellipsis becomes capital Greek letters."""
-    terms, result = _letters(str(view.attribute("equation", "")))
+    terms, result = letters_of(str(view.attribute("equation", "")))
     if len(terms) != len(view.node.inputs):
         raise Refused("its equation does not fit its inputs")
     hidden = max((view.rank(index) - len(term) + 3 for index, term in enumerate(terms) if "..." in term), default=0)
@@ -277,7 +277,7 @@ def free_einsum(view: FreeView) -> Iterator[FreeAnswer]:
     equation = str(view.attribute("equation")).replace(" ", "")
     if "." in equation:
         raise Refused(f"its equation {equation} leaves letters out")
-    letters, result = _letters(equation)
+    letters, result = letters_of(equation)
     if [len(term) for term in letters] != [view.rank(index) for index in range(len(view.node.inputs))]:
         raise Refused(f"its equation {equation} does not name the dims of its inputs")
     if set(result) - set("".join(letters)):
@@ -297,7 +297,7 @@ def free_einsum(view: FreeView) -> Iterator[FreeAnswer]:
 def work_einsum(use: Use) -> int:
     """All labels with each other; each dim counts once, an ellipsis as what it stands for."""
     sizes: dict[str, int] = {}
-    terms, _ = _letters(use.attribute("equation", b"").decode())
+    terms, _ = letters_of(use.attribute("equation", b"").decode())
     for index, term in enumerate(terms):
         shape = use.given(index).shape
         before, _, after = term.partition("...")

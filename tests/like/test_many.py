@@ -15,6 +15,20 @@ from onereshape.models.like.fitting import _Fitting
 from onereshape.models.like.plan import like_plan
 
 
+@pytest.fixture
+def visited(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
+    """The names of the nodes that are walked over, as often as they are."""
+    names: list[str | None] = []
+    visit = _Fitting.visit
+
+    def counted(walk: _Fitting, node: ir.Node, scope: Scope) -> None:
+        names.append(node.name)
+        visit(walk, node, scope)
+
+    monkeypatch.setattr(_Fitting, "visit", counted)
+    return names
+
+
 def _model(shape: Sequence[int], count: int) -> onnx.ModelProto:
     relus = [helper.make_node("Relu", ["x"], [f"r{place}"]) for place in range(count)]
     total = helper.make_node("Sum", [f"r{place}" for place in range(count)], ["y"])
@@ -59,16 +73,8 @@ def _told_late(height: int, width: int, before: int) -> ir.Model:
     return ir.from_proto(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10))
 
 
-def test_a_walk_goes_on_from_where_a_number_was_open(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_walk_goes_on_from_where_a_number_was_open(visited: list[str | None]) -> None:
     """What comes before the first number that is not told at once is walked over once."""
-    visited: list[str | None] = []
-    visit = _Fitting.visit
-
-    def counted(walk: _Fitting, node: ir.Node, scope: Scope) -> None:
-        visited.append(node.name)
-        visit(walk, node, scope)
-
-    monkeypatch.setattr(_Fitting, "visit", counted)
     first, second = _told_late(8, 12, 50), _told_late(16, 28, 50)
 
     plan = like_plan(first, [second], {"x": {2: "H", 3: "W"}})
@@ -123,16 +129,8 @@ def _layers(height: int, width: int, count: int) -> ir.Model:
     return ir.from_proto(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10))
 
 
-def test_layers_that_ask_the_same_are_told_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_layers_that_ask_the_same_are_told_together(visited: list[str | None]) -> None:
     """How often a model is walked over does not depend on how many layers it has."""
-    visited: list[str | None] = []
-    visit = _Fitting.visit
-
-    def counted(walk: _Fitting, node: ir.Node, scope: Scope) -> None:
-        visited.append(node.name)
-        visit(walk, node, scope)
-
-    monkeypatch.setattr(_Fitting, "visit", counted)
     walks = []
     for count in (2, 12):
         visited.clear()

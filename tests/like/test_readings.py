@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from onereshape.models.like.formulas import Known
+from onereshape.sizes import symbol
 
 
 @pytest.mark.parametrize(("sizes", "values"), [((21, 9, 16), (4, 3, 4)), ((40, 27, 39), (6, 5, 6))])
@@ -45,3 +46,12 @@ def test_the_smaller_one_of_two_sizes_ends_at_no_number() -> None:
 
     assert "Min(12, T)" in alone
     assert "Min(12, T)" not in shown
+
+
+def test_what_must_be_equal_is_said_once_whatever_it_is_multiplied_by() -> None:
+    height, width = symbol("H"), symbol("W")
+    known = Known([{"H": 8, "W": 8}, {"H": 12, "W": 12}])
+    for one, other in ((3 * height, 3 * width), (width, height), (6 * height, 6 * width)):
+        known.equate(one, other)
+
+    assert known.conditions() == ["H = W, since both are the size of the same"]

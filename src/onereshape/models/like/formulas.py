@@ -225,7 +225,8 @@ class Known:
 
     def unmet(self) -> list[tuple[Size, Size]]:
         """Sizes that must be equal, and are not, whatever the steps are: a model runs only where they happen to be."""
-        found = {frozenset(pair): pair for pair in self._apart if not self.equal(*pair)}
+        pairs = [_reduced(*pair) for pair in self._apart if not self.equal(*pair)]
+        found = {frozenset(pair): pair for pair in pairs}
         return [(one, other) if isinstance(one, Formula) else (other, one) for one, other in found.values()]
 
     def _step(self, names: Iterable[str], holds: Callable[[Binding], bool]) -> None:
@@ -398,3 +399,13 @@ def _at(size: Size, binding: Binding) -> int | Fraction | None:
         return size if isinstance(size, int) else size.at(binding)
     except ZeroDivisionError:
         return None
+
+
+def _reduced(one: Size, other: Size) -> tuple[Size, Size]:
+    """Two sizes that must be equal, without a number that divides both."""
+    sizes = [size for size in (one, other) if isinstance(size, Formula)]
+    numbers = [number for size in sizes for _, number in size.terms]
+    numbers += [size for size in (one, other) if isinstance(size, int)]
+    if any(number.denominator != 1 for number in numbers) or (common := gcd(*map(int, numbers))) < 2:
+        return one, other
+    return over(one, common), over(other, common)

@@ -111,7 +111,7 @@ def test_every_number_is_copied(dtype: Any) -> None:
 def test_subclasses_stay_with_numpy() -> None:
     masked = np.ma.masked_array(np.zeros((600, 600)), mask=np.eye(600, dtype=bool))
 
-    assert cpu_copy.takes(np.zeros((600, 600)).T)
+    assert cpu_copy.takes(np.zeros((800, 800)).T)
     assert not cpu_copy.takes(masked.T)
     assert orx.reshape(masked.T, [-1], "onnx").mask.sum() == 600  # type: ignore[attr-defined]
 
@@ -136,14 +136,16 @@ def test_what_gains_nothing_is_left_to_numpy(
 
 
 def test_long_rows_are_written_past_the_cache_or_left_to_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows, many, short = (
-        np.zeros(dims, "f4").transpose(1, 0, 2) for dims in ((4, 300, 1000), (4, 600, 1000), (4, 2700, 100))
+    rows, many, short, few = (
+        np.zeros(dims, "f4").transpose(1, 0, 2)
+        for dims in ((4, 300, 1000), (4, 600, 1000), (4, 2700, 100), (4, 2000, 100))
     )
     for number in ("1", "2"):
         monkeypatch.setenv("ONERESHAPE_NUM_THREADS", number)
         assert not cpu_copy.takes(rows)
         assert cpu_copy.takes(many)
         assert cpu_copy.takes(short) is (number == "2")  # two threads share them
+        assert not cpu_copy.takes(few)  # as they would these, for nothing
 
 
 @pytest.mark.parametrize(

@@ -69,8 +69,10 @@ def takes(array: Array) -> bool:
     if _copy is None or nbytes < SMALLEST or not plain(array):
         return False
     layout = array.shape, array.strides, array.itemsize
-    shared = nbytes >= 2 * BYTES_PER_THREAD and threads() > 1 and copy_plan(*layout).item < LONG
-    return shared or nbytes >= STREAM_FROM or gains(*layout)
+    if nbytes >= STREAM_FROM or gains(*layout):
+        return True
+    # What one thread gains nothing by, two do only where it is worth to wake the other.
+    return nbytes >= 4 * BYTES_PER_THREAD and threads() > 1 and copy_plan(*layout).item < LONG
 
 
 def plain(array: Array) -> bool:

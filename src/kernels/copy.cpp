@@ -78,8 +78,9 @@ void run_part(const Plan& plan, char* destination, const char* source, const Par
     r.gathers = static_cast<Index>(plan.gather.size());
     destination += r.b * r.item;
     const bool whole = plan.written == Written::whole && begins_on(destination, line) && r.nb * r.item % line == 0;
+    // Where there is no way past the cache, whole lines are all that gains by it.
     const bool filled = plan.written == Written::filled && begins_on(destination, word_of(r.item));
-    r.stream = stream && (whole || filled || plan.written == Written::inside);
+    r.stream = stream && (whole || (plan.kernels->streams && (filled || plan.written == Written::inside)));
     r.ragged = ragged && !r.stream;
     const Move move = plan.move;
     walk_over(plan.outer, destination, source, part, at, [&](char* to, const char* from) { move(to, from, r); });

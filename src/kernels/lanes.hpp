@@ -15,7 +15,7 @@
 namespace onereshape {
 namespace ONERESHAPE_LEVEL {
 
-inline Index least(Index a, Index b) { return a < b ? a : b; }
+constexpr Index least(Index a, Index b) { return a < b ? a : b; }
 inline Index most(Index a, Index b) { return a > b ? a : b; }
 
 inline Index at(const Run& run, Index position) {

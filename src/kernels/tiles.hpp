@@ -95,12 +95,15 @@ void tiles_small(char* destination, const char* source, const Rectangle& r) {
 #if defined(__AVX2__)
 template <class T>
 using WordOf = T;
-constexpr Index longest_run = 256;
 #else
 template <class T>
 using WordOf = std::conditional_t<(sizeof(T) < 4), std::uint32_t, T>;
-constexpr Index longest_run = 1024;
 #endif
+
+// Items of a row that are read at a time.  Past the cache they may be as many as show a processor that the row goes on, so
+// that it reads ahead; else what is written must still be in the cache when the next panel comes.
+template <class T, bool streams>
+constexpr Index longest_run = wide == 16 ? 1024 : wide == 32 && streams ? least(1024, 4096 / static_cast<Index>(sizeof(T))) : 256;
 
 // Where the rows of a panel lie: each as far from the one before, which a compiler may know, or anywhere.
 struct Apart {
@@ -252,8 +255,9 @@ void tiles_panels(char* destination, const char* source, const Rectangle& r) {
     using Word = WordOf<T>;
     constexpr Index width = sizeof(T), high = line / width, side = 16 / width;
     constexpr Index word = sizeof(Word);
-    alignas(64) char buffer[line / word * (longest_run * word + 2 * line)];
-    Index to[longest_run];
+    constexpr Index longest = longest_run<T, streams>;
+    alignas(64) char buffer[line / word * (longest * word + 2 * line)];
+    Index to[longest];
     const bool straight = direct<T>(r);
     const Index ahead = fetched_ahead(r);
     // Straight from the source several panels, column by column: what one panel leaves of a line, the next fills.
@@ -268,10 +272,11 @@ void tiles_panels(char* destination, const char* source, const Rectangle& r) {
             return Anywhere{from + k * width, places + panel * high};
         });
     };
-    // The last run has a square's side at least.
+    // About as long as each other, whole lines but for the last run, which has a square's side at least.
+    const Index shares = (r.na + longest - 1) / longest, share = ((r.na + shares - 1) / shares + high - 1) / high * high;
     const auto runs = [&](const auto& run) {
         for (Index begin = 0; begin < r.na;) {
-            Index length = least(longest_run, r.na - begin);
+            Index length = least(share, r.na - begin);
             if (length < side) begin = r.na - (length = side);
             run(begin, length);
             begin += length;

@@ -124,6 +124,17 @@ def test_whole_lines_past_the_cache(dims: tuple[int, ...], axes: tuple[int, ...]
     assert not wrong(seen(recipe), cuts, stream_from=1)
 
 
+@pytest.mark.parametrize("item", [1, 2, 4, 8])
+@pytest.mark.parametrize("length", [255, 257, 511, 513, 1023, 1025, 1600])
+@pytest.mark.usefixtures("level")
+def test_rows_about_as_long_as_the_longest_run(length: int, item: int) -> None:
+    recipe = Recipe("runs", item, (64, length), lambda base: base.transpose(1, 0))
+    cuts = [(1, 1), (3, 4096)]
+
+    assert not wrong(seen(recipe), cuts, stream_from=1)
+    assert not wrong(seen(recipe), cuts)
+
+
 LARGE = [
     ("u1", (13, 300, 1100), (2, 1, 0)),
     ("u2", (65_537, 4, 5), (0, 2, 1)),

@@ -78,13 +78,34 @@ def test_even_sizes_do_not_tell_halves_apart() -> None:
 
     found = numbers(Exported(tuple(halves), bindings, (), known))
     assert found is not None
-    assert [each.words for each in (found, *found.others)] == ["is S/2", "is floor(S/2)", "is floor((S + 1)/2)"]
+    assert [each.words for each in (found, *found.others)] == ["is floor(S/2)", "is floor((S + 1)/2)", "is S/2"]
     found = numbers(Exported(tuple(parts), bindings, (), known))
     assert found is not None
     assert [each.words for each in (found, *found.others)] == ["is 1/(floor(S/2))", "is 1/(floor((S + 1)/2))"]
     found = numbers(Exported(tuple(parts), bindings, (), known, {"S": 2}))
     assert found is not None
     assert not found.others  # the model runs at even sizes only
+
+
+def test_a_size_as_it_is_comes_before_a_half_of_another() -> None:
+    """Sizes nearby do not tell them apart: 4.5 and 5 are far from all exports."""
+    bindings = ({"W": 96}, {"W": 160})
+    known = (W, cut(W + 1, 8), cut(W + 9, 16))
+    found = numbers(Exported(tuple(np.array(each["W"] // 16, np.float32) for each in bindings), bindings, (), known))
+
+    assert found is not None
+    assert [each.words for each in (found, *found.others)] == ["is floor((W + 9)/16)"]
+
+
+@pytest.mark.parametrize("more", [-2, -1, 1, 2])
+def test_a_size_as_it_is_has_no_rival_in_another_with_something_added(more: int) -> None:
+    """8 and 12 are H/8 of 64 and 96, and W/16 and some more."""
+    bindings = tuple({"H": h, "W": 2 * h - 16 * more} for h in (64, 96))
+    known = (H, W, cut(H, 8), cut(W, 16))
+    found = numbers(Exported(tuple(np.array(each["H"] // 8, np.float32) for each in bindings), bindings, (), known))
+
+    assert found is not None
+    assert not any("W" in each.words for each in (found, *found.others))
 
 
 def test_a_number_times_a_difference_is_said_as_such() -> None:

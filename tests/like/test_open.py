@@ -60,6 +60,75 @@ def test_an_end_is_that_of_the_data_only_if_the_model_runs_with_it(exporter: str
     assert verdict(case, exporter) == ("right", "", ())
 
 
+def cut_to_the_input(g: Export, *, added: bool) -> str:
+    """A half of a sequence, made twice as long, and cut to what the sequence was; perhaps added to that."""
+    x = g.x(1, 2, "S")
+    longer = g.node("Resize", halves(g, x), "", g.constant([1.0, 1.0, 2.0]), mode="nearest")
+    cut = g.node("Slice", longer, ints(g, 0), ints(g, g.sizes["S"]), ints(g, 2))
+    return g.node("Add", cut, x) if added else g.node("Relu", cut)
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+def test_an_end_that_may_be_a_smaller_size_than_that_of_the_data_is_open(exporter: str) -> None:
+    """Even sizes do not tell whether anything is cut; an odd one does, and so does what the result is added to."""
+    unseen = ({"S": 6}, {"S": 9}, {"S": 31})
+    even, odd = ({"S": 12}, {"S": 20}), ({"S": 12}, {"S": 23})
+
+    found = verdict(Case("cut to the input", partial(cut_to_the_input, added=False), even, unseen), exporter)
+    assert found.status == "refused"
+    assert "can be read as 2*floor((S + 1)/2) or as S" in found.why
+    assert "at S = 21" in found.why
+    for added, exports in ((False, odd), (True, even), (True, odd)):
+        name = f"cut to the input, {'added' if added else 'alone'}"
+        case = Case(name, partial(cut_to_the_input, added=added), exports, unseen)
+        assert verdict(case, exporter) == ("right", "", ())
+
+
+def padded_to_eights(g: Export, *, cut: bool) -> str:
+    """As many entries as make whole eights, by what the size leaves; perhaps cut to the size again, and perhaps not."""
+    rest = g.node("Mod", ints(g, -g.sizes["S"]), ints(g, 8))
+    pads = g.node("Concat", ints(g, 0, 0, 0, 0, 0), rest, axis=0)
+    whole = g.node("Softmax", g.node("Pad", g.x(1, 2, "S"), pads), axis=1)
+    return g.node("Slice", whole, ints(g, 0), ints(g, g.sizes["S"]), ints(g, 2)) if cut else whole
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_a_pad_that_adds_nothing_in_any_export_asks_for_sizes_at_which_it_adds_nothing(cut: bool) -> None:
+    """Where it does, the model may do something that no export shows: cut what was added, only if there was any."""
+    build = partial(padded_to_eights, cut=cut)
+    unseen = ({"S": 8}, {"S": 40})
+
+    name = f"eights, {cut}"
+    found = verdict(Case(name, build, ({"S": 16}, {"S": 24}), unseen), "graph")
+    assert found == ("right", "", ("S is divisible by 8",))
+    found = verdict(Case(name, build, ({"S": 12}, {"S": 23}), (*unseen, {"S": 5}, {"S": 33})), "graph")
+    assert found == ("right", "", ())
+
+
+def in_steps(g: Export, before: int, after: int) -> str:
+    whole = g.node("Pad", g.x(1, 2, "S"), ints(g, 0, 0, before, 0, 0, after))
+    return g.node("MaxPool", whole, kernel_shape=[3], strides=[2])
+
+
+@pytest.mark.parametrize(
+    ("pads", "sizes", "conditions"),
+    [
+        ((0, 1), (12, 20), ("S is divisible by 2",)),
+        ((1, 1), (13, 21), ("S leaves 1 when divided by 2",)),
+        ((1, 1), (12, 20), ()),
+        ((0, 1), (12, 23), ()),
+    ],
+)
+def test_what_same_padding_adds_at_the_rests_of_all_exports_asks_for_these(
+    pads: tuple[int, int], sizes: tuple[int, int], conditions: tuple[str, ...]
+) -> None:
+    """At odd sizes it adds one more, and at even ones one less."""
+    exports = tuple({"S": size} for size in sizes)
+    _, found = fitted(Case("same", partial(in_steps, before=pads[0], after=pads[1]), exports, ()), "graph")
+
+    assert found == conditions
+
+
 def in_pairs(g: Export) -> str:
     return g.node("Reshape", g.x(1, "H", "W"), ints(g, 1, g.sizes["H"] * g.sizes["W"] // 2, 2))
 

@@ -58,30 +58,26 @@ class Sized(NamedTuple):
 def fitted(model: ir.Model, dims: Mapping[ir.Value, Dims], uses: Sequence[Use], bindings: Sequence[Binding]) -> Sized:
     """The places of a model that differ, as formulas of the free symbols; every use has an input of its own."""
     decided: dict[Key, Size] = {}
-    same = doubting = False
+    same = False
     walk = _Fitting(model, uses, bindings, decided)
     while True:
         scope = walk.run(dims)
         for node, why in walk.refused.items():
             raise FixError("cannot-free", node=node.name or node.outputs[0].name, op=node.op_type, why=why)
         unsettled = walk.unsettled
-        if not unsettled.doubts and not doubting and walk.known.unmet():
-            decided, same, doubting = {}, False, True
-            walk = _Fitting(model, uses, bindings, decided, doubting=True)
-            continue
         if not unsettled.doubts:
             _check_all(uses, walk)
-            limited(unsettled.strides if same else (), walk.known)
+            limited(unsettled.strides, walk.known, same=same)
             return Sized(walk.fitted, walk.rewritten, walk.known, scope)
         found = unsettled.solved()
         if not found:
             found = unsettled.stepped()
             same = same or bool(found)
-        found = found or unsettled.elsewhere(ends=doubting)
+        found = found or unsettled.elsewhere()
         if not found:
             raise refusal(list(unsettled.doubts.values()), bindings)
         decided.update(found)
-        walk = walk.before or _Fitting(model, uses, bindings, decided, doubting=doubting)
+        walk = walk.before or _Fitting(model, uses, bindings, decided)
 
 
 def _check_all(uses: Sequence[Use], walk: _Fitting) -> None:
@@ -104,8 +100,6 @@ class _Fitting(Walk):
         uses: Sequence[Use],
         bindings: Sequence[Binding],
         decided: Mapping[Key, Size],
-        *,
-        doubting: bool = False,
     ) -> None:
         super().__init__(model, unlike([*bindings[0], *named(model)]))
         self.known = Known(bindings)
@@ -114,8 +108,6 @@ class _Fitting(Walk):
         self.refused: dict[ir.Node, str] = {}
         self.unsettled = Unsettled(self.known)
         self._decided = decided
-        self._doubting = doubting
-        """Whether a Slice may end at another size than that of its data, since with this the model hardly runs."""
         self.before: _Fitting | None = None
         """The same walk before a number was open, from where it goes on."""
         self._start: Start | None = None
@@ -180,9 +172,18 @@ class _Fitting(Walk):
         if operator in WINDOWED:
             self.unsettled.strides += strided(node, scope)
         elif operator == "Pad":
-            self.unsettled.pads += filter(is_open, scope.dims.get(node.outputs[0], ()))
+            self._pad(node, scope)
         for value in node.outputs:
             self._note(value, scope)
+
+    def _pad(self, node: ir.Node, scope: Scope) -> None:
+        """Notes what a Pad gives; where it adds nothing in any export, no export shows what becomes of what it adds."""
+        padded = scope.dims.get(node.outputs[0], ())
+        self.unsettled.pads += filter(is_open, padded)
+        data = node.inputs[0] and scope.dims_of(node.inputs[0])
+        for one, other in zip(padded, data or (), strict=False):
+            if not is_open(one) and not is_open(other):
+                self.unsettled.equate(one, other)
 
     def _unsure(self, dims: Dims) -> bool:
         """Whether there may be something to say of dims."""
@@ -264,8 +265,11 @@ class _Fitting(Walk):
             return None
         rows = list(zip(*(array.reshape(-1).tolist() for array in use.arrays), strict=True))
         told = hints(use.node, use.slot, scope)  # type: ignore[arg-type]
-        if self._doubting and is_end(use):
-            told = {place: [*told.get(place, ()), *self.known.exactly(row)] for place, row in enumerate(rows)}
+        if is_end(use):
+            told = {
+                place: [*told.get(place, ()), *self._cutting(row, told.get(place, ()))]
+                for place, row in enumerate(rows)
+            }
         found = [self._meant(number, place, row, told.get(place, ())) for place, row in enumerate(rows)]
         if None in found:
             found = self._balanced(use, rows, found, scope)
@@ -275,6 +279,15 @@ class _Fitting(Walk):
                 for place, size in enumerate(found)
             ]
         )
+
+    def _cutting(self, values: tuple[int, ...], told: Sequence[Size]) -> list[Size]:
+        """The sizes of other tensors that a Slice may end at, and leave something out, where it seems to leave nothing.
+
+        In all exports they are as large as its data: data that were padded by nothing are cut to what they were before.
+        """
+        own = self._told(values, told)
+        others = self.known.sized(values) if own else []
+        return [size for size in others if not any(self.known.never_below(size - each, 0) for each in own)]
 
     def _read(self, number: int, place: int, use: Use, values: tuple[int, ...], told: Sequence[Size]) -> Size:
         """What one number stands for, or a name of its own."""

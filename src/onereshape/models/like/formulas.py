@@ -312,6 +312,10 @@ class Known:
             return [each._replace(proves=False) for each in ordered]
         return [each for each in ordered if each.cost < best + _MARGIN]
 
+    def sized(self, values: tuple[int, ...]) -> Sequence[Size]:
+        """The sizes of tensors that have these values, those that are the same everywhere once."""
+        return self._by_values.get(values, ())
+
     def exactly(self, values: tuple[int, ...]) -> list[Size]:
         """The sizes of tensors that have these values, and what the exports do not tell from them."""
         sizes = self._by_values.get(values, [])

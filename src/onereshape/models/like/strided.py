@@ -72,13 +72,18 @@ def followed(found: Strided, name: str, known: Known) -> Size | None:
     return size if known.values(size) == values else None
 
 
-def limited(all_found: Sequence[Strided], known: Known) -> None:
-    """Asks for sizes that leave the rests that the exports leave, where these are the same: others are not known."""
+def limited(all_found: Sequence[Strided], known: Known, *, same: bool) -> None:
+    """Asks for sizes that leave the rests that the exports leave, where these are the same: others are not known.
+
+    That is so if a model has `same` padding, and of what may be such: 1 for windows of 3 in steps of 2, at even sizes.
+    """
     for each in all_found:
         rests = _rests(known.values(each.data) or (), each.stride)
         if not isinstance(each.data, Formula) or len(rests) > 1:
             continue
         (rest,) = rests
+        if not same and each.padded - each.data != max(0, each.window - (rest or each.stride)):
+            continue
         steps = over(each.data - rest, each.stride)
         known.whole(steps)
         if not known.is_whole(steps):

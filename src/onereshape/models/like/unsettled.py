@@ -96,9 +96,9 @@ class Unsettled:
             if size is not None:
                 yield self.doubts[names[0]].key, size
 
-    def elsewhere(self, *, ends: bool) -> dict[Key, Size]:
-        """The numbers that are sizes of other tensors; if asked, the ends of Slices as they are."""
-        return dict(self._padded()) or dict(self._later()) or (dict(self._ends()) if ends else {})
+    def elsewhere(self) -> dict[Key, Size]:
+        """The numbers that are sizes of other tensors."""
+        return dict(self._padded()) or dict(self._later())
 
     def _padded(self) -> Iterator[tuple[Key, Size]]:
         """The numbers with which a Pad gives the size of another tensor: that is read, not the few that it adds."""
@@ -118,10 +118,6 @@ class Unsettled:
             exact = self.known.exactly(tuple(binding[name] for binding in self.known.bindings))
             if len(exact) == 1:
                 yield doubt.key, exact[0]
-
-    def _ends(self) -> Iterator[tuple[Key, Size]]:
-        """The ends of Slices of which nothing else tells that they leave anything out."""
-        return ((doubt.key, doubt.readings[0]) for doubt in self.doubts.values() if is_end(doubt.use))
 
     def _agree(self, one: Size, other: Size) -> bool:
         """Whether two sizes are equal in all exports."""

@@ -92,6 +92,10 @@ _TIMES = frozenset({"{}", "1/{}", "sqrt({})", "1/sqrt({})", "log({})", "{} - 1"}
 """Which of these are read times a number too;"""
 _BESIDE = frozenset({"{} + 1", "1/({} - 1)", "1/({} + 1)"})
 """and these, where something else is."""
+_FARTHER = frozenset({"{} - 2", "{} + 2"})
+"""These are not read where a number is a size as it is, no more than of integers;"""
+_NEARER = frozenset({"{} - 1", "{} + 1"})
+"""nor these of other free sizes."""
 _UNDONE: Mapping[str, Callable[[Array], Array]] = {
     "{}": lambda numbers: numbers,
     "1/{}": lambda numbers: 1 / numbers,
@@ -299,15 +303,31 @@ def _shown(reading: Reading, bindings: Sequence[Binding]) -> tuple[str, ...]:
         return ("",) if len(bindings) == 1 else tuple(_shown(reading, [each])[0] for each in bindings)
 
 
-def _plain(made: Made, numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Iterator[Reading]:
+def _plain(made: Made, numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> list[Reading]:
+    """What numbers are without any number of their own; the sizes that they are as such first."""
     if numbers.dtype not in made:
         table = _table(numbers, sizes)
         with np.errstate(divide="ignore", invalid="ignore"):
             rows = np.stack([_stepped(table, steps) for _, steps in _PLAIN], axis=1)
         made[numbers.dtype] = _in_type(rows.reshape(-1, len(numbers)), numbers.dtype)
+    found = []
     for at in np.flatnonzero(_rows_close(made[numbers.dtype], numbers)).tolist():
         words, steps = _PLAIN[at % len(_PLAIN)]
-        yield Reading(sizes[at // len(_PLAIN)][0], 1, steps, words)
+        found.append(Reading(sizes[at // len(_PLAIN)][0], 1, steps, words))
+    exactly = [each for each in found if not each.steps]
+    return exactly + [each for each in found if each.steps and not _is_farther(each, exactly)]
+
+
+def _is_farther(reading: Reading, exactly: Sequence[Reading]) -> bool:
+    """Whether a reading adds something to a size, where another size is the number as it is."""
+    if reading.words not in _NEARER:
+        return bool(exactly) and reading.words in _FARTHER
+    names = {name for each in exactly for name in _names(each)}
+    return bool(names) and names.isdisjoint(_names(reading))
+
+
+def _names(reading: Reading) -> frozenset[str]:
+    return reading.top.symbols if isinstance(reading.top, Formula) else frozenset()
 
 
 def _ratios(numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Iterator[Reading]:

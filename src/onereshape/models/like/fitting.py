@@ -8,7 +8,7 @@ for, and the model is walked once more.  What nothing tells is refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import onnx_ir as ir
@@ -28,12 +28,14 @@ from onereshape.models.like.slices import taken
 from onereshape.models.like.starts import Start, copied
 from onereshape.models.like.strided import WINDOWED, limited, strided
 from onereshape.models.like.symbols import named
-from onereshape.models.like.unsettled import Unsettled, is_end, is_open
+from onereshape.models.like.unsettled import Kind, Unsettled, is_end, is_open
 from onereshape.models.record import operator_of
 from onereshape.sizes import Formula, Size, exact, over, product
 
 _MOST_ENTRIES = 64
 """Of a tensor of integers that is read number by number."""
+_WINDOW = 128
+"""Nodes behind a number that is open, after which it is asked whether they tell it."""
 
 
 class Fitted(NamedTuple):
@@ -58,7 +60,7 @@ class Sized(NamedTuple):
 def fitted(model: ir.Model, dims: Mapping[ir.Value, Dims], uses: Sequence[Use], bindings: Sequence[Binding]) -> Sized:
     """The places of a model that differ, as formulas of the free symbols; every use has an input of its own."""
     decided: dict[Key, Size] = {}
-    same = False
+    same, seen = False, set[Kind]()
     walk = _Fitting(model, uses, bindings, decided)
     while True:
         scope = walk.run(dims)
@@ -69,15 +71,15 @@ def fitted(model: ir.Model, dims: Mapping[ir.Value, Dims], uses: Sequence[Use], 
             _check_all(uses, walk)
             limited(unsettled.strides, walk.known, same=same)
             return Sized(walk.fitted, walk.rewritten, walk.known, scope)
-        found = unsettled.solved()
-        if not found:
-            found = unsettled.stepped()
-            same = same or bool(found)
-        found = found or unsettled.elsewhere()
+        found = walk.told or unsettled.told() or unsettled.elsewhere()
+        same = same or unsettled.same
         if not found:
             raise refusal(list(unsettled.doubts.values()), bindings)
         decided.update(found)
+        kinds, window = unsettled.kinds(found), walk.window
         walk = walk.before or _Fitting(model, uses, bindings, decided)
+        walk.window = 2 * window if kinds <= seen else _WINDOW  # the next layer, and more of them at a time
+        seen |= kinds
 
 
 def _check_all(uses: Sequence[Use], walk: _Fitting) -> None:
@@ -110,11 +112,13 @@ class _Fitting(Walk):
         self._decided = decided
         self.before: _Fitting | None = None
         """The same walk before a number was open, from where it goes on."""
+        self.told: dict[Key, Size] = {}
+        """What was told before all nodes were walked over: the others wait for it."""
+        self.window = _WINDOW
+        self._order: tuple[ir.Node, ...] = ()
         self._start: Start | None = None
         self._here: Scope | None = None
         """What is known in the model's own graph, while one of its nodes is read."""
-        self._sure = 0
-        """How much was known then."""
         self._regrouped: dict[tuple[Dims | Size, ...], Dims] = {}
         """What a target asks for, by the dims of the data and its own words: every layer asks again."""
         self._noted: dict[int, Dims] = {}
@@ -132,19 +136,29 @@ class _Fitting(Walk):
         return scope
 
     def nodes(self, graph: ir.Graph) -> Iterable[ir.Node]:
-        found = super().nodes(graph)
-        if self._start is not None and graph is self.model.graph:
-            found = list(found)
-            found = found[found.index(self._start.node) :]
-        return found
+        if graph is not self.model.graph:
+            return super().nodes(graph)
+        self._order = self._order or tuple(super().nodes(graph))
+        first = 0 if self._start is None else self._order.index(self._start.node)
+        return self._until_told(self._order[first:])
+
+    def _until_told(self, nodes: Iterable[ir.Node]) -> Iterator[ir.Node]:
+        """Nodes, up to where something is told of what is open: what comes behind is read once that is known."""
+        behind, asked = 0, self.window
+        for node in nodes:
+            yield node
+            behind += bool(self.unsettled.doubts)
+            if behind == asked:
+                asked *= 2
+                self.told = self.unsettled.told()
+                if self.told:
+                    return
 
     def _keep(self, node: ir.Node) -> None:
-        """Keeps the walk as it was before a node, while no number is open; not so often that it takes long."""
+        """Keeps the walk as it was before a node, while no number is open."""
         scope = self._here
-        if scope is None or self.unsettled.doubts or self._functions or 8 * len(scope.dims) < 9 * self._sure:
-            return
-        self._sure = len(scope.dims)
-        self._keep_now(node, scope)
+        if scope is not None and not self.unsettled.doubts and not self._functions:
+            self._keep_now(node, scope)
 
     def _keep_now(self, node: ir.Node, scope: Scope) -> None:
         before, there = copied(self, scope)

@@ -40,8 +40,7 @@ def strided(node: ir.Node, scope: Scope) -> Iterator[Strided]:
     if operator_of(node) not in WINDOWED:
         return
     data = handed_on(node.inputs[0])
-    pad = None if data is None else data.producer()
-    before = pad.inputs[0] if pad is not None and operator_of(pad) == "Pad" else None
+    pad, before = _unpadded(data)
     if data is None or pad is None or before is None or node.attributes.get_string("auto_pad", "NOTSET") != "NOTSET":
         return
     after, dims = scope.dims_of(data), scope.dims_of(before)
@@ -56,6 +55,14 @@ def strided(node: ir.Node, scope: Scope) -> Iterator[Strided]:
         if strides[axis] > 1 and isinstance(window, int):
             reach = (window - 1) * apart[axis] + 1 - more[axis] - more[axis + len(windows)]
             yield Strided(pad, after[axis + 2], dims[axis + 2], reach, strides[axis])
+
+
+def _unpadded(data: ir.Value | None) -> tuple[ir.Node | None, ir.Value | None]:
+    """The first of the Pads that data come from, one for each axis perhaps, and what it reads."""
+    first, before = None, data
+    while before is not None and (pad := before.producer()) is not None and operator_of(pad) == "Pad":
+        first, before = pad, handed_on(pad.inputs[0])
+    return first, before
 
 
 def followed(found: Strided, name: str, known: Known) -> Size | None:

@@ -6,7 +6,7 @@ model has elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from copy import copy
 
 from onereshape.models.like.doubts import Doubt, Key
@@ -34,6 +34,8 @@ class Unsettled:
         self.pads: list[Size] = []
         """Sizes of what is padded."""
         self.strides: list[Strided] = []
+        self.same = False
+        """Whether a stride told what a Pad adds."""
 
     def copied(self, known: Known) -> Unsettled:
         """The same, beside another copy of what is known."""
@@ -59,6 +61,14 @@ class Unsettled:
         elif self._agree(one, other):
             self.known.equate(one, other)
 
+    def told(self) -> dict[Key, Size]:
+        """The numbers that are told by what must be equal, or whole; else those of Pads, by a stride."""
+        found = self.solved()
+        if not found:
+            found = dict(self._stepped())
+            self.same = bool(found)
+        return found
+
     def solved(self) -> dict[Key, Size]:
         """The numbers of which what must be equal, or whole, leaves only one reading.
 
@@ -67,7 +77,7 @@ class Unsettled:
         """
         left = {name: list(doubt.readings) for name, doubt in self.doubts.items()}
         told: set[str] = set()
-        narrowing = _Narrowing(self.known, self.doubts, left)
+        narrowing = _Narrowing(self, left)
         for one, other in self.equal:
             if not self._agree(one, other):
                 continue
@@ -84,11 +94,17 @@ class Unsettled:
         told |= narrowing.told()
         return {self.doubts[name].key: sizes[0] for name, sizes in left.items() if name in told and len(sizes) == 1}
 
-    def stepped(self) -> dict[Key, Size]:
-        """The numbers of a Pad that are the rest which a stride leaves."""
-        return dict(self._stepped())
+    def kinds(self, keys: Iterable[Key]) -> set[Kind]:
+        """The kinds of numbers."""
+        chosen = frozenset(keys)
+        return {self.kind(name) for name, doubt in self.doubts.items() if doubt.key in chosen}
+
+    def kind(self, name: str) -> Kind:
+        """The kind of an open number."""
+        return tuple(binding[name] for binding in self.known.bindings), self.doubts[name].readings
 
     def _stepped(self) -> Iterator[tuple[Key, Size]]:
+        """The numbers of a Pad that are the rest which a stride leaves."""
         for each in self.strides:
             symbols = each.padded.symbols if isinstance(each.padded, Formula) else frozenset()
             names = [name for name in symbols if name in self.doubts]
@@ -132,8 +148,8 @@ Kind = tuple[tuple[int, ...], tuple[Size, ...]]
 class _Narrowing:
     """Which numbers were narrowed, until one of them is told, and from then on their twins alone."""
 
-    def __init__(self, known: Known, doubts: dict[str, Doubt], left: dict[str, list[Size]]) -> None:
-        self._known, self._doubts, self._left = known, doubts, left
+    def __init__(self, unsettled: Unsettled, left: dict[str, list[Size]]) -> None:
+        self._doubts, self._kind, self._left = unsettled.doubts, unsettled.kind, left
         self._names: set[str] = set()
         self._seen: set[Kind] = set()
         """The kinds of the numbers that were asked until one was told."""
@@ -159,9 +175,6 @@ class _Narrowing:
         """The numbers that were told, of twins those that stand for the same."""
         first = self._first
         return {name for name in self._names if not first or first.get(self._kind(name)) == self._left[name][0]}
-
-    def _kind(self, name: str) -> Kind:
-        return tuple(binding[name] for binding in self._known.bindings), self._doubts[name].readings
 
 
 def is_end(use: Use) -> bool:

@@ -108,6 +108,41 @@ def test_a_size_as_it_is_has_no_rival_in_another_with_something_added(more: int)
     assert not any("W" in each.words for each in (found, *found.others))
 
 
+AS_INTEGERS: dict[str, tuple[tuple[dict[str, int], ...], Callable[[dict[str, int]], float]]] = {
+    "is floor(S/2)": (({"S": 12}, {"S": 23}), lambda n: n["S"] // 2),
+    "is 1/(floor((S + 1)/2))": (({"S": 12}, {"S": 23}), lambda n: 1 / -(-n["S"] // 2)),
+    "is H*W": (({"H": 12, "W": 20}, {"H": 23, "W": 9}), lambda n: n["H"] * n["W"]),
+    "is 8*H*W": (({"H": 32, "W": 64}, {"H": 64, "W": 96}), lambda n: 8 * n["H"] * n["W"]),
+    "is sqrt((H*W))": (({"H": 12, "W": 20}, {"H": 23, "W": 9}), lambda n: sqrt(n["H"] * n["W"])),
+    "is 1/(H + W)": (({"H": 12, "W": 20}, {"H": 23, "W": 13}), lambda n: 1 / (n["H"] + n["W"])),
+    "is -S + T + 1": (({"S": 5, "T": 12}, {"S": 9, "T": 31}), lambda n: n["T"] - n["S"] + 1),
+}
+"""Numbers of which no tensor has the size, by what they are read as."""
+
+
+@pytest.mark.parametrize("words", AS_INTEGERS)
+def test_whole_numbers_are_read_as_integers_are(words: str) -> None:
+    bindings, number = AS_INTEGERS[words]
+    known = tuple(symbol(name) for name in bindings[0])
+    arrays = tuple(np.array(number(each), np.float32) for each in bindings)
+    found = numbers(Exported(arrays, bindings, (), known))
+
+    assert found is not None
+    assert [each.words for each in (found, *found.others)] == [words]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "number"),
+    [((12, 20), lambda s: max(s, 15)), ((13, 25), lambda s: s // 2 + 1), ((12, 24), lambda s: s // 3)],
+)
+def test_whole_numbers_that_may_be_so_by_chance_are_not(sizes: tuple[int, int], number: Callable[[int], int]) -> None:
+    """15 and 20 are multiples of 5; 7 and 13 halves of odd sizes, rounded up, or such and 1."""
+    bindings = tuple({"S": size} for size in sizes)
+    found = numbers(Exported(tuple(np.array(number(size), np.float32) for size in sizes), bindings, (), (S,)))
+
+    assert found is None or found.others
+
+
 def test_a_number_times_a_difference_is_said_as_such() -> None:
     bindings = ({"S": 9}, {"S": 21})
     found = numbers(Exported(tuple(np.array((each["S"] - 1) / 4) for each in bindings), bindings, (), (S,)))

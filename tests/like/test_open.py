@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import onnx_ir as ir
@@ -137,7 +137,36 @@ def test_sizes_that_must_be_equal_and_are_not_are_told() -> None:
     """Two exports that have as many pixels: the model runs only where there are as many."""
     _, conditions = fitted(Case("pairs", in_pairs, ({"H": 10, "W": 14}, {"H": 14, "W": 10}), ()), "graph")
 
-    assert conditions == ("H*W = 140, since both are the size of the same",)
+    swapped = "H + W = 24, since no export shows what depends on it"
+    assert conditions == ("H*W = 140, since both are the size of the same", swapped)
+
+
+def joined(g: Export) -> str:
+    return g.node("Relu", g.node("Concat", g.x(1, "S", 2), g.x(1, "T", 2, name="z"), axis=1))
+
+
+def as_rows(g: Export) -> str:
+    return g.node("Reshape", g.x(1, 2, "H", "W"), ints(g, 0, 2, -1))
+
+
+@pytest.mark.parametrize(
+    ("build", "exports", "conditions"),
+    [
+        (joined, ({"S": 9, "T": 16}, {"S": 14, "T": 11}), ("S + T = 25",)),
+        (joined, ({"S": 9, "T": 16}, {"S": 14, "T": 12}), ()),
+        (as_rows, ({"H": 8, "W": 15}, {"H": 12, "W": 10}), ("H*W = 120",)),
+        (as_rows, ({"H": 8, "W": 15}, {"H": 15, "W": 8}), ("H + W = 23", "H*W = 120")),
+        (as_rows, ({"H": 8, "W": 15}, {"H": 12, "W": 11}), ()),
+        (as_rows, ({"H": 8, "W": 8}, {"H": 12, "W": 12}), ()),
+    ],
+)
+def test_a_size_of_several_that_is_the_same_in_all_exports_is_told(
+    build: Callable[[Export], str], exports: tuple[dict[str, int], ...], conditions: tuple[str, ...]
+) -> None:
+    """A constant may be made of it: what it is elsewhere, no export shows."""
+    _, found = fitted(Case("still", build, exports, ()), "graph")
+
+    assert found == tuple(f"{each}, since no export shows what depends on it" for each in conditions)
 
 
 def in_windows(g: Export, layers: int, *, lettered: bool) -> str:

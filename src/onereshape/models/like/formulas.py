@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from fractions import Fraction
+from itertools import combinations
 from math import gcd, lcm
 from typing import Any
 
@@ -54,6 +55,8 @@ class Known:
         self._equated: set[tuple[Size, Size]] = set()
         self._apart: dict[tuple[Size, Size], None] = {}
         """Those of them that were not equal everywhere when they were noted."""
+        self._still: dict[tuple[Size, Size], None] = {}
+        """Sizes of several symbols that are the same in all exports, and what they are there."""
         self._by_values: dict[tuple[int, ...], list[Formula]] = {}
         self._readings: dict[tuple[int, ...], list[Reading]] = {}
         self._sure: dict[tuple[int, ...], Size | None] = {}
@@ -66,6 +69,10 @@ class Known:
         self._cut: dict[Size, bool] = {}
         for name in bindings[0]:
             self.add(symbol(name))
+        for one, other in combinations(bindings[0], 2):
+            if len({tuple(sorted((each[one], each[other]))) for each in bindings}) == 1:  # portrait and landscape
+                self.add(symbol(one) + symbol(other))
+                self.add(symbol(one) * symbol(other))
 
     def copied(self) -> Known:
         """The same, of which more can be found than of this one."""
@@ -84,6 +91,8 @@ class Known:
         self._seen.add(size)
         values = self.values(size)
         if values is None or len({*values}) == 1:
+            if values is not None and len(size.symbols) > 1:
+                self._still[size, values[0]] = None
             return
         sizes = self._by_values.setdefault(values, [])
         if not any(self.equal(size, other) for other in sizes):
@@ -225,8 +234,12 @@ class Known:
 
     def unmet(self) -> list[tuple[Size, Size]]:
         """Sizes that must be equal, and are not, whatever the steps are: a model runs only where they happen to be."""
-        pairs = [_reduced(*pair) for pair in self._apart if not self.equal(*pair)]
-        found = {frozenset(pair): pair for pair in pairs}
+        return self._told_apart(self._apart)
+
+    def _told_apart(self, pairs: Iterable[tuple[Size, Size]]) -> list[tuple[Size, Size]]:
+        """Pairs of sizes that are not the same everywhere, those that say the same once."""
+        reduced = [_reduced(*pair) for pair in pairs if not self.equal(*pair)]
+        found = {frozenset(pair): pair for pair in reduced}
         return [(one, other) if isinstance(one, Formula) else (other, one) for one, other in found.values()]
 
     def _step(self, names: Iterable[str], holds: Callable[[Binding], bool]) -> None:
@@ -261,7 +274,10 @@ class Known:
         for name, step in self.steps.items():
             rest = self._first[name] % step
             texts.append(f"{name} leaves {rest} when divided by {step}" if rest else f"{name} is divisible by {step}")
-        texts += [f"{one} = {other}, since both are the size of the same" for one, other in self.unmet()]
+        unmet = self.unmet()
+        texts += [f"{one} = {other}, since both are the size of the same" for one, other in unmet]
+        still = [pair for pair in self._told_apart(self._still) if pair not in unmet]
+        texts += [f"{one} = {other}, since no export shows what depends on it" for one, other in still]
         return texts
 
     def sizes(self) -> list[Size]:

@@ -11,7 +11,7 @@ from functools import partial
 from itertools import combinations
 from typing import NamedTuple
 
-from onereshape.sizes import Size, TooLongError, ceiling, cut, smallest
+from onereshape.sizes import Formula, Size, TooLongError, ceiling, cut, smallest
 
 Values = tuple[int, ...]
 """A size in each export."""
@@ -192,7 +192,24 @@ def _pairs(one: Base, other: Base, values: Values) -> Iterator[Candidate]:
         yield Candidate(lambda: first - second, 3)
     if values[0] == right[0] - left[0] and values == _less(right, left):
         yield Candidate(lambda: second - first, 3)
+    if isinstance(first, Formula) and isinstance(second, Formula) and None not in (first.name, second.name):
+        yield from _beside(one, other, values)
     yield from _products(one, other, values)
+
+
+def _beside(one: Base, other: Base, values: Values) -> Iterator[Candidate]:
+    """Sums and differences of two free sizes, and 1 more or less: a mask of S queries, the last ones of T keys."""
+    (first, left), (second, right) = one, other
+    for more in (-1, 1):
+        if values == tuple(a + b + more for a, b in zip(left, right, strict=True)):
+            yield Candidate(partial(_line_of, first, 1, second, more), 3)
+        for sign in (-1, 1):
+            if values == tuple(sign * (a - b) + more for a, b in zip(left, right, strict=True)):
+                yield Candidate(partial(_line_of, first * sign, -sign, second, more), 4)
+
+
+def _line_of(first: Size, times: int, second: Size, more: int) -> Size:
+    return first + second * times + more
 
 
 def _products(one: Base, other: Base, values: Values) -> Iterator[Candidate]:

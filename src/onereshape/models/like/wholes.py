@@ -126,9 +126,10 @@ def _near(one: float, other: float) -> bool:
 _ROUND_ODD = [(number, oddness(number)) for number in ROUND]
 
 
-def integers(exported: Exported, values: Values) -> list[Size]:
-    """The sizes that integers of these values may be in the same exports, the simplest first."""
-    return [reading.size for reading in _of(exported).readings(values) if isinstance(reading.size, Formula)]
+def integers(exported: Exported, values: Values, *, proven: bool = False) -> list[Size]:
+    """The sizes that integers of these values may be in the same exports, the simplest first; of proven ones only."""
+    found = [reading for reading in _of(exported).readings(values) if isinstance(reading.size, Formula)]
+    return [reading.size for reading in found if reading.proves or not proven]
 
 
 def tensors(exported: Exported, values: Values) -> list[Size]:

@@ -189,7 +189,32 @@ def _readings(
                 return []
         if found:
             return found
-    return []
+    return _each_once(fitting(_as_integers(numbers, exported)), others)
+
+
+def _as_integers(numbers: Array, exported: Exported) -> Iterator[Reading]:
+    """Numbers that are whole, or parts or roots of such, as the formulas that integers would be, if that is sure."""
+    eps = float(np.finfo(numbers.dtype).eps)
+    for words, undo in _UNDONE.items():
+        with np.errstate(divide="ignore"):
+            values = whole(undo(numbers.astype(np.float64)), eps)
+        sizes = [] if values is None else integers(exported, values, proven=True)
+        if sizes and all(_is_telling(size, exported) for size in sizes):
+            yield from (Reading(size, 1, dict(_PLAIN)[words], words) for size in sizes)
+            return
+
+
+def _is_telling(size: Size, exported: Exported) -> bool:
+    """Whether a size is no multiple of a number, as the larger one of S and 15 may be by chance, nor has a quotient
+    that is read where all exports are even, or all are odd.
+    """
+    for monomial, number in size.terms if isinstance(size, Formula) else ():
+        names = {name for atom in monomial if not isinstance(atom, str) for name in Formula((((atom,), 1),)).symbols}
+        if names and abs(number) != 1:
+            return False
+        if any(len({binding[name] % 2 for binding in exported.bindings}) == 1 for name in names):
+            return False
+    return True
 
 
 def _each_once(readings: list[Reading], others: Sequence[Binding]) -> list[Reading]:

@@ -7,7 +7,7 @@ pictures of 12 x 20 and 23 x 9 counts from `16 - floor((H + 1)/2)` too.  Which o
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from onereshape.models.like.families.reading import (
     rest_of,
 )
 from onereshape.models.like.families.writing import sizes_of
-from onereshape.sizes import Formula, Size, cut
+from onereshape.sizes import Formula, Size, cut, symbol
 
 
 def rivals(
@@ -78,8 +78,9 @@ def starts_of(exported: Exported) -> list[Start]:
 
 
 def _starts(exported: Exported) -> tuple[Start, ...]:
-    """These, and the halves beside them, those that are not rounded too."""
+    """These, the halves beside them, those that are not rounded too, and what one free size is more than another."""
     sizes = [(1, size) for size in _halves(exported, (-1, 2))]
+    sizes += [(1, symbol(one) - symbol(other)) for one, other in combinations(exported.bindings[0], 2)]
     if exported.arrays[0].dtype.kind == "f":
         sizes += [(2, size - less) for size in sizes_of(exported) for less in (0, 1)]
     return *starts_of(exported), *_both_ways(exported, sizes)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+import onnx
 import onnx_ir as ir
 import pytest
+from onnx import helper, numpy_helper
 
+import onereshape as orx
 from onereshape.errors import FixError
 from onereshape.models.like.plan import apply_like, like_plan
 from tests.sizes_arbiter import Exports, exports_of, sizes_verdict
@@ -49,3 +53,34 @@ def test_a_size_that_a_condition_excludes_does_not_run(exports: Exports) -> None
 
 def test_most_of_them_are_fitted() -> None:
     assert len(FITTED) >= 20
+
+
+def numbered(size: int, inner: str, output: str) -> onnx.ModelProto:
+    """Two entries of a sequence at a time, by an exporter that numbers what nobody named."""
+    target = numpy_helper.from_array(np.array([1, size // 2, 2]), "target")
+    nodes = [
+        helper.make_node("Abs", ["x"], [inner]),
+        helper.make_node("Reshape", [inner, "target"], [output]),
+    ]
+    x, y = (
+        helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, dims)
+        for name, dims in (("x", [1, size]), (output, [1, size // 2, 2]))
+    )
+    graph = helper.make_graph(nodes, "g", [x], [y], [target])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def test_outputs_that_an_exporter_numbered_go_together_by_their_place() -> None:
+    """The number of one export's output is that of something else in another."""
+    fixed = orx.fix(numbered(8, "7", "8"), like=numbered(14, "8", "53"), witness=numbered(20, "8/0", "9"))
+
+    assert fixed.certificate is not None
+    assert fixed.certificate.holds
+    assert [value.name for value in fixed.model.ir.graph.outputs] == ["8"]
+
+
+def test_outputs_that_somebody_named_otherwise_do_not() -> None:
+    with pytest.raises(FixError, match="their outputs are boxes and scores"):
+        orx.fix(numbered(8, "7", "boxes"), like=numbered(14, "7", "scores"))
+    with pytest.raises(FixError, match="their outputs are 8 and scores"):
+        orx.fix(numbered(8, "7", "8"), like=numbered(14, "7", "scores"))

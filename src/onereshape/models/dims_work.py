@@ -11,7 +11,7 @@ from onereshape.formats.model import Model
 from onereshape.formats.onnx_sound import blamed
 from onereshape.models.certificates.comparison import Comparison
 from onereshape.models.edit import Change
-from onereshape.models.exports import Freed, check_witnesses, other_weights
+from onereshape.models.exports import Freed, check_witnesses, numbered_alike, other_weights
 from onereshape.models.step import copied
 from onereshape.models.work import Work
 
@@ -19,6 +19,7 @@ from onereshape.models.work import Work
 def free_work(given: Model, asked: Freed, witnesses: Sequence[Model], model: Model) -> Work:
     from onereshape.models.free.freeing import apply_free, free_plan  # noqa: PLC0415 - only who asks for it needs it
 
+    witnesses = [numbered_alike(given, each) for each in witnesses]
     check_witnesses(given, (), witnesses, asked)
     found = free_plan(model.ir, asked)
     return Work(
@@ -34,6 +35,7 @@ def free_work(given: Model, asked: Freed, witnesses: Sequence[Model], model: Mod
 def like_work(given: Model, names: Freed, others: Sequence[Model], witnesses: Sequence[Model], model: Model) -> Work:
     from onereshape.models.like.plan import apply_like, like_plan  # noqa: PLC0415 - only who asks for it needs it
 
+    others, witnesses = ([numbered_alike(given, each) for each in models] for models in (others, witnesses))
     try:
         with ExitStack() as stack:
             for other in others:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,6 +16,7 @@ from onereshape.formats.given import Given
 from onereshape.formats.held import is_model, refused
 from onereshape.formats.model import Model
 from onereshape.formats.model_formats import format_of
+from onereshape.models.facts.order import values_of
 from onereshape.models.images import imaged
 from onereshape.models.request import given_model
 
@@ -37,6 +40,30 @@ def given_exports(given: Exports, what: str) -> tuple[Model, ...]:
                 why=f"{model.path} is {format_of(model.format).words}, neither an ONNX model nor an OpenVINO IR",
             )
     return found
+
+
+def numbered_alike(model: Model, other: Model) -> Model:
+    """Another export with the names of this model's outputs, where an exporter only numbered them.
+
+    With one node more the numbers are others.  Outputs that somebody named otherwise are others.
+    """
+    names, theirs = ([value.name or "" for value in each.ir.graph.outputs] for each in (model, other))
+    if len(names) != len(theirs) or names == theirs:
+        return other
+    if not all(one == its or (one.isdigit() and its.isdigit()) for one, its in zip(names, theirs, strict=True)):
+        return other
+    copy = other.ir.clone()
+    outputs = list(copy.graph.outputs)
+    values = list(values_of(copy.graph))
+    used = {value.name for value in values}
+    for value in (*outputs, *(each for each in values if each.name in names)):
+        if value.is_graph_input() or value.is_initializer():
+            return other
+        value.name = next(name for number in count() if (name := f"{value.name}/{number}") not in used)
+        used.add(value.name)
+    for value, name in zip(outputs, names, strict=True):
+        value.name = name
+    return replace(other, content=copy)
 
 
 def check_witnesses(model: Model, fitted: Sequence[Model], witnesses: Sequence[Model], freed: Freed) -> None:

@@ -169,6 +169,22 @@ def test_a_size_of_several_that_is_the_same_in_all_exports_is_told(
     assert found == tuple(f"{each}, since no export shows what depends on it" for each in conditions)
 
 
+def places_as_rows(g: Export) -> str:
+    """The places of a small picture as rows, by a -1, and as a picture again."""
+    small = g.node("MaxPool", g.x(1, 2, "H", "W"), kernel_shape=[8, 8], strides=[8, 8])
+    last = g.node("Transpose", small, perm=[0, 2, 3, 1])
+    rows = g.node("Softmax", g.node("Reshape", last, ints(g, -1, 2)), axis=1)
+    return g.node("Mul", rows, g.node("Reshape", last, ints(g, -1, 1, 2)))
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+def test_what_is_1_in_all_exports_goes_with_those_that_take_the_rest(exporter: str) -> None:
+    """One place in both exports: it is no part of the two channels behind it."""
+    exports, unseen = ({"H": 8, "W": 9}, {"H": 12, "W": 14}), ({"H": 16, "W": 24}, {"H": 33, "W": 9})
+
+    assert verdict(Case("places", places_as_rows, exports, unseen), exporter) == ("right", "", ())
+
+
 def in_windows(g: Export, layers: int, *, lettered: bool) -> str:
     """Attention inside of windows of 6, to which every layer pads, and then cuts again."""
     size = g.sizes["S"]

@@ -15,6 +15,8 @@ from onereshape.models.record import operator_of, record_of
 from onereshape.sizes import Formula, Size
 
 Equation = tuple[Size, Size]
+Part = tuple[list[int], list[int]]
+"""Dims of the data, and entries of the target, by their places."""
 _MEETING = frozenset({"Concat", "Einsum", "MatMul"})
 """Operators some of whose dims must be equal, beside those that broadcast."""
 _CONTRACTING = frozenset({"Einsum", "MatMul"})
@@ -112,9 +114,7 @@ def spread(node: ir.Node, scope: Scope) -> dict[int, list[Size]]:
     return found
 
 
-def groups(
-    data: Sequence[tuple[int, ...] | None], target: Sequence[tuple[int, ...]]
-) -> Iterator[tuple[list[int], list[int]]]:
+def groups(data: Sequence[tuple[int, ...] | None], target: Sequence[tuple[int, ...]]) -> Iterator[Part]:
     """Which dims of the data, and which entries of the target, a Reshape turns into one another, by their values.
 
     A group ends where both have as many elements, in all exports.  An entry of -1, or of 0, takes what is left there.

@@ -91,7 +91,7 @@ class Known:
         self._seen.add(size)
         values = self.values(size)
         if values is None or len({*values}) == 1:
-            if values is not None and len(size.symbols) > 1:
+            if values is not None and len(size.symbols) > 1 and values[0] > 1:  # a 1 says nothing anyway
                 self._still[size, values[0]] = None
             return
         sizes = self._by_values.setdefault(values, [])

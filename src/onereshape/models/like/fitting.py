@@ -19,10 +19,11 @@ from onereshape.models.facts.elements import array_of
 from onereshape.models.facts.walk import Scope, Walk, unlike
 from onereshape.models.like.attributes import Said, said
 from onereshape.models.like.doubts import Key, refusal
-from onereshape.models.like.equations import Part, equations, groups, hints, spread
+from onereshape.models.like.equations import equations, groups, hints, spread
 from onereshape.models.like.exported import Binding
 from onereshape.models.like.formulas import Known
 from onereshape.models.like.differing import Use
+from onereshape.models.like.parting import parted
 from onereshape.models.like.pools import POOLS, Pool, pool_of
 from onereshape.models.like.slices import taken
 from onereshape.models.like.starts import Start, copied
@@ -393,34 +394,6 @@ class _Fitting(Walk):
             scope.elements[node.outputs[0]] = own.reshape([word for word in found if isinstance(word, int)])
         return True
 
-    def _parted(self, parts: list[Part], dims: Dims, words: Sequence[Size]) -> list[Part]:
-        """Groups; what is 1 in all exports goes with those before it, where it makes them equal: there may be more.
-
-        A Reshape of [1, nh, nw, 7, 7] to [-1, 7, 7] has one window in small pictures, which is no part of the sevens.
-        """
-
-        def ones(sizes: Sequence[Size], places: list[int]) -> int:
-            known = [self.known.values(sizes[at]) for at in places]
-            return next((at for at, each in enumerate(known) if each is None or {*each} != {1}), len(known))
-
-        def even(part: Part) -> bool:
-            one, other = product(dims[at] for at in part[0]), product(words[at] for at in part[1])
-            if is_open(one) or is_open(other) or any(words[at] == -1 for at in part[1]):
-                return True
-            return self.known.equal(one, other)
-
-        for place, (above, below) in enumerate(parts[1:], 1):
-            first, second = ones(dims, above), ones(words, below)
-            if (not first and not second) or even((above, below)):
-                continue
-            before, under = parts[place - 1]
-            for one, other in ((first, 0), (0, second), (first, second)):
-                moved = (before + above[:one], under + below[:other]), (above[one:], below[other:])
-                if all(map(even, moved)):
-                    parts[place - 1 : place + 1] = moved
-                    break
-        return parts
-
     def _grouped(self, dims: Dims, words: list[Size]) -> bool:
         """Finds what a -1 stands for, and notes which dims and which words are as large; whether all is told."""
         rows = [self.known.values(word) for word in words]
@@ -430,7 +403,7 @@ class _Fitting(Walk):
         parts = list(groups([self.known.values(size) for size in dims], known)) or [
             (list(range(len(dims))), list(range(len(words))))
         ]
-        for above, below in self._parted(parts, dims, words):
+        for above, below in parted(self.known, parts, dims, words):
             whole = product(dims[at] for at in above)
             others = product(words[at] for at in below if words[at] != -1)
             place = next((at for at in below if words[at] == -1), None)

@@ -193,9 +193,10 @@ class _Fitting(Walk):
 
     def _pad(self, node: ir.Node, scope: Scope) -> None:
         """Notes what a Pad gives; where it adds nothing in any export, no export shows what becomes of what it adds."""
-        padded = scope.dims.get(node.outputs[0], ())
+        if operator_of(node) != "Pad" or not node.inputs or node.inputs[0] is None or not node.outputs:
+            return  # somebody else's, or none that can be read
+        padded, data = scope.dims.get(node.outputs[0], ()), scope.dims_of(node.inputs[0])
         self.unsettled.pads += filter(is_open, padded)
-        data = node.inputs[0] and scope.dims_of(node.inputs[0])
         for one, other in zip(padded, data or (), strict=False):
             if not is_open(one) and not is_open(other):
                 self.unsettled.equate(one, other)

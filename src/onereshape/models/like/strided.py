@@ -61,7 +61,7 @@ def _unpadded(data: ir.Value | None) -> tuple[ir.Node | None, ir.Value | None]:
     """The first of the Pads that data come from, one for each axis perhaps, and what it reads."""
     first, before = None, data
     while before is not None and (pad := before.producer()) is not None and operator_of(pad) == "Pad":
-        first, before = pad, handed_on(pad.inputs[0])
+        first, before = pad, handed_on(pad.inputs[0]) if pad.inputs else None
     return first, before
 
 

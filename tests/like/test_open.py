@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
+import numpy as np
 import onnx_ir as ir
 import pytest
 
@@ -221,3 +222,66 @@ def test_what_a_product_must_be_is_known_before_it_is_told(lettered: bool, monke
         case = Case(f"{layers} layers, {lettered}", build, ({"S": 12}, {"S": 23}), ({"S": 6}, {"S": 16}, {"S": 41}))
         assert verdict(case, EXPORTERS[0]).status == "right"
     assert walks[0] == walks[1]
+
+
+def patches(g: Export) -> str:
+    """Patches of 4 x 4; each axis has a Pad of its own before them."""
+    h, w = g.sizes["H"], g.sizes["W"]
+    data = g.node(
+        "Abs", g.x(1, 2, "H", "W")
+    )  # onnxruntime makes one node of a Pad by 0 and a MaxPool, whatever its signs
+    wide = g.node("Pad", data, ints(g, 0, 0, 0, 0, 0, 0, 0, -w % 4))
+    whole = g.node("Pad", wide, ints(g, 0, 0, 0, 0, 0, 0, -h % 4, 0))
+    return g.node("MaxPool", whole, kernel_shape=[4, 4], strides=[4, 4])
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+def test_a_stride_tells_what_each_of_several_pads_adds(exporter: str) -> None:
+    exports, unseen = (
+        ({"H": 12, "W": 18}, {"H": 15, "W": 21}),
+        ({"H": 9, "W": 12}, {"H": 30, "W": 31}, {"H": 8, "W": 5}),
+    )
+
+    assert verdict(Case("patches", patches, exports, unseen), exporter) == ("right", "", ())
+
+
+def last_places(g: Export) -> str:
+    """Queries times their places: they are the last ones of all keys."""
+    s, t = g.sizes["S"], g.sizes["T"]
+    queries = g.node("Mul", g.x(1, "S", 2), g.constant(np.arange(t - s, t, dtype=np.float32)[:, None]))
+    keys = g.node("ReduceMean", g.x(1, "T", 2, name="z"), axes=[1], keepdims=1)
+    return g.node("Add", queries, keys)
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+def test_a_start_that_may_be_the_difference_of_two_sizes_is_open(exporter: str) -> None:
+    """10 and 14 are S + 4 too."""
+    found = verdict(Case("last", last_places, ({"S": 6, "T": 16}, {"S": 10, "T": 24}), ()), exporter)
+
+    assert found.status == "refused"
+    assert "from S or" in found.why
+    assert "from -S + T" in found.why
+
+
+def long_behind(g: Export, layers: int) -> str:
+    """Windows in each layer, and much behind them."""
+    data = in_windows(g, layers, lettered=False)
+    for _ in range(1000):
+        data = g.node("Relu", data)
+    return data
+
+
+@pytest.mark.parametrize("layers", [1, 40])
+def test_what_is_open_is_told_before_all_is_walked_over(layers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    visited: list[ir.Node] = []
+    visit = _Fitting.visit
+
+    def noted(walk: _Fitting, node: ir.Node, scope: Scope) -> None:
+        visited.append(node)
+        visit(walk, node, scope)
+
+    monkeypatch.setattr(_Fitting, "visit", noted)
+    case = Case(f"long behind {layers}", partial(long_behind, layers=layers), ({"S": 12}, {"S": 23}), ())
+    fitted(case, EXPORTERS[0])
+
+    assert len(visited) < 1.6 * len(set(visited))

@@ -73,10 +73,13 @@ def followed(found: Strided, name: str, known: Known) -> Size | None:
     sizes, values = known.values(found.data), known.values(symbol(name))
     if not isinstance(others, int) or sizes is None or values is None or len(_rests(sizes, found.stride)) == 1:
         return None
-    least = min(values)
-    short = found.data + others + least - found.window
-    size = least + ceiling(short, found.stride) * found.stride - short
-    return size if known.values(size) == values else None
+    # As little as windows take that end with the data; or as little as an export shows.
+    for least in dict.fromkeys((max(0, found.window - found.stride) - others, min(values))):
+        short = found.data + others + least - found.window
+        size = least + ceiling(short, found.stride) * found.stride - short
+        if least >= 0 and known.values(size) == values:
+            return size
+    return None
 
 
 def limited(all_found: Sequence[Strided], known: Known, *, same: bool) -> None:

@@ -78,9 +78,8 @@ void run_part(const Plan& plan, char* destination, const char* source, const Par
     r.gathers = static_cast<Index>(plan.gather.size());
     destination += r.b * r.item;
     const bool whole = plan.written == Written::whole && begins_on(destination, line) && r.nb * r.item % line == 0;
-    // Where there is no way past the cache, whole lines are all that gains by it.
     const bool filled = plan.written == Written::filled && begins_on(destination, word_of(r.item));
-    r.stream = stream && (whole || (plan.kernels->streams && (filled || plan.written == Written::inside)));
+    r.stream = stream && (whole || filled || plan.written == Written::inside);
     r.ragged = ragged && !r.stream;
     const Move move = plan.move;
     walk_over(plan.outer, destination, source, part, at, [&](char* to, const char* from) { move(to, from, r); });
@@ -128,7 +127,7 @@ void copy(const Plan& plan, char* destination, const char* source, int threads, 
     // A line between one thread's places and the next one's: each writes its own all the time.
     const std::size_t room = plan.outer.size() + line / sizeof(Index);
     std::vector<Index> at(parts.size() * room);
-    const bool stream = plan.nbytes >= stream_from;
+    const bool stream = plan.kernels->streams && plan.nbytes >= stream_from;
     // To put lines together takes time, which memory gives back where several threads wait for it, or there is much of it.
     const bool ragged = stream && plan.nbytes / 4 >= stream_from / static_cast<Index>(parts.size());
     const auto run = [&](std::size_t n) noexcept {

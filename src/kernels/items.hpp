@@ -33,23 +33,26 @@ inline void stream_item(char* to, const char* from, Index length) {
 }
 
 // A long item, whole lines of the destination at a time: a write into two lines takes as long as two.  Past the cache no
-// line is written that is not whole.
+// line is written that is not whole.  Where the machine must see that lines follow each other, the next item is asked for
+// meanwhile, so that they follow in time.
 template <bool past>
-inline void copy_long(char* to, const char* from, Index length) {
+[[gnu::noinline]] void copy_long(char* to, const char* from, Index length, [[maybe_unused]] const char* next) {
     const Index before = -static_cast<Index>(reinterpret_cast<std::uintptr_t>(to)) & (line - 1);
-    const auto move_line = [&](Index at, const auto& put) {
-        for (Index k = 0; k < line; k += wide) put(to + at + k, load<Wide>(from + at + k));
+    const auto move_line = [&](Index at) __attribute__((always_inline)) {
+        if constexpr (!told_past) __builtin_prefetch(next + at);
+        Wide held[line / wide];
+        for (Index k = 0; k < line / wide; ++k) held[k] = load<Wide>(from + at + k * wide);
+        for (Index k = 0; k < line / wide; ++k) put<past>(to + at + k * wide, held[k]);
     };
-    const auto keep = [](char* there, const Wide& value) { store(there, value); };
     Index at = before;
     if constexpr (past) {
         __builtin_memcpy(to, from, static_cast<std::size_t>(before));
-        for (; at + line <= length; at += line) move_line(at, [](char* there, const Wide& value) { stream(there, value); });
+        for (; at + line <= length; at += line) move_line(at);
         __builtin_memcpy(to + at, from + at, static_cast<std::size_t>(length - at));
     } else {
-        move_line(0, keep);
-        for (; at + line <= length; at += line) move_line(at, keep);
-        move_line(length - line, keep);
+        if (before > 0) move_line(0);
+        for (; at + line <= length; at += line) move_line(at);
+        if (at < length) move_line(length - line);
     }
 }
 
@@ -159,6 +162,32 @@ void stream_items(char* destination, const char* source, const Rectangle& r) {
     }
 }
 
+// Long items.  Where the machine must see that lines follow each other, nothing else is written between them: no table of
+// places, and no register that a call needs.
+template <bool past>
+void move_long(char* destination, const char* source, const Rectangle& r) {
+    const Index item = r.item;
+    if constexpr (told_past) {
+        return move_items(destination, source, r, item,
+                          [=](char* to, const char* from) { copy_long<past>(to, from, item, from); });
+    }
+    const Index highest = r.na == 1 ? r.nb : most_long, high = (r.nb - 1) / ((r.nb + highest - 1) / highest) + 1;
+    for (Index j = 0; j < r.nb; j += high) {
+        const Index here = least(high, r.nb - j), first = at(r.rows, r.b + j);
+        const char* next = source + at(r.reads, r.a) + first;
+        for (Index i = 0; i < r.na; ++i) {
+            char* to = destination + j * item + at(r.columns, r.a + i);
+            const char* row = source + at(r.reads, r.a + i);
+            const char* after = source + at(r.reads, r.a + least(i + 1, r.na - 1)) + first;
+            for (Index k = 0; k < here; ++k, to += item) {
+                const char* from = next;
+                next = k + 1 < here ? row + at(r.rows, r.b + j + k + 1) : after;
+                copy_long<past>(to, from, item, next);
+            }
+        }
+    }
+}
+
 template <Index N>
 void items(char* destination, const char* source, const Rectangle& r) {
     if constexpr (N % 4 == 0) {
@@ -169,12 +198,7 @@ void items(char* destination, const char* source, const Rectangle& r) {
     } else {
         const Index item = r.item;
         if (item >= long_item && (r.stream || item <= 4096)) {
-            if (r.stream) {
-                return move_items(destination, source, r, item,
-                                  [=](char* to, const char* from) { copy_long<true>(to, from, item); });
-            }
-            return move_items(destination, source, r, item,
-                              [=](char* to, const char* from) { copy_long<false>(to, from, item); });
+            return r.stream ? move_long<true>(destination, source, r) : move_long<false>(destination, source, r);
         }
         if (r.stream) {
             return move_items(destination, source, r, item,

@@ -2,6 +2,7 @@
 // 16-byte lanes of them.
 #pragma once
 
+#include <type_traits>
 #include <utility>
 
 #include "plan.hpp"
@@ -61,18 +62,35 @@ private:
     Index found[most];
 };
 
-// Items may lie anywhere, so all accesses go through memcpy, which compilers turn into plain loads and stores: their own, as
+// Items may lie anywhere, so accesses go through memcpy, which compilers turn into plain loads and stores: their own, as
 // the library's is one that checks and is called where systems build with _FORTIFY_SOURCE, for every vector of a buffer.
+// Those of vectors are of the type itself: of a memcpy from one place to the other Arm's compilers make two of 8 bytes.
+template <class T>
+constexpr bool is_vector = !std::is_class_v<T> && !std::is_arithmetic_v<T>;
+
+template <class T>
+struct Unaligned {
+    typedef T type __attribute__((aligned(1), may_alias));
+};
+
 template <class T>
 inline T load(const char* from) {
-    T value;
-    __builtin_memcpy(&value, from, sizeof value);
-    return value;
+    if constexpr (is_vector<T>) {
+        return *reinterpret_cast<const typename Unaligned<T>::type*>(from);
+    } else {
+        T value;
+        __builtin_memcpy(&value, from, sizeof value);
+        return value;
+    }
 }
 
 template <class T>
 inline void store(char* to, const T& value) {
-    __builtin_memcpy(to, &value, sizeof value);
+    if constexpr (is_vector<T>) {
+        *reinterpret_cast<typename Unaligned<T>::type*>(to) = value;
+    } else {
+        __builtin_memcpy(to, &value, sizeof value);
+    }
 }
 
 struct Pair {  // 16 bytes that need no alignment
@@ -111,6 +129,13 @@ struct BytesOf<64> {
 };
 #endif
 using Wide = BytesOf<wide>::type;
+
+// Whether the machine can be told to write past the cache.  Others do so where they see that whole lines follow each other.
+#if defined(__x86_64__)
+constexpr bool told_past = true;
+#else
+constexpr bool told_past = false;
+#endif
 
 // Past the cache, where the machine can, to an address on a vector's boundary.
 inline void stream(char* to, const Bytes16& value) {

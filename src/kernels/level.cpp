@@ -38,9 +38,7 @@ constexpr Kernels table(std::index_sequence<N...>) {
 #endif
     found.wide = wide;
     found.steps = wide == 64;
-#if defined(__x86_64__)
-    found.streams = true;
-#endif
+    found.streams = told_past;
     found.fence = fence;
     return found;
 }

@@ -17,6 +17,7 @@ using Index = std::ptrdiff_t;
 
 constexpr Index line = 64;  // bytes of a line of the cache
 constexpr Index long_item = 8 * line;  // bytes of an item whose whole lines are written as such, wherever it begins
+constexpr Index most_long = 16;  // long items that one column is given before the next
 constexpr Index least_ragged = 8 * line;  // bytes of a column of which enough lines are whole
 
 // The bytes of the widest words that fill an item, whose bytes are a multiple of 4.

@@ -51,8 +51,9 @@ struct Joined {
 };
 
 // Both sides take further dims, the shorter one first: the destination's the next outer one, the source's the next in its
-// memory; that one without a gap where there is a `step` from item to item.
-Joined joined(const std::vector<Axis>& axes, Index item, std::size_t source_axis, Index step) {
+// memory; that one without a gap where there is a `step` from item to item.  The source's side of long items takes `more`,
+// while the destination's is moved as a whole.
+Joined joined(const std::vector<Axis>& axes, Index item, std::size_t source_axis, Index step, bool more) {
     Joined found;
     std::vector<bool> taken(axes.size(), false);
     const auto take = [&](std::vector<std::size_t>& side, Index& count, std::size_t axis) {
@@ -75,7 +76,9 @@ Joined joined(const std::vector<Axis>& axes, Index item, std::size_t source_axis
                 if (beyond == none || std::abs(axes[k].source) < std::abs(axes[beyond].source)) beyond = k;
             }
         }
-        const bool for_b = fits(found.nb, outside), for_a = fits(found.na, beyond);
+        const bool longer = more && item >= long_item && found.nb <= most_long && found.na < many;
+        const bool for_b = fits(found.nb, outside);
+        const bool for_a = fits(found.na, beyond) || (longer && beyond != none);
         if (for_b && (!for_a || found.nb <= found.na)) {
             take(found.b, found.nb, outside);
         } else if (for_a) {
@@ -333,14 +336,14 @@ Plan make_plan(const std::vector<Axis>& axes, Index item, Index source_axis, int
     const Index step = fast != end && word && apart > 0 && near ? apart : 0;
     // What is near as a whole is read in any order.
     if (step == 0 && plan.high - plan.low <= nearby) fast = end;
-    const Joined over = joined(axes, item, fast, step);
+    const Joined over = joined(axes, item, fast, step, !kernels.streams);
     // What is written in parts of lines takes longer where there is another way.
     const bool costly = kernels.streams && plan.nbytes >= large;
     const auto items_take = [&](const Joined& joined_so) {
         const bool parts = costly && written_by_items(joined_so, item) == Written::parts;
         return cost_of_items(joined_so, item, kernels.wide) + (parts ? fetched : 0.0);
     };
-    Joined one_by_one = step == 0 ? over : joined(axes, item, fast, 0), in_runs = long_runs(axes);
+    Joined one_by_one = step == 0 ? over : joined(axes, item, fast, 0, !kernels.streams), in_runs = long_runs(axes);
     double by_items = items_take(one_by_one);
     // Whole lines are read in the source's order: several rows of them at a time are on their way before they are asked for.
     if (const double by_runs = items_take(in_runs); item < line && by_runs < by_items) {

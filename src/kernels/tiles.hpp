@@ -8,8 +8,6 @@
 // in registers, and leaves as whole lines.  The last panel overlaps its neighbour or is written under a mask.
 #pragma once
 
-#include <type_traits>
-
 #include "items.hpp"
 
 namespace onereshape {

@@ -62,6 +62,11 @@ def _reverse(base: Array) -> Array:
     return base.transpose()
 
 
+def _rows_reversed(base: Array) -> Array:
+    """All axes but the last the other way round."""
+    return base.transpose(*reversed(range(base.ndim - 1)), base.ndim - 1)
+
+
 def _gap(base: Array) -> Array:
     return base[..., : base.shape[-1] - 1].transpose()
 
@@ -97,7 +102,8 @@ def long(item: int) -> Iterator[Recipe]:
     """Past the longest run by little and by much, past four lines, and rows so far apart that they crowd the cache.
 
     Columns of eight lines and more, which are put together where their lines begin anywhere.  And rows that lie
-    together, around the lengths from which on their whole lines are written, and the library's copy.
+    together, around the lengths from which on their whole lines are written, and the library's copy; also more of them
+    in a column, and more columns, than are moved at a time.
     """
     high = max(1, LINE // item)
     for dims in [
@@ -123,6 +129,8 @@ def long(item: int) -> Iterator[Recipe]:
     for nbytes in (449, 511, 512, 513, 575, 576, 1000, 4096, 4097):
         dims = (7, 5, -(-nbytes // item))
         yield Recipe(f"long rows, {dims} items of {item}", item, dims, lambda base: base.transpose(1, 0, 2))
+    for dims in [(19, 3, -(-520 // item)), (2, 18, 2, 3, -(-640 // item)), (300, 2, 2, -(-512 // item))]:
+        yield Recipe(f"long rows, {dims} items of {item}", item, dims, _rows_reversed)
 
 
 def random_recipe(seed: int, most: int = 1 << 14) -> Recipe:

@@ -130,19 +130,22 @@ class Known:
             return False
         return self._equal_at_samples(one, other) or self._equal_below(one, other)
 
-    def sampled(self, sizes: Sequence[Size], chosen: Mapping[str, Size]) -> Iterator[list[Number]]:
-        """Sizes at each of a few samples, with these in place of some symbols; none where that tells nothing.
-
-        That is so where something is cut, which must not reach its end, or where one of these is no number.
+    def at_samples(
+        self, sizes: Sequence[Size], chosen: Mapping[str, Size], holds: Callable[[Sequence[Number]], bool]
+    ) -> bool | None:
+        """Whether something holds of sizes at all samples, with these in place of some symbols; None if that cannot
+        be told without them: where something is cut, which must not reach its end, or where one of these is no number.
         """
-        if not self._are_cut((*sizes, *chosen.values())):
-            few = self._samples(_FEW)
-            columns = [column_of(size, few, self._starts) for size in chosen.values()]
-            for sample, *there in zip(few, *columns, strict=True):
-                if None in there:
-                    return
-                known: dict[str, Any] = {**sample, **dict(zip(chosen, there, strict=True))}
-                yield [_at(size, known) for size in sizes]
+        if self._are_cut((*sizes, *chosen.values())):
+            return None
+        for count, seen in ((_FEW, self._starts), (_SAMPLES, self._traces)):  # most fail at once
+            samples = self._samples(count)
+            here: Seen = {name: column_of(size, samples, seen) for name, size in chosen.items()}
+            if any(None in column for column in here.values()):
+                return None
+            if not all(map(holds, zip(*(column_of(size, samples, here) for size in sizes), strict=True))):
+                return False
+        return True
 
     def divisible(self, size: Size, many: int) -> bool:
         """Whether a size is a multiple of a number wherever the model runs."""
@@ -171,7 +174,7 @@ class Known:
         return self._below[one, other]
 
     def _are_cut(self, sizes: Iterable[Size]) -> bool:
-        """Whether something in one of these sizes ends at another; each is looked through once."""
+        """Whether something in one of these sizes ends at a number, or may; each is looked through once."""
         for size in sizes:
             if size not in self._cut:
                 self._cut[size] = _is_cut(size)
@@ -381,10 +384,17 @@ def told_apart(one: Size, other: Size, bindings: Sequence[Binding]) -> Binding |
 
 
 def _is_cut(size: Size) -> bool:
-    """Whether something in a size ends at another."""
+    """Whether something in a size ends at a number, or may do so once what its symbols stand for is known.
+
+    What depends on one symbol alone does not become a number by that.
+    """
     for monomial, _ in size.terms if isinstance(size, Formula) else ():
         for atom in monomial:
-            if not isinstance(atom, str) and (atom.name == "Min" or any(map(_is_cut, atom.parts))):
+            if isinstance(atom, str):
+                continue
+            if atom.name == "Min" and any(isinstance(part, int) or len(part.symbols) > 1 for part in atom.parts):
+                return True
+            if any(map(_is_cut, atom.parts)):
                 return True
     return False
 

@@ -15,19 +15,21 @@ _MOST_COMBINED = 256
 
 Left = dict[str, list[Size]]
 """The readings that are left of each open number, by its name."""
+Narrowed = dict[object, tuple[list[tuple[Size, ...]], set[str]]]
+"""Which readings fit together, and what they tell: the same is asked again after each number that is told."""
 
 
-def by_equal(known: Known, left: Left, one: Size, other: Size) -> set[str]:
+def by_equal(known: Known, left: Left, one: Size, other: Size, seen: Narrowed) -> set[str]:
     """Keeps the readings with which two sizes are equal, if there are any; the names of which that tells something.
 
     What holds with any reading of a number tells nothing of it.
     """
-    return _narrow(known, left, (one, other), lambda sizes: known.equal(*sizes), _equal)
+    return _narrow(known, left, (one, other), _equal, seen)
 
 
-def by_whole(known: Known, left: Left, size: Size) -> set[str]:
+def by_whole(known: Known, left: Left, size: Size, seen: Narrowed) -> set[str]:
     """The same of readings with which a size is a whole number."""
-    return _narrow(known, left, (size,), lambda sizes: known.is_whole(*sizes), _whole)
+    return _narrow(known, left, (size,), _whole, seen)
 
 
 def _equal(numbers: Sequence[Number]) -> bool:
@@ -38,27 +40,46 @@ def _whole(numbers: Sequence[Number]) -> bool:
     return numbers[0] is not None and numbers[0].denominator == 1
 
 
-def _narrow(
-    known: Known,
-    left: Left,
-    sizes: tuple[Size, ...],
-    holds: Callable[[tuple[Size, ...]], bool],
-    may: Callable[[Sequence[Number]], bool],
-) -> set[str]:
+Holds = Callable[[Sequence[Number]], bool]
+
+
+def _narrow(known: Known, left: Left, sizes: tuple[Size, ...], holds: Holds, seen: Narrowed) -> set[str]:
     names = sorted({name for size in sizes if isinstance(size, Formula) for name in size.symbols if name in left})
     if not names or not 0 < prod(len(left[name]) for name in names) <= _MOST_COMBINED:
         return set()
+    key = (holds, sizes, *(tuple(left[name]) for name in names), *known.steps.items())
+    if key not in seen:
+        ends = len(known.ends)
+        found = _fits(known, left, sizes, names, holds)
+        if len(known.ends) > ends:
+            return _kept(left, names, *found)  # to be found again, where these ends are not noted
+        seen[key] = found
+    return _kept(left, names, *seen[key])
+
+
+def _kept(left: Left, names: Sequence[str], fits: Sequence[tuple[Size, ...]], told: set[str]) -> set[str]:
+    """Keeps the readings that fit, if there are any."""
+    for place, name in enumerate(names if fits else ()):
+        fitting = {each[place] for each in fits}
+        left[name] = [size for size in left[name] if size in fitting]
+    return told
+
+
+def _fits(
+    known: Known, left: Left, sizes: tuple[Size, ...], names: Sequence[str], holds: Holds
+) -> tuple[list[tuple[Size, ...]], set[str]]:
+    """The readings of several numbers with which something holds, and the numbers that this tells something of."""
 
     def fit(chosen: Iterable[Size]) -> bool:
         read: dict[str, Size] = dict(zip(names, chosen, strict=True))
-        if not all(map(may, known.sampled(sizes, read))):
-            return False  # as of most, before a formula is made of it
-        return holds(tuple(size.bind(read) if isinstance(size, Formula) else size for size in sizes))
+        found = known.at_samples(sizes, read, holds)
+        if found is not None:
+            return found
+        bound = [size.bind(read) if isinstance(size, Formula) else size for size in sizes]
+        return known.equal(*bound) if len(bound) > 1 else known.is_whole(*bound)
 
     fits = [chosen for chosen in product(*(left[name] for name in names)) if fit(chosen)]
     if not fits:
-        return set()
-    for place, name in enumerate(names):
-        left[name] = [size for size in left[name] if any(each[place] is size for each in fits)]
+        return [], set()
     more = [fit(size + (at == place) for at, size in enumerate(fits[0])) for place in range(len(names))]
-    return {name for name, other in zip(names, more, strict=True) if not other}  # what holds with any tells nothing
+    return fits, {name for name, other in zip(names, more, strict=True) if not other}

@@ -11,7 +11,7 @@ from copy import copy
 
 from onereshape.models.like.doubts import Doubt, Key
 from onereshape.models.like.formulas import Known
-from onereshape.models.like.narrowing import by_equal, by_whole
+from onereshape.models.like.narrowing import Narrowed, by_equal, by_whole
 from onereshape.models.like.strided import Strided, followed
 from onereshape.models.record import operator_of
 from onereshape.models.like.differing import Use
@@ -36,6 +36,8 @@ class Unsettled:
         self.strides: list[Strided] = []
         self.same = False
         """Whether a stride told what a Pad adds."""
+        self._narrowed: Narrowed = {}
+        """What was asked before, by this walk or by another one that began as it did."""
 
     def copied(self, known: Known) -> Unsettled:
         """The same, beside another copy of what is known."""
@@ -87,10 +89,10 @@ class Unsettled:
                     left[name] = [same]
                     told.add(name)
             if narrowing.asks(one, other):
-                narrowing.note(by_equal(self.known, left, one, other))
+                narrowing.note(by_equal(self.known, left, one, other, self._narrowed))
         for size in self.whole:
             if self.known.values(size) is not None and narrowing.asks(size):
-                narrowing.note(by_whole(self.known, left, size))
+                narrowing.note(by_whole(self.known, left, size, self._narrowed))
         told |= narrowing.told()
         return {self.doubts[name].key: sizes[0] for name, sizes in left.items() if name in told and len(sizes) == 1}
 

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache, partial
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import onnx_ir as ir
 
-from onereshape.models.like.exported import Array, Binding, Exported, Fit, elsewhere, nearby, size_at, sizes_at
+from onereshape.models.like.exported import Array, Binding, Exported, Fit, elsewhere, nearby, sizes_at
+from onereshape.models.like.families.made_numbers import Reading, Step, fit_with, over, stepped
+from onereshape.models.like.families.positions import working
 from onereshape.models.like.wholes import (
     FREE,
     as_plain,
@@ -28,7 +29,6 @@ from onereshape.models.like.wholes import (
     rounded_alike,
     whole,
 )
-from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Formula, Size, cut
 
 _MOST = 32
@@ -46,29 +46,6 @@ _FAR = 8
 _Items = tuple[tuple[str, int], ...]
 Made = dict[np.dtype[Any], Array]
 """What is made of each size without any number of its own, in some type: a row for each, calculated once."""
-
-
-class Step(NamedTuple):
-    """What is done with a number: an operator, and its other number where it has one."""
-
-    op: str
-    number: float | None = None
-    first: bool = False
-    """Whether the other number comes first."""
-
-
-class Reading(NamedTuple):
-    """A number that is made of a size, or of the quotient of two."""
-
-    top: Size
-    bottom: Size
-    steps: tuple[Step, ...]
-    words: str
-    """With `{}` where the size is."""
-
-    def __str__(self) -> str:
-        size = str(self.top) if self.bottom == 1 else f"({self.top})/({self.bottom})"
-        return self.words.format(size if self.words == "{}" or size.isidentifier() else f"({size})")
 
 
 _PLAIN: tuple[tuple[str, tuple[Step, ...]], ...] = (
@@ -129,7 +106,7 @@ def numbers(exported: Exported) -> Fit | None:
             return None
     columns = [by_values[flat[:, place].tobytes()] for place in varied]
     fits = [
-        _fit(first, dict(zip(varied, (column[min(turn, len(column) - 1)] for column in columns), strict=True)))
+        fit_with(first, dict(zip(varied, (column[min(turn, len(column) - 1)] for column in columns), strict=True)))
         for turn in range(max(map(len, columns)))
     ]
     return fits[0]._replace(others=tuple(fits[1:]))
@@ -172,7 +149,7 @@ def _readings(
         return [_mirrored(reading) for reading in _readings(-numbers, sizes, exported, others, made)]
 
     def fitting(readings: Iterable[Reading]) -> list[Reading]:
-        return [each for each in readings if _close(_over(each, exported.bindings, numbers.dtype), numbers)]
+        return [each for each in readings if _close(over(each, exported.bindings, numbers.dtype), numbers)]
 
     for level, more in ((partial(_plain, made), None), (_ratios, None), (_scaled, _beside)):
         found = list(level(numbers, sizes)) if more is None else fitting(level(numbers, sizes))
@@ -299,7 +276,7 @@ def _as_power(size: Size, factor: float, exponent: float) -> Reading:
 def _many(reading: Reading, undo: Callable[[Array], Array], undone: Array, exported: Exported) -> bool:
     """Whether numbers are whole as they are a multiple of what was read: `3*(S - 1)` is no whole number by chance."""
     values = np.array(sizes_at(reading.top, exported.bindings), np.float64)
-    read = undo(_steps(values, reading.steps[:-1]))
+    read = undo(stepped(values, reading.steps[:-1]))
     times = undone / read
     near = np.rint(times[0])
     return bool(np.min(read) >= 1 and near >= 1 and np.allclose(times, near, rtol=1e-4, atol=0))
@@ -323,7 +300,7 @@ def _far(reading: Reading, exported: Exported) -> bool:
 def _shown(reading: Reading, bindings: Sequence[Binding]) -> tuple[str, ...]:
     """What is read, at other sizes, as far as readings are told apart by it."""
     try:
-        return tuple([f"{each:.5g}" for each in _over(reading, bindings, np.dtype(np.float64)).tolist()])
+        return tuple([f"{each:.5g}" for each in over(reading, bindings, np.dtype(np.float64)).tolist()])
     except ValueError:  # a size that is no whole number there
         return ("",) if len(bindings) == 1 else tuple(_shown(reading, [each])[0] for each in bindings)
 
@@ -332,8 +309,7 @@ def _plain(made: Made, numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]
     """What numbers are without any number of their own; the sizes that they are as such first."""
     if numbers.dtype not in made:
         table = _table(numbers, sizes)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            rows = np.stack([_stepped(table, steps) for _, steps in _PLAIN], axis=1)
+        rows = np.stack([stepped(table, steps) for _, steps in _PLAIN], axis=1)
         made[numbers.dtype] = _in_type(rows.reshape(-1, len(numbers)), numbers.dtype)
     found = []
     for at in np.flatnonzero(_rows_close(made[numbers.dtype], numbers)).tolist():
@@ -364,7 +340,7 @@ def _ratios(numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Iterat
 
 def _table(numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Array:
     """Sizes, a row for each, in the type that such numbers are calculated in."""
-    return np.array([values for _, values in sizes], _working(numbers.dtype)).reshape(len(sizes), len(numbers))
+    return np.array([values for _, values in sizes], working(numbers.dtype)).reshape(len(sizes), len(numbers))
 
 
 def _scaled(numbers: Array, sizes: list[tuple[Size, tuple[int, ...]]]) -> Iterator[Reading]:
@@ -387,7 +363,7 @@ def _multiples(numbers: Array, size: Size, values: tuple[int, ...], taken: Abstr
     wide = numbers.astype(np.float64)
     allowed = _APART + 4 * _ROUNDING * float((np.spacing(np.abs(numbers)) / np.maximum(np.abs(wide), 1e-300)).max())
     for words, steps in _PLAIN:
-        plain = _steps(np.array(values, np.float64), steps) if words in taken else np.zeros(1)
+        plain = stepped(np.array(values, np.float64), steps) if words in taken else np.zeros(1)
         if not np.isfinite(plain).all() or not plain.all():
             continue
         times = wide / plain
@@ -416,93 +392,3 @@ def _rows_close(rows: Array, numbers: Array) -> Array:
     with np.errstate(invalid="ignore", over="ignore"):
         apart = np.abs(rows - numbers.astype(np.float64))
     return np.asarray((apart <= _ROUNDING * np.spacing(np.abs(numbers)).astype(np.float64)).all(axis=1))
-
-
-def _working(kind: np.dtype[Any]) -> np.dtype[Any]:
-    """The type that a number is calculated in."""
-    return np.dtype(np.float64 if kind == np.float64 else np.float32)
-
-
-def _at(reading: Reading, binding: Binding, kind: np.dtype[Any]) -> Any:
-    """What is read, at given sizes."""
-    return _over(reading, [binding], kind)[0]
-
-
-def _over(reading: Reading, bindings: Sequence[Binding], kind: np.dtype[Any]) -> Array:
-    """What is read, at each of several sizes."""
-    working = _working(kind)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        numbers = np.array([size_at(reading.top, binding) for binding in bindings], working)
-        if reading.bottom != 1:
-            numbers = numbers / np.array([size_at(reading.bottom, binding) for binding in bindings], working)
-        return _steps(numbers, reading.steps).astype(kind)
-
-
-def _steps(numbers: Array, steps: Sequence[Step]) -> Array:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return _stepped(numbers, steps)
-
-
-def _stepped(numbers: Array, steps: Sequence[Step]) -> Array:
-    for step in steps:
-        if step.number is None:
-            numbers = _ALONE[step.op](numbers)
-        else:
-            other = numbers.dtype.type(step.number)
-            numbers = _WITH[step.op](*((other, numbers) if step.first else (numbers, other)))
-    return np.asarray(numbers)
-
-
-_ALONE: Mapping[str, np.ufunc] = {"Sqrt": np.sqrt, "Log": np.log}
-_WITH: Mapping[str, np.ufunc] = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.divide}
-
-
-def _fit(first: Array, readings: Mapping[int, Reading]) -> Fit:
-    """The constant with these readings at these places, all other entries as they are."""
-
-    def at(binding: Binding) -> Array:
-        found = first.reshape(-1).copy()
-        for place, reading in readings.items():
-            found[place] = _at(reading, binding, first.dtype)
-        return found.reshape(first.shape)
-
-    def make(writer: Rewriter) -> ir.Value:
-        return _made(writer, first, readings)
-
-    words = ", ".join(dict.fromkeys(str(reading) for reading in readings.values()))
-    return Fit(f"is {words}" if len(readings) == first.size else f"has {words} in it", at, make)
-
-
-def _made(writer: Rewriter, first: Array, readings: Mapping[int, Reading]) -> ir.Value:
-    parts = []
-    flat = first.reshape(-1)
-    start = 0
-    for place, reading in sorted(readings.items()):
-        if start < place:
-            parts.append(writer.constant(flat[start:place].copy()))
-        parts.append(_number(writer, reading, first.dtype))
-        start = place + 1
-    if start < flat.size:
-        parts.append(writer.constant(flat[start:].copy()))
-    value = parts[0] if len(parts) == 1 else writer.front("Concat", parts, {"axis": 0})
-    return value if first.ndim == 1 else writer.front("Reshape", [value, writer.integers(first.shape)])
-
-
-def _number(writer: Rewriter, reading: Reading, kind: np.dtype[Any]) -> ir.Value:
-    """A vector of one number."""
-    working = _working(kind)
-
-    def make() -> ir.Value:
-        to = {"to": int(ir.DataType.from_numpy(working))}
-        value = writer.front("Cast", [writer.size(reading.top)], to)
-        if reading.bottom != 1:
-            value = writer.front("Div", [value, writer.front("Cast", [writer.size(reading.bottom)], to)])
-        for step in reading.steps:
-            if step.number is None:
-                value = writer.front(step.op, [value])
-            else:
-                other = writer.constant(np.array([step.number], working))
-                value = writer.front(step.op, [other, value] if step.first else [value, other])
-        return value if working == kind else writer.front("Cast", [value], {"to": int(ir.DataType.from_numpy(kind))})
-
-    return writer.once(("number", reading, kind.str), make)

@@ -12,7 +12,6 @@ from copy import copy
 from fractions import Fraction
 from itertools import combinations
 from math import gcd, lcm
-from typing import Any
 
 from onereshape.models.like.columns import Column, Number, Seen, column_of
 from onereshape.models.like.exported import Binding

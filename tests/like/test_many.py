@@ -141,30 +141,3 @@ def test_layers_that_ask_the_same_are_told_together(visited: list[str | None]) -
         walks.append(visited.count(f"apart{count - 1}"))
 
     assert walks[0] == walks[1] > 1
-
-
-def _grid(height: int, width: int) -> ir.Model:
-    """Places of a small picture, which a file lists before the pools that make it."""
-    small = (-(-height // 4), -(-width // 4))
-    nodes = [
-        helper.make_node("Expand", ["row", "shape"], ["grid"], name="grid"),
-        helper.make_node("MaxPool", ["x"], ["p"], kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1]),
-        helper.make_node("MaxPool", ["p"], ["q"], kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1]),
-        helper.make_node("Add", ["q", "grid"], ["y"]),
-    ]
-    tensors = [
-        helper.make_tensor("row", TensorProto.FLOAT, [1, 1, 1, 1], [3.0]),
-        helper.make_tensor("shape", TensorProto.INT64, [4], [1, 2, *small]),
-    ]
-    given = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 2, height, width])
-    output = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
-    graph = helper.make_graph(nodes, "g", [given], [output], tensors)
-    return ir.from_proto(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10))
-
-
-def test_a_number_is_read_when_the_size_is_known_that_it_stands_for(visited: list[str | None]) -> None:
-    plan = like_plan(_grid(16, 24), [_grid(32, 40)], {"x": {2: "H", 3: "W"}})
-
-    assert [change.after for change in plan.changes] == ["[1, 2, floor((H + 3)/4), floor((W + 3)/4)]"]
-    assert visited.count("grid") == 1
-    assert not plan.conditions

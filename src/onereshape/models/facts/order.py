@@ -54,30 +54,6 @@ def ordered(graph: ir.Graph) -> Iterable[ir.Node]:
     return nodes
 
 
-def late(nodes: Iterable[ir.Node]) -> list[ir.Node]:
-    """Nodes, those that need nothing but constants just before the first other one that needs them."""
-    waiting: dict[ir.Node, tuple[int, list[ir.Node | None]]] = {}
-    """Nodes that need nothing but constants, with their places and with what makes what they need."""
-    fed: set[ir.Value] = set()
-    """What follows from inputs."""
-    found: list[ir.Node] = []
-    for place, node in enumerate(nodes):
-        read = [value for value in _read(node) if value.const_value is None]
-        makers = [value.producer() for value in read]
-        if None not in makers and fed.isdisjoint(read):
-            waiting[node] = place, makers
-            continue
-        fed.update(node.outputs)
-        needed: dict[ir.Node, int] = {}
-        while makers:
-            maker = makers.pop()
-            if maker in waiting:
-                needed[maker], more = waiting.pop(maker)
-                makers += more
-        found += [*sorted(needed, key=needed.__getitem__), node]
-    return [*found, *waiting]
-
-
 def _sorted(nodes: Sequence[ir.Node]) -> list[ir.Node]:
     here = set(nodes)
     needs = {

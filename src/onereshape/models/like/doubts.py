@@ -29,8 +29,11 @@ def refusal(doubts: Sequence[Doubt], bindings: Sequence[Binding]) -> FixError:
     doubt = doubts[0]
     use, place = doubt.use, _place(doubt.use, doubt.key[1])
     node, op = use.node.name or use.node.outputs[0].name, use.node.op_type
-    if len(doubt.readings) < 2:
+    if not doubt.readings:
         return FixError("cannot-free", node=node, op=op, why=f"no formula of the free sizes gives {place}")
+    if len(doubt.readings) == 1:
+        why = f"{doubt.readings[0]} gives {place}, but so few exports do not prove it"
+        return FixError("cannot-free", node=node, op=op, why=why)
     one, two, *_ = doubt.readings
     sizes = told_apart(one, two, bindings)
     where = "other sizes" if sizes is None else sizes_text(sizes)

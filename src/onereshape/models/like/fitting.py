@@ -16,7 +16,6 @@ import onnx_ir as ir
 from onereshape.errors import FixError
 from onereshape.models.facts.asking import Dims
 from onereshape.models.facts.elements import array_of
-from onereshape.models.facts.order import late
 from onereshape.models.facts.walk import Scope, Walk, unlike
 from onereshape.models.like.attributes import Said, said
 from onereshape.models.like.doubts import Key, refusal
@@ -72,8 +71,7 @@ def fitted(model: ir.Model, dims: Mapping[ir.Value, Dims], uses: Sequence[Use], 
         if not unsettled.doubts:
             _check_all(uses, walk)
             limited(unsettled.strides, walk.known, same=same)
-            order = {id(use): number for number, use in enumerate(uses)}
-            return Sized(sorted(walk.fitted, key=lambda each: order[id(each.use)]), walk.rewritten, walk.known, scope)
+            return Sized(walk.fitted, walk.rewritten, walk.known, scope)
         found = walk.told or unsettled.told() or unsettled.elsewhere()
         same = same or unsettled.same
         if not found:
@@ -141,7 +139,7 @@ class _Fitting(Walk):
     def nodes(self, graph: ir.Graph) -> Iterable[ir.Node]:
         if graph is not self.model.graph:
             return super().nodes(graph)
-        self._order = self._order or tuple(late(super().nodes(graph)))
+        self._order = self._order or tuple(super().nodes(graph))
         first = 0 if self._start is None else self._order.index(self._start.node)
         return self._until_told(self._order[first:])
 

@@ -81,5 +81,7 @@ def _fits(
     fits = [chosen for chosen in product(*(left[name] for name in names)) if fit(chosen)]
     if not fits:
         return [], set()
-    more = [fit(size + (at == place) for at, size in enumerate(fits[0])) for place in range(len(names))]
+    # What holds of any number tells nothing of it: nor does that it is as large as another of which no more is known.
+    first, kinds = fits[0], [left[name] for name in names]
+    more = [fit(size + (each == kind) for size, each in zip(first, kinds, strict=True)) for kind in kinds]
     return fits, {name for name, other in zip(names, more, strict=True) if not other}

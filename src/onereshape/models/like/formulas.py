@@ -135,7 +135,7 @@ class Known:
         """Whether something holds of sizes at all samples, with these in place of some symbols; None if that cannot
         be told without them: where something is cut, which must not reach its end, or where one of these is no number.
         """
-        if self._are_cut((*sizes, *chosen.values())):
+        if self.are_cut((*sizes, *chosen.values())):
             return None
         for count, seen in ((_FEW, self._starts), (_SAMPLES, self._traces)):  # most fail at once
             samples = self._samples(count)
@@ -148,7 +148,7 @@ class Known:
 
     def divisible(self, size: Size, many: int) -> bool:
         """Whether a size is a multiple of a number wherever the model runs."""
-        if not self._are_cut((size,)):
+        if not self.are_cut((size,)):
             few = column_of(size, self._samples(_FEW), self._starts)
             if any(number is not None and number % many for number in few):
                 return False  # as most are
@@ -161,7 +161,7 @@ class Known:
 
     def _equal_below(self, one: Size, other: Size) -> bool:
         """Whether two sizes are the same as long as nothing that is cut reaches its end; then it must not."""
-        if not self._are_cut((one, other)):
+        if not self.are_cut((one, other)):
             return False
         if (one, other) not in self._below:
             (first, left), (second, right) = uncut(one), uncut(other)
@@ -172,7 +172,7 @@ class Known:
                 self.ends.update(dict.fromkeys(ends))
         return self._below[one, other]
 
-    def _are_cut(self, sizes: Iterable[Size]) -> bool:
+    def are_cut(self, sizes: Iterable[Size]) -> bool:
         """Whether something in one of these sizes ends at a number, or may; each is looked through once."""
         for size in sizes:
             if size not in self._cut:
@@ -363,7 +363,7 @@ class Known:
         some_cut = False
         for reading in listed:
             few = tuple(column_of(reading.size, self._samples(_FEW), self._starts))
-            some_cut = some_cut or self._are_cut((reading.size,))
+            some_cut = some_cut or self.are_cut((reading.size,))
             others = found if some_cut else alike.get(few, ())
             if not any(self.equal(reading.size, other.size) for other in others):
                 found.append(reading)

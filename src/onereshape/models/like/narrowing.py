@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import product
+from itertools import chain, product
 from math import prod
 
 from onereshape.models.like.columns import Number
@@ -13,6 +13,8 @@ from onereshape.sizes import Formula, Size
 _MOST_COMBINED = 256
 """Readings of several numbers that are tried together."""
 
+Holds = Callable[[Sequence[Number]], bool]
+"""Whether something holds of sizes, by their numbers at one sample."""
 Left = dict[str, list[Size]]
 """The readings that are left of each open number, by its name."""
 Narrowed = dict[object, tuple[list[tuple[Size, ...]], set[str]]]
@@ -40,20 +42,16 @@ def _whole(numbers: Sequence[Number]) -> bool:
     return numbers[0] is not None and numbers[0].denominator == 1
 
 
-Holds = Callable[[Sequence[Number]], bool]
-
-
 def _narrow(known: Known, left: Left, sizes: tuple[Size, ...], holds: Holds, seen: Narrowed) -> set[str]:
     names = sorted({name for size in sizes if isinstance(size, Formula) for name in size.symbols if name in left})
     if not names or not 0 < prod(len(left[name]) for name in names) <= _MOST_COMBINED:
         return set()
-    key = (holds, sizes, *(tuple(left[name]) for name in names), *known.steps.items())
+    readings = [tuple(left[name]) for name in names]
+    if known.are_cut((*sizes, *chain(*readings))):  # then its ends are noted, by each walk for itself
+        return _kept(left, names, *_fits(known, left, sizes, names, holds))
+    key = (holds, sizes, *readings, *known.steps.items())
     if key not in seen:
-        ends = len(known.ends)
-        found = _fits(known, left, sizes, names, holds)
-        if len(known.ends) > ends:
-            return _kept(left, names, *found)  # to be found again, where these ends are not noted
-        seen[key] = found
+        seen[key] = _fits(known, left, sizes, names, holds)
     return _kept(left, names, *seen[key])
 
 

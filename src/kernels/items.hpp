@@ -95,7 +95,7 @@ template <class Copy>
 [[gnu::noinline]] void move_rows(char* destination, const char* source, const Rectangle& r, Index item, const Copy& copy) {
     Index reads[most_places], columns[most_places], rows[most_places];
     const Index na = r.na, nb = r.nb, highest = item < line ? most_places : item <= 1024 ? 16 : 4;
-    const Index high = (nb - 1) / ((nb + highest - 1) / highest) + 1;  // all alike
+    const Index high = evenly(nb, highest);
     for (Index first = 0; first < na; first += most_places) {
         const Index wide_here = least(most_places, na - first);
         places(r.reads, r.a + first, wide_here, reads);
@@ -171,7 +171,7 @@ void move_long(char* destination, const char* source, const Rectangle& r) {
         return move_items(destination, source, r, item,
                           [=](char* to, const char* from) { copy_long<past>(to, from, item, from); });
     }
-    const Index highest = r.na == 1 ? r.nb : most_long, high = (r.nb - 1) / ((r.nb + highest - 1) / highest) + 1;
+    const Index high = r.na == 1 ? r.nb : evenly(r.nb, most_long);
     for (Index j = 0; j < r.nb; j += high) {
         const Index here = least(high, r.nb - j), first = at(r.rows, r.b + j);
         const char* next = source + at(r.reads, r.a) + first;

@@ -19,6 +19,9 @@ namespace ONERESHAPE_LEVEL {
 constexpr Index least(Index a, Index b) { return a < b ? a : b; }
 inline Index most(Index a, Index b) { return a > b ? a : b; }
 
+// How long parts are that are all about alike, and none longer than the most.
+inline Index evenly(Index count, Index longest) { return (count - 1) / ((count + longest - 1) / longest) + 1; }
+
 inline Index at(const Run& run, Index position) {
     if (run.table == nullptr) return position * run.step;
     return run.table[position % run.period] + position / run.period * run.step;

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from types import ModuleType
 
 import pytest
@@ -25,6 +27,18 @@ def shown(case: Case) -> bool:
     return False
 
 
+@pytest.fixture
+def forgetting() -> Iterator[None]:
+    """Leaves nothing that was found with a bug to the next test."""
+    yield
+    for name, module in [*sys.modules.items()]:
+        if name.startswith("onereshape.models.like"):
+            for each in vars(module).values():
+                if hasattr(each, "cache_clear"):
+                    each.cache_clear()
+
+
+@pytest.mark.usefixtures("forgetting")
 @pytest.mark.parametrize("planted", MUTANTS, ids=lambda each: each.name)
 def test_a_planted_bug_is_shown(planted: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     words = planted.words.split()

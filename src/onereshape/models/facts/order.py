@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from graphlib import CycleError, TopologicalSorter
+from heapq import heappop, heappush
 
 import onnx_ir as ir
 
@@ -55,15 +55,27 @@ def ordered(graph: ir.Graph) -> Iterable[ir.Node]:
 
 
 def _sorted(nodes: Sequence[ir.Node]) -> list[ir.Node]:
-    here = set(nodes)
-    needs = {
-        node: {maker for value in _read(node) if (maker := value.producer()) in here and maker is not None}
-        for node in nodes
-    }
-    try:
-        return list(TopologicalSorter(needs).static_order())
-    except CycleError:
-        raise CircleError from None
+    """The nodes, each after those that it needs, of those that may come next the one that the file lists first."""
+    places = {node: place for place, node in enumerate(nodes)}
+    readers: list[list[int]] = [[] for _ in nodes]
+    missing = [0] * len(nodes)
+    for place, node in enumerate(nodes):
+        needs = {places[maker] for value in _read(node) if (maker := value.producer()) in places and maker is not None}
+        missing[place] = len(needs)
+        for need in needs:
+            readers[need].append(place)
+    ready = [place for place, count in enumerate(missing) if count == 0]  # a heap, as it rises
+    found: list[ir.Node] = []
+    while ready:
+        place = heappop(ready)
+        found.append(nodes[place])
+        for reader in readers[place]:
+            missing[reader] -= 1
+            if missing[reader] == 0:
+                heappush(ready, reader)
+    if len(found) < len(nodes):
+        raise CircleError
+    return found
 
 
 def _read(node: ir.Node) -> Iterator[ir.Value]:

@@ -23,15 +23,16 @@ from onereshape.models.like.equations import equations, groups, hints, spread
 from onereshape.models.like.exported import Binding
 from onereshape.models.like.formulas import Known
 from onereshape.models.like.differing import Use
-from onereshape.models.like.parting import parted
 from onereshape.models.like.pools import POOLS, Pool, pool_of
+from onereshape.models.like.regrouping import Must, quotient, regrouped
+from onereshape.models.like.replaying import Replay
 from onereshape.models.like.slices import taken
-from onereshape.models.like.starts import Start, copied
+from onereshape.models.like.starts import Start, copied, keep_constants
 from onereshape.models.like.strided import WINDOWED, limited, strided
 from onereshape.models.like.symbols import named
 from onereshape.models.like.unsettled import Kind, Unsettled, is_end, is_open
 from onereshape.models.record import operator_of
-from onereshape.sizes import Formula, Size, exact, over, product
+from onereshape.sizes import Formula, Size, product
 
 _MOST_ENTRIES = 64
 """Of a tensor of integers that is read number by number."""
@@ -78,7 +79,7 @@ def fitted(model: ir.Model, dims: Mapping[ir.Value, Dims], uses: Sequence[Use], 
             raise refusal(list(unsettled.doubts.values()), bindings)
         decided.update(found)
         kinds, window = unsettled.kinds(found), walk.window
-        walk = walk.before or _Fitting(model, uses, bindings, decided)
+        walk = walk.again(scope) or _Fitting(model, uses, bindings, decided)
         walk.window = 2 * window if kinds <= seen else _WINDOW  # the next layer, and more of them at a time
         seen |= kinds
 
@@ -111,7 +112,7 @@ class _Fitting(Walk):
         self.refused: dict[ir.Node, str] = {}
         self.unsettled = Unsettled(self.known)
         self._decided = decided
-        self.before: _Fitting | None = None
+        self._before: _Fitting | None = None
         """The same walk before a number was open, from where it goes on."""
         self.told: dict[Key, Size] = {}
         """What was told before all nodes were walked over: the others wait for it."""
@@ -122,6 +123,8 @@ class _Fitting(Walk):
         """What is known in the model's own graph, while one of its nodes is read."""
         self._regrouped: dict[tuple[Dims | Size, ...], Dims] = {}
         """What a target asks for, by the dims of the data and its own words: every layer asks again."""
+        self._replay = Replay()
+        """What this walk read, and those that began as it did."""
         self._noted: dict[int, Dims] = {}
         """Dims of which all is known, and nothing more to say, by their ids: those of most layers are one object."""
         self._uses: dict[ir.Node, list[tuple[int, Use]]] = {}
@@ -135,6 +138,12 @@ class _Fitting(Walk):
         self._keep_now(self._start.node, scope)  # what is open then may have to be walked once more
         self.graph(self.model.graph, scope)
         return scope
+
+    def again(self, scope: Scope) -> _Fitting | None:
+        """The same walk before a number was open, if it was kept; what this one found says what constants are."""
+        if self._before is not None and self._before._start is not None:  # noqa: SLF001 - its own
+            keep_constants(scope, self._before._start.scope)  # noqa: SLF001
+        return self._before
 
     def nodes(self, graph: ir.Graph) -> Iterable[ir.Node]:
         if graph is not self.model.graph:
@@ -165,31 +174,62 @@ class _Fitting(Walk):
         before, there = copied(self, scope)
         before.unsettled = self.unsettled.copied(before.known)
         before.fitted = [each for each in self.fitted if each.use.node is not node]
-        before._decided, before._start = self._decided, Start(there, node)  # noqa: SLF001 - its own
-        self.before, before.before = before, None
+        before._decided, before._start, before._before = self._decided, Start(there, node), None  # noqa: SLF001
+        self._before = before
 
     def visit(self, node: ir.Node, scope: Scope) -> None:
         uses, operator = self._uses.get(node, ()), node.op_type
         if not uses and operator == "Constant":
-            super().visit(node, scope)
+            if node.outputs[0] not in scope.constants:
+                super().visit(node, scope)
             return  # there is nothing to say of numbers
-        for number, use in uses:
-            if isinstance(use.slot, int):
-                self._settle(number, use, use.slot, scope)
-        attributes = {use.slot: use for _, use in uses if isinstance(use.slot, str)} if uses else {}
-        if attributes:
-            self._attributes(node, attributes, scope)
-        elif operator != "Reshape" or not self._reshape(node, scope):
-            super().visit(node, scope)
-        for one, other in equations(node, scope):
-            self.unsettled.equate(one, other)
-        self._spread(node, scope)
+        if uses or operator == "Reshape" or self._functions or node.graph is not self.model.graph:
+            self._read_node(node, uses, scope)
+        else:
+            self._read_or_replay(node, scope)
         if operator in WINDOWED:
             self.unsettled.strides += strided(node, scope)
         elif operator == "Pad":
             self._pad(node, scope)
         for value in node.outputs:
             self._note(value, scope)
+
+    def _read_or_replay(self, node: ir.Node, scope: Scope) -> None:
+        """Reads a node without numbers that differ, unless a walk read it before with the same facts."""
+        doubtful, steps = bool(self.unsettled.doubts), self.known.steps if node.op_type == "Slice" else {}
+        facts = self._replay.facts(node, scope) if doubtful or self._start is not None else None
+        must = None if facts is None else self._replay.again(node, facts, steps, scope)
+        if must is not None:
+            self._require(must)
+            return
+        must = self._read_node(node, (), scope)
+        if facts is not None and doubtful:
+            self._replay.note(node, facts, steps, must, scope)
+
+    def _read_node(self, node: ir.Node, uses: Sequence[tuple[int, Use]], scope: Scope) -> Sequence[Must]:
+        """Reads the numbers that differ among the inputs of a node, and its shape; what must hold where it runs."""
+        for number, use in uses:
+            if isinstance(use.slot, int):
+                self._settle(number, use, use.slot, scope)
+        attributes = {use.slot: use for _, use in uses if isinstance(use.slot, str)} if uses else {}
+        if attributes:
+            self._attributes(node, attributes, scope)
+        elif node.op_type != "Reshape" or not self._reshape(node, scope):
+            super().visit(node, scope)
+        must = equations(node, scope)
+        self._require(must)
+        self._spread(node, scope)
+        return must
+
+    def _require(self, must: Iterable[Must]) -> None:
+        """Notes what must hold wherever the model runs: that two sizes are equal, or that one is whole."""
+        for sizes in must:
+            if len(sizes) == 2:
+                self.unsettled.equate(*sizes)
+            elif is_open(*sizes):
+                self.unsettled.whole.extend(sizes)
+            else:
+                self.known.whole(*sizes)
 
     def _pad(self, node: ir.Node, scope: Scope) -> None:
         """Notes what a Pad gives; where it adds nothing in any export, no export shows what becomes of what it adds."""
@@ -345,26 +385,11 @@ class _Fitting(Walk):
             told = [size for at in below if (size := entries[at]) is not None]
             if len(told) == len(below) - 1 and 0 not in told and -1 not in told:
                 place = next(at for at in below if entries[at] is None)
-                left = self._quotient(product(dims[at] for at in above), product(told))
+                left, must = quotient(product(dims[at] for at in above), product(told))
+                self._require(must)
                 if left is not None and not is_open(left) and self.known.values(left) == rows[place]:
                     entries[place] = left
         return entries
-
-    def _quotient(self, top: Size, bottom: Size) -> Size | None:
-        """The quotient, exact wherever the model runs."""
-        if bottom == 0:
-            return None
-        found = exact(top, bottom)
-        if found is None:
-            try:
-                found = over(top, bottom)
-            except ZeroDivisionError:
-                return None
-            if is_open(found):
-                self.unsettled.whole.append(found)
-            else:
-                self.known.whole(found)
-        return found
 
     # A Reshape
 
@@ -382,37 +407,17 @@ class _Fitting(Walk):
         if not node.attributes.get_int("allowzero", 0):
             words = [dims[at] if word == 0 and at < len(dims) else word for at, word in enumerate(words)]
         asked = (dims, *words)
-        if asked not in self._regrouped and self._grouped(dims, words):
-            self._regrouped[asked] = tuple(words)
-        found = self._regrouped.get(asked)
-        if found is None:
-            return False
+        if asked not in self._regrouped:
+            found = self._replay.target(asked, self.known.steps, lambda: regrouped(self.known, dims, words))
+            self._require(found.must)
+            if found.dims is None:
+                return False
+            self._regrouped[asked] = found.dims
+        given = self._regrouped[asked]
         kind = scope.kind_of(data)
         if kind is not None:
             scope.kinds[node.outputs[0]] = kind
-        scope.dims[node.outputs[0]] = found
-        if (own := scope.held(data)) is not None and all(isinstance(word, int) for word in found):
-            scope.elements[node.outputs[0]] = own.reshape([word for word in found if isinstance(word, int)])
+        scope.dims[node.outputs[0]] = given
+        if (own := scope.held(data)) is not None and all(isinstance(word, int) for word in given):
+            scope.elements[node.outputs[0]] = own.reshape([word for word in given if isinstance(word, int)])
         return True
-
-    def _grouped(self, dims: Dims, words: list[Size]) -> bool:
-        """Finds what a -1 stands for, and notes which dims and which words are as large; whether all is told."""
-        rows = [self.known.values(word) for word in words]
-        known = [row for row in rows if row is not None]
-        if len(known) < len(rows):
-            return False
-        parts = list(groups([self.known.values(size) for size in dims], known)) or [
-            (list(range(len(dims))), list(range(len(words))))
-        ]
-        for above, below in parted(self.known, parts, dims, words):
-            whole = product(dims[at] for at in above)
-            others = product(words[at] for at in below if words[at] != -1)
-            place = next((at for at in below if words[at] == -1), None)
-            if place is None:
-                self.unsettled.equate(whole, others)
-                continue
-            left = self._quotient(whole, others)
-            if left is None:
-                return False
-            words[place] = left
-        return -1 not in words

@@ -12,11 +12,13 @@ from copy import copy
 from fractions import Fraction
 from itertools import combinations
 from math import gcd, lcm
+from typing import Any, NamedTuple, TypeVar
 
-from onereshape.models.like.columns import Column, Number, Seen, column_of
+from onereshape.models.like.columns import Column, Columns, Number
+from onereshape.models.like.ends import is_cut, uncut
 from onereshape.models.like.exported import Binding
 from onereshape.models.like.readings import Candidate, Reading, derived
-from onereshape.sizes import OPERATIONS, Formula, Size, cut, depends, over, symbol
+from onereshape.sizes import Formula, Size, cut, depends, over, symbol
 
 _MARGIN = 2
 """By how much a formula must be simpler than another to be preferred."""
@@ -27,20 +29,33 @@ _MOST_BASES = 48
 _MOST_DOUBTFUL = 24
 """Formulas that prove nothing, and of which something else may choose one."""
 _LARGEST_STEP = 512
-_SAMPLES = 64
-_FEW = 4
-"""Samples that are looked at first."""
 _FAR = 1024
 """Times the smallest export."""
+
+
+Found = TypeVar("Found")
+_Answers = dict[tuple[int, str, tuple[int, ...]], Any]
+"""What was asked of numbers, by what was known, and the question."""
+
+
+class _Shared(NamedTuple):
+    """What is found once for all copies of what is known."""
+
+    columns: dict[tuple[tuple[str, int], ...], Columns]
+    """Samples, by the steps of the symbols."""
+    states: dict[object, int]
+    """A number for all that is known, by what was known before it and what was found then."""
+    answers: _Answers
+    """What numbers may stand for, by what is known."""
 
 
 class Known:
     """Sizes by the values that they have in the exports."""
 
-    def __init__(self, bindings: Sequence[Binding]) -> None:
+    def __init__(self, bindings: Sequence[Binding], steps: Mapping[str, int] | None = None) -> None:
         self.bindings = [dict(binding) for binding in bindings]
         """The sizes of the symbols in each export; of those too of which it is still open what they stand for."""
-        self.steps: dict[str, int] = {}
+        self.steps: dict[str, int] = dict(steps or {})
         """By which the sizes of a symbol differ wherever the model runs: a Reshape to [H/2, 2] asks for an even H."""
         self.ends: dict[tuple[Size, int], None] = {}
         """Sizes that must not go beyond a number, where something is cut that ends there."""
@@ -48,8 +63,6 @@ class Known:
         self._least = {name: min(binding[name] for binding in bindings) for name in bindings[0]}
         self._far = {name: least * _FAR + 1 for name, least in self._least.items()}
         self._values: dict[Formula, tuple[int, ...] | None] = {}
-        self._drawn: list[Binding] = []
-        """The samples, for the steps of now."""
         self._seen: set[Size] = set()
         self._equated: set[tuple[Size, Size]] = set()
         self._apart: dict[tuple[Size, Size], None] = {}
@@ -57,13 +70,14 @@ class Known:
         self._still: dict[tuple[Size, Size], None] = {}
         """Sizes of several symbols that are the same in all exports, and what they are there."""
         self._by_values: dict[tuple[int, ...], list[Formula]] = {}
-        self._readings: dict[tuple[int, ...], list[Reading]] = {}
-        self._sure: dict[tuple[int, ...], Size | None] = {}
-        self._listed: dict[tuple[int, ...], Sequence[Reading] | Sequence[Candidate]] = {}
-        """The readings before those that are the same are left out."""
-        self._traces: Seen = {}
-        self._starts: Seen = {}
-        """The same of the first few samples."""
+        self._shared = _Shared({}, {}, {})
+        self._state = 0
+        """The number of what is known: those who know the same, found in the same order, have the same."""
+        self._columns = self._sampled()
+        self._own: _Answers = {}
+        """Answers with which ends were noted, which each has to note for itself."""
+        self._cuts = 0
+        """How often something that is cut was compared."""
         self._below: dict[tuple[Size, Size], bool] = {}
         self._cut: dict[Size, bool] = {}
         for name in bindings[0]:
@@ -96,12 +110,29 @@ class Known:
         sizes = self._by_values.setdefault(values, [])
         if not any(self.equal(size, other) for other in sizes):
             sizes.append(size)
-            self._forget()
+            self._know(size)
 
-    def _forget(self) -> None:
+    def _know(self, more: object) -> None:
         """Forgets what numbers may stand for, since more is known now."""
-        for cache in (self._readings, self._sure, self._listed):
-            cache.clear()
+        states = self._shared.states
+        self._state = states.setdefault((self._state, more), len(states) + 1)
+
+    def _once(self, question: str, values: tuple[int, ...], find: Callable[[tuple[int, ...]], Found]) -> Found:
+        """The answer to a question about numbers, which is found once for all who know the same."""
+        key = self._state, question, values
+        answers = self._shared.answers
+        found: Found
+        if key in answers:
+            found = answers[key]
+            return found
+        if key in self._own:
+            self._cuts += 1
+            found = self._own[key]
+            return found
+        before = self._cuts
+        found = find(values)
+        (answers if self._cuts == before else self._own)[key] = found
+        return found
 
     def values(self, size: Size) -> tuple[int, ...] | None:
         """A size in each export, None where it depends on something unknown."""
@@ -130,44 +161,40 @@ class Known:
         return self._equal_at_samples(one, other) or self._equal_below(one, other)
 
     def at_samples(
-        self, sizes: Sequence[Size], chosen: Mapping[str, Size], holds: Callable[[Sequence[Number]], bool]
+        self, sizes: Sequence[Size], chosen: Mapping[str, Size], holds: Callable[[Sequence[Column]], bool]
     ) -> bool | None:
         """Whether something holds of sizes at all samples, with these in place of some symbols; None if that cannot
         be told without them: where something is cut, which must not reach its end, or where one of these is no number.
         """
         if self.are_cut((*sizes, *chosen.values())):
             return None
-        for count, seen in ((_FEW, self._starts), (_SAMPLES, self._traces)):  # most fail at once
-            samples = self._samples(count)
-            here: Seen = {name: column_of(size, samples, seen) for name, size in chosen.items()}
-            if any(None in column for column in here.values()):
+        for column in (self._columns.start, self._columns.trace):  # most fail at once
+            if any(None in column(size) for size in chosen.values()):
                 return None
-            if not all(map(holds, zip(*(column_of(size, samples, here) for size in sizes), strict=True))):
+            if not holds([column(size, chosen) for size in sizes]):
                 return False
         return True
 
     def divisible(self, size: Size, many: int) -> bool:
         """Whether a size is a multiple of a number wherever the model runs."""
-        if not self.are_cut((size,)):
-            few = column_of(size, self._samples(_FEW), self._starts)
-            if any(number is not None and number % many for number in few):
-                return False  # as most are
+        if not self.are_cut((size,)) and any(each is not None and each % many for each in self._columns.start(size)):
+            return False  # as most are
         return self.equal(cut(size, many) * many, size)
 
     def _equal_at_samples(self, one: Size, other: Size) -> bool:
-        few = self._samples(_FEW)  # most sizes that differ do so at once
-        first, second = (column_of(size, few, self._starts) for size in (one, other))
-        return first == second and self._trace(one) == self._trace(other)
+        columns = self._columns
+        return columns.start(one) == columns.start(other) and columns.trace(one) == columns.trace(other)
 
     def _equal_below(self, one: Size, other: Size) -> bool:
         """Whether two sizes are the same as long as nothing that is cut reaches its end; then it must not."""
         if not self.are_cut((one, other)):
             return False
+        self._cuts += 1
         if (one, other) not in self._below:
             (first, left), (second, right) = uncut(one), uncut(other)
             ends = {*left, *right}
             within = bool(ends) and all(max(self.values(size) or (most + 1,)) <= most for size, most in ends)
-            self._below[one, other] = within and self._trace(first) == self._trace(second)
+            self._below[one, other] = within and self._columns.trace(first) == self._columns.trace(second)
             if self._below[one, other]:
                 self.ends.update(dict.fromkeys(ends))
         return self._below[one, other]
@@ -176,24 +203,17 @@ class Known:
         """Whether something in one of these sizes ends at a number, or may; each is looked through once."""
         for size in sizes:
             if size not in self._cut:
-                self._cut[size] = _is_cut(size)
+                self._cut[size] = is_cut(size)
             if self._cut[size]:
                 return True
         return False
 
-    def _trace(self, size: Size) -> Column:
-        """A size at many sizes of the symbols."""
-        return column_of(size, self._samples(), self._traces)
-
-    def _samples(self, count: int = _SAMPLES) -> list[Binding]:
-        """Sizes of symbols, none below the least, of all residues of small numbers, none the same as another's."""
-        for turn in range(len(self._drawn), count):
-            binding = {}
-            for place, (name, least) in enumerate(self._least.items()):
-                step, more = self.steps.get(name, 1), 97 * place + turn * (2 * place + 1) + (turn % 7) * 61
-                binding[name] = least + step * more
-            self._drawn.append(binding)
-        return self._drawn[:count]
+    def _sampled(self) -> Columns:
+        """The samples for the steps of now."""
+        key = tuple(self.steps.items())
+        if key not in self._shared.columns:
+            self._shared.columns[key] = Columns(self._least, self.steps)
+        return self._shared.columns[key]
 
     def grows(self, size: Size) -> bool:
         """Whether a number follows the sizes however large they are; a rest does not, and is no size of anything."""
@@ -205,11 +225,11 @@ class Known:
         """Whether a size is at least a number wherever the model runs: at many samples."""
         if isinstance(size, Formula) and not size.symbols <= self._first.keys():
             return False
-        return all(number is not None and number >= least for number in self._trace(size))
+        return all(number is not None and number >= least for number in self._columns.trace(size))
 
     def is_whole(self, size: Size) -> bool:
         """Whether a size is a whole number wherever the model runs: at many samples."""
-        return all(number is not None and number.denominator == 1 for number in self._trace(size))
+        return all(number is not None and number.denominator == 1 for number in self._columns.trace(size))
 
     def whole(self, size: Size) -> None:
         """Notes that a size is a whole number wherever the model runs, if that tells anything of a symbol."""
@@ -257,9 +277,9 @@ class Known:
                 if all(holds(binding) for binding in self._stepping(steps)):
                     if step > 1 and steps != self.steps:
                         self.steps = steps
-                        for cache in (self._traces, self._starts, self._below, self._drawn):
-                            cache.clear()
-                        self._forget()
+                        self._columns = self._sampled()
+                        self._below.clear()
+                        self._know(tuple(steps.items()))
                     return
 
     def _stepping(self, steps: Mapping[str, int]) -> Iterator[Binding]:
@@ -297,24 +317,24 @@ class Known:
         """
         if len({*values}) == 1:
             return [Reading(values[0], 0)]
-        if values not in self._readings:
-            self._readings[values] = self._distinct(each.read() for each in self._simplest(values))[:_MOST_DOUBTFUL]
-        return self._readings[values]
+        return self._once("readings", values, self._read_distinct)
+
+    def _read_distinct(self, values: tuple[int, ...]) -> list[Reading]:
+        return self._distinct(each.read() for each in self._simplest(values))[:_MOST_DOUBTFUL]
 
     def sure(self, values: tuple[int, ...]) -> Size | None:
         """The only formula that numbers may stand for; None if there are several, or if none proves anything."""
-        if values not in self._sure:
-            first, *others = self._simplest(values) or (Reading(0, 0, proves=False),)
-            size = first.read().size if first.proves else None
-            told = size is not None and all(self.equal(size, other.read().size) for other in others)
-            self._sure[values] = size if told else None
-        return self._sure[values]
+        return self._once("sure", values, self._read_surely)
+
+    def _read_surely(self, values: tuple[int, ...]) -> Size | None:
+        first, *others = self._simplest(values) or (Reading(0, 0, proves=False),)
+        size = first.read().size if first.proves else None
+        told = size is not None and all(self.equal(size, other.read().size) for other in others)
+        return size if told else None
 
     def _simplest(self, values: tuple[int, ...]) -> Sequence[Reading] | Sequence[Candidate]:
         """What numbers may stand for, the simplest first; all there is, where nothing proves anything."""
-        if values not in self._listed:
-            self._listed[values] = self._list(values)
-        return self._listed[values]
+        return self._once("simplest", values, self._list)
 
     def _list(self, values: tuple[int, ...]) -> Sequence[Reading] | Sequence[Candidate]:
         if max(values) < 0:
@@ -362,7 +382,7 @@ class Known:
         alike: dict[tuple[Number, ...], list[Reading]] = {}
         some_cut = False
         for reading in listed:
-            few = tuple(column_of(reading.size, self._samples(_FEW), self._starts))
+            few = tuple(self._columns.start(reading.size))
             some_cut = some_cut or self.are_cut((reading.size,))
             others = found if some_cut else alike.get(few, ())
             if not any(self.equal(reading.size, other.size) for other in others):
@@ -380,46 +400,6 @@ def told_apart(one: Size, other: Size, bindings: Sequence[Binding]) -> Binding |
         if _at(one, binding) != _at(other, binding):
             return binding
     return None
-
-
-def _is_cut(size: Size) -> bool:
-    """Whether something in a size ends at a number, or may do so once what its symbols stand for is known.
-
-    What depends on one symbol alone does not become a number by that.
-    """
-    for monomial, _ in size.terms if isinstance(size, Formula) else ():
-        for atom in monomial:
-            if isinstance(atom, str):
-                continue
-            if atom.name == "Min" and any(isinstance(part, int) or len(part.symbols) > 1 for part in atom.parts):
-                return True
-            if any(map(_is_cut, atom.parts)):
-                return True
-    return False
-
-
-def uncut(size: Size) -> tuple[Size, list[tuple[Size, int]]]:
-    """A size without the ends of what is cut, and these: `Min(64, S)` is S as long as S is 64 at most."""
-    if isinstance(size, int):
-        return size, []
-    total: Size = 0
-    ends: list[tuple[Size, int]] = []
-    for monomial, coefficient in size.terms:
-        term: Size = coefficient.numerator
-        for atom in monomial:
-            if isinstance(atom, str):
-                term = term * symbol(atom)
-                continue
-            parts = [uncut(part) for part in atom.parts]
-            ends += [end for _, found in parts for end in found]
-            (one, _), (other, _) = parts
-            if atom.name == "Min" and isinstance(one, int) and isinstance(other, Formula):
-                ends.append((other, one))
-                term = term * other
-            else:
-                term = term * OPERATIONS[atom.name](one, other)
-        total = total + over(term, coefficient.denominator)
-    return total, ends
 
 
 def _at(size: Size, binding: Binding) -> int | Fraction | None:

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, product
 from math import prod
 
-from onereshape.models.like.columns import Number
+from onereshape.models.like.columns import Column
 from onereshape.models.like.formulas import Known
 from onereshape.sizes import Formula, Size
 
 _MOST_COMBINED = 256
 """Readings of several numbers that are tried together."""
 
-Holds = Callable[[Sequence[Number]], bool]
-"""Whether something holds of sizes, by their numbers at one sample."""
+Holds = Callable[[Sequence[Column]], bool]
+"""Whether something holds of sizes, by their numbers at samples."""
 Left = dict[str, list[Size]]
 """The readings that are left of each open number, by its name."""
 Narrowed = dict[object, tuple[list[tuple[Size, ...]], set[str]]]
@@ -34,12 +34,12 @@ def by_whole(known: Known, left: Left, size: Size, seen: Narrowed) -> set[str]:
     return _narrow(known, left, (size,), _whole, seen)
 
 
-def _equal(numbers: Sequence[Number]) -> bool:
-    return numbers[0] == numbers[1]
+def _equal(columns: Sequence[Column]) -> bool:
+    return columns[0] == columns[1]
 
 
-def _whole(numbers: Sequence[Number]) -> bool:
-    return numbers[0] is not None and numbers[0].denominator == 1
+def _whole(columns: Sequence[Column]) -> bool:
+    return all(number is not None and number.denominator == 1 for number in columns[0])
 
 
 def _narrow(known: Known, left: Left, sizes: tuple[Size, ...], holds: Holds, seen: Narrowed) -> set[str]:

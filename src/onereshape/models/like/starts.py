@@ -39,3 +39,12 @@ def copied(walk: AnyWalk, scope: Scope) -> tuple[AnyWalk, Scope]:
     there.elements, there.constants = dict(scope.elements), dict(scope.constants)
     again.limits, there.walk = limits, again
     return again, there
+
+
+def keep_constants(scope: Scope, there: Scope) -> None:
+    """Says in another scope of the same graph what is known of Constant nodes, which no walk changes."""
+    for value, tensor in scope.constants.items():
+        if value not in there.constants:
+            there.constants[value], there.dims[value], there.kinds[value] = tensor, scope.dims[value], tensor.dtype
+        if value in scope.elements:
+            there.elements[value] = scope.elements[value]

@@ -146,8 +146,7 @@ def _of(exported: Exported) -> Known:
 def _known(items: Sequence[_Items], sizes: tuple[Size, ...], steps: _Items) -> Known:
     """The known sizes of some exports; those of one model are asked for again and again."""
     bindings: list[Binding] = [dict(each) for each in items]
-    known = Known(bindings)
-    known.steps = dict(steps)
+    known = Known(bindings, dict(steps))
     for size in sizes:
         known.add(size)
     return known

@@ -20,6 +20,7 @@ from onereshape.sizes.algebra import (
     product,
     smallest,
     symbol,
+    times,
 )
 from onereshape.sizes.limits import bounds, is_size, reach
 
@@ -44,4 +45,5 @@ __all__ = [
     "reach",
     "smallest",
     "symbol",
+    "times",
 ]

@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from types import MappingProxyType
 
 from onereshape.models.like.exported import Binding
-from onereshape.sizes import Atom, Formula, Size
+from onereshape.sizes import Atom, Formula, Size, times
 
 Number = int | Fraction | None
 """None where it would be a quotient by 0."""
@@ -66,7 +66,7 @@ def column_of(size: Size | str, bindings: Sequence[Binding], seen: Seen, chosen:
         if isinstance(size, str):
             found = [binding[size] for binding in bindings]
         else:
-            first, *others = (_product(monomial, times, bindings, seen, chosen) for monomial, times in size.terms)
+            first, *others = (_product(monomial, factor, bindings, seen, chosen) for monomial, factor in size.terms)
             found = first
             for more in others:
                 found = [None if a is None or b is None else a + b for a, b in zip(found, more, strict=True)]
@@ -81,7 +81,7 @@ def _key(size: Formula, chosen: Chosen) -> Hashable:
 
 
 def _product(
-    monomial: tuple[Atom, ...], times: int | Fraction, bindings: Sequence[Binding], seen: Seen, chosen: Chosen
+    monomial: tuple[Atom, ...], factor: int | Fraction, bindings: Sequence[Binding], seen: Seen, chosen: Chosen
 ) -> Column:
     """A number times the symbols and the operations of one term."""
     found: Column | None = None
@@ -100,16 +100,8 @@ def _product(
         else:
             found = [None if a is None or b is None else a * b for a, b in zip(found, column, strict=True)]
     if found is None:
-        return [times] * len(bindings)
-    return found if times == 1 else [None if a is None else _times(a, times) for a in found]
-
-
-def _times(number: int | Fraction, times: int | Fraction) -> int | Fraction:
-    """A product; a whole one is an integer, which is calculated with in less time."""
-    if isinstance(times, int) or not isinstance(number, int):
-        return number * times
-    whole, rest = divmod(number * times.numerator, times.denominator)
-    return whole if rest == 0 else Fraction(number * times.numerator, times.denominator)
+        return [factor] * len(bindings)
+    return found if factor == 1 else [None if a is None else times(a, factor) for a in found]
 
 
 def _operated(name: str, one: Number, other: Number) -> Number:

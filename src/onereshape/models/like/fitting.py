@@ -26,7 +26,7 @@ from onereshape.models.like.differing import Use
 from onereshape.models.like.pools import POOLS, Pool, pool_of
 from onereshape.models.like.regrouping import Must, quotient, regrouped
 from onereshape.models.like.replaying import Replay
-from onereshape.models.like.slices import taken
+from onereshape.models.like.slices import STEPPED, taken
 from onereshape.models.like.starts import Start, copied, keep_constants
 from onereshape.models.like.strided import WINDOWED, limited, strided
 from onereshape.models.like.symbols import named
@@ -196,7 +196,7 @@ class _Fitting(Walk):
 
     def _read_or_replay(self, node: ir.Node, scope: Scope) -> None:
         """Reads a node without numbers that differ, unless a walk read it before with the same facts."""
-        doubtful, steps = bool(self.unsettled.doubts), self.known.steps if node.op_type == "Slice" else {}
+        doubtful, steps = bool(self.unsettled.doubts), self.known.steps if node.op_type in STEPPED else {}
         facts = self._replay.facts(node, scope) if doubtful or self._start is not None else None
         must = None if facts is None else self._replay.again(node, facts, steps, scope)
         if must is not None:

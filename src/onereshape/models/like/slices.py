@@ -12,6 +12,8 @@ from onereshape.models.like.formulas import Known
 from onereshape.models.record import operator_of
 from onereshape.sizes import Formula, Size, largest, smallest
 
+STEPPED = frozenset({"Slice"})
+"""Operators of which it depends on the steps of the sizes what is found here."""
 _ALL = 2**31 - 1
 """An end from which on all is taken."""
 

@@ -12,10 +12,10 @@ import pytest
 from onereshape.models.like import (
     differing,
     equations,
-    fitting,
     formulas,
     likeness,
     matching,
+    places,
     plan,
     pools,
     readings,
@@ -188,5 +188,5 @@ def a_slope_is_any_multiple_of_a_size(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("expanded")
 def a_node_says_nothing_of_its_inputs(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(fitting, "hints", lambda _, __, ___: {})
+    patch.setattr(places, "hints", lambda _, __, ___: {})
     patch.setattr(equations, "hints", lambda _, __, ___: {})

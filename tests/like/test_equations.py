@@ -54,7 +54,9 @@ def test_a_twin_that_stands_for_something_else_is_asked_again() -> None:
     down, up = cut(size, 2), cut(size + 1, 2)
     unsettled = Unsettled(Known([{"S": 12}, {"S": 24}]))
     use: Any = None
-    one, other, third = (unsettled.name((number, 0), use, (6, 12), (down, up)) for number in range(3))
+    one, other, third = (
+        unsettled.name((number, 0), use, (6, 12), (down, up), frozenset({down, up})) for number in range(3)
+    )
     for number, meant in ((one, down), (other, up), (third, down)):
         unsettled.equate(2 * number, 2 * meant)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import onnx_ir as ir
+
 from onereshape.errors import FixError
 from onereshape.models.like.differing import Use
 from onereshape.models.like.exported import Binding
@@ -22,6 +24,8 @@ class Doubt(NamedTuple):
     key: Key
     use: Use
     readings: tuple[Size, ...]
+    proven: frozenset[Size]
+    """Those of them that the exports prove, as long as nothing else fits."""
 
 
 def refusal(doubts: Sequence[Doubt], bindings: Sequence[Binding]) -> FixError:
@@ -35,9 +39,15 @@ def refusal(doubts: Sequence[Doubt], bindings: Sequence[Binding]) -> FixError:
         why = f"{doubt.readings[0]} gives {place}, but so few exports do not prove it"
         return FixError("cannot-free", node=node, op=op, why=why)
     one, two, *_ = doubt.readings
+    return ambiguous(use.node, place, one, two, bindings)
+
+
+def ambiguous(node: ir.Node, what: str, one: Size, two: Size, bindings: Sequence[Binding]) -> FixError:
+    """Why something is refused that may be read in two ways, and an export that would tell which is right."""
     sizes = told_apart(one, two, bindings)
     where = "other sizes" if sizes is None else sizes_text(sizes)
-    return FixError("ambiguous", node=node, op=op, what=place, one=one, two=two, sizes=where)
+    name = node.name or node.outputs[0].name
+    return FixError("ambiguous", node=name, op=node.op_type, what=what, one=one, two=two, sizes=where)
 
 
 def _place(use: Use, entry: int) -> str:

@@ -19,23 +19,25 @@ from onereshape.models.facts.elements import array_of
 from onereshape.models.facts.walk import Scope, Walk, unlike
 from onereshape.models.like.attributes import Said, said
 from onereshape.models.like.doubts import Key, refusal
-from onereshape.models.like.equations import equations, groups, hints, spread
+from onereshape.models.like.equations import equations, spread
 from onereshape.models.like.exported import Binding
 from onereshape.models.like.formulas import Known
 from onereshape.models.like.differing import Use
+from onereshape.models.like.padding import settle_pads
+from onereshape.models.like.places import Place, Values, numbers_of
 from onereshape.models.like.pools import POOLS, Pool, pool_of
-from onereshape.models.like.regrouping import Must, quotient, regrouped
+from onereshape.models.like.regrouping import Must, regrouped
 from onereshape.models.like.replaying import Replay
 from onereshape.models.like.slices import STEPPED, taken
 from onereshape.models.like.starts import Start, copied, keep_constants
 from onereshape.models.like.strided import WINDOWED, limited, strided
 from onereshape.models.like.symbols import named
-from onereshape.models.like.unsettled import Kind, Unsettled, is_end, is_open
+from onereshape.models.like.unsettled import Kind, Unsettled, is_open
 from onereshape.models.record import operator_of
-from onereshape.sizes import Formula, Size, product
+from onereshape.sizes import Formula, Size
 
-_MOST_ENTRIES = 64
-"""Of a tensor of integers that is read number by number."""
+_MOST_HELD = 64
+"""Of the numbers that a tensor holds, those that are noted."""
 _WINDOW = 128
 """Nodes behind a number that is open, after which it is asked whether they tell it."""
 
@@ -72,6 +74,7 @@ def fitted(model: ir.Model, dims: Mapping[ir.Value, Dims], uses: Sequence[Use], 
         if not unsettled.doubts:
             _check_all(uses, walk)
             limited(unsettled.strides, walk.known, same=same)
+            settle_pads(model.graph, scope, walk.known)
             return Sized(walk.fitted, walk.rewritten, walk.known, scope)
         found = walk.told or unsettled.told() or unsettled.elsewhere()
         same = same or unsettled.same
@@ -106,7 +109,7 @@ class _Fitting(Walk):
         decided: Mapping[Key, Size],
     ) -> None:
         super().__init__(model, unlike([*bindings[0], *named(model)]))
-        self.known = Known(bindings)
+        self.known = Known(bindings, numbers=numbers_of(uses))
         self.fitted: list[Fitted] = []
         self.rewritten: list[Pool | Said] = []
         self.refused: dict[ir.Node, str] = {}
@@ -254,7 +257,7 @@ class _Fitting(Walk):
             if None not in map(self.known.values, dims):
                 self._noted[id(dims)] = dims
         held = scope.elements.get(value)
-        if held is not None and held.size <= _MOST_ENTRIES:
+        if held is not None and held.size <= _MOST_HELD:
             for entry in held.reshape(-1).tolist():
                 if isinstance(entry, Formula) and self.known.grows(entry):
                     self.known.add(entry)
@@ -291,105 +294,28 @@ class _Fitting(Walk):
         elif dims is not None:
             scope.dims[node.outputs[0]] = found.dims(dims)
 
-    # One place
-
     def _settle(self, number: int, use: Use, slot: int, scope: Scope) -> None:
         """Says what a place holds, as far as its dims and integers go."""
         value = use.node.inputs[slot]
         if value is None:
             return
         self._here = scope if use.node.graph is self.model.graph else None
+        place = Place(number, use, scope, self.known, self._decided, self._name, self._require)
         shapes = [array.shape for array in use.arrays]
         if shapes.count(shapes[0]) == len(shapes):
-            entries = self._entries(number, use, scope)
+            entries = place.entries()
             scope.elements[value] = None if entries is None else array_of(entries, shapes[0])
             dims: tuple[Size, ...] = shapes[0]
         else:
-            entries = None
-            told = hints(use.node, slot, scope)
-            dims = tuple(
-                self._read(number, ~axis, use, sizes, told.get(axis, ()))
-                for axis, sizes in enumerate(zip(*shapes, strict=True))
-            )
+            entries, dims = None, place.dims()
             scope.elements[value] = None
         scope.dims[value] = dims
         self.fitted.append(Fitted(use, dims, entries))
 
-    def _entries(self, number: int, use: Use, scope: Scope) -> tuple[Size, ...] | None:
-        """The numbers of a small tensor of integers, which is as large in all exports."""
-        if use.arrays[0].dtype.kind not in "iu" or use.arrays[0].size > _MOST_ENTRIES:
-            return None
-        rows = list(zip(*(array.reshape(-1).tolist() for array in use.arrays), strict=True))
-        told = hints(use.node, use.slot, scope)  # type: ignore[arg-type]
-        if is_end(use):
-            told = {
-                place: [*told.get(place, ()), *self._cutting(row, told.get(place, ()))]
-                for place, row in enumerate(rows)
-            }
-        found = [self._meant(number, place, row, told.get(place, ())) for place, row in enumerate(rows)]
-        if None in found:
-            found = self._balanced(use, rows, found, scope)
-        return tuple(
-            [
-                self._named(number, place, use, rows[place], told.get(place, ())) if size is None else size
-                for place, size in enumerate(found)
-            ]
-        )
-
-    def _cutting(self, values: tuple[int, ...], told: Sequence[Size]) -> list[Size]:
-        """The sizes of other tensors that a Slice may end at, and leave something out, where it seems to leave nothing.
-
-        In all exports they are as large as its data: data that were padded by nothing are cut to what they were before.
-        """
-        own = self._told(values, told)
-        others = self.known.sized(values) if own else []
-        return [size for size in others if not any(self.known.never_below(size - each, 0) for each in own)]
-
-    def _read(self, number: int, place: int, use: Use, values: tuple[int, ...], told: Sequence[Size]) -> Size:
-        """What one number stands for, or a name of its own."""
-        found = self._meant(number, place, values, told)
-        return self._named(number, place, use, values, told) if found is None else found
-
-    def _meant(self, number: int, place: int, values: tuple[int, ...], told: Sequence[Size]) -> Size | None:
-        """What one number stands for: what the node itself tells, or the only reading that fits."""
-        if len({*values}) == 1:
-            return values[0]
-        if (number, place) in self._decided:
-            return self._decided[number, place]
-        here = self._told(values, told)
-        return self.known.sure(values) if not here else here[0] if len(here) == 1 else None
-
-    def _told(self, values: tuple[int, ...], told: Sequence[Size]) -> list[Size]:
-        """What the node itself tells of one number."""
-        here: list[Size] = []
-        for size in told:
-            if isinstance(size, Formula) and self.known.values(size) == values and not is_open(size):
-                here += [] if any(self.known.equal(size, other) for other in here) else [size]
-        return here
-
-    def _named(self, number: int, place: int, use: Use, values: tuple[int, ...], told: Sequence[Size]) -> Size:
-        """A name of its own for a number that may be read in several ways, or in none."""
+    def _name(self, key: Key, use: Use, values: Values, readings: Sequence[Size], proven: Iterable[Size]) -> Size:
+        """A name for a number that may be read in several ways, or in none."""
         self._keep(use.node)
-        readings = self._told(values, told) or [reading.size for reading in self.known.readings(values)]
-        return self.unsettled.name((number, place), use, values, tuple(readings))
-
-    def _balanced(
-        self, use: Use, rows: Sequence[tuple[int, ...]], entries: list[Size | None], scope: Scope
-    ) -> list[Size | None]:
-        """Entries; of a target, the only one of a group that is not told yet is what the others leave of the data."""
-        data = use.node.inputs[0]
-        dims = None if data is None or use.node.op_type != "Reshape" or use.slot != 1 else scope.dims_of(data)
-        if dims is None:
-            return entries
-        for above, below in groups([self.known.values(size) for size in dims], rows):
-            told = [size for at in below if (size := entries[at]) is not None]
-            if len(told) == len(below) - 1 and 0 not in told and -1 not in told:
-                place = next(at for at in below if entries[at] is None)
-                left, must = quotient(product(dims[at] for at in above), product(told))
-                self._require(must)
-                if left is not None and not is_open(left) and self.known.values(left) == rows[place]:
-                    entries[place] = left
-        return entries
+        return self.unsettled.name(key, use, values, tuple(readings), frozenset(proven))
 
     # A Reshape
 

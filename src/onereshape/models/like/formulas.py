@@ -7,10 +7,10 @@ simple is told too: where two formulas fit, the exports do not tell which is rig
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 from math import gcd, lcm
 from typing import Any, NamedTuple, TypeVar
 
@@ -52,11 +52,18 @@ class _Shared(NamedTuple):
 class Known:
     """Sizes by the values that they have in the exports."""
 
-    def __init__(self, bindings: Sequence[Binding], steps: Mapping[str, int] | None = None) -> None:
+    def __init__(
+        self,
+        bindings: Sequence[Binding],
+        steps: Mapping[str, int] | None = None,
+        numbers: Collection[tuple[int, ...]] = (),
+    ) -> None:
         self.bindings = [dict(binding) for binding in bindings]
         """The sizes of the symbols in each export; of those too of which it is still open what they stand for."""
         self.steps: dict[str, int] = dict(steps or {})
         """By which the sizes of a symbol differ wherever the model runs: a Reshape to [H/2, 2] asks for an even H."""
+        self._numbers = numbers
+        """What else differs between the exports, and tells what is likely."""
         self.ends: dict[tuple[Size, int], None] = {}
         """Sizes that must not go beyond a number, where something is cut that ends there."""
         self._first = dict(bindings[0])
@@ -344,7 +351,7 @@ class Known:
         if exact:
             return [Reading(size, 0) for size in exact]
         bases = [(size, own) for own, sizes in self._by_values.items() for size in sizes][:_MOST_BASES]
-        ordered = sorted(derived(bases, values), key=lambda each: each.cost)
+        ordered = sorted(derived(bases, values, self._numbers), key=lambda each: each.cost)
         best = next((each.cost for each in ordered if each.proves and each.cost <= _MOST_COST), None)
         if best is None:
             return [each._replace(proves=False) for each in ordered]
@@ -393,10 +400,11 @@ class Known:
 
 def told_apart(one: Size, other: Size, bindings: Sequence[Binding]) -> Binding | None:
     """Sizes near those of the exports at which two formulas differ: an export there would tell which is right."""
-    names = list(bindings[0])
-    largest = {name: max(binding[name] for binding in bindings) for name in names}
-    for step in range(1, 200):
-        binding = {name: largest[name] + step * (2 * place + 1) for place, name in enumerate(names)}
+    largest = {name: max(binding[name] for binding in bindings) for name in bindings[0]}
+    for more, step in product(range(3), range(1, 200)):  # the second size goes on by 3, and leaves the same rests
+        binding = {
+            name: size + step * (2 * place + 1) + more * place for place, (name, size) in enumerate(largest.items())
+        }
         if _at(one, binding) != _at(other, binding):
             return binding
     return None

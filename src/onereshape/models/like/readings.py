@@ -6,7 +6,7 @@ two exports.  It is listed all the same where it is common, as a rival: what it 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from itertools import combinations
 from typing import NamedTuple
@@ -17,7 +17,7 @@ Values = tuple[int, ...]
 """A size in each export."""
 Base = tuple[Size, Values]
 
-_ROUND = (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 48, 64, 128)
+MULTIPLES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 48, 64, 128)
 """Numbers of which models make multiples."""
 _NEAR = 2
 """What is often added to a size;"""
@@ -54,13 +54,13 @@ class Candidate(NamedTuple):
         return Reading(self.make(), self.cost, self.proves)
 
 
-def derived(bases: Sequence[Base], values: Values) -> Iterator[Candidate]:
-    """Formulas of known sizes that have these values."""
+def derived(bases: Sequence[Base], values: Values, numbers: Collection[Values] = ()) -> Iterator[Candidate]:
+    """Formulas of known sizes that have these values; the model has these numbers, which tell what is likely."""
     few = len(values) < 3
     for size, own in bases:
         yield from _lines(size, own, values, few=few)
         yield from _quotients(size, own, values, few=few)
-        yield from _multiples(size, own, values)
+        yield from _multiples(size, own, values, numbers)
         yield from _parts(size, own, values)
         yield from _limited(size, own, values, bases, few=few)
     for one, other in combinations(bases, 2):
@@ -118,12 +118,16 @@ def _divisors(own: Values, values: Values) -> range:
     return range(max(2, apart // (wanted + 1)), min(_MOST_DIVISOR, most) + 1)
 
 
-def _multiples(size: Size, own: Values, values: Values) -> Iterator[Candidate]:
-    """Multiples of a number below and above, and how far they are: the rest of a division."""
+def _multiples(size: Size, own: Values, values: Values, numbers: Collection[Values]) -> Iterator[Candidate]:
+    """Multiples of a number below and above, and how far they are: the rest of a division.
+
+    Of several numbers of which these are multiples, the smallest is no more likely than the others.
+    """
     number, value = own[0], values[0]
-    for divisor in _ROUND:
+    costs: dict[str, int] = {}
+    for divisor in MULTIPLES:
         below, above = number // divisor * divisor, -(-number // divisor) * divisor
-        if value not in (below, above, number - below, above - number):
+        if value not in (below, above, number - below, above - number, above - divisor):
             continue  # as most
         down = tuple([number // divisor * divisor for number in own])
         up = tuple([-(-number // divisor) * divisor for number in own])
@@ -131,9 +135,12 @@ def _multiples(size: Size, own: Values, values: Values) -> Iterator[Candidate]:
         several = min(values) >= 2 * divisor  # one of it is a number, and tells nothing
         if values == up:  # or the next power of two, which no formula of ours is
             powers = all(value == 1 << (number - 1).bit_length() for value, number in zip(values, own, strict=True))
-            yield Candidate(partial(_multiple, ceiling, size, divisor), cost, several and not powers)
+            least = costs.setdefault("up", cost)
+            yield Candidate(partial(_multiple, ceiling, size, divisor), least, several and not powers)
         if values == down:
-            yield Candidate(partial(_multiple, cut, size, divisor), cost, several)
+            yield Candidate(partial(_multiple, cut, size, divisor), costs.setdefault("down", cost), several)
+        if own != up in numbers and values == tuple([number - divisor for number in up]):  # where the last one begins
+            yield Candidate(partial(_last, size, divisor), cost + 1, several and len(values) > 2)
         if values == tuple([-number % divisor for number in own]):
             yield Candidate(partial(_missing, size, divisor), cost + 1, proves=False)
         if values == tuple([number % divisor for number in own]):
@@ -142,6 +149,10 @@ def _multiples(size: Size, own: Values, values: Values) -> Iterator[Candidate]:
 
 def _multiple(part: Callable[[Size, int], Size], size: Size, divisor: int) -> Size:
     return part(size, divisor) * divisor
+
+
+def _last(size: Size, divisor: int) -> Size:
+    return ceiling(size, divisor) * divisor - divisor
 
 
 def _missing(size: Size, divisor: int) -> Size:

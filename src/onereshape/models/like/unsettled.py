@@ -46,10 +46,12 @@ class Unsettled:
         again.pads, again.strides, again.equal = self.pads.copy(), self.strides.copy(), self.equal.copy()
         return again
 
-    def name(self, key: Key, use: Use, values: tuple[int, ...], readings: tuple[Size, ...]) -> Size:
+    def name(
+        self, key: Key, use: Use, values: tuple[int, ...], readings: tuple[Size, ...], proven: frozenset[Size]
+    ) -> Size:
         """A name for a number that may be read in several ways, or in none."""
         name = f"{_OPEN}{key[0]}.{key[1]}"
-        self.doubts[name] = Doubt(key, use, readings)
+        self.doubts[name] = Doubt(key, use, readings, proven)
         for binding, size in zip(self.known.bindings, values, strict=True):
             binding[name] = size
         return symbol(name)
@@ -88,13 +90,26 @@ class Unsettled:
                 if name in left and not is_open(same):
                     left[name] = [same]
                     told.add(name)
-            if narrowing.asks(one, other):
+            if self._tells(one, other) and narrowing.asks(one, other):
                 narrowing.note(by_equal(self.known, left, one, other, self._narrowed))
         for size in self.whole:
             if self.known.values(size) is not None and narrowing.asks(size):
                 narrowing.note(by_whole(self.known, left, size, self._narrowed))
         told |= narrowing.told()
         return {self.doubts[name].key: sizes[0] for name, sizes in left.items() if name in told and len(sizes) == 1}
+
+    def _tells(self, one: Size, other: Size) -> bool:
+        """Whether it tells anything of open numbers that two sizes are equal; of one, it always does.
+
+        It does not where one of several is what the others make of it, as the length of a table is: then any will do.
+        Nor where the readings of one of them prove nothing, since what it stands for may be none of them.
+        """
+        sizes = [size for size in (one, other) if isinstance(size, Formula)]
+        names = {name for size in sizes for name in size.symbols if name in self.doubts}
+        if len(names) < 2:
+            return True
+        alone = [size for size in sizes if size.name in self.doubts]
+        return len(alone) != 1 and all(self.doubts[name].proven for name in names)
 
     def kinds(self, keys: Iterable[Key]) -> set[Kind]:
         """The kinds of numbers."""
@@ -131,10 +146,11 @@ class Unsettled:
                     yield self.doubts[name].key, exact[0] - others
 
     def _later(self) -> Iterator[tuple[Key, Size]]:
-        """The numbers that are a size which a tensor has only behind them."""
+        """The numbers that are a size which a tensor has only behind them, if that is proven, or nothing else is."""
         for name, doubt in self.doubts.items():
             exact = self.known.exactly(tuple(binding[name] for binding in self.known.bindings))
-            if len(exact) == 1:
+            proven = doubt.proven or exact
+            if len(exact) == 1 and any(self.known.equal(exact[0], size) for size in proven):
                 yield doubt.key, exact[0]
 
     def _agree(self, one: Size, other: Size) -> bool:

@@ -1,0 +1,87 @@
+"""Pads to a multiple of a number, where the exports do not tell them from pads to something else, or by a number.
+
+What is padded to 16 and 32 may be padded to twice another size, or to multiples of 8.  What is padded by 7 in all
+exports may be padded to multiples of 8 as well, if that is what another axis is padded to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import onnx_ir as ir
+
+from onereshape.models.facts.walk import Scope
+from onereshape.models.like.doubts import ambiguous
+from onereshape.models.like.formulas import Known
+from onereshape.models.like.places import SIZED
+from onereshape.models.like.readings import MULTIPLES
+from onereshape.models.record import operator_of
+from onereshape.sizes import Formula, Size, ceiling
+
+
+class _Axis(NamedTuple):
+    """An axis of data that follows the sizes, and what a Pad makes of it."""
+
+    data: Formula
+    padded: Size
+    varies: bool
+    """Whether it is padded by more in one export than in another."""
+    multiples: tuple[int, ...]
+    """The numbers to the next multiple of which it is padded in all exports."""
+
+    def next(self, many: int) -> Size:
+        """The next multiple of a number."""
+        return ceiling(self.data, many) * many
+
+
+def settle_pads(nodes: Iterable[ir.Node], scope: Scope, known: Known) -> None:
+    """Refuses Pads that may well be to multiples of a number, and were read otherwise; others are asked to be such."""
+    for node in nodes:
+        if operator_of(node) != "Pad" or not node.inputs or node.inputs[0] is None:
+            continue
+        axes = list(_axes(node, scope, known))
+        for axis in axes:
+            if axis.varies and axis.multiples and not _read(axis, known) and not _is_met(node, axis, scope, known):
+                what = f"the size to which {axis.data} is padded"
+                raise ambiguous(node, what, axis.padded, axis.next(axis.multiples[0]), known.bindings)
+        multiples = {many for axis in axes if axis.varies for many in _read(axis, known)}
+        for axis in axes:
+            for many in multiples.intersection(() if axis.varies else axis.multiples):
+                known.equate(axis.padded, axis.next(many))  # at other sizes, it may be padded by more, or less
+
+
+def _axes(node: ir.Node, scope: Scope, known: Known) -> Iterator[_Axis]:
+    before = None if node.inputs[0] is None else scope.dims_of(node.inputs[0])
+    for data, padded in zip(before or (), scope.dims.get(node.outputs[0], ()), strict=False):
+        sizes, wanted = known.values(data), known.values(padded)
+        if isinstance(data, Formula) and sizes is not None and wanted is not None:
+            pairs = list(zip(sizes, wanted, strict=True))
+            # To a number: up to that, it is what the next multiple of it is.
+            found = [many for many in MULTIPLES if many != padded and all(-a // many * -many == b for a, b in pairs)]
+            yield _Axis(data, padded, len({b - a for a, b in pairs}) > 1, tuple(found))
+
+
+def _read(axis: _Axis, known: Known) -> list[int]:
+    """The numbers to a multiple of which an axis is padded everywhere: to the next one, or beyond it."""
+    more = axis.padded - axis.data
+    return [
+        many
+        for many in axis.multiples
+        if known.divisible(axis.padded, many) and known.never_below(more, 0) and known.never_below(many - more, 0)
+    ]
+
+
+def _is_met(pad: ir.Node, axis: _Axis, scope: Scope, known: Known) -> bool:
+    """Whether data that do not come from a Pad, but from the inputs, have the size that it gives."""
+    graph, values = pad.graph, known.values(axis.padded)
+    behind, fed = {*pad.outputs}, {*graph.inputs} if graph is not None else set()
+    shown = [*fed]
+    for node in graph or ():
+        if not behind.isdisjoint(node.inputs):
+            behind.update(node.outputs)
+        elif not fed.isdisjoint(node.inputs):
+            fed.update(node.outputs)
+            shown += node.outputs if node.op_type not in SIZED else ()
+    sizes = (size for value in shown for size in scope.dims_of(value) or () if known.values(size) == values)
+    return any(known.equal(size, axis.padded) for size in sizes)

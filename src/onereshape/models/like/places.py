@@ -1,0 +1,168 @@
+"""Place: what the numbers stand for at a place at which the exports differ.
+
+The node itself tells it, or only one reading of a number fits; where neither is so, it gets a name of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from onereshape.models.facts.walk import Scope
+from onereshape.models.like.differing import Use
+from onereshape.models.like.doubts import Key
+from onereshape.models.like.equations import groups, hints
+from onereshape.models.like.formulas import Known
+from onereshape.models.like.regrouping import Must, quotient
+from onereshape.models.like.unsettled import is_end, is_open
+from onereshape.sizes import Formula, Size, product
+
+SIZED = frozenset(
+    {"Concat", "ConstantOfShape", "Expand", "Pad", "Reshape", "Resize", "Slice", "Split", "Tile", "Upsample"}
+)
+"""Operators that are told sizes by numbers, or make one tensor of such numbers."""
+_MOST_ENTRIES = 64
+"""Of a tensor of integers that is read number by number."""
+
+Values = tuple[int, ...]
+"""A number in each export."""
+Name = Callable[[Key, Use, Values, Sequence[Size], Iterable[Size]], Size]
+"""Gives a name to a number that may be read in several ways, or in none; some of them are proven."""
+
+
+def numbers_of(uses: Iterable[Use]) -> frozenset[Values]:
+    """The dims that differ between the exports, and the integers."""
+    found = set[Values]()
+    for use in uses:
+        found.update(zip(*(array.shape for array in use.arrays), strict=False))
+        found.update(_rows(use) or ())
+    return frozenset(values for values in found if len({*values}) > 1)
+
+
+def _rows(use: Use) -> list[Values] | None:
+    """The numbers of a small tensor of integers, which is as large in all exports."""
+    first, *others = use.arrays
+    if first.dtype.kind not in "iu" or first.size > _MOST_ENTRIES or any(each.shape != first.shape for each in others):
+        return None
+    return list(zip(*(array.reshape(-1).tolist() for array in use.arrays), strict=True))
+
+
+class Place(NamedTuple):
+    """A place, and what is known where its node is."""
+
+    number: int
+    use: Use
+    scope: Scope
+    known: Known
+    decided: Mapping[Key, Size]
+    name: Name
+    require: Callable[[Iterable[Must]], None]
+    """Notes what must hold wherever the model runs."""
+
+    def dims(self) -> tuple[Size, ...]:
+        """The dims of a tensor that is not as large in all exports."""
+        told = hints(self.use.node, self._slot, self.scope)
+        found: list[Size] = []
+        for axis, values in enumerate(zip(*(array.shape for array in self.use.arrays), strict=True)):
+            size = self._meant(~axis, values, told.get(axis, ()))
+            found.append(self._named(~axis, values, told.get(axis, ())) if size is None else size)
+        return tuple(found)
+
+    def entries(self) -> tuple[Size, ...] | None:
+        """The numbers of a small tensor of integers, which is as large in all exports."""
+        rows = _rows(self.use)
+        if rows is None:
+            return None
+        told = hints(self.use.node, self._slot, self.scope)
+        if is_end(self.use):
+            told = {
+                place: [*told.get(place, ()), *self._cutting(row, told.get(place, ()))]
+                for place, row in enumerate(rows)
+            }
+        found = [self._meant(place, row, told.get(place, ())) for place, row in enumerate(rows)]
+        if not self._holds_sizes():
+            found = self._in_a_row(rows, found)
+        if None in found:
+            found = self._balanced(rows, found)
+        return tuple(
+            [
+                self._named(place, rows[place], told.get(place, ())) if size is None else size
+                for place, size in enumerate(found)
+            ]
+        )
+
+    @property
+    def _slot(self) -> int:
+        assert isinstance(self.use.slot, int)  # noqa: S101 - attributes are read elsewhere
+        return self.use.slot
+
+    def _cutting(self, values: Values, told: Sequence[Size]) -> list[Size]:
+        """The sizes of other tensors that a Slice may end at, and leave something out, where it seems to leave nothing.
+
+        In all exports they are as large as its data: data that were padded by nothing are cut to what they were before.
+        """
+        own = self._told(values, told)
+        others = self.known.sized(values) if own else []
+        return [size for size in others if not any(self.known.never_below(size - each, 0) for each in own)]
+
+    def _meant(self, place: int, values: Values, told: Sequence[Size]) -> Size | None:
+        """What one number stands for: what the node itself tells, or the only reading that fits."""
+        if len({*values}) == 1:
+            return values[0]
+        if (self.number, place) in self.decided:
+            return self.decided[self.number, place]
+        here = self._told(values, told)
+        return self.known.sure(values) if not here else here[0] if len(here) == 1 else None
+
+    def _told(self, values: Values, told: Sequence[Size]) -> list[Size]:
+        """What the node itself tells of one number."""
+        here: list[Size] = []
+        for size in told:
+            if isinstance(size, Formula) and self.known.values(size) == values and not is_open(size):
+                here += [] if any(self.known.equal(size, other) for other in here) else [size]
+        return here
+
+    def _named(self, place: int, values: Values, told: Sequence[Size]) -> Size:
+        """A name of its own for a number that may be read in several ways, or in none."""
+        key, here = (self.number, place), self._told(values, told)
+        if here:
+            return self.name(key, self.use, values, here, here)
+        readings = self.known.readings(values)
+        proven = [reading.size for reading in readings if reading.proves]
+        return self.name(key, self.use, values, [reading.size for reading in readings], proven)
+
+    def _holds_sizes(self) -> bool:
+        """Whether these numbers tell a node sizes, or may do so once they are joined with others."""
+        operator = self.use.node.op_type
+        return operator in {"Concat", "ConstantOfShape"} or (operator in SIZED and self._slot > 0)
+
+    def _in_a_row(self, rows: Sequence[Values], found: list[Size | None]) -> list[Size | None]:
+        """Entries; those are open that follow each other in all exports, and were read as if they did not elsewhere."""
+        entries = [*found]
+        for place, (row, after) in enumerate(pairwise(rows)):
+            one, two = found[place : place + 2]
+            follows = all(b - a == 1 for a, b in zip(row, after, strict=True))
+            if follows and isinstance(one, Formula) and isinstance(two, Formula) and not self.known.equal(one + 1, two):
+                for at, readings in ((place, (one, two - 1)), (place + 1, (two, one + 1))):
+                    key = self.number, at
+                    if key not in self.decided:
+                        entries[at] = self.name(key, self.use, rows[at], readings, readings[1:])
+        return entries
+
+    def _balanced(self, rows: Sequence[Values], entries: list[Size | None]) -> list[Size | None]:
+        """Entries; of a target, the only one of a group that is not told yet is what the others leave of the data."""
+        node = self.use.node
+        data = node.inputs[0]
+        dims = None if data is None or node.op_type != "Reshape" or self.use.slot != 1 else self.scope.dims_of(data)
+        if dims is None:
+            return entries
+        for above, below in groups([self.known.values(size) for size in dims], rows):
+            told = [size for at in below if (size := entries[at]) is not None]
+            if len(told) == len(below) - 1 and 0 not in told and -1 not in told:
+                place = next(at for at in below if entries[at] is None)
+                left, must = quotient(product(dims[at] for at in above), product(told))
+                self.require(must)
+                if left is not None and not is_open(left) and self.known.values(left) == rows[place]:
+                    entries[place] = left
+        return entries

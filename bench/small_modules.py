@@ -1,11 +1,13 @@
 """Exports small modules at four sizes each, with the same weights, for `python bench/corpus.py --sizes FOLDER`.
 
     python bench/small_modules.py FOLDER [--large] [NAME ...]
+    python bench/small_modules.py FOLDER --drawn COUNT [--seed SEED]
 
 The modules are those of `bench/small_sequences.py` and `bench/small_pictures.py`, or those of them that are named.
 Each is exported at the sizes A, B, C and D by both of torch's exporters (`NAME.ts`, at opset 17, and `NAME.dynamo`),
 and FOLDER/manifest.json says what was written.  `--large` exports some of the pictures at sizes that detectors take.
-An export that fails is told in one line and left out.
+`--drawn` exports modules that are drawn at random (`bench/drawn_pictures.py`) instead, at eight sizes each, by the
+older exporter alone.  An export that fails is told in one line and left out.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -29,6 +31,7 @@ from torch import nn
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
+from bench.drawn_pictures import CHANNELS, drawn  # noqa: E402
 from bench.small_pictures import PICTURES, Picture  # noqa: E402
 from bench.small_sequences import SEQUENCES, WIDTH, Sequence  # noqa: E402
 
@@ -65,6 +68,12 @@ def lengths(*sizes: int) -> dict[str, dict[str, int]]:
 
 def areas(*sizes: tuple[int, int]) -> dict[str, dict[str, int]]:
     return {letter: {"H": height, "W": width} for letter, (height, width) in zip("ABCD", sizes, strict=True)}
+
+
+def drawn_kinds(seeds: Iterable[int]) -> list[Kind]:
+    """A kind for each module that is drawn, since each has sizes of its own."""
+    made = ((f"drawn_{seed}", *drawn(seed)) for seed in seeds)
+    return [Kind({name: module}, (1, CHANNELS, "H", "W"), sizes) for name, module, sizes in made]
 
 
 LARGE = "coordconv stn rtdetr_anchors ssd_priors detr_sine_int checker radial axial_rope transpose_scan".split()
@@ -146,14 +155,19 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--large", action="store_true")
+    parser.add_argument("--drawn", type=int, metavar="COUNT")
+    parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_intermixed_args()
     kinds = LARGE_KINDS if asked.large else SMALL_KINDS
+    if asked.drawn is not None:
+        kinds = drawn_kinds(range(asked.seed, asked.seed + asked.drawn))
     known = {name for kind in kinds for name in kind.modules}
     if unknown := [name for name in asked.names if name not in known]:
         parser.error(f"there is no module {', '.join(unknown)}; there are {', '.join(sorted(known))}")
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
-    done, failed = written(asked.folder, kinds, asked.names)
-    print(f"{done} exported at {len(kinds[0].sizes)} sizes each, {failed} failed")
+    done, failed = written(asked.folder, kinds, asked.names, ("ts",) if asked.drawn is not None else EXPORTERS)
+    sizes = len(kinds[0].sizes) if kinds else 0
+    print(f"{done} exported at {sizes} sizes each, {failed} failed")
 
 
 if __name__ == "__main__":

@@ -6,9 +6,11 @@ import inspect
 from pathlib import Path
 
 import pytest
+import torch
 
 from bench import small_pictures, small_sequences
-from bench.small_modules import SMALL_KINDS, written
+from bench.drawn_pictures import PARTS, Drawn, dims_of
+from bench.small_modules import SMALL_KINDS, drawn_kinds, written
 from bench.small_pictures import PICTURES
 from bench.small_sequences import SEQUENCES
 from tests.running import session
@@ -57,3 +59,22 @@ def test_every_module_is_in_its_table_and_says_what_it_is() -> None:
         assert modules == table
         assert [name for name, each in modules.items() if not each.__doc__] == []
     assert SEQUENCES.keys() & PICTURES.keys() == set()
+
+
+def test_what_is_drawn_is_the_same_for_a_seed_and_has_all_parts(tmp_path: Path) -> None:
+    assert written(tmp_path / "one", drawn_kinds([3]), (), ["ts"]) == (1, 0)
+    written(tmp_path / "two", drawn_kinds([2, 3]), (), ["ts"])
+
+    one, two = (tmp_path / folder / "drawn_3.ts.H.onnx" for folder in ("one", "two"))
+    assert one.read_bytes() == two.read_bytes()
+    assert {type(part) for seed in range(60) for part in Drawn(seed).drawn} == {*PARTS}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_a_part_makes_of_a_size_is_what_it_says(seed: int) -> None:
+    module, dims = Drawn(seed), (25, 34)
+    x = torch.randn(1, 4, *dims)
+    for part in module.drawn:
+        x = part(x, part.made(dims))
+        dims = part.dims(dims)
+        assert dims_of(x) == dims

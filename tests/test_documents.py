@@ -160,7 +160,14 @@ def test_the_cases_of_the_copies_are_those_that_were_noted() -> None:
 
 def test_every_bench_is_on_the_page_of_figures() -> None:
     parts = {"__init__", "model_graphs", "model_parts", "openvino_corpus", "openvino_judge", "sizes"}
-    parts |= {"released_files", "released_inputs", "released_judge", "small_pictures", "small_sequences"}
+    parts |= {
+        "released_files",
+        "released_inputs",
+        "released_judge",
+        "drawn_pictures",
+        "small_pictures",
+        "small_sequences",
+    }
     named = set(re.findall(r"bench/(\w+)\.py", read(DOCS / "figures.md")))
 
     assert named == {path.stem for path in (ROOT / "bench").glob("*.py")} - parts

@@ -74,7 +74,7 @@ def fitted(model: ir.Model, dims: Mapping[ir.Value, Dims], uses: Sequence[Use], 
         if not unsettled.doubts:
             _check_all(uses, walk)
             limited(unsettled.strides, walk.known, same=same)
-            settle_pads(model.graph, scope, walk.known)
+            settle_pads(walk.order, scope, walk.known)
             return Sized(walk.fitted, walk.rewritten, walk.known, scope)
         found = walk.told or unsettled.told() or unsettled.elsewhere()
         same = same or unsettled.same
@@ -120,7 +120,8 @@ class _Fitting(Walk):
         self.told: dict[Key, Size] = {}
         """What was told before all nodes were walked over: the others wait for it."""
         self.window = _WINDOW
-        self._order: tuple[ir.Node, ...] = ()
+        self.order: tuple[ir.Node, ...] = ()
+        """The nodes of the model's own graph, each after those that it needs."""
         self._start: Start | None = None
         self._here: Scope | None = None
         """What is known in the model's own graph, while one of its nodes is read."""
@@ -151,9 +152,9 @@ class _Fitting(Walk):
     def nodes(self, graph: ir.Graph) -> Iterable[ir.Node]:
         if graph is not self.model.graph:
             return super().nodes(graph)
-        self._order = self._order or tuple(super().nodes(graph))
-        first = 0 if self._start is None else self._order.index(self._start.node)
-        return self._until_told(self._order[first:])
+        self.order = self.order or tuple(super().nodes(graph))
+        first = 0 if self._start is None else self.order.index(self._start.node)
+        return self._until_told(self.order[first:])
 
     def _until_told(self, nodes: Iterable[ir.Node]) -> Iterator[ir.Node]:
         """Nodes, up to where something is told of what is open: what comes behind is read once that is known."""
@@ -300,7 +301,7 @@ class _Fitting(Walk):
         if value is None:
             return
         self._here = scope if use.node.graph is self.model.graph else None
-        place = Place(number, use, scope, self.known, self._decided, self._name, self._require)
+        place = Place(number, use, slot, scope, self.known, self._decided, self._name, self._require)
         shapes = [array.shape for array in use.arrays]
         if shapes.count(shapes[0]) == len(shapes):
             entries = place.entries()

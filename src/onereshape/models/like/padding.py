@@ -6,7 +6,7 @@ exports may be padded to multiples of 8 as well, if that is what another axis is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import onnx_ir as ir
@@ -35,20 +35,35 @@ class _Axis(NamedTuple):
         return ceiling(self.data, many) * many
 
 
-def settle_pads(nodes: Iterable[ir.Node], scope: Scope, known: Known) -> None:
-    """Refuses Pads that may well be to multiples of a number, and were read otherwise; others are asked to be such."""
+def settle_pads(nodes: Sequence[ir.Node], scope: Scope, known: Known) -> None:
+    """Refuses Pads that may well be to multiples of a number, and were read otherwise; others are asked to be such.
+
+    What is read otherwise stays where data have that size before: a picture that is padded to what it was.
+    """
+    if all(node.op_type != "Pad" for node in nodes):
+        return
+    fed, shown = set(scope.walk.model.graph.inputs), set[Size]()
+    for value in fed:
+        shown.update(scope.dims_of(value) or ())
     for node in nodes:
-        if operator_of(node) != "Pad" or not node.inputs or node.inputs[0] is None:
-            continue
-        axes = list(_axes(node, scope, known))
-        for axis in axes:
-            if axis.varies and axis.multiples and not _read(axis, known) and not _is_met(node, axis, scope, known):
-                what = f"the size to which {axis.data} is padded"
-                raise ambiguous(node, what, axis.padded, axis.next(axis.multiples[0]), known.bindings)
-        multiples = {many for axis in axes if axis.varies for many in _read(axis, known)}
-        for axis in axes:
-            for many in multiples.intersection(() if axis.varies else axis.multiples):
-                known.equate(axis.padded, axis.next(many))  # at other sizes, it may be padded by more, or less
+        if operator_of(node) == "Pad" and node.inputs and node.inputs[0] is not None:
+            _settle(node, scope, known, shown)
+        if not fed.isdisjoint(node.inputs):
+            fed.update(node.outputs)
+            for value in node.outputs if node.op_type not in SIZED else ():
+                shown.update(scope.dims_of(value) or ())
+
+
+def _settle(node: ir.Node, scope: Scope, known: Known, shown: Iterable[Size]) -> None:
+    axes = list(_axes(node, scope, known))
+    for axis in axes:
+        if axis.varies and axis.multiples and not _read(axis, known) and not _is_met(axis, shown, known):
+            what = f"the size to which {axis.data} is padded"
+            raise ambiguous(node, what, axis.padded, axis.next(axis.multiples[0]), known.bindings)
+    multiples = {many for axis in axes if axis.varies for many in _read(axis, known)}
+    for axis in axes:
+        for many in multiples.intersection(() if axis.varies else axis.multiples):
+            known.equate(axis.padded, axis.next(many))  # at other sizes, it may be padded by more, or less
 
 
 def _axes(node: ir.Node, scope: Scope, known: Known) -> Iterator[_Axis]:
@@ -72,16 +87,7 @@ def _read(axis: _Axis, known: Known) -> list[int]:
     ]
 
 
-def _is_met(pad: ir.Node, axis: _Axis, scope: Scope, known: Known) -> bool:
-    """Whether data that do not come from a Pad, but from the inputs, have the size that it gives."""
-    graph, values = pad.graph, known.values(axis.padded)
-    behind, fed = {*pad.outputs}, {*graph.inputs} if graph is not None else set()
-    shown = [*fed]
-    for node in graph or ():
-        if not behind.isdisjoint(node.inputs):
-            behind.update(node.outputs)
-        elif not fed.isdisjoint(node.inputs):
-            fed.update(node.outputs)
-            shown += node.outputs if node.op_type not in SIZED else ()
-    sizes = (size for value in shown for size in scope.dims_of(value) or () if known.values(size) == values)
-    return any(known.equal(size, axis.padded) for size in sizes)
+def _is_met(axis: _Axis, shown: Iterable[Size], known: Known) -> bool:
+    """Whether data have the size to which an axis is padded."""
+    values = known.values(axis.padded)
+    return any(known.values(size) == values and known.equal(size, axis.padded) for size in shown)

@@ -53,6 +53,8 @@ class Place(NamedTuple):
 
     number: int
     use: Use
+    slot: int
+    """Which input of the node."""
     scope: Scope
     known: Known
     decided: Mapping[Key, Size]
@@ -62,7 +64,7 @@ class Place(NamedTuple):
 
     def dims(self) -> tuple[Size, ...]:
         """The dims of a tensor that is not as large in all exports."""
-        told = hints(self.use.node, self._slot, self.scope)
+        told = hints(self.use.node, self.slot, self.scope)
         found: list[Size] = []
         for axis, values in enumerate(zip(*(array.shape for array in self.use.arrays), strict=True)):
             size = self._meant(~axis, values, told.get(axis, ()))
@@ -74,7 +76,7 @@ class Place(NamedTuple):
         rows = _rows(self.use)
         if rows is None:
             return None
-        told = hints(self.use.node, self._slot, self.scope)
+        told = hints(self.use.node, self.slot, self.scope)
         if is_end(self.use):
             told = {
                 place: [*told.get(place, ()), *self._cutting(row, told.get(place, ()))]
@@ -91,11 +93,6 @@ class Place(NamedTuple):
                 for place, size in enumerate(found)
             ]
         )
-
-    @property
-    def _slot(self) -> int:
-        assert isinstance(self.use.slot, int)  # noqa: S101 - attributes are read elsewhere
-        return self.use.slot
 
     def _cutting(self, values: Values, told: Sequence[Size]) -> list[Size]:
         """The sizes of other tensors that a Slice may end at, and leave something out, where it seems to leave nothing.
@@ -135,7 +132,7 @@ class Place(NamedTuple):
     def _holds_sizes(self) -> bool:
         """Whether these numbers tell a node sizes, or may do so once they are joined with others."""
         operator = self.use.node.op_type
-        return operator in {"Concat", "ConstantOfShape"} or (operator in SIZED and self._slot > 0)
+        return operator in {"Concat", "ConstantOfShape"} or (operator in SIZED and self.slot > 0)
 
     def _in_a_row(self, rows: Sequence[Values], found: list[Size | None]) -> list[Size | None]:
         """Entries; those are open that follow each other in all exports, and were read as if they did not elsewhere."""
@@ -154,7 +151,7 @@ class Place(NamedTuple):
         """Entries; of a target, the only one of a group that is not told yet is what the others leave of the data."""
         node = self.use.node
         data = node.inputs[0]
-        dims = None if data is None or node.op_type != "Reshape" or self.use.slot != 1 else self.scope.dims_of(data)
+        dims = None if data is None or node.op_type != "Reshape" or self.slot != 1 else self.scope.dims_of(data)
         if dims is None:
             return entries
         for above, below in groups([self.known.values(size) for size in dims], rows):

@@ -10,7 +10,7 @@ import pytest
 from onereshape.models.like.formulas import Known
 from onereshape.models.like.padding import _Axis, _read
 from onereshape.sizes import Size, ceiling, cut, symbol
-from tests.like.exporting import EXPORTERS, Case, Export, Sizes
+from tests.like.exporting import EXPORTERS, Build, Case, Export, Sizes
 from tests.like.law import Verdict, verdict
 from tests.like.world_numbers import ints
 
@@ -88,7 +88,7 @@ def test_a_pad_to_multiples_that_the_exports_show_is_right(exporter: str) -> Non
 def beside_the_input(g: Export) -> str:
     """Half of a picture, made twice as large and padded to what it was: one more where that was odd."""
     h, w = g.sizes["H"], g.sizes["W"]
-    data = g.node("Relu", g.x(1, 2, "H", "W"))
+    data = g.x(1, 2, "H", "W")
     small = g.node("MaxPool", data, kernel_shape=[2, 2], strides=[2, 2])
     scales = g.constant(np.array([1, 1, 2, 2], np.float32))
     large = g.node("Resize", small, "", scales, mode="nearest")
@@ -109,14 +109,25 @@ def beside_a_resized(g: Export) -> str:
     h, w = g.sizes["H"], g.sizes["W"]
     high, wide = up(h, 8), up(w, 8)
     data = g.x(1, 2, "H", "W")
+    large = g.node("Resize", data, "", "", ints(g, 1, 2, high, wide), mode="nearest")
     whole = g.node("Pad", data, ints(g, 0, 0, 0, 0, 0, 0, high - h, wide - w))
-    return g.node("Add", whole, g.node("Resize", data, "", "", ints(g, 1, 2, high, wide), mode="nearest"))
+    return g.node("Add", whole, large)
+
+
+def beside_a_mask(g: Export) -> str:
+    """A picture, padded to multiples of 8, and a mask that is calculated from two constants before it."""
+    h, w = g.sizes["H"], g.sizes["W"]
+    high, wide = up(h, 8), up(w, 8)
+    mask = g.node("Add", g.constant(np.ones((high, 1))), g.constant(np.ones((1, wide))))
+    whole = g.node("Pad", g.x(1, 2, "H", "W"), ints(g, 0, 0, 0, 0, 0, 0, high - h, wide - w))
+    return g.node("Add", whole, mask)
 
 
 @pytest.mark.parametrize("exporter", EXPORTERS)
-def test_data_of_a_size_that_was_read_do_not_tell_what_others_are_padded_to(exporter: str) -> None:
+@pytest.mark.parametrize("build", [beside_a_resized, beside_a_mask])
+def test_a_size_that_was_read_does_not_tell_what_others_are_padded_to(build: Build, exporter: str) -> None:
     """To 24 and 32: twice the height, or multiples of 8."""
-    found = verdict(Case("resized", beside_a_resized, pictures((12, 20), (16, 27)), ()), exporter)
+    found = verdict(Case(build.__name__, build, pictures((12, 20), (16, 27)), ()), exporter)
 
     assert refused(found, "[ambiguous]", "is padded"), found
 

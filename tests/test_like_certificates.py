@@ -13,6 +13,7 @@ import pytest
 
 import onereshape as orx
 from onereshape.cli import main
+from onereshape.condition import Clause
 from onereshape.errors import FixError, ReshapeError
 from onereshape.models.certificates.certificate import Status
 from onereshape.models.certificates.combining import status_of
@@ -121,6 +122,62 @@ def test_an_export_that_has_nothing_to_say() -> None:
     models = [built(cut.format(s=s, t=t)) for s, t in ((4, 2), ("S", "T"), (2, 0))]
 
     assert other(*models[:2], fitted=(models[2],)).status == "untested"
+
+
+# What must hold of the sizes
+
+EVEN = Clause("S is even", frozenset({"S"}), lambda at: at["S"] % 2 == 0)
+FEW = Clause("S <= 6", frozenset({"S"}), lambda at: at["S"] <= 6)
+
+
+def test_what_only_ran_fulfils_what_is_stated() -> None:
+    """At 5 the model runs as well; there it is not said to be right."""
+    plain, even, few = (other(four, free, fitted=(six,), clauses=found) for found in ((), (EVEN,), (EVEN, FEW)))
+
+    assert [found.ran for found in (plain, even, few)] == [
+        ({"S": 8}, {"S": 2}, {"S": 5}, {"S": 12}),
+        ({"S": 8}, {"S": 2}, {"S": 12}),
+        ({"S": 2},),
+    ]
+
+
+def test_sizes_that_are_tied_have_no_others_than_the_exports() -> None:
+    """Nothing runs that is not compared, and nothing is missing: what is stated leaves no other sizes."""
+    sized = "(float[1, {h}, {w}] x) => (float[1, {w}, {h}] y) {{ y = Transpose <perm = [0, 2, 1]> (x) }}"
+    at = [built(sized.format(h=h, w=w)) for h, w in ((4, 6), (7, 3), ("H", "W"))]
+    sums = Clause("H + W = 10", frozenset({"H", "W"}), lambda at: at["H"] + at["W"] == 10)
+    found = other(at[0], at[2], freed={"x": {1: "H", 2: "W"}}, fitted=(at[1],), clauses=(sums,))
+
+    assert (found.status, found.ran) == ("fitted", ())
+
+
+def test_a_witness_beyond_what_is_stated_is_told_so() -> None:
+    """It is asked all the same: where it agrees, the result is right there too."""
+    stays = built(body("S", "1, 9, 8"))
+    right = other(four, free, fitted=(six,), witnesses=(nine,), clauses=(EVEN,))
+    wrong = other(four, free, fitted=(six,), witnesses=(built(body(9, b=9)),), clauses=(EVEN,))
+    fitted = other(four, stays, fitted=(six,), clauses=(EVEN,))
+
+    assert right.status == "certified"
+    assert (wrong.status, wrong.reason.endswith("; it only holds if S is even")) == ("differs", True)
+    assert "only holds" not in fitted.reason
+
+
+def test_a_refused_witness_names_the_condition(tmp_path: Path, capsys: Captured) -> None:
+    """A picture in blocks of 2 x 2, by numbers: cut, as torch does, at an odd size."""
+    sized = """(float[1, {h}, 4] x) => (float[{t}, 2, 4] y) <int64[3] k = {{{t}, 2, 4}}, int64[1] a = {{0}},
+        int64[1] e = {{{e}}}, int64[1] i = {{1}}> {{ c = Slice(x, a, e, i) y = Reshape(c, k) }}"""
+    paths = []
+    for height in (4, 8, 7):
+        pairs = height // 2
+        path = tmp_path / f"{height}.onnx"
+        path.write_bytes(model(f"agraph {sized.format(h=height, e=2 * pairs, t=pairs)}").SerializeToString())
+        paths.append(str(path))
+    out = tmp_path / "o.onnx"
+    code, _, err = run(capsys, "fix", paths[0], "--like", paths[1], "--witness", paths[2], "-o", str(out))
+
+    assert (code, out.exists()) == (1, False)
+    assert "; it only holds if x_1 is divisible by 2" in err
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ A Condition is its sentence: it compares, hashes, prints and serialises as that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 from onereshape.dims import Product, parse
 
@@ -128,6 +128,20 @@ class Condition(str):
 # The slots themselves, which a Condition of its own accord does not write to again.
 _set_kind = Condition.kind.__set__  # type: ignore[union-attr]
 _set_sides = Condition.sides.__set__  # type: ignore[attr-defined]
+
+
+class Clause(NamedTuple):
+    """What must hold of sizes, as a sentence of whatever form, and as a question."""
+
+    text: str
+    names: frozenset[str]
+    """The symbols of the sizes that it speaks of."""
+    holds: Callable[[Mapping[str, int]], bool]
+    """Whether it holds at sizes of these symbols."""
+
+    def excludes(self, sizes: Mapping[str, int]) -> bool:
+        """Whether it is known not to hold at given sizes."""
+        return self.names <= sizes.keys() and not self.holds(sizes)
 
 
 def equals(name: str, value: int) -> Condition:

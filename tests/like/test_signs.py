@@ -6,6 +6,7 @@ import onnx_ir as ir
 import pytest
 
 from onereshape.models.like import plan as planning
+from onereshape.models.like.clauses import clause_of
 from onereshape.models.like.exported import Limit
 from onereshape.models.like.plan import LikePlan, like_plan
 from onereshape.sizes import cut, symbol
@@ -121,4 +122,4 @@ def test_a_limit_of_one_symbol_that_rises_and_falls_is_said_by_its_end() -> None
     size = symbol("S")
     limit = Limit(0 - (size - 2 * cut(size, 4) - 3), 0, "that is so")
 
-    assert planning._said(limit, [{"S": 20}, {"S": 33}]) == "S >= 5, since that is so"
+    assert clause_of(limit, [{"S": 20}, {"S": 33}]).text == "S >= 5, since that is so"

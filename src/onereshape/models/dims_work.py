@@ -51,7 +51,7 @@ def like_work(given: Model, names: Freed, others: Sequence[Model], witnesses: Se
     return Work(
         found.changes,
         lambda: apply_like(model.ir, found),
-        Comparison("other", promised=found.promised, fitted=exports, witnesses=unused),
+        Comparison("other", promised=found.promised, fitted=exports, witnesses=unused, clauses=found.clauses),
         needed=True,
         freed=found.freed,
         conditions=tuple(dict.fromkeys([*found.conditions, *_not_empty(model, found.changes)])),

@@ -8,6 +8,7 @@ from typing import Literal
 
 import onnx_ir as ir
 
+from onereshape.condition import Clause
 from onereshape.models.certificates.compare import Carried
 from onereshape.terms.proof import Proof
 
@@ -33,6 +34,8 @@ class Comparison:
     """Other exports that the repair was fitted on."""
     witnesses: tuple[ir.Model, ...] = ()
     """Exports at other sizes that it did not use."""
+    clauses: tuple[Clause, ...] = ()
+    """What must hold of the freed sizes."""
     never_empty: frozenset[str] = frozenset()
     """The dims that are stated to be 1 at least."""
     seed: int = 0

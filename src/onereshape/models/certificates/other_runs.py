@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 import onnx_ir as ir
 
+from onereshape.condition import Clause
 from onereshape.models.certificates.asking import Asked
 from onereshape.models.certificates.certificate import RefusedSize
 from onereshape.models.certificates.compare import CLEARLY
@@ -42,6 +43,8 @@ _WITNESSED: Final = 2
 _OTHERS: Final = 2
 """Further settings at the original size, of dims that have a name already and inputs that serve as sizes."""
 _TRIES: Final = 4
+_NEAR: Final = 1024
+"""How far the nearest size is looked for that fulfils what is stated."""
 _NEEDED: Final = 2
 """Other sizes that each dim must have had."""
 _LADDER: Final[tuple[Callable[[int], int], ...]] = (
@@ -68,7 +71,19 @@ class _Climb:
     asked: Asked
     suits: Mapping[str, Suit]
     promised: Promised | None
+    clauses: tuple[Clause, ...]
     rng: np.random.Generator
+
+    def allowed(self, sizes: Sizes) -> dict[str, int] | None:
+        """The same sizes, or the next larger or smaller ones that all clauses allow; None where none is near."""
+        found: dict[str, int] = {}
+        for symbol, size in sizes.items():
+            own = [clause for clause in self.clauses if clause.names == {symbol}]
+            near = (size + sign * more for more in range(_NEAR) for sign in (1, -1))
+            fits = (each for each in near if each > 0 and not any(clause.excludes({symbol: each}) for clause in own))
+            found[symbol] = next(fits, 0)
+        possible = min(found.values(), default=1) > 0
+        return found if possible and not any(clause.excludes(found) for clause in self.clauses) else None
 
 
 def run_other(trial: Trial, freed: Freed, comparison: Comparison) -> None:
@@ -87,9 +102,13 @@ def run_other(trial: Trial, freed: Freed, comparison: Comparison) -> None:
         at = {**freed_sizes, **reference.setting.sizes}
         seen_at = trial.fitted if what == "export" else trial.witnesses
         seen_at.append(Beside(model, freed_sizes, at, reference.setting.values))
-        run_beside(trial, session, reference, asked.references, at)
+        try:
+            run_beside(trial, session, reference, asked.references, at)
+        except Stop as stop:
+            unmet = next((clause.text for clause in comparison.clauses if clause.excludes(freed_sizes)), None)
+            raise stop if unmet is None else Stop(stop.status, f"{stop.reason}; it only holds if {unmet}") from None
     rng = np.random.default_rng(trial.seed + 1)
-    _alone(_Climb(trial, session, asked, suits, comparison.promised, rng), own)
+    _alone(_Climb(trial, session, asked, suits, comparison.promised, comparison.clauses, rng), own)
 
 
 def _sizes_of(model: ir.Model, freed: Freed, what: str) -> dict[str, int]:
@@ -157,10 +176,10 @@ def _alone(climb: _Climb, own: Sizes) -> None:
         _try(climb, {**own, symbol: 2 * own[symbol]})
     for symbol in own:
         for sizes in _rungs({symbol: own[symbol]}, (*_LADDER, *_FURTHER)):
-            if _had(trial, symbol, own) < _NEEDED and {**own, **sizes} not in [each.sizes for each in trial.refused]:
+            if _had(trial, symbol, own) < _NEEDED:
                 _try(climb, {**own, **sizes})
     short = [symbol for symbol in own if _had(trial, symbol, own) < _NEEDED]
-    if short:
+    if short and (trial.refused or not trial.fitted):  # else what is stated leaves no others than those of the exports
         why = f": {trial.refused[0].why}" if trial.refused else ""
         if not any(_had(trial, symbol, own) for symbol in short):
             raise Stop("failed", f"the repaired model runs with no other size of {', '.join(short)}{why}")
@@ -184,7 +203,10 @@ def _had(trial: Trial, symbol: str, own: Sizes) -> int:
 
 def _try(climb: _Climb, sizes: dict[str, int]) -> None:
     """Runs the repaired model at sizes that it may refuse; what it answers must have the dims that were promised."""
-    trial, usual = climb.trial, climb.asked.manner
+    trial, usual, near = climb.trial, climb.asked.manner, climb.allowed(sizes)
+    if near is None or near in [each.sizes for each in trial.refused]:
+        return
+    sizes = near
     setting = _setting(trial.repaired, climb.session, climb.asked, sizes, trial.seed)
     if setting.sizes in trial.ran:
         return

@@ -150,7 +150,7 @@ class Known:
             return values
         if not size.symbols <= self.bindings[0].keys():
             return None  # a name may come later
-        found = [_at(size, binding) for binding in self.bindings]
+        found = [number_at(size, binding) for binding in self.bindings]
         whole = tuple([each.numerator for each in found if each is not None and each.denominator == 1])
         values = self._values[size] = whole if len(whole) == len(found) else None
         return values
@@ -225,7 +225,7 @@ class Known:
     def grows(self, size: Size) -> bool:
         """Whether a number follows the sizes however large they are; a rest does not, and is no size of anything."""
         known = isinstance(size, Formula) and size.symbols <= self._far.keys()
-        number = _at(size, self._far) if known else None
+        number = number_at(size, self._far) if known else None
         return number is not None and number > _FAR // 16
 
     def never_below(self, size: Size, least: int) -> bool:
@@ -247,7 +247,7 @@ class Known:
         above = size * below
 
         def holds(binding: Binding) -> bool:
-            found = _at(above, binding)
+            found = number_at(above, binding)
             return found is not None and found % below == 0
 
         self._step(size.symbols, holds)
@@ -259,7 +259,7 @@ class Known:
             self._equated.add((one, other))
             if not self.equal(one, other):
                 self._apart[one, other] = None
-                self._step(names, lambda binding: _at(one, binding) == _at(other, binding))
+                self._step(names, lambda binding: number_at(one, binding) == number_at(other, binding))
 
     def unmet(self) -> list[tuple[Size, Size]]:
         """Sizes that must be equal, and are not, whatever the steps are: a model runs only where they happen to be."""
@@ -297,17 +297,10 @@ class Known:
                 for place, name in enumerate(self._first)
             }
 
-    def conditions(self) -> list[str]:
-        """What the steps, and sizes that must be equal, ask of the sizes, in words."""
-        texts = []
-        for name, step in self.steps.items():
-            rest = self._first[name] % step
-            texts.append(f"{name} leaves {rest} when divided by {step}" if rest else f"{name} is divisible by {step}")
+    def still(self) -> list[tuple[Size, Size]]:
+        """Sizes of several symbols, and the numbers that they are in all exports: none shows what depends on them."""
         unmet = self.unmet()
-        texts += [f"{one} = {other}, since both are the size of the same" for one, other in unmet]
-        still = [pair for pair in self._told_apart(self._still) if pair not in unmet]
-        texts += [f"{one} = {other}, since no export shows what depends on it" for one, other in still]
-        return texts
+        return [pair for pair in self._told_apart(self._still) if pair not in unmet]
 
     def sizes(self) -> list[Size]:
         """All of them, each once, and what the exports do not tell from the free sizes among them."""
@@ -405,12 +398,12 @@ def told_apart(one: Size, other: Size, bindings: Sequence[Binding]) -> Binding |
         binding = {
             name: size + step * (2 * place + 1) + more * place for place, (name, size) in enumerate(largest.items())
         }
-        if _at(one, binding) != _at(other, binding):
+        if number_at(one, binding) != number_at(other, binding):
             return binding
     return None
 
 
-def _at(size: Size, binding: Binding) -> int | Fraction | None:
+def number_at(size: Size, binding: Binding) -> int | Fraction | None:
     """A number, None where it would be a quotient by 0."""
     try:
         return size if isinstance(size, int) else size.at(binding)

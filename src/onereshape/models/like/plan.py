@@ -11,12 +11,14 @@ from dataclasses import dataclass
 
 import onnx_ir as ir
 
+from onereshape.condition import Clause
 from onereshape.errors import FixError
 from onereshape.formats.onnx_graphs import opset_of
 from onereshape.models.constants import DEFAULTS
 from onereshape.models.edit import Change, Edit, apply_edits, declare
 from onereshape.models.facts.asking import Dims
 from onereshape.models.like.attributes import Said
+from onereshape.models.like.clauses import clause_of, known_clauses
 from onereshape.models.like.exported import Binding, Exported, Fit, Limit, alike, mixed, multiples, nearby, size_at
 from onereshape.models.like.families import readings_of
 from onereshape.models.like.fitting import Fitted, Sized, fitted
@@ -27,10 +29,7 @@ from onereshape.models.like.signs import signs
 from onereshape.models.like.symbols import Names, sizes_text, symbols_of
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.unneeded import bury
-from onereshape.sizes import Formula, Size, reach, symbol
-
-_FAR = 1024
-"""Times the largest export."""
+from onereshape.sizes import Formula, Size, symbol
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +44,15 @@ class LikePlan:
     """The sizes of the symbols in each export, the model's own first."""
     dims: Mapping[ir.Value, tuple[Size | None, ...]]
     """The dims of values, None for one that is not known."""
-    conditions: tuple[str, ...]
-    """What must hold of the sizes, in words."""
+    clauses: tuple[Clause, ...]
+    """What must hold of the sizes."""
     left: tuple[ir.Value, ...] = ()
     """What was baked: it lost its users when each place got a constant of its own."""
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """What must hold of the sizes, in words."""
+        return tuple(clause.text for clause in self.clauses)
 
     def promised(self, binding: Binding) -> dict[str, tuple[int | None, ...]]:
         """The dims that the outputs have at these sizes, None for those that are not known."""
@@ -69,18 +73,18 @@ def like_plan(model: ir.Model, others: Sequence[ir.Model], names: Names) -> Like
     uses = [_own(model, number, use) for number, use in enumerate(uses)]
     sized = fitted(model, _inputs(model, symbols.freed), uses, symbols.bindings)
     edits: list[Edit] = []
-    conditions: dict[str, None] = {}
+    clauses: list[Clause] = []
     known, seen = tuple(sized.known.sizes()), dict[object, tuple[Fit, ...]]()
     for each in sized.fitted:
         exported = Exported(each.use.arrays, tuple(symbols.bindings), each.dims, known, sized.known.steps)
         edit, limits = _edit(each, exported, seen, opset_of(model.graph))
         edits.append(edit)
         kept = signs(each.use.node, each.use.slot, each.entries or (), sized.known, sized.scope)
-        conditions.update(dict.fromkeys([*limits, *(_said(limit, symbols.bindings) for limit in kept)]))
+        clauses += [clause_of(limit, symbols.bindings) for limit in (*limits, *kept)]
     edits += [_pooled(each) if isinstance(each, Pool) else _said_so(each) for each in sized.rewritten]
-    conditions.update(dict.fromkeys(sized.known.conditions()))
+    clauses += known_clauses(sized.known)
     ends = (Limit(size, most, "what is cut there ends") for size, most in sized.known.ends)
-    conditions.update(dict.fromkeys(_said(end, symbols.bindings) for end in ends))
+    clauses += [clause_of(end, symbols.bindings) for end in ends]
     dims = _known_dims(sized, frozenset(symbols.bindings[0]))
     changes = {(change.tensor, change.after, change.node): change for edit in edits for change in edit.changes}
     return LikePlan(
@@ -89,7 +93,7 @@ def like_plan(model: ir.Model, others: Sequence[ir.Model], names: Names) -> Like
         symbols.freed,
         symbols.bindings,
         dims,
-        tuple(conditions),
+        tuple({clause.text: clause for clause in clauses}.values()),
         tuple(dict.fromkeys(left)),
     )
 
@@ -173,7 +177,7 @@ def _known_dims(sized: Sized, names: frozenset[str]) -> dict[ir.Value, tuple[Siz
 
 def _edit(
     found: Fitted, exported: Exported, seen: dict[object, tuple[Fit, ...]], opset: int
-) -> tuple[Edit, tuple[str, ...]]:
+) -> tuple[Edit, tuple[Limit, ...]]:
     use, bindings = found.use, exported.bindings
     if found.entries is not None:
         entries = found.entries
@@ -187,39 +191,7 @@ def _edit(
     if fit.opset > opset:
         why = f"the constant {use.name} {fit.words}, which takes opset {fit.opset} to write, and this is {opset}"
         raise _refused(use, why)
-    return _replaced(use, fit.words, fit.make), tuple(_said(limit, bindings) for limit in fit.limits)
-
-
-def _said(limit: Limit, bindings: Sequence[Binding]) -> str:
-    """A limit in words; of a single symbol rather than of its formula."""
-    size, most = limit.size, limit.most
-    if not isinstance(size, Formula):
-        raise TypeError(size)
-    rising = {coefficient > 0 for monomial, coefficient in size.terms if monomial}
-    sign = "<=" if True in rising else ">="
-    if len(size.symbols) == 1:
-        (name,) = size.symbols
-        sizes = [binding[name] for binding in bindings]
-        if len(rising) == 2 and size.at({name: _FAR * max(sizes)}) <= most:
-            sign = ">="
-        most = reach(size, most, max(sizes)) if sign == "<=" else _fewest(size, most, name, min(sizes))
-        return f"{name} {sign} {most}, since {limit.why}"
-    above: Size = 0
-    below: Size = most
-    for monomial, coefficient in size.terms:
-        times = coefficient if coefficient > 0 else coefficient * -1
-        term: Size = Formula(((monomial, times),)) if monomial else int(times)
-        above, below = (above + term, below) if coefficient > 0 else (above, below + term)
-    if isinstance(above, Formula) and isinstance(below, Formula):
-        return f"{above} <= {below}, since {limit.why}"
-    return f"{size} <= {most}, since {limit.why}" if sign == "<=" else f"{0 - size} >= {-most}, since {limit.why}"
-
-
-def _fewest(size: Formula, most: int, name: str, start: int) -> int:
-    """The smallest size of the only symbol down to which a formula is not above a number."""
-    while start > 1 and size.at({name: start - 1}) <= most:
-        start -= 1
-    return start
+    return _replaced(use, fit.words, fit.make), fit.limits
 
 
 def _pooled(pool: Pool) -> Edit:

@@ -173,7 +173,9 @@ class Fit(NamedTuple):
     opset: int = 1
     """The least opset that has its nodes."""
     others: tuple[Fit, ...] = ()
-    """Other readings, right in every export too, that differ from this one elsewhere: then none of them is taken."""
+    """Other readings, right in every export too, that differ from this one elsewhere."""
+    odd: int = 0
+    """How many sizes it takes that its own axes do not tell: of several readings, the plainest takes fewest."""
 
     def each(self, build: Callable[[Fit], Fit]) -> Fit:
         """What is built of it, and of each other reading."""

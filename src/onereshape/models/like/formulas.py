@@ -282,12 +282,17 @@ class Known:
                     continue  # the exports themselves do not differ by such steps
                 steps = {**self.steps, **more}
                 if all(holds(binding) for binding in self._stepping(steps)):
-                    if step > 1 and steps != self.steps:
-                        self.steps = steps
-                        self._columns = self._sampled()
-                        self._below.clear()
-                        self._know(tuple(steps.items()))
+                    if step > 1:
+                        self.restrict(steps)
                     return
+
+    def restrict(self, steps: Mapping[str, int]) -> None:
+        """Notes that sizes differ by these steps only, wherever the model runs."""
+        if any(self.steps.get(name, 1) != step for name, step in steps.items()):
+            self.steps = {**self.steps, **steps}
+            self._columns = self._sampled()
+            self._below.clear()
+            self._know(tuple(self.steps.items()))
 
     def _stepping(self, steps: Mapping[str, int]) -> Iterator[Binding]:
         """A few sizes that differ from those of the first export by these steps."""

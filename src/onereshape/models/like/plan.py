@@ -23,8 +23,10 @@ from onereshape.models.like.exported import Binding, Exported, Fit, Limit, alike
 from onereshape.models.like.families import readings_of
 from onereshape.models.like.fitting import Fitted, Sized, fitted
 from onereshape.models.like.differing import Use, differing
+from onereshape.models.like.formulas import Known
 from onereshape.models.like.opsets import check_written
 from onereshape.models.like.pools import Pool
+from onereshape.models.like.rested import plainest
 from onereshape.models.like.signs import signs
 from onereshape.models.like.symbols import Names, sizes_text, symbols_of
 from onereshape.models.rewrite import Rewriter
@@ -77,7 +79,7 @@ def like_plan(model: ir.Model, others: Sequence[ir.Model], names: Names) -> Like
     known, seen = tuple(sized.known.sizes()), dict[object, tuple[Fit, ...]]()
     for each in sized.fitted:
         exported = Exported(each.use.arrays, tuple(symbols.bindings), each.dims, known, sized.known.steps)
-        edit, limits = _edit(each, exported, seen, opset_of(model.graph))
+        edit, limits = _edit(each, exported, seen, sized.known, opset_of(model.graph))
         edits.append(edit)
         kept = signs(each.use.node, each.use.slot, each.entries or (), sized.known, sized.scope)
         clauses += [clause_of(limit, symbols.bindings) for limit in (*limits, *kept)]
@@ -176,7 +178,7 @@ def _known_dims(sized: Sized, names: frozenset[str]) -> dict[ir.Value, tuple[Siz
 
 
 def _edit(
-    found: Fitted, exported: Exported, seen: dict[object, tuple[Fit, ...]], opset: int
+    found: Fitted, exported: Exported, seen: dict[object, tuple[Fit, ...]], known: Known, opset: int
 ) -> tuple[Edit, tuple[Limit, ...]]:
     use, bindings = found.use, exported.bindings
     if found.entries is not None:
@@ -185,9 +187,10 @@ def _edit(
     readings = readings_of(exported, seen)
     if not readings:
         raise _refused(use, _unknown(use, found, bindings))
-    if len(readings) > 1:
+    fit, steps = plainest(readings, known) or (None, {})
+    if fit is None:
         raise _doubtful(use, readings, exported)
-    (fit,) = readings
+    known.restrict(steps)
     if fit.opset > opset:
         why = f"the constant {use.name} {fit.words}, which takes opset {fit.opset} to write, and this is {opset}"
         raise _refused(use, why)

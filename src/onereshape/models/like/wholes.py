@@ -30,6 +30,8 @@ ROUND = (1.0, 2.0, pi, 2 * pi, 0.5, *map(float, range(3, 11)), 16.0, 100.0, 1e3,
 """Numbers that sizes are commonly multiplied by, or divided, the plainest first."""
 _PLAIN = (2, 0.5, pi, 2 * pi)
 _ORDERED = sorted(ROUND)
+_BIT = 2
+"""Parts, and a bit less or more, are so much off at most."""
 _MOST_PARTS = 64
 """Into which a size is divided."""
 FREE = 4
@@ -110,7 +112,7 @@ def rounded_alike(exported: Exported, values: Values) -> Iterator[Size]:
         apart, wanted = max(sizes) - min(sizes), max(values) - min(values)
         many = apart // wanted if wanted else 1
         more = {many * value - size for value, size in zip(values, sizes, strict=True)}
-        if many > 1 and len(more) == 1:
+        if many > 1 and len(more) == 1 and abs(min(more)) <= _BIT * many:
             size = symbol(name) + more.pop()
             yield from part_of(size, many)
 

@@ -237,7 +237,9 @@ def _read(exported: Exported, readings: Sequence[Reading], beside: Sequence[Read
     places = _distinct(exported, [best, *others]) if others else [0]
     kept = [[best, *others][place] for place in places]
     several = len({_words(each) for each in kept}) < len(kept)
-    made = [(each, Fit(_words(each, steps=several), each.at, each.make, _limits(each))) for each in kept]
+    made = [
+        (each, Fit(_words(each, steps=several), each.at, each.make, _limits(each), odd=_odd(each))) for each in kept
+    ]
     fits = [fit for each, fit in made if not each.error or agrees(fit, exported)]
     return fits[0]._replace(others=tuple(fits[1:])) if fits else None
 
@@ -284,6 +286,15 @@ def _same(one: Array, other: Array) -> bool:
 def _limits(reading: Reading) -> tuple[Limit, ...]:
     """From where on a ramp has two ends: nobody knows which of them is the only one, unless both are 0."""
     return tuple(at_least(term.scale.size, 1, "a ramp has two ends") for term in reading.terms if term.two_ended)
+
+
+def _odd(reading: Reading) -> int:
+    """How many scales are not told by the length of an axis: as it is, or one more or less, where that is cut."""
+    found = 0
+    for scale, own in ((term.scale.size, term.position.size) for term in reading.terms):
+        if isinstance(scale, Formula) and isinstance(own, Formula):
+            found += isinstance(scale - own, Formula) or own.name is not None
+    return found
 
 
 def _words(reading: Reading, *, steps: bool = False) -> str:

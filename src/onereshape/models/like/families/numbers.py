@@ -82,7 +82,7 @@ _UNDONE: Mapping[str, Callable[[Array], Array]] = {
 """What a number is made of by each of these, the plainest first."""
 _POWERS: Mapping[float, str] = {1.0: "{}", -1.0: "1/{}", 0.5: "sqrt({})", -0.5: "1/sqrt({})"}
 """How the powers of a size are said."""
-_LENGTHS = frozenset({(0, exponent) for exponent in _POWERS} | {(-1, -1.0)})
+_LENGTHS = frozenset({(0, exponent) for exponent in _POWERS} | {(-1, 1.0), (-1, -1.0)})
 """What is added to the size of a tensor, and which power is taken: more than that is not the length of anything."""
 
 

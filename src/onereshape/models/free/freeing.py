@@ -17,6 +17,7 @@ from onereshape.errors import FixError
 from onereshape.models.edit import apply_edits, declare
 from onereshape.models.batch.folding import Folding
 from onereshape.sizes import symbol
+from onereshape.models.free.numbers import check_numbers
 from onereshape.models.free.plan import FreePlan, FreeSymbol, plan_of
 from onereshape.models.free.search import decide
 from onereshape.models.free.state import FreeState
@@ -50,6 +51,7 @@ def free_plan(model: ir.Model, freed: Freed) -> FreePlan:
             state.tensors[inputs[name]] = tuple(dims)
     with telling(facts):
         edits = decide(graph, state)
+        check_numbers(graph, state)
     return plan_of(graph, state, edits, sources)
 
 

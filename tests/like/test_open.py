@@ -158,7 +158,7 @@ def as_rows(g: Export) -> str:
         (as_rows, ({"H": 8, "W": 15}, {"H": 12, "W": 10}), ("H*W = 120",)),
         (as_rows, ({"H": 8, "W": 15}, {"H": 15, "W": 8}), ("H + W = 23", "H*W = 120")),
         (as_rows, ({"H": 8, "W": 15}, {"H": 12, "W": 11}), ()),
-        (as_rows, ({"H": 8, "W": 8}, {"H": 12, "W": 12}), ()),
+        (as_rows, ({"H": 8, "W": 8}, {"H": 12, "W": 12}), ("H = W",)),
     ],
 )
 def test_a_size_of_several_that_is_the_same_in_all_exports_is_told(

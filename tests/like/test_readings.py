@@ -6,7 +6,7 @@ import pytest
 
 from onereshape.models.like.clauses import known_clauses
 from onereshape.models.like.formulas import Known
-from onereshape.sizes import symbol
+from onereshape.sizes import Formula, symbol
 
 
 @pytest.mark.parametrize(("sizes", "values"), [((21, 9, 16), (4, 3, 4)), ((40, 27, 39), (6, 5, 6))])
@@ -56,3 +56,23 @@ def test_what_must_be_equal_is_said_once_whatever_it_is_multiplied_by() -> None:
         known.equate(one, other)
 
     assert [each.text for each in known_clauses(known)] == ["H = W, since both are the size of the same"]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "numbers", "shown"),
+    [
+        ((12, 23), (12, 20), ["4*floor(S/4)", "Min(20, S)"]),
+        ((10, 17), (10, 16), ["2*floor(S/2)", "Min(16, S)"]),
+        ((16, 24), (14, 21), ["7*floor(S/7)", "floor(7*S/8)"]),
+        ((10, 20), (9, 18), ["3*floor(S/3)", "floor(9*S/10)"]),
+        ((12, 23), (12, 21), ["3*floor(S/3)"]),  # nothing commonly ends at 21
+        ((16, 26), (14, 21), ["7*floor(S/7)"]),
+    ],
+)
+def test_a_multiple_may_be_an_end_or_a_part_just_as_well(
+    sizes: tuple[int, int], numbers: tuple[int, int], shown: list[str]
+) -> None:
+    found = Known([{"S": size} for size in sizes]).readings(numbers)
+
+    told = [str(each.size) for each in found if each.proves or isinstance(each.size, Formula)]
+    assert sorted(told) == shown

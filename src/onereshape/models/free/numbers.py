@@ -52,7 +52,8 @@ def check_numbers(graph: ir.Graph, state: FreeState) -> None:
         for number in _taken(node, state) if operator_of(node) in _TAKE else ():
             found = _meant(number, freed, fixed) if _is_near(number, told) else None
             if found is not None:
-                why = f"it takes {float(number):.6g}, which is {found}, and one export does not show whether it stays: another would (--like)"
+                why = f"it takes {float(number):.6g}, which is {found}, and one export does not show whether it stays"
+                why += ": another would (--like)"
                 raise FixError("cannot-free", node=node.name or node.outputs[0].name, op=node.op_type, why=why)
 
 

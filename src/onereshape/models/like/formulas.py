@@ -90,6 +90,8 @@ class Known:
         for name in bindings[0]:
             self.add(symbol(name))
         for one, other in combinations(bindings[0], 2):
+            if all(each[one] == each[other] for each in bindings):  # square
+                self._still[symbol(one), symbol(other)] = None
             if len({tuple(sorted((each[one], each[other]))) for each in bindings}) == 1:  # portrait and landscape
                 self.add(symbol(one) + symbol(other))
                 self.add(symbol(one) * symbol(other))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from itertools import combinations
+from math import gcd
 from typing import NamedTuple
 
 from onereshape.sizes import Formula, Size, TooLongError, ceiling, cut, smallest
@@ -27,6 +28,12 @@ _APART = 6
 """How far numbers must be apart that prove a quotient with a start."""
 _MOST_DIVISOR = 64
 _MOST_DENOMINATOR = 10
+_MOST_BELOW = 32
+"""Of what is exactly a part of a size."""
+_ROUND = 10
+"""Numbers of which multiples are common ends."""
+_ROUNDED = 4
+"""What it costs to be a part of a size, or to end at a round number, where that is exact: no more than a multiple."""
 
 
 class Reading(NamedTuple):
@@ -62,6 +69,7 @@ def derived(bases: Sequence[Base], values: Values, numbers: Collection[Values] =
         yield from _quotients(size, own, values, few=few)
         yield from _multiples(size, own, values, numbers)
         yield from _parts(size, own, values)
+        yield from _proportions(size, own, values)
         yield from _limited(size, own, values, bases, few=few)
     for one, other in combinations(bases, 2):
         yield from _pairs(one, other, values)
@@ -178,6 +186,18 @@ def _parts(size: Size, own: Values, values: Values) -> Iterator[Candidate]:
                     yield Candidate(partial(_share, size, above, top, below), cost, proves=False)
 
 
+def _proportions(size: Size, own: Values, values: Values) -> Iterator[Candidate]:
+    """A part of a size, exactly in all exports: 14 and 21 of 16 and 24 are seven eighths, whatever else they are."""
+    common = gcd(own[0], values[0])
+    if not common:
+        return
+    above, below = values[0] // common, own[0] // common
+    if above < 2 or not 2 < below <= _MOST_BELOW:
+        return
+    if all(value * below == number * above for value, number in zip(values, own, strict=True)):
+        yield Candidate(partial(_share, size, above, 0, below), _ROUNDED, proves=False)
+
+
 def _share(size: Size, above: int, top: int, below: int) -> Size:
     return cut(size * above + top, below)
 
@@ -191,8 +211,9 @@ def _limited(size: Size, own: Values, values: Values, bases: Sequence[Base], *, 
     if most < max(own) and all(value == min(number, most) for value, number in zip(values, own, strict=True)):
         if any(values == tuple(map(min, own, other)) for _, other in bases):
             return
-        common = not most % 8 or not most % 10
-        yield Candidate(lambda: smallest(size, most), 2 + _bits(most), common or not few)
+        common = not most % 8 or not most % _ROUND
+        round_one = not most & (most - 1) or not most % _ROUND
+        yield Candidate(lambda: smallest(size, most), _ROUNDED if round_one else 2 + _bits(most), common or not few)
 
 
 def _pairs(one: Base, other: Base, values: Values) -> Iterator[Candidate]:

@@ -8,6 +8,7 @@ from typing import Any
 import onnx_ir as ir
 import pytest
 
+from onereshape.models.like.doubts import Doubt
 from onereshape.models.like.equations import equations, spread
 from onereshape.models.like.formulas import Known
 from onereshape.models.like.unsettled import Unsettled
@@ -55,7 +56,7 @@ def test_a_twin_that_stands_for_something_else_is_asked_again() -> None:
     unsettled = Unsettled(Known([{"S": 12}, {"S": 24}]))
     use: Any = None
     one, other, third = (
-        unsettled.name((number, 0), use, (6, 12), (down, up), frozenset({down, up})) for number in range(3)
+        unsettled.name(Doubt((number, 0), use, (down, up), frozenset({down, up})), (6, 12)) for number in range(3)
     )
     for number, meant in ((one, down), (other, up), (third, down)):
         unsettled.equate(2 * number, 2 * meant)

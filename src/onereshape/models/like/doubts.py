@@ -26,6 +26,8 @@ class Doubt(NamedTuple):
     readings: tuple[Size, ...]
     proven: frozenset[Size]
     """Those of them that the exports prove, as long as nothing else fits."""
+    crossed: bool = False
+    """Whether it is about an axis, and may be the size of another one."""
 
 
 def refusal(doubts: Sequence[Doubt], bindings: Sequence[Binding]) -> FixError:

@@ -18,7 +18,7 @@ from onereshape.models.facts.asking import Dims
 from onereshape.models.facts.elements import array_of
 from onereshape.models.facts.walk import Scope, Walk, unlike
 from onereshape.models.like.attributes import Said, said
-from onereshape.models.like.doubts import Key, refusal
+from onereshape.models.like.doubts import Doubt, Key, refusal
 from onereshape.models.like.equations import equations, spread
 from onereshape.models.like.exported import Binding
 from onereshape.models.like.formulas import Known
@@ -311,12 +311,15 @@ class _Fitting(Walk):
             entries, dims = None, place.dims()
             scope.elements[value] = None
         scope.dims[value] = dims
+        for size in dims if entries is None else entries:
+            if not is_open(size):  # what was told in another walk is asked of the sizes in each
+                self.known.whole(size)
         self.fitted.append(Fitted(use, dims, entries))
 
-    def _name(self, key: Key, use: Use, values: Values, readings: Sequence[Size], proven: Iterable[Size]) -> Size:
+    def _name(self, doubt: Doubt, values: Values) -> Size:
         """A name for a number that may be read in several ways, or in none."""
-        self._keep(use.node)
-        return self.unsettled.name(key, use, values, tuple(readings), frozenset(proven))
+        self._keep(doubt.use.node)
+        return self.unsettled.name(doubt, values)
 
     # A Reshape
 

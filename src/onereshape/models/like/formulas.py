@@ -24,6 +24,8 @@ _MARGIN = 2
 """By how much a formula must be simpler than another to be preferred."""
 _MOST_COST = 8
 """Of a formula; what is more complicated proves nothing, since some such formula always fits."""
+_PLAIN_COST = 4
+"""Of a formula that may be meant, whatever else fits."""
 _MOST_BASES = 48
 """Known sizes of which products and quotients are tried."""
 _MOST_DOUBTFUL = 24
@@ -246,6 +248,8 @@ class Known:
             return
 
         below = lcm(*(coefficient.denominator for _, coefficient in size.terms))
+        if below == 1:
+            return
         above = size * below
 
         def holds(binding: Binding) -> bool:
@@ -262,6 +266,20 @@ class Known:
             if not self.equal(one, other):
                 self._apart[one, other] = None
                 self._step(names, lambda binding: number_at(one, binding) == number_at(other, binding))
+
+    def restored(self, one: Size, other: Size) -> None:
+        """Asks for the steps at which a size is another one, which it is in all exports, if it is at any steps."""
+        names = {name for size in (one, other) if isinstance(size, Formula) for name in size.symbols}
+        if names <= self._first.keys() and not self.equal(one, other):
+            self._step(names, lambda binding: number_at(one, binding) == number_at(other, binding))
+
+    def along(self, values: tuple[int, ...], names: Collection[str]) -> list[Size]:
+        """The plain formulas of sizes that depend on some symbols alone which have these values."""
+        bases = [(size, own) for own, sizes in self._by_values.items() for size in sizes if size.symbols <= set(names)][
+            :_MOST_BASES
+        ]
+        found = [each for each in derived(bases, values, self._numbers) if each.cost <= _PLAIN_COST]
+        return [each.size for each in self._distinct(each.read() for each in sorted(found, key=lambda each: each.cost))]
 
     def unmet(self) -> list[tuple[Size, Size]]:
         """Sizes that must be equal, and are not, whatever the steps are: a model runs only where they happen to be."""

@@ -60,6 +60,9 @@ def _settle(node: ir.Node, scope: Scope, known: Known, shown: Iterable[Size]) ->
         if axis.varies and axis.multiples and not _read(axis, known) and not _is_met(axis, shown, known):
             what = f"the size to which {axis.data} is padded"
             raise ambiguous(node, what, axis.padded, axis.next(axis.multiples[0]), known.bindings)
+    for axis in axes:
+        if not axis.varies:
+            _restored(axis, shown, known)
     multiples = {many for axis in axes if axis.varies for many in _read(axis, known)}
     for axis in axes:
         for many in multiples.intersection(() if axis.varies else axis.multiples):
@@ -85,6 +88,18 @@ def _read(axis: _Axis, known: Known) -> list[int]:
         for many in axis.multiples
         if known.divisible(axis.padded, many) and known.never_below(more, 0) and known.never_below(many - more, 0)
     ]
+
+
+def _restored(axis: _Axis, shown: Iterable[Size], known: Known) -> None:
+    """Asks for the sizes at which a Pad by a number gives data the size that they had, where it does so in all exports.
+
+    Frames in pairs, `2*floor(n/2)` of them, are padded by 1 again where all exports have an odd number.
+    """
+    values = known.values(axis.padded)
+    if axis.padded == axis.data or any(known.equal(size, axis.padded) for size in shown):
+        return
+    for size in sorted((size for size in shown if known.values(size) == values), key=str):
+        known.restored(axis.padded, size)
 
 
 def _is_met(axis: _Axis, shown: Iterable[Size], known: Known) -> bool:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from onereshape.models.facts.walk import Scope
 from onereshape.models.like.differing import Use
-from onereshape.models.like.doubts import Key
+from onereshape.models.like.doubts import Doubt, Key
 from onereshape.models.like.equations import groups, hints
 from onereshape.models.like.formulas import Known
 from onereshape.models.like.regrouping import Must, quotient
@@ -22,13 +22,17 @@ SIZED = frozenset(
     {"Concat", "ConstantOfShape", "Expand", "Pad", "Reshape", "Resize", "Slice", "Split", "Tile", "Upsample"}
 )
 """Operators that are told sizes by numbers, or make one tensor of such numbers."""
+_ALONG = frozenset({("Pad", 1), ("Resize", 3)})
+"""The inputs that have a number for each axis of the data."""
 _MOST_ENTRIES = 64
 """Of a tensor of integers that is read number by number."""
 
 Values = tuple[int, ...]
 """A number in each export."""
-Name = Callable[[Key, Use, Values, Sequence[Size], Iterable[Size]], Size]
-"""Gives a name to a number that may be read in several ways, or in none; some of them are proven."""
+
+
+Name = Callable[[Doubt, Values], Size]
+"""Gives a name to a number that may be read in several ways, or in none."""
 
 
 def numbers_of(uses: Iterable[Use]) -> frozenset[Values]:
@@ -110,7 +114,30 @@ class Place(NamedTuple):
         if (self.number, place) in self.decided:
             return self.decided[self.number, place]
         here = self._told(values, told)
-        return self.known.sure(values) if not here else here[0] if len(here) == 1 else None
+        if here:
+            return here[0] if len(here) == 1 else None
+        size, own = self.known.sure(values), self._own(place)
+        if not own or (isinstance(size, Formula) and not size.symbols.isdisjoint(own)):
+            return size
+        if size is None:
+            return self._of_its_axis(values, own)
+        return None if self.known.along(values, own) else size
+
+    def _own(self, place: int) -> frozenset[str]:
+        """The symbols of the axis that a number is about, where it says how large that axis becomes, or by how much."""
+        node, slot = self.use.node, self.slot
+        data = node.inputs[0] if (node.op_type, slot) in _ALONG else None
+        dims = None if data is None else self.scope.dims_of(data)
+        if not dims or place < 0 or node.attributes.get_ints("axes") or any(node.inputs[slot + 1 :][1:]):
+            return frozenset()
+        size = dims[place % len(dims)]
+        return size.symbols if isinstance(size, Formula) and not is_open(size) else frozenset()
+
+    def _of_its_axis(self, values: Values, own: frozenset[str]) -> Size | None:
+        """The only one of several readings that depends on what its axis depends on."""
+        proven = [each.size for each in self.known.readings(values) if each.proves]
+        found = [size for size in proven if isinstance(size, Formula) and size.symbols <= own]
+        return found[0] if len(found) == 1 and len(proven) > 1 else None
 
     def _told(self, values: Values, told: Sequence[Size]) -> list[Size]:
         """What the node itself tells of one number."""
@@ -124,10 +151,14 @@ class Place(NamedTuple):
         """A name of its own for a number that may be read in several ways, or in none."""
         key, here = (self.number, place), self._told(values, told)
         if here:
-            return self.name(key, self.use, values, here, here)
-        readings = self.known.readings(values)
-        proven = [reading.size for reading in readings if reading.proves]
-        return self.name(key, self.use, values, [reading.size for reading in readings], proven)
+            return self.name(Doubt(key, self.use, tuple(here), frozenset(here)), values)
+        found = self.known.readings(values)
+        readings, proven = ([each.size for each in found if each.proves >= only] for only in (False, True))
+        own = self._own(place)
+        if own and not any(isinstance(size, Formula) and size.symbols & own for size in readings):
+            crossed = self.known.along(values, own)  # else the size of another axis would be believed
+            return self.name(Doubt(key, self.use, (*readings, *crossed), frozenset(crossed), bool(crossed)), values)
+        return self.name(Doubt(key, self.use, tuple(readings), frozenset(proven)), values)
 
     def _holds_sizes(self) -> bool:
         """Whether these numbers tell a node sizes, or may do so once they are joined with others."""
@@ -144,7 +175,7 @@ class Place(NamedTuple):
                 for at, readings in ((place, (one, two - 1)), (place + 1, (two, one + 1))):
                     key = self.number, at
                     if key not in self.decided:
-                        entries[at] = self.name(key, self.use, rows[at], readings, readings[1:])
+                        entries[at] = self.name(Doubt(key, self.use, readings, frozenset(readings[1:])), rows[at])
         return entries
 
     def _balanced(self, rows: Sequence[Values], entries: list[Size | None]) -> list[Size | None]:

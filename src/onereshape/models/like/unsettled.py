@@ -46,12 +46,10 @@ class Unsettled:
         again.pads, again.strides, again.equal = self.pads.copy(), self.strides.copy(), self.equal.copy()
         return again
 
-    def name(
-        self, key: Key, use: Use, values: tuple[int, ...], readings: tuple[Size, ...], proven: frozenset[Size]
-    ) -> Size:
+    def name(self, doubt: Doubt, values: tuple[int, ...]) -> Size:
         """A name for a number that may be read in several ways, or in none."""
-        name = f"{_OPEN}{key[0]}.{key[1]}"
-        self.doubts[name] = Doubt(key, use, readings, proven)
+        name = f"{_OPEN}{doubt.key[0]}.{doubt.key[1]}"
+        self.doubts[name] = doubt
         for binding, size in zip(self.known.bindings, values, strict=True):
             binding[name] = size
         return symbol(name)
@@ -146,8 +144,16 @@ class Unsettled:
                     yield self.doubts[name].key, exact[0] - others
 
     def _later(self) -> Iterator[tuple[Key, Size]]:
-        """The numbers that are a size which a tensor has only behind them, if that is proven, or nothing else is."""
+        """The numbers that are a size which a tensor has only behind them, if that is proven, or nothing else is.
+
+        But none that goes with a number which may be the size of another axis: that one would be told by it.
+        """
+        pairs = [{*_names(one), *_names(other)} for one, other in self.equal]
+        crossed = {name for name, doubt in self.doubts.items() if doubt.crossed}
+        crossed = crossed.union(*(names for names in pairs if not crossed.isdisjoint(names)))
         for name, doubt in self.doubts.items():
+            if name in crossed:
+                continue
             exact = self.known.exactly(tuple(binding[name] for binding in self.known.bindings))
             proven = doubt.proven or exact
             if len(exact) == 1 and any(self.known.equal(exact[0], size) for size in proven):
@@ -193,6 +199,10 @@ class _Narrowing:
         """The numbers that were told, of twins those that stand for the same."""
         first = self._first
         return {name for name in self._names if not first or first.get(self._kind(name)) == self._left[name][0]}
+
+
+def _names(size: Size) -> frozenset[str]:
+    return size.symbols if isinstance(size, Formula) else frozenset()
 
 
 def is_end(use: Use) -> bool:

@@ -96,9 +96,10 @@ def _restored(axis: _Axis, shown: Iterable[Size], known: Known) -> None:
     Frames in pairs, `2*floor(n/2)` of them, are padded by 1 again where all exports have an odd number.
     """
     values = known.values(axis.padded)
-    if axis.padded == axis.data or any(known.equal(size, axis.padded) for size in shown):
+    alike = [size for size in shown if known.values(size) == values]
+    if axis.padded == axis.data or any(known.equal(size, axis.padded) for size in alike):
         return
-    for size in sorted((size for size in shown if known.values(size) == values), key=str):
+    for size in sorted(alike, key=str):
         known.restored(axis.padded, size)
 
 

@@ -18,7 +18,9 @@ from onereshape.models.like.differing import Use
 from onereshape.sizes import Formula, Size, symbol
 
 _OPEN = "?"
-"""Begins the names of numbers of which it is not told yet what they stand for."""
+"""Begins the names of numbers of which it is not told yet what they stand for;"""
+_CROSSED = "??"
+"""these are about an axis, and may be the size of another one."""
 
 
 class Unsettled:
@@ -48,7 +50,7 @@ class Unsettled:
 
     def name(self, doubt: Doubt, values: tuple[int, ...]) -> Size:
         """A name for a number that may be read in several ways, or in none."""
-        name = f"{_OPEN}{doubt.key[0]}.{doubt.key[1]}"
+        name = f"{_CROSSED if doubt.crossed else _OPEN}{doubt.key[0]}.{doubt.key[1]}"
         self.doubts[name] = doubt
         for binding, size in zip(self.known.bindings, values, strict=True):
             binding[name] = size
@@ -91,19 +93,22 @@ class Unsettled:
             if self._tells(one, other) and narrowing.asks(one, other):
                 narrowing.note(by_equal(self.known, left, one, other, self._narrowed))
         for size in self.whole:
-            if self.known.values(size) is not None and narrowing.asks(size):
+            if self.known.values(size) is not None and not is_crossed(size) and narrowing.asks(size):
                 narrowing.note(by_whole(self.known, left, size, self._narrowed))
         told |= narrowing.told()
         return {self.doubts[name].key: sizes[0] for name, sizes in left.items() if name in told and len(sizes) == 1}
 
     def _tells(self, one: Size, other: Size) -> bool:
-        """Whether it tells anything of open numbers that two sizes are equal; of one, it always does.
+        """Whether it tells anything of open numbers that two sizes are equal; of one, it does.
 
         It does not where one of several is what the others make of it, as the length of a table is: then any will do.
-        Nor where the readings of one of them prove nothing, since what it stands for may be none of them.
+        Nor where the readings of one of them prove nothing, since what it stands for may be none of them; nor of one
+        that may be the size of another axis: what else goes with it would be read so as well.
         """
         sizes = [size for size in (one, other) if isinstance(size, Formula)]
         names = {name for size in sizes for name in size.symbols if name in self.doubts}
+        if is_crossed(one) or is_crossed(other):
+            return False
         if len(names) < 2:
             return True
         alone = [size for size in sizes if size.name in self.doubts]
@@ -146,11 +151,11 @@ class Unsettled:
     def _later(self) -> Iterator[tuple[Key, Size]]:
         """The numbers that are a size which a tensor has only behind them, if that is proven, or nothing else is.
 
-        But none that goes with a number which may be the size of another axis: that one would be told by it.
+        But none that may be the size of another axis, or goes with such a number, which would be told by it.
         """
-        pairs = [{*_names(one), *_names(other)} for one, other in self.equal]
         crossed = {name for name, doubt in self.doubts.items() if doubt.crossed}
-        crossed = crossed.union(*(names for names in pairs if not crossed.isdisjoint(names)))
+        for pair in self.equal:
+            crossed.update(name for size in pair if any(map(is_crossed, pair)) for name in _names(size))
         for name, doubt in self.doubts.items():
             if name in crossed:
                 continue
@@ -199,6 +204,11 @@ class _Narrowing:
         """The numbers that were told, of twins those that stand for the same."""
         first = self._first
         return {name for name in self._names if not first or first.get(self._kind(name)) == self._left[name][0]}
+
+
+def is_crossed(size: Size) -> bool:
+    """Whether a formula has an open number in it that may be the size of another axis."""
+    return any(name.startswith(_CROSSED) for name in _names(size))
 
 
 def _names(size: Size) -> frozenset[str]:

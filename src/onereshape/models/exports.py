@@ -27,12 +27,7 @@ Freed = Mapping[str, Mapping[int, str]]
 
 _LARGE = 64
 """Entries of weights; a constant that follows a size, and is as large in all exports, has fewer."""
-_TORCH = "|".join(
-    (
-        "add|cat|clone|div|expand|linear|matmul|mul|pad|permute",
-        "relu|reshape|select|slice|squeeze|sub|transpose|unsqueeze|view",
-    )
-)
+_TORCH = "add|cat|div|expand|matmul|mul|pad|permute|reshape|select|slice|squeeze|sub|transpose|unsqueeze|view"
 _MADE = re.compile(rf"\d+|onnx::\w+|({_TORCH})(_\d+)?")
 """The names that torch gives to what nobody named: by number, or by the operation."""
 

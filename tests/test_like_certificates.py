@@ -363,8 +363,55 @@ def test_a_witness_with_other_weights(here: Path) -> None:
 
     with pytest.raises(FixError) as told:
         orx.fix("a.onnx", like="c.onnx", witness="weights.onnx")
-    assert told.value.code == "not-certified"
-    assert "(the initializer b has other values in weights.onnx)" in str(told.value)
+    assert told.value.code == "unlike"
+    assert "the initializer b has other values in the witness weights.onnx" in str(told.value)
+
+
+def test_a_witness_with_other_weights_that_no_answer_shows(tmp_path: Path) -> None:
+    """A row of a long table that nothing that is drawn looks up."""
+    body = (
+        "(int64[1, {s}] x) => (float[1, {s}, 4] y) <int64[2] k = {{1, {s}}}> {{ r = Reshape(x, k) y = Gather(t, r) }}"
+    )
+    table = np.random.default_rng(3).standard_normal((50_000, 4)).astype(np.float32)
+    paths = []
+    for size in (4, 6, 9):
+        changed = table.copy()
+        changed[-3 if size == 9 else 0 : None if size == 9 else 0] += 1
+        path = tmp_path / f"{size}.onnx"
+        ir.save(built(body.format(s=size), t=changed), path)
+        paths.append(path)
+
+    with pytest.raises(FixError, match="the initializer t has other values in the witness"):
+        orx.fix(paths[0], like=paths[1], witness=paths[2])
+
+
+def test_dims_that_no_export_shows_apart_are_told(tmp_path: Path) -> None:
+    body = """(float[1, {s}] x, float[1, {s}] u) => (float[1, {s}] y, float[1, {s}] z) <int64[2] k = {{1, {s}}}> {{
+        y = Reshape(x, k) z = Reshape(u, k) }}"""
+    paths = [tmp_path / f"{size}.onnx" for size in (4, 6)]
+    for path, size in zip(paths, (4, 6), strict=True):
+        ir.save(built(body.format(s=size)), path)
+    found, named = (orx.fix(paths[0], like=paths[1], free=free) for free in (None, {"x": {1: "S"}, "u": {1: "S"}}))
+
+    assert found.notes == ("one size in all exports, and taken for one, x_1: x[1], u[1]",)
+    assert named.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("kept", "why"),
+    [
+        ("missing/c.json", "missing/c.json: its folder does not exist  [unwritable]"),
+        ("folder", "folder: is a folder  [unwritable]"),
+        ("", "--certificate takes the name of a file  [bad-usage]"),
+        ("-", "--certificate takes the name of a file  [bad-usage]"),
+    ],
+)
+def test_nothing_is_written_where_the_certificate_cannot_be(kept: str, why: str, here: Path, capsys: Captured) -> None:
+    (here / "folder").mkdir()
+    code, _, err = run(capsys, "fix", "a.onnx", "--like", "c.onnx", "-o", "o.onnx", "--certificate", kept)
+
+    assert (code, (here / "o.onnx").exists(), (here / "-").exists()) == (2, False, False)
+    assert err.startswith(f"onereshape: {why}")
 
 
 @pytest.mark.usefixtures("here")

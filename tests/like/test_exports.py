@@ -84,3 +84,44 @@ def test_outputs_that_somebody_named_otherwise_do_not() -> None:
         orx.fix(numbered(8, "7", "boxes"), like=numbered(14, "7", "scores"))
     with pytest.raises(FixError, match="their outputs are 8 and scores"):
         orx.fix(numbered(8, "7", "8"), like=numbered(14, "7", "scores"))
+
+
+@pytest.mark.parametrize(("one", "other"), [("pad", "view_11"), ("permute_15", "permute_17"), ("onnx::Add_63", "722")])
+def test_outputs_that_torch_named_by_their_operation_go_together_by_their_place(one: str, other: str) -> None:
+    fixed = orx.fix(numbered(8, "x1", one), like=numbered(14, "x1", other))
+
+    assert [value.name for value in fixed.model.ir.graph.outputs] == [one]
+
+
+def test_outputs_in_another_order_do_not() -> None:
+    """Both names are an exporter's, and of the same outputs."""
+
+    def two(size: int, names: tuple[str, str]) -> onnx.ModelProto:
+        model = numbered(size, "x1", names[0])
+        model.graph.node.append(helper.make_node("Neg", [names[0]], [names[1]]))
+        model.graph.output.append(helper.make_tensor_value_info(names[1], onnx.TensorProto.FLOAT, [1, size // 2, 2]))
+        return model
+
+    with pytest.raises(FixError, match="their outputs are"):
+        orx.fix(two(8, ("view_1", "view_2")), like=two(14, ("view_2", "view_1")))
+
+
+def test_small_constants_that_differ_are_no_other_weights() -> None:
+    """What differs between the exports is told by its place, and not as other weights, where the weights are equal."""
+
+    def scaled(size: int, numbers: list[float]) -> onnx.ModelProto:
+        model = numbered(size, "x1", "y0")
+        rng = np.random.default_rng(1)
+        for place in range(3):
+            weight = numpy_helper.from_array(rng.standard_normal((size // size, 2)).astype(np.float32), f"w{place}")
+            model.graph.initializer.append(weight)
+            model.graph.node.append(helper.make_node("Mul", [f"y{place}", f"w{place}"], [f"y{place + 1}"]))
+        model.graph.initializer.append(numpy_helper.from_array(np.array(numbers, np.float32), "odd"))
+        model.graph.node.append(helper.make_node("Add", ["y3", "odd"], ["y"]))
+        model.graph.output[0].name = "y"
+        return model
+
+    with pytest.raises(FixError) as told:
+        orx.fix(scaled(8, [0.137, 2.71]), like=scaled(14, [0.939, 1.41]))
+
+    assert (told.value.code, "odd differs" in str(told.value)) == ("cannot-free", True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+from tempfile import TemporaryFile
 from typing import Any
 
 from onereshape.cli.bar import bar
@@ -205,9 +206,19 @@ def _check_place(model: Model, written: str) -> None:
     if suffix(written) not in row.suffixes:
         why = f"{row.words} is written to a name that ends in {' or '.join(row.suffixes)}"
         raise FormatError("unwritable", path=written, why=why)
+    _check_folder(written)
+
+
+def _check_folder(written: str) -> None:
+    """Refuses a file in a folder that takes none."""
     folder = os.path.dirname(written) or "."  # noqa: PTH120 - any text
     if not os.path.isdir(folder):  # noqa: PTH112
         raise FormatError("unwritable", path=written, why="its folder does not exist")
+    try:
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise FormatError("unwritable", path=written, why=f"its folder takes no file: {error.strerror}") from None
 
 
 def _check_certificate(args: argparse.Namespace, model: Model, written: str) -> None:
@@ -223,6 +234,11 @@ def _check_certificate(args: argparse.Namespace, model: Model, written: str) -> 
     if args.piped or args.model == STREAM:
         why = "a certificate names the files that it is about, and - is none: name MODEL and OUT"
         raise ReshapeError("bad-usage", why=why)
+    if args.certificate in {"", STREAM}:
+        raise ReshapeError("bad-usage", why="--certificate takes the name of a file")
+    if os.path.isdir(args.certificate):  # noqa: PTH112 - any text
+        raise FormatError("unwritable", path=args.certificate, why="is a folder")
+    _check_folder(args.certificate)
     refuse_overwriting([args.certificate], model.path, data_files(model))
     for other in (*(args.like or ()), *(args.witness or ())):
         refuse_overwriting([args.certificate], other, data_files(load(other)))

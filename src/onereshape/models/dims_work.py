@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 
 from onereshape.condition import at_least
@@ -11,7 +11,7 @@ from onereshape.formats.model import Model
 from onereshape.formats.onnx_sound import blamed
 from onereshape.models.certificates.comparison import Comparison
 from onereshape.models.edit import Change
-from onereshape.models.exports import Freed, check_witnesses, numbered_alike, other_weights
+from onereshape.models.exports import Freed, check_weights, check_witnesses, numbered_alike, other_weights
 from onereshape.models.step import copied
 from onereshape.models.work import Work
 
@@ -47,6 +47,7 @@ def like_work(given: Model, names: Freed, others: Sequence[Model], witnesses: Se
             raise
         raise FixError("unlike", why=other_values) from error
     check_witnesses(given, others, witnesses, found.freed)
+    check_weights(given, others, witnesses)
     exports, unused = (tuple(each.ir for each in models) for models in (others, witnesses))
     return Work(
         found.changes,
@@ -55,7 +56,20 @@ def like_work(given: Model, names: Freed, others: Sequence[Model], witnesses: Se
         needed=True,
         freed=found.freed,
         conditions=tuple(dict.fromkeys([*found.conditions, *_not_empty(model, found.changes)])),
+        notes=tuple(_tied(found.freed, names)),
     )
+
+
+def _tied(freed: Freed, names: Freed) -> Iterator[str]:
+    """Dims of several inputs that are one size, since no export shows them apart, and nobody said so."""
+    places: dict[str, list[tuple[str, int]]] = {}
+    for name, axes in freed.items():
+        for axis, called in axes.items():
+            places.setdefault(called, []).append((name, axis))
+    for called, found in places.items():
+        if len(found) > 1 and not all(axis in names.get(name, {}) for name, axis in found):
+            listed = ", ".join(f"{name}[{axis}]" for name, axis in found)
+            yield f"one size in all exports, and taken for one, {called}: {listed}"
 
 
 def _not_empty(model: Model, changes: Iterable[Change]) -> list[str]:

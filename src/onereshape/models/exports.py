@@ -107,19 +107,33 @@ def other_weights(model: Model, others: Sequence[Model]) -> str | None:
     One that another export has anywhere, under any name, is no other; nor is one with other dims, which may follow a
     size.  So may a few small ones beside weights that are equal: what differs there is told by its place.
     """
-    mine = [*_weights(model.ir)]
     for other in others:
-        theirs = dict(_weights(other.ir))
-        held = {_digest(tensor) for tensor in theirs.values()}
-        alike = [(name, tensor) for name, tensor in mine if name in theirs and _is_like(tensor, theirs[name])]
-        found = [(name, tensor) for name, tensor in alike if _digest(tensor) not in held]
-        if 2 * len(found) >= max(len(alike), 1) or any(tensor.size >= _LARGE for _, tensor in found):
-            return f"the initializer {found[0][0]} has other values in {other.path}"
+        alike, found = _compared(model, other)
+        if 2 * len(found) >= max(alike, 1) or any(tensor.size >= _LARGE for tensor in found.values()):
+            return f"the initializer {next(iter(found))} has other values in {other.path}"
     return None
 
 
-def _is_like(tensor: Any, its: Any) -> bool:
-    return bool(its.dtype == tensor.dtype and list(its.shape) == list(tensor.shape))
+def check_weights(model: Model, fitted: Sequence[Model], witnesses: Sequence[Model]) -> None:
+    """Refuses a witness with other weights: with other values where all exports that were fitted on have the same."""
+    kept = None
+    for witness in witnesses:
+        _, found = _compared(model, witness)
+        if found and kept is None:
+            kept = {name for other in fitted for name in _compared(model, other)[1]}
+        for name in found:
+            if name not in (kept or ()):
+                raise FixError("unlike", why=f"the initializer {name} has other values in the witness {witness.path}")
+
+
+def _compared(model: Model, other: Model) -> tuple[int, dict[str, Any]]:
+    """How many weights another export has as well, and those of them that have other values there."""
+    theirs = dict(_weights(other.ir))
+    pairs = [(name, tensor, theirs[name]) for name, tensor in _weights(model.ir) if name in theirs]
+    alike = [each for each in pairs if each[1].dtype == each[2].dtype and list(each[1].shape) == list(each[2].shape)]
+    found = {name: tensor for name, tensor, its in alike if _bytes(tensor) != _bytes(its)}
+    held = {_digest(tensor) for tensor in theirs.values()} if found else set()
+    return len(alike), {name: tensor for name, tensor in found.items() if _digest(tensor) not in held}
 
 
 def _freed_dims(model: ir.Model, freed: Freed) -> Iterator[tuple[str, object]]:
@@ -147,4 +161,8 @@ def _weights(model: ir.Model) -> Iterator[tuple[str, Any]]:
 
 
 def _digest(tensor: Any) -> bytes:
-    return hashlib.sha256(np.ascontiguousarray(tensor.numpy()).tobytes()).digest()
+    return hashlib.sha256(_bytes(tensor)).digest()
+
+
+def _bytes(tensor: Any) -> bytes:
+    return bytes(np.ascontiguousarray(tensor.numpy()).tobytes())

@@ -24,6 +24,7 @@ _MARGIN = 2
 """By how much a formula must be simpler than another to be preferred."""
 _MOST_COST = 8
 """Of a formula; what is more complicated proves nothing, since some such formula always fits."""
+_FEW_TERMS = 2
 _PLAIN_COST = 4
 """Of a formula that may be meant, whatever else fits."""
 _MOST_BASES = 48
@@ -366,6 +367,9 @@ class Known:
             mirrored = self.readings(tuple(-value for value in values))
             return [each._replace(size=-1 * each.size) for each in mirrored]
         exact = self.exactly(values)
+        free = [size for size in exact if isinstance(size, Formula) and size.name is not None]
+        if len(free) == 1:  # no sum of several sizes is meant that has the same values by chance
+            exact = [size for size in exact if isinstance(size, Formula) and len(size.terms) <= _FEW_TERMS]
         if exact:
             return [Reading(size, 0) for size in exact]
         bases = [(size, own) for own, sizes in self._by_values.items() for size in sizes][:_MOST_BASES]

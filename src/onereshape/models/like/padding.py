@@ -57,7 +57,13 @@ def settle_pads(nodes: Sequence[ir.Node], scope: Scope, known: Known) -> None:
 def _settle(node: ir.Node, scope: Scope, known: Known, shown: Iterable[Size]) -> None:
     axes = list(_axes(node, scope, known))
     for axis in axes:
-        if axis.varies and axis.multiples and not _read(axis, known) and not _is_met(axis, shown, known):
+        if (
+            axis.varies
+            and axis.multiples
+            and not _read(axis, known)
+            and not _is_met(axis, shown, known)
+            and not _is_free(axis)
+        ):
             what = f"the size to which {axis.data} is padded"
             raise ambiguous(node, what, axis.padded, axis.next(axis.multiples[0]), known.bindings)
     for axis in axes:
@@ -88,6 +94,12 @@ def _read(axis: _Axis, known: Known) -> list[int]:
         for many in axis.multiples
         if known.divisible(axis.padded, many) and known.never_below(more, 0) and known.never_below(many - more, 0)
     ]
+
+
+def _is_free(axis: _Axis) -> bool:
+    """Whether as many are added as a free size has, or one more or less: no multiple is so far in all exports."""
+    more = axis.padded - axis.data
+    return any(isinstance(each, Formula) and each.name is not None for each in (more, more - 1, more + 1))
 
 
 def _restored(axis: _Axis, shown: Iterable[Size], known: Known) -> None:

@@ -116,7 +116,9 @@ class Place(NamedTuple):
         here = self._told(values, told)
         if here:
             return here[0] if len(here) == 1 else None
-        return None if self._is_beside_crossed() else self._likely(values, self._own(place))
+        if self._is_beside_crossed():
+            return None
+        return self._likely(values, self._own(place)) or self._back(place, values)
 
     def _likely(self, values: Values, own: frozenset[str]) -> Size | None:
         """The only reading that fits; of a number about an axis, no size of another one if one of its own fits."""
@@ -136,6 +138,24 @@ class Place(NamedTuple):
             return frozenset()
         size = dims[place % len(dims)]
         return size.symbols if isinstance(size, Formula) and not is_open(size) else frozenset()
+
+    def _back(self, place: int, values: Values) -> Size | None:
+        """A bound of a Slice that is a size before or behind the middle of its data, or their end, which is no number
+        of its own: relative positions are cut from the middle of their table, from 200 - S to 199 + S of 399 rows.
+        """
+        node = self.use.node
+        if node.op_type != "Slice" or self.slot not in {1, 2} or place < 0 or len(node.inputs) < 4:
+            return None
+        data, axes = node.inputs[0], node.inputs[3]
+        dims, held = (None, None) if data is None or axes is None else (self.scope.dims_of(data), self.scope.held(axes))
+        axis = None if held is None or place >= held.size else held.reshape(-1).item(place)
+        rows = dims[axis] if dims is not None and isinstance(axis, int) and -len(dims) <= axis < len(dims) else None
+        if not isinstance(rows, int) or rows <= max(values):
+            return None
+        middles = (rows, rows - 1, *range((rows - 1) // 2, (rows + 1) // 2 + 2))
+        readings = [each.size for each in self.known.readings(values)]
+        found = [size for size in readings if any(_is_beside(size, middle) for middle in middles)]
+        return found[0] if len(found) == 1 else None
 
     def _is_beside_crossed(self) -> bool:
         """Whether a target is asked of data of which it is open whether they have the size of another axis."""
@@ -205,3 +225,9 @@ class Place(NamedTuple):
                 if left is not None and known and self.known.values(left) == rows[place]:
                     entries[place] = left
         return entries
+
+
+def _is_beside(size: Size, number: int) -> bool:
+    """Whether a size is a number plus another size, or less it, as that is."""
+    rests = [rest for rest in (number - size, size - number) if isinstance(rest, Formula)]
+    return any(len(rest.terms) == 1 and rest.terms[0][1] == 1 and rest.terms[0][0] for rest in rests)

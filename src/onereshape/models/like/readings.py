@@ -140,7 +140,7 @@ def _multiples(size: Size, own: Values, values: Values, numbers: Collection[Valu
         down = tuple([number // divisor * divisor for number in own])
         up = tuple([-(-number // divisor) * divisor for number in own])
         cost = 2 + _bits(divisor - 1)
-        several = min(values) >= 2 * divisor  # one of it is a number, and tells nothing
+        several = sorted(values)[-2] >= 2 * divisor  # one of it is a number, and tells nothing
         if values == up:  # or the next power of two, which no formula of ours is
             powers = all(value == 1 << (number - 1).bit_length() for value, number in zip(values, own, strict=True))
             least = costs.setdefault("up", cost)

@@ -1,0 +1,132 @@
+"""Numbers about an axis: what its own sizes say goes before those of other axes, and holds in each walk."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.like.exporting import EXPORTERS, Build, Case, Export, Sizes
+from tests.like.law import verdict
+from tests.like.world_numbers import ints
+
+PICTURES: tuple[Sizes, ...] = ({"H": 16, "W": 16}, {"H": 24, "W": 32})
+
+
+def case(build: Build, exports: tuple[Sizes, ...], *unseen: Sizes) -> Case:
+    return Case(build.__qualname__, build, exports, unseen)
+
+
+def resized(g: Export, height: int, width: int) -> str:
+    """Features of a stride of 8 at other sizes."""
+    data = g.node("Conv", g.x(1, 2, "H", "W"), g.weight(3, 2, 8, 8), strides=[8, 8])
+    return g.node("Resize", data, "", "", ints(g, 1, 3, height, width), mode="nearest")
+
+
+def to_even(g: Export) -> str:
+    """As MobileViT does: 2 stays, 3 becomes 4, and the width is 2 and 4 as it is."""
+    return resized(g, 2 * -(-(g.sizes["H"] // 8) // 2), g.sizes["W"] // 8)
+
+
+def to_its_own(g: Export) -> str:
+    return resized(g, 2 * (g.sizes["H"] // 8), 2 * (g.sizes["W"] // 8))
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+def test_the_size_of_another_axis_is_not_believed_where_its_own_fits(exporter: str) -> None:
+    found = verdict(case(to_even, PICTURES), exporter)
+
+    assert found.why.startswith("[ambiguous]")
+    assert "can be read as floor(W/8) or as 2*floor((H + 8)/16)" in found.why
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+def test_another_export_tells_it(exporter: str) -> None:
+    found = verdict(case(to_even, (*PICTURES, {"H": 64, "W": 16}), {"H": 48, "W": 16}, {"H": 56, "W": 40}), exporter)
+
+    assert (found.status, found.why) == ("right", "")
+
+
+def test_what_an_axis_says_of_itself_is_read() -> None:
+    found = verdict(case(to_its_own, PICTURES, {"H": 48, "W": 16}), "graph")
+
+    assert (found.status, found.why) == ("right", "")
+
+
+# What must hold
+
+
+def masked(g: Export) -> str:
+    """Blocks of 4, times a mask whose length only they tell; a Reshape behind it says that there are whole blocks."""
+    blocks = g.sizes["S"] // 4
+    mask = g.node("Pad", g.constant(np.ones((1, blocks, 4))), ints(g, 0, 1, 0, 0, 1, 0), g.constant(np.float32(0)))
+    parts = [g.node("Slice", mask, ints(g, start), ints(g, start + blocks), ints(g, 1)) for start in (0, 1, 2)]
+    mask = g.node("Concat", *parts, axis=2)
+    data = g.node("Reshape", g.x(1, "S", 6), ints(g, 1, blocks, 4, 6))
+    summed = g.node("Unsqueeze", g.node("ReduceSum", data, ints(g, 2), keepdims=0), ints(g, 2))
+    return g.node("Mul", summed, g.node("Unsqueeze", mask, ints(g, 3)))
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize("sizes", [(12, 20), (16, 28)])
+def test_what_was_told_in_one_walk_is_asked_of_the_sizes_in_the_next(sizes: tuple[int, int], exporter: str) -> None:
+    found = verdict(case(masked, tuple({"S": size} for size in sizes), {"S": 24}, {"S": 36}), exporter)
+
+    assert (found.status, found.why, found.conditions) == ("right", "", ("S is divisible by 4",))
+
+
+def in_pairs(g: Export) -> str:
+    """Frames in pairs, pooled and repeated, and padded to as many as there were: by 1 where their number is odd."""
+    frames = g.x(1, 2, "S")
+    pooled = g.node("AveragePool", frames, kernel_shape=[2], strides=[2])
+    again = g.node("Concat", pooled, pooled, axis=2)
+    return g.node("Pad", again, ints(g, 0, 0, 0, 0, 0, g.sizes["S"] % 2), g.constant(np.float32(0)))
+
+
+def test_a_pad_that_restores_a_size_in_all_exports_does_so() -> None:
+    found = verdict(case(in_pairs, ({"S": 49}, {"S": 79}), {"S": 59}), "graph")
+
+    assert (found.status, found.conditions) == ("right", ("S leaves 1 when divided by 2",))
+
+
+# Numbers of the model
+
+
+def from_the_middle(g: Export) -> str:
+    """Positions from S - 1 before the middle of a table of 399 rows to S - 1 behind it."""
+    size = g.sizes["S"]
+    rows = g.node("Slice", g.weight(399, 4), ints(g, 200 - size), ints(g, 199 + size), ints(g, 0))
+    return g.node("MatMul", g.x(1, "S", 4), g.node("Transpose", rows, perm=[1, 0]))
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+def test_a_table_is_cut_around_its_middle(exporter: str) -> None:
+    """`200 - S` has a number of its own, which is that of the table."""
+    found = verdict(case(from_the_middle, ({"S": 12}, {"S": 20}), {"S": 15}, {"S": 60}), exporter)
+
+    assert (found.status, found.why) == ("right", "")
+
+
+def from_anywhere(g: Export) -> str:
+    size = g.sizes["S"]
+    rows = g.node("Slice", g.weight(399, 4), ints(g, 150 - size), ints(g, 149 + size), ints(g, 0))
+    return g.node("MatMul", g.x(1, "S", 4), g.node("Transpose", rows, perm=[1, 0]))
+
+
+def test_a_number_of_its_own_is_not_proven() -> None:
+    found = verdict(case(from_anywhere, ({"S": 12}, {"S": 20})), "graph")
+
+    assert (found.status, "so few exports do not prove it" in found.why) == ("refused", True)
+
+
+def shifted(g: Export) -> str:
+    """As relative positions are skewed: padded by S, which are 288 and 800 then, and seen in other rows."""
+    size = g.sizes["S"]
+    flat = g.node("Reshape", g.node("MatMul", g.x(1, "S", 4), g.weight(4, 1)), ints(g, 1, size))
+    wide = g.node("Expand", g.node("Unsqueeze", flat, ints(g, 2)), ints(g, 1, size, 2 * size - 1))
+    return g.node("Pad", g.node("Reshape", wide, ints(g, 1, -1)), ints(g, 0, 0, 0, size), g.constant(np.float32(0)))
+
+
+def test_a_pad_by_a_free_size_is_no_pad_to_a_multiple() -> None:
+    found = verdict(case(shifted, ({"S": 12}, {"S": 20}), {"S": 15}), "graph")
+
+    assert (found.status, found.why) == ("right", "")

@@ -41,7 +41,7 @@ def test_the_size_of_another_axis_is_not_believed_where_its_own_fits(exporter: s
 
 @pytest.mark.parametrize("exporter", EXPORTERS)
 def test_another_export_tells_it(exporter: str) -> None:
-    found = verdict(case(to_even, (*PICTURES, {"H": 64, "W": 16}), {"H": 48, "W": 16}, {"H": 56, "W": 40}), exporter)
+    found = verdict(case(to_even, (*PICTURES, {"H": 72, "W": 16}), {"H": 48, "W": 16}, {"H": 56, "W": 40}), exporter)
 
     assert (found.status, found.why) == ("right", "")
 

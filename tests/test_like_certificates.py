@@ -397,6 +397,47 @@ def test_dims_that_no_export_shows_apart_are_told(tmp_path: Path) -> None:
     assert named.notes == ()
 
 
+def test_a_witness_in_which_one_size_is_two(tmp_path: Path) -> None:
+    body = """(float[1, {s}] x, float[1, {t}] u) => (float[1, {s}] y, float[1, {t}] z) <int64[2] k = {{1, {s}}},
+        int64[2] l = {{1, {t}}}> {{ y = Reshape(x, k) z = Reshape(u, l) }}"""
+    paths = []
+    for sizes in ((4, 4), (6, 6), (4, 9)):
+        paths.append(tmp_path / "{}_{}.onnx".format(*sizes))
+        ir.save(built(body.format(s=sizes[0], t=sizes[1])), paths[-1])
+
+    with pytest.raises(FixError, match=r"x_1 is 4 as x\[1\] and 9 as u\[1\] in the witness"):
+        orx.fix(paths[0], like=paths[1], witness=paths[2])
+
+
+def test_an_output_that_is_a_constant_is_called_by_its_own_name(tmp_path: Path) -> None:
+    body = """(float[1, {s}] x) => (float[1, {s}] y, int64[2] p) <int64[2] k = {{1, {s}}}> {{
+        y = Reshape(x, k) p = Identity(k) }}"""
+    paths = [tmp_path / f"{size}.onnx" for size in (4, 6)]
+    for path, size in zip(paths, (4, 6), strict=True):
+        ir.save(built(body.format(s=size)), path)
+
+    with pytest.raises(FixError, match="the output p is a constant"):
+        orx.fix(paths[0], like=paths[1])
+
+
+def test_an_output_that_depends_on_nothing_is_told_without_samples() -> None:
+    """Of one entry a softmax makes 1."""
+    body = "(float[1, {s}] x) => (float[1, {s}] y) {{ y = Softmax <axis = 1> (x) }}"
+    one, six, free = (built(body.format(s=size)) for size in (1, 6, "S"))
+    found = other(one, free, fitted=(six,))
+
+    assert found.status == "untested"
+    assert found.reason.startswith("no output depends on what is fed (the same whatever is fed: y)")
+
+
+@pytest.mark.usefixtures("here")
+def test_certify_finds_the_dims_that_differ(capsys: Captured) -> None:
+    run(capsys, "fix", "a.onnx", "--like", "c.onnx", "-o", "o.onnx")
+    code, said, _ = run(capsys, "certify", "a.onnx", "o.onnx", "--like", "c.onnx")
+
+    assert (code, said.startswith("fitted: fitted on x_1 = 4, 6")) == (0, True)
+
+
 @pytest.mark.parametrize(
     ("kept", "why"),
     [

@@ -49,6 +49,21 @@ def the_same_all_along(g: Export) -> str:
 
 
 @case()
+def a_mean_by_a_matrix(g: Export) -> str:
+    return g.node("MatMul", g.constant(np.full((1, 1, g.sizes["S"]), 1 / g.sizes["S"])), g.x(1, "S", 4))
+
+
+@case()
+def a_root_all_along(g: Export) -> str:
+    return added(g, np.full((g.sizes["S"], 4), np.sqrt(g.sizes["S"])) * [1, 2, 3, 4])
+
+
+@case(refused="cannot-free")
+def a_number_all_along_that_is_made_of_nothing(g: Export) -> str:
+    return added(g, np.full((g.sizes["S"], 4), {12: 0.7}.get(g.sizes["S"], 0.11)))
+
+
+@case()
 def zeros_of_pairs(g: Export) -> str:
     return scores(g, np.zeros((g.sizes["S"], g.sizes["S"])))
 

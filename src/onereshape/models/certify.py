@@ -17,7 +17,7 @@ from onereshape.models.certificates.certificate import Certificate
 from onereshape.models.certificates.compare import Carried
 from onereshape.models.certificates.engine import engine_of
 from onereshape.models.certificates.comparison import Comparison
-from onereshape.models.exports import Exports, check_witnesses, given_exports
+from onereshape.models.exports import Exports, check_witnesses, differing_dims, given_exports
 from onereshape.models.images import imaged
 from onereshape.models.request import (
     Batch,
@@ -131,6 +131,8 @@ def certified(  # noqa: PLR0913 - see certify
     for other in (second, *pair.witnesses, *pair.fitted):
         if engine_of(other.ir) != engine_of(first.ir):
             raise FixError("unlike", why=f"{other.path} and {first.path} are not in one format")
+    if pair.fitted and question.free is None and question.batch is None:
+        question = replace(question, free=differing_dims(first, pair.fitted))
     asked = requested(first, _batch(first, second, question.batch), question.free)
     if (pair.witnesses or pair.fitted) and not question.free:
         what = "a witness" if pair.witnesses else "another export"

@@ -83,6 +83,7 @@ def check_witnesses(model: Model, fitted: Sequence[Model], witnesses: Sequence[M
     """Refuses a witness that shows nothing: with sizes that were fitted on, or with others where nothing is freed."""
     seen = {tuple(_freed_dims(each.ir, freed)): each.path for each in (model, *fitted)}
     for witness in witnesses:
+        _check_tied(witness, freed)
         sizes = tuple(_freed_dims(witness.ir, freed))
         if sizes in seen:
             at = ", ".join(f"{name} = {size}" for name, size in sizes)
@@ -134,6 +135,26 @@ def _compared(model: Model, other: Model) -> tuple[int, dict[str, Any]]:
     found = {name: tensor for name, tensor, its in alike if _bytes(tensor) != _bytes(its)}
     held = {_digest(tensor) for tensor in theirs.values()} if found else set()
     return len(alike), {name: tensor for name, tensor in found.items() if _digest(tensor) not in held}
+
+
+def _check_tied(witness: Model, freed: Freed) -> None:
+    """Refuses a witness in which dims that are one size have two."""
+    inputs, seen = _inputs(witness.ir), dict[str, tuple[str, int]]()
+    for name, axes in freed.items():
+        shape = None if name not in inputs else inputs[name].shape
+        for axis, called in axes.items():
+            dim = None if shape is None or axis >= len(shape) else shape[axis]
+            place, known = seen.setdefault(called, (f"{name}[{axis}]", dim)) if isinstance(dim, int) else ("", dim)
+            if known != dim:
+                why = f"{called} is {known} as {place} and {dim} as {name}[{axis}] in the witness {witness.path}"
+                raise FixError("unlike", why=why)
+
+
+def differing_dims(model: Model, others: Sequence[Model]) -> dict[str, dict[int, str]]:
+    """The dims of inputs that differ between exports, called as `fix` calls them where nobody names them."""
+    from onereshape.models.like.symbols import symbols_of  # noqa: PLC0415 - only who compares exports needs it
+
+    return symbols_of([model.ir, *(other.ir for other in others)], {}).freed
 
 
 def _freed_dims(model: ir.Model, freed: Freed) -> Iterator[tuple[str, object]]:

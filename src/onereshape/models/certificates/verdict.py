@@ -19,7 +19,8 @@ def verdict(trial: Trial) -> tuple[Status, str]:
     if 2 * len(quiet) > len(named):
         found = "; ".join(f"{why}: {', '.join(names)}" for why, names in silent.items() if names)
         some = f"only {len(named) - len(quiet)} of {len(named)} outputs depend"
-        return "untested", f"{'no output depends' if quiet == named else some} on the sample ({found})"
+        what = "the sample" if trial.kind == "batch" else "what is fed"
+        return "untested", f"{'no output depends' if quiet == named else some} on {what} ({found})"
     compared, only = said_all(trial.compared), [sizes for sizes in trial.ran if sizes not in trial.compared]
     notes = [f"not tested, {why}: {', '.join(names)}" for why, names in silent.items() if names]
     notes += [*_gaps(trial), *trial.held]
@@ -67,12 +68,13 @@ def _shut(trial: Trial) -> list[str]:
 
 def _silent(trial: Trial) -> dict[str, list[str]]:
     """Outputs that show nothing, by the reason."""
-    found: dict[str, list[str]] = {"empty in every run": [], "never finite": [], "the same for all samples": []}
+    same = "the same for all samples" if trial.kind == "batch" else "the same whatever is fed"
+    found: dict[str, list[str]] = {"empty in every run": [], "never finite": [], same: []}
     for name in trial.distances:
         if not trial.elements.get(name):
             found["never finite" if trial.entries.get(name) else "empty in every run"].append(name)
         elif matters(trial, name) and is_blind(trial, name):
-            found["the same for all samples"].append(name)
+            found[same].append(name)
     return found
 
 

@@ -258,9 +258,9 @@ class Matched:
                         self._left.add(nodes)
                         outputs = zip(*(node.outputs for node in nodes), strict=True)
                         pending += [output for output in outputs if output in self._users or output in ends]
-        for values in self.outputs:
-            if values in self.constants and values[0] is not None:
-                raise FixError("unlike", why=f"the output {values[0].name} is a constant, and another in each export")
+        for output, values in zip(self.models[0].graph.outputs, self.outputs, strict=True):
+            if values in self.constants:
+                raise FixError("unlike", why=f"the output {output.name} is a constant, and another in each export")
 
     def _read_by(self) -> dict[Values, list[Nodes]]:
         """Which nodes read values."""

@@ -13,6 +13,7 @@ from onereshape.models.like.exported import Exported, Family, Fit, as_sizes
 from onereshape.models.like.families.affine import affine
 from onereshape.models.like.families.cuts import cut_of
 from onereshape.models.like.families.diagonals import diagonals, diagonals_cut
+from onereshape.models.like.families.filled import filled
 from onereshape.models.like.families.joins import joined
 from onereshape.models.like.families.numbers import numbers
 from onereshape.models.like.families.products import flattened, product_of, splits
@@ -93,6 +94,7 @@ _edged: Family = partial(joined, fit=partial(_first, (same, partial(joined, fit=
 
 FAMILIES: tuple[Family, ...] = (
     numbers,
+    filled,
     *LEAVES,
     diagonals_cut,
     partial(flattened, fit=_leaf),

@@ -11,7 +11,7 @@ import pytest
 from onereshape.models.like.exported import Array, Exported
 from onereshape.models.like.families import fit_of, readings_of
 from onereshape.models.like.families.waves import waves
-from onereshape.sizes import symbol
+from onereshape.sizes import cut, symbol
 from tests.like.exports import computed, drawn, exported, holds, spoilt
 
 S, H, W = symbol("S"), symbol("H"), symbol("W")
@@ -146,8 +146,61 @@ def test_tables_of_one_size_do_not_say_where_positions_start() -> None:
     assert waves(Exported((table, table), ({"S": 20}, {"S": 20}), (S, 8))) is None
 
 
-def test_a_wave_whose_frequency_depends_on_the_size_is_not_known() -> None:
-    case = exported(lambda s: np.sin(2 * np.pi * np.arange(s) / s).astype(single), (S,), SHORT, LONG)
+RAMPS: dict[str, Callable[[Any], Array]] = {
+    "from 0": lambda s: np.arange(s) / s,
+    "from 1, as DETR's": lambda s: np.arange(1, s + 1) / (s + 1e-6),
+    "in the middle of each": lambda s: (np.arange(s) + 0.5) / s,
+    "from -1 to 1, as DINOv3's": lambda s: 2 * (np.arange(s) + 0.5) / s - 1,
+    "to the last": lambda s: np.arange(s) / (s - 1),
+    "from -1 to the last": lambda s: 2 * np.arange(s) / (s - 1) - 1,
+}
+
+
+@pytest.mark.parametrize("scale", [2 * np.pi, 14.0])
+@pytest.mark.parametrize("name", RAMPS)
+def test_waves_of_ramps_turn_as_far_in_all_exports(name: str, scale: float) -> None:
+    case = exported(lambda s: halves(angles(RAMPS[name](s) * scale, rotary(100, 4))), (S, 8), SHORT, LONG)
+    fit = fit_of(case)
+
+    assert fit is not None
+    for size in (9, 16, 60):
+        wanted = halves(angles(RAMPS[name](size) * scale, rotary(100, 4)))
+        assert np.allclose(fit.at({"S": size}), wanted, atol=3e-6)
+        assert np.allclose(computed(fit, {"S": size}, 17, np.dtype(single)), wanted, atol=3e-6)
+
+
+def test_waves_of_ramps_along_two_axes() -> None:
+    """As a picture's places have them: half of the columns by the row, half by the column."""
+
+    def table(h: int, w: int) -> Array:
+        rows, columns = (halves(angles(np.arange(1, n + 1) / n * 2 * np.pi, rotary(10000, 3))) for n in (h, w))
+        both = np.broadcast_to(rows[:, None], (h, w, 6)), np.broadcast_to(columns[None], (h, w, 6))
+        return np.concatenate(both, -1).reshape(h * w, 12).astype(single)
+
+    bindings = {"H": 9, "W": 11}, {"H": 14, "W": 10}
+    case = Exported(tuple(table(each["H"], each["W"]) for each in bindings), bindings, (H * W, 12))
+    fit = fit_of(case)
+
+    assert fit is not None
+    assert np.allclose(fit.at({"H": 12, "W": 8}), table(12, 8), atol=3e-6)
+
+
+def test_a_wave_of_another_size_is_another_reading() -> None:
+    """Of heights that patches divide, `i/n` turns as `16*i/H` does; of even sizes, `2*pi*i/S` as `pi*i/floor(S/2)`."""
+    tall = {"H": 160}, {"H": 256}
+    patches = Exported(
+        tuple(np.sin(2 * np.pi * np.arange(n) / n).astype(single) for n in (10, 16)), tall, (cut(H, 16),)
+    )
+    even = exported(lambda s: np.sin(2 * np.pi * np.arange(s) / s).astype(single), (S,), {"S": 12}, {"S": 22})
+    told = exported(lambda s: np.sin(2 * np.pi * np.arange(s) / s).astype(single), (S,), SHORT, LONG)
+
+    assert [fit.odd for fit in readings_of(patches)] == [0, 1]
+    assert [fit.odd for fit in readings_of(even)][:2] == [1, 1]
+    assert len(readings_of(told)) == 1
+
+
+def test_a_wave_whose_frequency_depends_otherwise_on_the_size_is_not_known() -> None:
+    case = exported(lambda s: np.sin(2 * np.pi * np.arange(s) / s**1.5).astype(single), (S,), SHORT, LONG)
     assert waves(case) is None
 
 

@@ -64,6 +64,13 @@ def a_number_all_along_that_is_made_of_nothing(g: Export) -> str:
 
 
 @case()
+def waves_of_ramps(g: Export) -> str:
+    """Places as parts of a length, as DETR has them."""
+    angle = (np.arange(1, g.sizes["S"] + 1) / g.sizes["S"] * 2 * np.pi)[:, None] / 100 ** np.array([0, 0.5])
+    return added(g, np.concatenate([np.sin(angle), np.cos(angle)], -1))
+
+
+@case()
 def zeros_of_pairs(g: Export) -> str:
     return scores(g, np.zeros((g.sizes["S"], g.sizes["S"])))
 

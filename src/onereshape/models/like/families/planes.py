@@ -108,12 +108,12 @@ def rounding_of(array: Array, axes: Sequence[int]) -> Array:
     return np.asarray(largest * (8 * eps_of(array.dtype)))
 
 
-def near(found: Array, array: Array, axes: Sequence[int]) -> bool:
-    """Whether an array is another one: integers exactly, floats to the rounding of each line along the axes."""
+def near(found: Array, array: Array, axes: Sequence[int], times: float = 1.0) -> bool:
+    """Whether an array is another one: integers exactly, floats to so many times the rounding of each line."""
     if found.shape != array.shape or array.dtype.kind != "f":
         return bool(np.array_equal(found, array))
     off = np.abs(found.astype(np.float64) - array.astype(np.float64))
-    return bool((off <= rounding_of(array, axes)).all())
+    return bool((off <= times * rounding_of(array, axes)).all())
 
 
 def _slope(line: Array, axis: int) -> Array:

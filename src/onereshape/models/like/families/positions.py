@@ -31,6 +31,11 @@ class Position(NamedTuple):
         """Whether the start depends on sizes."""
         return isinstance(self.start, Formula)
 
+    @property
+    def words(self) -> str:
+        """Where it starts, if that depends on sizes."""
+        return f" from {self.start}" if self.sized else ""
+
     def first(self, binding: Binding) -> int:
         """The first number, at given sizes."""
         return size_at(self.start, binding)
@@ -56,6 +61,42 @@ class Position(NamedTuple):
             return found if rank == 1 else writer.front("Reshape", [found, writer.integers(along(rank, self.axis))])
 
         return writer.once(("position", self, rank), write)
+
+
+class Ramp(NamedTuple):
+    """Positions as parts of a size: the first entries and the last ones are as far apart, however many there are."""
+
+    position: Position
+    over: Size
+    kind: np.dtype[np.generic]
+    """The type in which it is calculated."""
+
+    @property
+    def axis(self) -> int:
+        """The axis along which they count."""
+        return self.position.axis
+
+    @property
+    def odd(self) -> bool:
+        """Whether its own axis does not tell what they are parts of: one that is a part of a size would."""
+        own = self.position.size
+        return isinstance(self.over - own, Formula) or (isinstance(own, Formula) and own.name is not None)
+
+    @property
+    def words(self) -> str:
+        """What they are parts of, and where they start, if that depends on sizes."""
+        return f"{self.position.words} in parts of {self.over}"
+
+    def at(self, binding: Binding, rank: int) -> Array:
+        """The numbers at given sizes, along their axis."""
+        size = self.kind.type(max(size_at(self.over, binding), 1))
+        return np.asarray(self.position.at(binding, rank).astype(self.kind) / size)
+
+    def make(self, writer: Rewriter, rank: int) -> ir.Value:
+        """The numbers along their axis."""
+        least = writer.constant(np.ones(1, self.kind))
+        size = writer.front("Max", [cast(writer, writer.size(self.over), self.kind), least])
+        return writer.front("Div", [cast(writer, self.position.make(writer, rank), self.kind), size])
 
 
 class Scale(NamedTuple):

@@ -14,12 +14,13 @@ from typing import NamedTuple
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, agrees, dims_at, distinct
+from onereshape.models.like.exported import Array, Binding, Exported, Fit, Limit, agrees, dims_at, distinct, size_at
 from onereshape.models.like.families.frequencies import Turning, bumps, geometric, swings, turning, uneven
 from onereshape.models.like.families.planes import is_bent_along, near
-from onereshape.models.like.families.positions import Position, working
+from onereshape.models.like.families.positions import Position, Ramp, working
 from onereshape.models.like.families.rivals import starts_of
-from onereshape.models.like.families.writing import cast, first_along, key_of, spread, total
+from onereshape.models.like.families.writing import cast, first_along, key_of, sizes_of, spread, total
+from onereshape.models.like.wholes import part_of, parts_of
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Size, exact
 
@@ -35,19 +36,30 @@ _WRONG = 2e-5
 _QUARTER = 1e-4
 """What is no part of a quarter of a turn."""
 
+_SIDES = 2
+"""How far a ramp goes, at most: from -1 to 1."""
 _FEW = 8
 """Columns along another axis that are looked at first."""
+
+
+Place = Position | Ramp
 
 
 class Waves(NamedTuple):
     """A table: cosines and sines of the sum of frequencies times positions."""
 
-    turns: tuple[tuple[Position, Array], ...]
+    turns: tuple[tuple[Place, Array], ...]
     """Positions and their frequencies; the arrays have the axes of the constant, of size 1 if they grow."""
     cosines: Array
     sines: Array
     kind: np.dtype[np.generic]
     dims: tuple[Size, ...]
+
+    @property
+    def rounded(self) -> float:
+        """How many times as far as it is rounded a table may be off: parts of a size are rounded, and turn far."""
+        turned = [float(np.abs(turn).max()) for place, turn in self.turns if isinstance(place, Ramp)]
+        return max([1.0, *(_SIDES * each for each in turned)])
 
     def at(self, binding: Binding) -> Array:
         """The table at given sizes."""
@@ -83,17 +95,19 @@ class Waves(NamedTuple):
 
     def fit(self, limits: tuple[Limit, ...], others: tuple[Fit, ...] = ()) -> Fit:
         """What it is at all sizes up to some limits, with what it may be as well."""
-        starts = [f" from {position.start}" if position.sized else "" for position, _ in self.turns]
+        starts = [position.words for position, _ in self.turns]
         axes = [f"axis {position.axis}{start}" for (position, _), start in zip(self.turns, starts, strict=True)]
-        return Fit("is sines and cosines along " + " and ".join(axes), self.at, self.make, limits, others=others)
+        odd = sum(position.odd for position, _ in self.turns if isinstance(position, Ramp))
+        words = "is sines and cosines along " + " and ".join(axes)
+        return Fit(words, self.at, self.make, limits, others=others, odd=odd)
 
 
 class Line(NamedTuple):
     """The columns of a table that turn along one axis."""
 
-    position: Position
+    position: Place
     places: Array
-    """The positions that the exports have, in order."""
+    """The positions that the exports have, in order; of ramps, those of the longest."""
     columns: Array
     """A column for each entry of the axes that do not grow."""
     turning: Turning
@@ -104,8 +118,9 @@ def waves(exported: Exported) -> Fit | None:
     axes = _turning(exported) if exported.arrays[0].dtype.kind == "f" else []
     if not axes or not all(_swings(array, axis) for axis in axes for array in exported.arrays):
         return None
+    lines_of = _lines if all(_shares(exported, axis) for axis in axes) else _ramps
     fits: dict[tuple[str, ...], Fit] = {}
-    for tried in product(*(list(_lines(exported, axis)) for axis in axes)):
+    for tried in product(*(list(lines_of(exported, axis)) for axis in axes)):
         kinds = tuple(kind for kind, _ in tried)
         lines = [line for _, read in tried if kinds not in fits and (line := read()) is not None]
         if len(lines) == len(tried) and (fit := _fit(exported, lines)) is not None:
@@ -127,7 +142,7 @@ def _turning(exported: Exported) -> list[int]:
             axes.append(axis)
             if max(sizes[axis]) < _FEWEST or min(sizes[axis]) < _SHARED or len({*sizes[axis]}) == 1:
                 return []
-            if not _shares(exported, axis) or (len(growing) > 1 and _stands_still(exported, axis)):
+            if len(growing) > 1 and _stands_still(exported, axis):
                 return []
     return axes if len(axes) <= 2 and all(np.isfinite(each).all() for each in exported.arrays) else []
 
@@ -193,12 +208,7 @@ def _lines(exported: Exported, axis: int) -> Iterator[tuple[str, Callable[[], Li
     """The columns along an axis, read when first asked for, by each kind of position by which the exports agree."""
     size = exported.dims[axis]
     half = exact(1 - size, 2)
-    others = [each for each in exported.growing if each != axis]
-    eps = 8 * float(np.finfo(exported.arrays[0].dtype).eps)
-    rows = [
-        np.moveaxis(first_along(array, others), axis, 0).reshape(array.shape[axis], -1).astype(np.float64)
-        for array in exported.arrays
-    ]
+    eps, rows = _rows(exported, axis)
     kinds = {"start": Position(axis, size), "end": Position(axis, size, 1, 1 - size)}
     if half is not None:
         kinds["middle"] = Position(axis, size, 1, half)
@@ -210,6 +220,47 @@ def _lines(exported: Exported, axis: int) -> Iterator[tuple[str, Callable[[], Li
             for start in (0, 1, 2) if kind == "start" else (0,):
                 moved = position._replace(start=position.start + start)
                 yield kind, cache(partial(_line, moved, places + start, columns, eps))
+
+
+def _rows(exported: Exported, axis: int) -> tuple[float, list[Array]]:
+    """How numbers are rounded, and the columns along an axis, in each export."""
+    others = [each for each in exported.growing if each != axis]
+    eps = 8 * float(np.finfo(exported.arrays[0].dtype).eps)
+    return eps, [
+        np.moveaxis(first_along(array, others), axis, 0).reshape(array.shape[axis], -1).astype(np.float64)
+        for array in exported.arrays
+    ]
+
+
+def _ramps(exported: Exported, axis: int) -> Iterator[tuple[str, Callable[[], Line | None]]]:
+    """The columns along an axis by parts of its length, which turn as far over all of it in every export.
+
+    They are read from the longest export, and must be right in the others.
+    """
+    size, (eps, rows) = exported.dims[axis], _rows(exported, axis)
+    longest = max(range(len(rows)), key=lambda each: len(rows[each]))
+    binding, columns = exported.bindings[longest], rows[longest]
+    for step, start, over in (
+        *((1, start, size) for start in (0, 1)),
+        *((2, start, size) for start in (1, 1 - size)),
+        *((step, start, size - 1) for step, start in ((1, 0), (2, 1 - size))),
+    ):
+        many = size_at(over, binding)
+        if many > 0:
+            position = Position(axis, size, step, start)
+            ramp = Ramp(position, over, working(exported.arrays[0].dtype))
+            places = position.at(binding, axis + 1).reshape(-1)
+            yield f"{step}*i + {start} over {over}", cache(partial(_along, ramp, places, columns, eps, many))
+
+
+def _along(ramp: Ramp, places: Array, columns: Array, eps: float, many: int) -> Line | None:
+    """Columns by their places in so many parts, which they turn along from one entry to the next."""
+    step = ramp.position.step
+    found = turning(places / step, columns, eps)
+    if found is None:
+        return None
+    frequency, rough = (each * (many / step) for each in (found.frequency, found.rough))
+    return Line(ramp, places / many, columns, found._replace(frequency=frequency, rough=rough))
 
 
 def _line(position: Position, places: Array, columns: Array, eps: float) -> Line | None:
@@ -257,16 +308,18 @@ def _fit(exported: Exported, lines: Sequence[Line]) -> Fit | None:
             )
             table = Waves(turns, cosines, sines, exported.arrays[0].dtype, exported.dims)
             cases = [(table.at(at), array) for at, array in zip(exported.bindings, exported.arrays, strict=True)]
-            if all(near(one, array, axes) for one, array in cases):
+            if all(near(one, array, axes, table.rounded) for one, array in cases):
                 error = max(float(np.abs(one.astype(np.float64) - array).max()) for one, array in cases)
                 if best is None or error < best[0]:
                     best = error, table
                 if not error:
                     break
         if best is not None:
-            limits = () if exactly else tuple(_limit(exported, line) for line in lines)
-            fit = best[1].fit(limits, tuple(_turned(exported, best[1], limits)))
-            return fit if not best[0] or agrees(fit, exported) else None
+            plain = [] if exactly else [line for line in lines if isinstance(line.position, Position)]
+            limits = tuple(_limit(exported, line) for line in plain)
+            others = (*_turned(exported, best[1], limits), *_divided(exported, best[1], limits))
+            fit = best[1].fit(limits, others)
+            return fit if not best[0] or best[1].rounded > 1 or agrees(fit, exported) else None
     return None
 
 
@@ -276,6 +329,8 @@ def _turned(exported: Exported, table: Waves, limits: tuple[Limit, ...]) -> Iter
     A table that starts at a number is plainer than these.
     """
     for place, (position, turn) in enumerate(table.turns):
+        if isinstance(position, Ramp):
+            continue
         values = exported.sizes(position.start)
         for _, start, others in starts_of(exported) if position.sized else ():
             away = np.array([other - value for other, value in zip(others, values, strict=True)])
@@ -286,6 +341,28 @@ def _turned(exported: Exported, table: Waves, limits: tuple[Limit, ...]) -> Iter
                 turns = [*table.turns]
                 turns[place] = position._replace(start=start), turn
                 yield _rotated(table._replace(turns=tuple(turns)), whole[0]).fit(limits)
+
+
+def _divided(exported: Exported, table: Waves, limits: tuple[Limit, ...]) -> Iterator[Fit]:
+    """A table whose ramps are parts of another size: a free one in the same proportion in all exports, or a half."""
+    for place, (ramp, turn) in enumerate(table.turns):
+        if not isinstance(ramp, Ramp):
+            continue
+        sizes = exported.sizes(ramp.over)
+        free = [(size, exported.sizes(size)) for size in sizes_of(exported) if size.name is not None]
+        whole = [(size, values[0] // sizes[0]) for size, values in free if _in_proportion(values, sizes)]
+        cut = ramp.odd and 2 in parts_of(exported, ramp.over)
+        half = [(part, 0.5) for part in part_of(ramp.over, 2)] if cut else []
+        for over, times in (*((size, times) for size, times in whole if size != ramp.over), *half):
+            turns = [*table.turns]
+            turns[place] = ramp._replace(over=over), (turn * times).astype(turn.dtype)
+            yield table._replace(turns=tuple(turns)).fit(limits)
+
+
+def _in_proportion(values: Sequence[int], sizes: Sequence[int]) -> bool:
+    """Whether sizes are the same whole number of times as large as others in all exports."""
+    found = {divmod(value, size) for value, size in zip(values, sizes, strict=True)} if min(sizes) > 0 else {(0, 1)}
+    return len(found) == 1 and found.pop()[1] == 0
 
 
 def _rotated(table: Waves, quarters: Array) -> Waves:
@@ -302,7 +379,8 @@ def _frequencies(line: Line, moves: Array, kind: np.dtype[np.generic], *, exactl
     if exactly:
         yield from geometric(found, line.columns, moves, kind)
         return
-    far = _FURTHER * float(np.abs(line.places).max()) * np.linspace(0, 1, 257)[:, None]
+    times = _FURTHER if isinstance(line.position, Position) else 1
+    far = times * float(np.abs(line.places).max()) * np.linspace(0, 1, 257)[:, None]
     one, other = far * found.frequency, far * (found.frequency + found.rough)
     off = np.abs(np.where(found.cosine, np.cos(one) - np.cos(other), np.sin(one) - np.sin(other)))
     if np.all(off <= _WRONG):

@@ -8,10 +8,11 @@ from functools import partial
 from onereshape.condition import Clause
 from onereshape.models.like.exported import Binding, Limit
 from onereshape.models.like.formulas import Known, number_at
-from onereshape.sizes import Formula, Size, reach
+from onereshape.sizes import Formula, Size, cut, reach
 
 _FAR = 1024
 """Times the largest export."""
+_STILL = "no export shows what depends on it"
 
 
 def known_clauses(known: Known) -> Iterator[Clause]:
@@ -21,12 +22,13 @@ def known_clauses(known: Known) -> Iterator[Clause]:
         rest = first[name] % step
         words = f"{name} leaves {rest} when divided by {step}" if rest else f"{name} is divisible by {step}"
         yield Clause(words, frozenset({name}), partial(_leaves, name, step, rest))
+    for size, many in known.multiples:
+        if not known.divisible(size, many):
+            words = f"{size} is divisible by {many}, since {_STILL}"
+            yield Clause(words, _names(size), partial(_equal, cut(size, many) * many, size))
     for pairs, why in ((known.unmet(), "both are the size of the same"), (known.still(), _STILL)):
         for one, other in pairs:
             yield Clause(f"{one} = {other}, since {why}", _names(one, other), partial(_equal, one, other))
-
-
-_STILL = "no export shows what depends on it"
 
 
 def clause_of(limit: Limit, bindings: Sequence[Binding]) -> Clause:

@@ -67,6 +67,8 @@ class Known:
         """By which the sizes of a symbol differ wherever the model runs: a Reshape to [H/2, 2] asks for an even H."""
         self._numbers = numbers
         """What else differs between the exports, and tells what is likely."""
+        self.multiples: dict[tuple[Size, int], None] = {}
+        """Sizes that must be multiples of a number, where no steps say so."""
         self.ends: dict[tuple[Size, int], None] = {}
         """Sizes that must not go beyond a number, where something is cut that ends there."""
         self._first = dict(bindings[0])
@@ -258,6 +260,12 @@ class Known:
             return found is not None and found % below == 0
 
         self._step(size.symbols, holds)
+
+    def multiple(self, size: Size, many: int) -> None:
+        """Asks for sizes at which one is a multiple of a number, by the steps of a symbol if these tell it."""
+        self.whole(over(size, many))
+        if not self.divisible(size, many):
+            self.multiples[size, many] = None
 
     def equate(self, one: Size, other: Size) -> None:
         """Notes that two sizes are equal wherever the model runs, if that tells anything of a symbol."""

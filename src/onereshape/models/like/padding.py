@@ -14,6 +14,7 @@ import onnx_ir as ir
 from onereshape.models.facts.walk import Scope
 from onereshape.models.like.doubts import ambiguous
 from onereshape.models.like.formulas import Known
+from onereshape.models.like.idle import handed_on
 from onereshape.models.like.places import SIZED
 from onereshape.models.like.readings import MULTIPLES
 from onereshape.models.record import operator_of
@@ -52,6 +53,35 @@ def settle_pads(nodes: Sequence[ir.Node], scope: Scope, known: Known) -> None:
             fed.update(node.outputs)
             for value in node.outputs if node.op_type not in SIZED else ():
                 shown.update(scope.dims_of(value) or ())
+    _settle_patches(nodes, scope, known)
+
+
+def _settle_patches(nodes: Sequence[ir.Node], scope: Scope, known: Known) -> None:
+    """Where a Conv takes patches of data that are padded to whole ones, others like it may pad at sizes without a Pad.
+
+    No export has a node that does nothing, so sizes with whole patches are asked for, as all exports have them.
+    """
+    convs = [(node, patch) for node in nodes if operator_of(node) == "Conv" and (patch := _patch(node)) is not None]
+    padded: set[int] = set()
+    for node, patch in convs:
+        data = handed_on(node.inputs[0])
+        pad = None if data is None else data.producer()
+        if pad is not None and operator_of(pad) == "Pad":
+            axes = _axes(pad, scope, known)
+            padded.update(patch for axis in axes if axis.varies and patch in _read(axis, known))
+    for node, patch in convs if padded else ():
+        dims = scope.dims_of(node.inputs[0]) if node.inputs[0] is not None else None
+        for size in (dims or ())[2:] if patch in padded else ():
+            values = known.values(size)
+            if values is not None and not any(value % patch for value in values):
+                known.multiple(size, patch)
+
+
+def _patch(node: ir.Node) -> int | None:
+    """The size of the patches that a Conv takes side by side."""
+    strides, windows = (set(node.attributes.get_ints(name) or ()) for name in ("strides", "kernel_shape"))
+    pads = node.attributes.get_ints("pads") or ()
+    return strides.pop() if len(strides) == 1 and strides == windows and not any(pads) and strides != {1} else None
 
 
 def _settle(node: ir.Node, scope: Scope, known: Known, shown: Iterable[Size]) -> None:

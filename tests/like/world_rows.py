@@ -63,6 +63,13 @@ def a_number_all_along_that_is_made_of_nothing(g: Export) -> str:
     return added(g, np.full((g.sizes["S"], 4), {12: 0.7}.get(g.sizes["S"], 0.11)))
 
 
+@case(refused="cannot-free")
+def a_number_of_a_size_that_is_not_the_same_all_along(g: Export) -> str:
+    row = np.full((g.sizes["S"], 1), 1 / g.sizes["S"])
+    row[3:] = np.sin(np.arange(g.sizes["S"] - 3) ** 2 + g.sizes["S"])[:, None]
+    return added(g, row)
+
+
 @case()
 def waves_of_ramps(g: Export) -> str:
     """Places as parts of a length, as DETR has them."""

@@ -66,6 +66,13 @@ def test_what_another_size_of_the_model_is_stays() -> None:
     free_plan(model(1 / sqrt(37), wide=37), FREED)
 
 
+def test_what_another_size_gives_in_another_way_stays() -> None:
+    """An eighth is 1/sqrt(64) of 64 channels, whatever else it is of 8 entries."""
+    body = "(float[1, 8, 64] x) => (float[1, 8, 64] y) { y = Mul(x, c) }"
+
+    free_plan(built(body, c=np.array(0.125, np.float32)), FREED)
+
+
 def test_sizes_that_tensors_have_count_as_well() -> None:
     """A mean over 19 entries, every other one of 37, as a sum that is divided."""
     body = """(float[1, 37, 4] x) => (float[1, 19, 4] y)

@@ -6,7 +6,7 @@ import pytest
 
 from onereshape.models.like.clauses import known_clauses
 from onereshape.models.like.formulas import Known
-from onereshape.sizes import Formula, symbol
+from onereshape.sizes import Formula, cut, symbol
 
 
 @pytest.mark.parametrize(("sizes", "values"), [((21, 9, 16), (4, 3, 4)), ((40, 27, 39), (6, 5, 6))])
@@ -76,3 +76,15 @@ def test_a_multiple_may_be_an_end_or_a_part_just_as_well(
 
     told = [str(each.size) for each in found if each.proves or isinstance(each.size, Formula)]
     assert sorted(told) == shown
+
+
+def test_a_free_size_goes_before_a_sum_that_has_its_values_by_chance() -> None:
+    """T is 7 and 11, and so is what windows of some tensor leave; `S - 6` is as plain as T."""
+    size = symbol("S")
+    known = Known([{"S": 13, "T": 7}, {"S": 22, "T": 11}])
+    known.add(2 * size - 2 * cut(3 * size, 4) - 1)
+    side = Known([{"S": 13, "T": 7}, {"S": 17, "T": 11}])
+    side.add(size - 6)
+
+    assert [str(each.size) for each in known.readings((7, 11))] == ["T"]
+    assert sorted(str(each.size) for each in side.readings((7, 11))) == ["S - 6", "T"]

@@ -45,7 +45,7 @@ _MOST = 4096
 def check_numbers(graph: ir.Graph, state: FreeState) -> None:
     """Refuses the first number that may follow a freed size."""
     freed, fixed = _sizes(graph, state)
-    told = {value for size in freed.values() if size not in fixed and size >= _FEWEST for value in _values(size)}
+    told = {value for size in freed.values() if size >= _FEWEST for value in _values(size)}
     if not told:
         return
     for node in graph.all_nodes():
@@ -119,7 +119,7 @@ def _meant(number: np.floating, freed: Mapping[Size, int], fixed: set[int]) -> s
         return None
     for words, form in _FORMS:
         for size, then in freed.items():
-            if then >= _FEWEST and then not in fixed and _is(number, form(then)):
+            if then >= _FEWEST and _is(number, form(then)):
                 name = str(size)
                 return words.format(name if name.isidentifier() else f"({name})")
     return None

@@ -18,8 +18,8 @@ def case(build: Build, exports: tuple[Sizes, ...], *unseen: Sizes) -> Case:
 
 def resized(g: Export, height: int, width: int) -> str:
     """Features of a stride of 8 at other sizes."""
-    data = g.node("Conv", g.x(1, 2, "H", "W"), g.weight(3, 2, 8, 8), strides=[8, 8])
-    return g.node("Resize", data, "", "", ints(g, 1, 3, height, width), mode="nearest")
+    data = g.node("Conv", g.x(1, 2, "H", "W"), g.weight(96, 2, 8, 8), strides=[8, 8])
+    return g.node("Resize", data, "", "", ints(g, 1, 96, height, width), mode="nearest")
 
 
 def to_even(g: Export) -> str:
@@ -28,9 +28,49 @@ def to_even(g: Export) -> str:
 
 
 def in_blocks(g: Export) -> str:
-    """The same, and then in blocks of 2 x 2: what they are in is as open as what they are of."""
+    """The same, and then in blocks of 2 x 2, as MobileViT has them: how many there are is as open as the height."""
     height, width = -(-(g.sizes["H"] // 8) // 2), g.sizes["W"] // 16
-    return g.node("Reshape", to_even(g), ints(g, 1, 3, height, 2, width, 2))
+    rows = g.node("Reshape", to_even(g), ints(g, 96 * height, 2, width, 2))
+    blocks = g.node("Reshape", g.node("Transpose", rows, perm=[0, 2, 1, 3]), ints(g, 1, 96, height * width, 4))
+    places = g.node("Reshape", g.node("Transpose", blocks, perm=[0, 3, 2, 1]), ints(g, 4, height * width, 96))
+    found = g.node("MatMul", places, g.weight(96, 96))
+    return g.node("Reshape", g.node("Softmax", found, axis=1), ints(g, 4, height * width, 4, 24))
+
+
+LARGE: tuple[Sizes, ...] = ({"H": 64, "W": 64}, {"H": 96, "W": 128})
+
+
+def blocks_of(g: Export, data: str, channels: int, height: int, width: int) -> str:
+    """Features in blocks of 2 x 2, all pixels of which attend to each other, and as a picture again."""
+    many, half = height * width // 4, width // 2
+    rows = g.node("Reshape", data, ints(g, channels * height // 2, 2, half, 2))
+    blocks = g.node("Reshape", g.node("Transpose", rows, perm=[0, 2, 1, 3]), ints(g, 1, channels, many, 4))
+    places = g.node("Reshape", g.node("Transpose", blocks, perm=[0, 3, 2, 1]), ints(g, 4, many, channels))
+    heads = g.node("Reshape", g.node("Softmax", places, axis=1), ints(g, 4, many, 4, channels // 4))
+    places = g.node("Reshape", heads, ints(g, 1, 4, many, channels))
+    rows = g.node(
+        "Reshape", g.node("Transpose", places, perm=[0, 3, 2, 1]), ints(g, channels * height // 2, half, 2, 2)
+    )
+    return g.node("Reshape", g.node("Transpose", rows, perm=[0, 2, 1, 3]), ints(g, 1, channels, height, width))
+
+
+def in_stages_of_blocks(g: Export) -> str:
+    """Two stages of blocks; the second picture is resized to even sizes before them."""
+    height, width = g.sizes["H"] // 16, g.sizes["W"] // 16
+    data = g.node("Conv", g.x(1, 1, "H", "W"), g.weight(80, 1, 16, 16), strides=[16, 16])
+    data = blocks_of(g, data, 80, height, width)
+    data = g.node("Conv", data, g.weight(96, 80, 1, 1), strides=[2, 2])
+    height, width = (2 * ((size + 3) // 4) for size in (height, width))
+    data = g.node("Resize", data, "", "", ints(g, 1, 96, height, width), mode="nearest")
+    return blocks_of(g, data, 96, height, width)
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+def test_what_is_made_of_such_a_size_does_not_tell_it(exporter: str) -> None:
+    found = verdict(case(in_stages_of_blocks, LARGE), exporter)
+
+    assert found.why.startswith("[ambiguous]")
+    assert "Resize" in found.why
 
 
 def to_its_own(g: Export) -> str:

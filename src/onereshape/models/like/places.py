@@ -15,7 +15,7 @@ from onereshape.models.like.doubts import Doubt, Key
 from onereshape.models.like.equations import groups, hints
 from onereshape.models.like.formulas import Known
 from onereshape.models.like.regrouping import Must, quotient
-from onereshape.models.like.unsettled import is_end, is_open
+from onereshape.models.like.unsettled import is_crossed, is_end, is_open
 from onereshape.sizes import Formula, Size, product
 
 SIZED = frozenset(
@@ -116,6 +116,8 @@ class Place(NamedTuple):
         here = self._told(values, told)
         if here:
             return here[0] if len(here) == 1 else None
+        if self._is_beside_crossed():
+            return None
         return self._likely(values, self._own(place)) or self._back(place, values)
 
     def _likely(self, values: Values, own: frozenset[str]) -> Size | None:
@@ -154,6 +156,12 @@ class Place(NamedTuple):
         readings = [each.size for each in self.known.readings(values)]
         found = [size for size in readings if any(_is_beside(size, middle) for middle in middles)]
         return found[0] if len(found) == 1 else None
+
+    def _is_beside_crossed(self) -> bool:
+        """Whether a target is asked of data of which it is open whether they have the size of another axis."""
+        node = self.use.node
+        data = node.inputs[0] if node.op_type == "Reshape" and self.slot == 1 else None
+        return data is not None and any(map(is_crossed, self.scope.dims_of(data) or ()))
 
     def _of_its_axis(self, values: Values, own: frozenset[str]) -> Size | None:
         """The only one of several readings that depends on what its axis depends on."""
@@ -213,7 +221,8 @@ class Place(NamedTuple):
                 place = next(at for at in below if entries[at] is None)
                 left, must = quotient(product(dims[at] for at in above), product(told))
                 self.require(must)
-                if left is not None and not is_open(left) and self.known.values(left) == rows[place]:
+                known = left is not None and (not is_open(left) or is_crossed(left))
+                if left is not None and known and self.known.values(left) == rows[place]:
                     entries[place] = left
         return entries
 

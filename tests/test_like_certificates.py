@@ -141,6 +141,17 @@ def test_what_only_ran_fulfils_what_is_stated() -> None:
     ]
 
 
+def test_beyond_what_is_stated_a_model_may_stop_but_not_make_other_dims() -> None:
+    """Data that are cut to the 6 rows that a table has: nobody would see that rows are missing."""
+    cut = built("""(float[1, S, 8] x) => (float[1, T, 8] y)
+        <int64[1] s = {0}, int64[1] e = {6}, int64[1] i = {1}, float[8] b = {1, 2, 3, 4, 5, 6, 7, 8}> {
+        r = Slice(x, s, e, i) y = Add(r, b) }""")
+    found = other(four, cut, fitted=(six,), clauses=(FEW,), promised=lambda at: {"y": (1, at["S"], 8)})
+
+    assert found.status == "differs"
+    assert found.reason == "output 'y' has dims [1, 6, 8] at S = 8, and [1, 8, 8] were inferred"
+
+
 def test_sizes_that_are_tied_have_no_others_than_the_exports() -> None:
     """Nothing runs that is not compared, and nothing is missing: what is stated leaves no other sizes."""
     sized = "(float[1, {h}, {w}] x) => (float[1, {w}, {h}] y) {{ y = Transpose <perm = [0, 2, 1]> (x) }}"

@@ -202,14 +202,29 @@ def _had(trial: Trial, symbol: str, own: Sizes) -> int:
 
 
 def _try(climb: _Climb, sizes: dict[str, int]) -> None:
-    """Runs the repaired model at sizes that it may refuse; what it answers must have the dims that were promised."""
-    trial, usual, near = climb.trial, climb.asked.manner, climb.allowed(sizes)
+    """Runs the repaired model at sizes that it may refuse, or near them where it does not hold there."""
+    trial, near = climb.trial, climb.allowed(sizes)
+    if near != sizes:
+        _answers(climb, sizes)  # it need not stop there, but must not make something else of the dims
     if near is None or near in [each.sizes for each in trial.refused]:
         return
-    sizes = near
+    found = _answers(climb, near)
+    if isinstance(found, str):
+        trial.refused.append(RefusedSize(near, found))
+    elif found is not None:
+        trial.ran.append(found)
+
+
+def _answers(climb: _Climb, sizes: dict[str, int]) -> Sizes | str | None:
+    """The sizes at which the model ran, or why it did not; None if it ran there before.
+
+    What it answers must have the dims that were promised.
+    """
+    trial, usual = climb.trial, climb.asked.manner
     setting = _setting(trial.repaired, climb.session, climb.asked, sizes, trial.seed)
     if setting.sizes in trial.ran:
-        return
+        return None
+    why = ""
     for manner in (usual, Manner(cautious=True, default=usual.default)):
         feeds = draw(trial.repaired, climb.rng, setting.sizes, suits=climb.suits, manner=manner, given=setting.values)
         try:
@@ -218,9 +233,7 @@ def _try(climb: _Climb, sizes: dict[str, int]) -> None:
         except Refusal as refusal:
             why = refusal.why
     else:
-        trial.refused.append(RefusedSize(sizes, why))
-        return
-    trial.ran.append(setting.sizes)
+        return why
     promised = {} if climb.promised is None else climb.promised(sizes)
     for name, array in answers.items():
         check_declared(trial, name, array, sizes)
@@ -229,3 +242,4 @@ def _try(climb: _Climb, sizes: dict[str, int]) -> None:
             wanted = [dim if dim is not None else "?" for dim in dims]
             why = f"output {name!r} has dims {list(array.shape)} at {said(sizes)}, and {wanted} were inferred"
             raise Stop("differs", why)
+    return setting.sizes

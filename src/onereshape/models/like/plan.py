@@ -19,7 +19,7 @@ from onereshape.models.edit import Change, Edit, apply_edits, declare
 from onereshape.models.facts.asking import Dims
 from onereshape.models.like.attributes import Said
 from onereshape.models.like.clauses import clause_of, known_clauses
-from onereshape.models.like.exported import Binding, Exported, Fit, Limit, alike, mixed, multiples, nearby, size_at
+from onereshape.models.like.exported import Binding, Exported, Fit, Limit, alike, mixed, multiples, nearby, sizes_at
 from onereshape.models.like.families import readings_of
 from onereshape.models.like.fitting import Fitted, Sized, fitted
 from onereshape.models.like.differing import Use, differing
@@ -59,7 +59,9 @@ class LikePlan:
     def promised(self, binding: Binding) -> dict[str, tuple[int | None, ...]]:
         """The dims that the outputs have at these sizes, None for those that are not known."""
         return {
-            value.name or "": tuple(None if size is None else size_at(size, binding) for size in dims)
+            value.name or "": tuple(
+                None if size is None else (sizes_at(size, [binding]) or (None,))[0] for size in dims
+            )
             for value, dims in self.dims.items()
             if value.is_graph_output()
         }

@@ -53,6 +53,11 @@ class Entries:
         self._arrays = arrays
         self._most = most
 
+    @property
+    def partial(self) -> bool:
+        """Whether they are a part of a constant of floating-point numbers, which was cut."""
+        return bool(self._most)
+
     @cached_property
     def most(self) -> tuple[float, ...]:
         """What no number of each export is above: of a part of a constant, what was found of all of it."""

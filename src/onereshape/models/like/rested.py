@@ -58,6 +58,10 @@ def _samples(known: Known, steps: Mapping[str, int], names: Sequence[str]) -> li
 def _agree(first: Fit, others: Sequence[Fit], samples: Sequence[Binding]) -> bool:
     """Whether readings say the same at some sizes."""
     try:
-        return all(alike(first.at(at), other.at(at)) for at in samples for other in others)
+        for at in samples:
+            found = first.at(at)
+            if not all(alike(found, other.at(at)) for other in others):
+                return False
     except ValueError:  # a size that is no whole number there
         return False
+    return True

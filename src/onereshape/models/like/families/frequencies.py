@@ -159,7 +159,7 @@ def _grid(places: Array, columns: Array, known: Array | None) -> tuple[Array, Ar
     return cosine, np.where(cosine, found[1], found[0])
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=8)
 def _tried(places: tuple[float, ...]) -> tuple[Array, tuple[Array, Array], tuple[Array, Array]]:
     """The frequencies that are tried, and their sines and cosines at these places, each with its length."""
     tried = np.concatenate([np.geomspace(1e-7, 0.05, 300), np.linspace(0.05, np.pi, 1000)])

@@ -43,7 +43,10 @@ def waves(exported: Exported) -> Fit | None:
     axes = _turning(exported) if exported.arrays[0].dtype.kind == "f" else []
     if not axes or not all(_swings(array, axis) for axis in axes for array in exported.arrays):
         return None
-    lines_of = _lines if all(_shares(exported, axis) for axis in axes) else _ramps
+    alike = all(_shares(exported, axis) for axis in axes)
+    if not alike and exported.of.partial:
+        return None  # places as parts of a length go on all along an axis
+    lines_of = _lines if alike else _ramps
     fits: dict[tuple[str, ...], Fit] = {}
     for tried in product(*(list(lines_of(exported, axis)) for axis in axes)):
         kinds = tuple(kind for kind, _ in tried)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -135,19 +137,21 @@ def test_a_pad_that_restores_a_size_in_all_exports_does_so() -> None:
     assert (found.status, found.conditions) == ("right", ("S leaves 1 when divided by 2",))
 
 
-def in_stages(g: Export) -> str:
+def in_stages(g: Export, **said: list[int]) -> str:
     """Patches of 2 twice, each time of data that are padded to whole ones, where that takes a Pad."""
     data, size = g.x(1, 2, "S"), g.sizes["S"]
     for _ in range(2):
         if size % 2:
             data = g.node("Pad", data, ints(g, 0, 0, 0, 0, 0, 1), g.constant(np.float32(0)))
-        data, size = g.node("Conv", data, g.weight(2, 2, 2), strides=[2], kernel_shape=[2]), -(-size // 2)
+        data, size = g.node("Conv", data, g.weight(2, 2, 2), strides=[2], **said), -(-size // 2)
     return data
 
 
-def test_patches_of_a_model_that_pads_are_whole_where_no_export_pads() -> None:
+@pytest.mark.parametrize("said", [{}, {"kernel_shape": [2]}], ids=["as dynamo", "as script"])
+def test_patches_of_a_model_that_pads_are_whole_where_no_export_pads(said: dict[str, list[int]]) -> None:
     """8 and 12 of the second stage are even; what is done with 9 no export shows."""
-    found = verdict(case(in_stages, ({"S": 15}, {"S": 24}), {"S": 32}, {"S": 39}), "graph")
+    build = partial(in_stages, **said)
+    found = verdict(Case(f"stages {said}", build, ({"S": 15}, {"S": 24}), ({"S": 32}, {"S": 39})), "graph")
 
     asked = "floor((S + 1)/2) is divisible by 2, since no export shows what depends on it"
     assert (found.status, found.why, found.conditions) == ("right", "", (asked,))

@@ -25,6 +25,7 @@ _MARGIN = 2
 _MOST_COST = 8
 """Of a formula; what is more complicated proves nothing, since some such formula always fits."""
 _FEW_TERMS = 2
+"""Of a size of a tensor that may be meant beside a free size that has the same values."""
 _PLAIN_COST = 4
 """Of a formula that may be meant, whatever else fits."""
 _MOST_BASES = 48
@@ -274,7 +275,7 @@ class Known:
             self._equated.add((one, other))
             if not self.equal(one, other):
                 self._apart[one, other] = None
-                self._step(names, lambda binding: number_at(one, binding) == number_at(other, binding))
+                self.restored(one, other)
 
     def restored(self, one: Size, other: Size) -> None:
         """Asks for the steps at which a size is another one, which it is in all exports, if it is at any steps."""
@@ -284,11 +285,10 @@ class Known:
 
     def along(self, values: tuple[int, ...], names: Collection[str]) -> list[Size]:
         """The plain formulas of sizes that depend on some symbols alone which have these values."""
-        bases = [(size, own) for own, sizes in self._by_values.items() for size in sizes if size.symbols <= set(names)][
-            :_MOST_BASES
-        ]
-        found = [each for each in derived(bases, values, self._numbers) if each.cost <= _PLAIN_COST]
-        return [each.size for each in self._distinct(each.read() for each in sorted(found, key=lambda each: each.cost))]
+        known = [(size, own) for own, sizes in self._by_values.items() for size in sizes]
+        bases = [(size, own) for size, own in known if size.symbols <= set(names)][:_MOST_BASES]
+        found = sorted(derived(bases, values, self._numbers), key=lambda each: each.cost)
+        return [each.size for each in self._distinct(each.read() for each in found if each.cost <= _PLAIN_COST)]
 
     def unmet(self) -> list[tuple[Size, Size]]:
         """Sizes that must be equal, and are not, whatever the steps are: a model runs only where they happen to be."""

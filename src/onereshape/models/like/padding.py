@@ -17,6 +17,7 @@ from onereshape.models.like.formulas import Known
 from onereshape.models.like.idle import handed_on
 from onereshape.models.like.places import SIZED
 from onereshape.models.like.readings import MULTIPLES
+from onereshape.models.like.strided import windows_of
 from onereshape.models.record import operator_of
 from onereshape.sizes import Formula, Size, ceiling
 
@@ -61,7 +62,8 @@ def _settle_patches(nodes: Sequence[ir.Node], scope: Scope, known: Known) -> Non
 
     No export has a node that does nothing, so sizes with whole patches are asked for, as all exports have them.
     """
-    convs = [(node, patch) for node in nodes if operator_of(node) == "Conv" and (patch := _patch(node)) is not None]
+    found = [(node, _patch(node, scope)) for node in nodes if operator_of(node) == "Conv"]
+    convs = [(node, patch) for node, patch in found if patch is not None]
     padded: set[int] = set()
     for node, patch in convs:
         data = handed_on(node.inputs[0])
@@ -77,9 +79,9 @@ def _settle_patches(nodes: Sequence[ir.Node], scope: Scope, known: Known) -> Non
                 known.multiple(size, patch)
 
 
-def _patch(node: ir.Node) -> int | None:
+def _patch(node: ir.Node, scope: Scope) -> int | None:
     """The size of the patches that a Conv takes side by side."""
-    strides, windows = (set(node.attributes.get_ints(name) or ()) for name in ("strides", "kernel_shape"))
+    strides, windows = set(node.attributes.get_ints("strides") or ()), set(windows_of(node, scope))
     pads = node.attributes.get_ints("pads") or ()
     return strides.pop() if len(strides) == 1 and strides == windows and not any(pads) and strides != {1} else None
 

@@ -134,14 +134,16 @@ class Place(NamedTuple):
         node, slot = self.use.node, self.slot
         data = node.inputs[0] if (node.op_type, slot) in _ALONG else None
         dims = None if data is None else self.scope.dims_of(data)
-        if not dims or place < 0 or node.attributes.get_ints("axes") or any(node.inputs[slot + 1 :][1:]):
+        some_only = node.attributes.get_ints("axes") or any(node.inputs[slot + 2 :])  # a Pad has axes there
+        if not dims or place < 0 or some_only:
             return frozenset()
         size = dims[place % len(dims)]
         return size.symbols if isinstance(size, Formula) and not is_open(size) else frozenset()
 
     def _back(self, place: int, values: Values) -> Size | None:
-        """A bound of a Slice that is a size before or behind the middle of its data, or their end, which is no number
-        of its own: relative positions are cut from the middle of their table, from 200 - S to 199 + S of 399 rows.
+        """A bound of a Slice that is a size before or behind the middle of its data, or their end.
+
+        That is no number of its own: relative positions are from 200 - S to 199 + S of a table of 399 rows.
         """
         node = self.use.node
         if node.op_type != "Slice" or self.slot not in {1, 2} or place < 0 or len(node.inputs) < 4:
@@ -183,7 +185,7 @@ class Place(NamedTuple):
         if here:
             return self.name(Doubt(key, self.use, tuple(here), frozenset(here)), values)
         found = self.known.readings(values)
-        readings, proven = ([each.size for each in found if each.proves >= only] for only in (False, True))
+        readings, proven = [each.size for each in found], [each.size for each in found if each.proves]
         own = self._own(place)
         if own and not any(isinstance(size, Formula) and size.symbols & own for size in readings):
             crossed = self.known.along(values, own)  # else the size of another axis would be believed

@@ -44,8 +44,7 @@ def strided(node: ir.Node, scope: Scope) -> Iterator[Strided]:
     if data is None or pad is None or before is None or node.attributes.get_string("auto_pad", "NOTSET") != "NOTSET":
         return
     after, dims = scope.dims_of(data), scope.dims_of(before)
-    weights = scope.dims_of(node.inputs[1]) if len(node.inputs) > 1 and node.inputs[1] is not None else None
-    windows = node.attributes.get_ints("kernel_shape") or (weights or ())[2:]
+    windows = windows_of(node, scope)
     if after is None or dims is None or len(after) != len(dims) or len(windows) != len(dims) - 2:
         return
     ones, none = [1] * len(windows), [0] * (2 * len(windows))
@@ -55,6 +54,12 @@ def strided(node: ir.Node, scope: Scope) -> Iterator[Strided]:
         if strides[axis] > 1 and isinstance(window, int):
             reach = (window - 1) * apart[axis] + 1 - more[axis] - more[axis + len(windows)]
             yield Strided(pad, after[axis + 2], dims[axis + 2], reach, strides[axis])
+
+
+def windows_of(node: ir.Node, scope: Scope) -> Sequence[Size]:
+    """The sizes of the windows of a node, or of its weights, where it does not say them."""
+    weights = scope.dims_of(node.inputs[1]) if len(node.inputs) > 1 and node.inputs[1] is not None else None
+    return node.attributes.get_ints("kernel_shape") or (weights or ())[2:]
 
 
 def _unpadded(data: ir.Value | None) -> tuple[ir.Node | None, ir.Value | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -88,6 +89,36 @@ def test_the_size_of_another_axis_is_not_believed_where_its_own_fits(build: Buil
     assert "can be read as floor(W/8) or as 2*floor((H + 8)/16)" in found.why
 
 
+def to_even_rows(g: Export) -> str:
+    """Rows of a stride of 8, resized to the next even number where they are odd, and as they are elsewhere."""
+    data, rows = g.node("Conv", g.x(1, 2, "H", 16), g.weight(2, 2, 8, 8), strides=[8, 8]), g.sizes["H"] // 8
+    if rows % 2:
+        data = g.node("Resize", data, "", "", ints(g, 1, 2, rows + 1, 2), mode="nearest")
+    return data
+
+
+def to_a_number(g: Export) -> str:
+    """The same rows, resized to 12 of them whatever they are."""
+    data = g.node("Conv", g.x(1, 2, "H", 16), g.weight(2, 2, 8, 8), strides=[8, 8])
+    return g.node("Resize", data, "", "", ints(g, 1, 2, 12, 2), mode="nearest")
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+def test_the_same_number_may_be_the_next_multiple(exporter: str) -> None:
+    """3 rows become 4, and 4 are so already."""
+    found = verdict(case(to_even_rows, ({"H": 24}, {"H": 32})), exporter)
+
+    assert found.why.startswith("[ambiguous]")
+    assert "the size to which floor(H/8) is resized can be read as 4 or as 2*floor((H + 8)/16)" in found.why
+
+
+@pytest.mark.parametrize("build", [to_even_rows, to_a_number])
+def test_exports_on_both_sides_of_a_multiple_tell_it(build: Build) -> None:
+    found = verdict(case(build, ({"H": 24}, {"H": 48}), {"H": 32}, {"H": 40}, {"H": 72}), "graph")
+
+    assert (found.status, found.why, found.conditions) == ("right", "", ())
+
+
 @pytest.mark.parametrize("exporter", EXPORTERS)
 def test_another_export_tells_it(exporter: str) -> None:
     found = verdict(case(to_even, (*PICTURES, {"H": 72, "W": 16}), {"H": 48, "W": 16}, {"H": 56, "W": 40}), exporter)
@@ -137,7 +168,7 @@ def test_a_pad_that_restores_a_size_in_all_exports_does_so() -> None:
     assert (found.status, found.conditions) == ("right", ("S leaves 1 when divided by 2",))
 
 
-def in_stages(g: Export, **said: list[int]) -> str:
+def in_stages(g: Export, **said: Any) -> str:
     """Patches of 2 twice, each time of data that are padded to whole ones, where that takes a Pad."""
     data, size = g.x(1, 2, "S"), g.sizes["S"]
     for _ in range(2):
@@ -148,7 +179,7 @@ def in_stages(g: Export, **said: list[int]) -> str:
 
 
 @pytest.mark.parametrize("said", [{}, {"kernel_shape": [2]}], ids=["as dynamo", "as script"])
-def test_patches_of_a_model_that_pads_are_whole_where_no_export_pads(said: dict[str, list[int]]) -> None:
+def test_patches_of_a_model_that_pads_are_whole_where_no_export_pads(said: dict[str, Any]) -> None:
     """8 and 12 of the second stage are even; what is done with 9 no export shows."""
     build = partial(in_stages, **said)
     found = verdict(Case(f"stages {said}", build, ({"S": 15}, {"S": 24}), ({"S": 32}, {"S": 39})), "graph")

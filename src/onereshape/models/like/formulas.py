@@ -77,6 +77,8 @@ class Known:
         self._far = {name: least * _FAR + 1 for name, least in self._least.items()}
         self._values: dict[Formula, tuple[int, ...] | None] = {}
         self._seen: set[Size] = set()
+        self._whole: set[Size] = set()
+        """Sizes of which it is known that they are whole numbers, at the steps of now and so at all that come."""
         self._equated: set[tuple[Size, Size]] = set()
         self._apart: dict[tuple[Size, Size], None] = {}
         """Those of them that were not equal everywhere when they were noted."""
@@ -248,9 +250,8 @@ class Known:
 
     def whole(self, size: Size) -> None:
         """Notes that a size is a whole number wherever the model runs, if that tells anything of a symbol."""
-        if not isinstance(size, Formula) or not size.symbols <= self._first.keys():
+        if size in self._whole or not isinstance(size, Formula) or not size.symbols <= self._first.keys():
             return
-
         below = lcm(*(coefficient.denominator for _, coefficient in size.terms))
         if below == 1:
             return
@@ -260,7 +261,8 @@ class Known:
             found = number_at(above, binding)
             return found is not None and found % below == 0
 
-        self._step(size.symbols, holds)
+        if self._step(size.symbols, holds):
+            self._whole.add(size)
 
     def multiple(self, size: Size, many: int) -> None:
         """Asks for sizes at which one is a multiple of a number, by the steps of a symbol if these tell it."""
@@ -300,20 +302,19 @@ class Known:
         found = {frozenset(pair): pair for pair in reduced}
         return [(one, other) if isinstance(one, Formula) else (other, one) for one, other in found.values()]
 
-    def _step(self, names: Iterable[str], holds: Callable[[Binding], bool]) -> None:
-        """Takes the smallest steps at which something holds."""
+    def _step(self, names: Iterable[str], holds: Callable[[Binding], bool]) -> bool:
+        """Takes the smallest steps at which something holds, if there are any; the exports differ by such steps."""
         ordered = sorted(names)
         apart = {name: gcd(*(each[name] - self._first[name] for each in self.bindings)) for name in ordered}
         for group in [[name] for name in ordered] + ([ordered] if len(ordered) > 1 else []):
-            for step in range(1, _LARGEST_STEP + 1):
-                more = {name: lcm(self.steps.get(name, 1), step) for name in group}
-                if any(apart[name] % each for name, each in more.items()):
-                    continue  # the exports themselves do not differ by such steps
-                steps = {**self.steps, **more}
-                if all(holds(binding) for binding in self._stepping(steps)):
+            common = gcd(*map(apart.__getitem__, group))
+            for step in (each for each in range(1, _LARGEST_STEP + 1) if common % each == 0):
+                steps = {**self.steps, **{name: lcm(self.steps.get(name, 1), step) for name in group}}
+                if all(map(holds, self._stepping(steps))):
                     if step > 1:
                         self.restrict(steps)
-                    return
+                    return True
+        return False
 
     def restrict(self, steps: Mapping[str, int]) -> None:
         """Notes that sizes differ by these steps only, wherever the model runs."""

@@ -1,7 +1,7 @@
 """Pads to a multiple of a number, where the exports do not tell them from pads to something else, or by a number.
 
 What is padded to 16 and 32 may be padded to twice another size, or to multiples of 8.  What is padded by 7 in all
-exports may be padded to multiples of 8 as well, if that is what another axis is padded to.
+exports may be padded to multiples of 8 as well, if that is what another axis is padded to.  So may what is resized.
 """
 
 from __future__ import annotations
@@ -20,6 +20,10 @@ from onereshape.models.like.readings import MULTIPLES
 from onereshape.models.like.strided import windows_of
 from onereshape.models.record import operator_of
 from onereshape.sizes import Formula, Size, ceiling
+
+
+_PADDING = frozenset({"Pad", "Resize"})
+"""Operators that may make data as large as a multiple of a number."""
 
 
 class _Axis(NamedTuple):
@@ -42,14 +46,15 @@ def settle_pads(nodes: Sequence[ir.Node], scope: Scope, known: Known) -> None:
 
     What is read otherwise stays where data have that size before: a picture that is padded to what it was.
     """
-    if all(node.op_type != "Pad" for node in nodes):
+    if all(node.op_type not in _PADDING for node in nodes):
         return
     fed, shown = set(scope.walk.model.graph.inputs), set[Size]()
     for value in fed:
         shown.update(scope.dims_of(value) or ())
     for node in nodes:
-        if operator_of(node) == "Pad" and node.inputs and node.inputs[0] is not None:
-            _settle(node, scope, known, shown)
+        operator = operator_of(node)
+        if operator in _PADDING and node.inputs and node.inputs[0] is not None:
+            (_settle if operator == "Pad" else _settle_numbers)(node, scope, known, shown)
         if not fed.isdisjoint(node.inputs):
             fed.update(node.outputs)
             for value in node.outputs if node.op_type not in SIZED else ():
@@ -89,15 +94,8 @@ def _patch(node: ir.Node, scope: Scope) -> int | None:
 def _settle(node: ir.Node, scope: Scope, known: Known, shown: Iterable[Size]) -> None:
     axes = list(_axes(node, scope, known))
     for axis in axes:
-        if (
-            axis.varies
-            and axis.multiples
-            and not _read(axis, known)
-            and not _is_met(axis, shown, known)
-            and not _is_free(axis)
-        ):
-            what = f"the size to which {axis.data} is padded"
-            raise ambiguous(node, what, axis.padded, axis.next(axis.multiples[0]), known.bindings)
+        if not _is_free(axis):
+            _check(node, axis, shown, known, "padded")
     for axis in axes:
         if not axis.varies:
             _restored(axis, shown, known)
@@ -105,6 +103,20 @@ def _settle(node: ir.Node, scope: Scope, known: Known, shown: Iterable[Size]) ->
     for axis in axes:
         for many in multiples.intersection(() if axis.varies else axis.multiples):
             known.equate(axis.padded, axis.next(many))  # at other sizes, it may be padded by more, or less
+
+
+def _settle_numbers(node: ir.Node, scope: Scope, known: Known, shown: Iterable[Size]) -> None:
+    """The same of data that are resized to a number: 3 and 4 rows become 4, as the next even numbers are."""
+    for axis in _axes(node, scope, known):
+        if isinstance(axis.padded, int):
+            _check(node, axis, shown, known, "resized")
+
+
+def _check(node: ir.Node, axis: _Axis, shown: Iterable[Size], known: Known, done: str) -> None:
+    """Refuses an axis that may become a multiple of a number, and was read otherwise."""
+    if axis.varies and axis.multiples and not _read(axis, known) and not _is_met(axis, shown, known):
+        what = f"the size to which {axis.data} is {done}"
+        raise ambiguous(node, what, axis.padded, axis.next(axis.multiples[0]), known.bindings)
 
 
 def _axes(node: ir.Node, scope: Scope, known: Known) -> Iterator[_Axis]:

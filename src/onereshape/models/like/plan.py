@@ -276,7 +276,7 @@ def _unknown(use: Use, found: Fitted, bindings: Sequence[Binding]) -> str:
 
 
 def _doubtful(use: Use, readings: Sequence[Fit], exported: Exported) -> FixError:
-    one, two, *_ = readings
+    one, two, *_ = sorted(readings, key=lambda each: each.odd)
     what = f"the constant {use.name} (in the exports: {_shown(use)})"
     known = exported.bindings
     others = [*mixed(known), *nearby(known, exported.steps), *multiples(known)]

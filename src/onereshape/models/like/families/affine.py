@@ -34,6 +34,7 @@ from onereshape.models.like.families.reading import (
 from onereshape.models.like.families.rests import rests
 from onereshape.models.like.families.rivals import rivals
 from onereshape.models.like.families.scales import Scales, scales_of
+from onereshape.models.like.families.strides import strides
 from onereshape.models.like.families.writing import first_along, probes, sizes_of
 from onereshape.sizes import Formula, Size, cut, exact
 
@@ -233,7 +234,7 @@ def _read(exported: Exported, readings: Sequence[Reading], beside: Sequence[Read
         best, *others = sorted(readings, key=lambda each: (each.error, bool(np.any(each.base))))
     if not _enough(exported, best):
         return None
-    others += [*beside, *rests(exported, best)]
+    others += [*beside, *rests(exported, best), *strides(exported, best)]
     places = _distinct(exported, [best, *others]) if others else [0]
     kept = [[best, *others][place] for place in places]
     several = len({_words(each) for each in kept}) < len(kept)
@@ -315,6 +316,8 @@ def _step(term: Term) -> str:
     if term.scale.size == 1:
         return number
     size = str(term.scale.size)
+    if number == "1" and not term.scale.over:
+        return size
     return f"{number}{'/' if term.scale.over else '*'}{size if size.isidentifier() else f'({size})'}"
 
 

@@ -115,6 +115,29 @@ def test_an_export_that_contradicts_is_a_refusal() -> None:
     assert "at S = 6" in found.reason
 
 
+GATED = """(float[1, {s}, 8] x) => (float[1, {s}, 8] y) <float gate = {{{gate}}}, float more = {{{more}}}> {{
+    open = Greater(x, gate)
+    beside = Mul(x, more)
+    y = Where(open, beside, x)
+}}"""
+
+
+@pytest.mark.parametrize("gate", [50.0, 500.0])
+@pytest.mark.parametrize("others", ["fitted", "witnesses"])
+def test_what_hides_behind_a_gate_is_compared_with_other_exports_too(others: str, gate: float) -> None:
+    """No usual value is above the gate."""
+    original, repaired, same, another = (
+        built(GATED.format(s=s, gate=gate, more=more)) for s, more in ((4, 2), ("S", 2), (9, 2), (9, 3))
+    )
+    given: dict[str, Any] = {"fitted": (), others: (another,)}
+    found = other(original, repaired, **given)
+
+    assert found.status == "differs"
+    assert "at S = 9, on inputs that are" in found.reason
+    given[others] = (same,)
+    assert other(original, repaired, **given).status == ("fitted" if others == "fitted" else "certified")
+
+
 def test_an_export_that_has_nothing_to_say() -> None:
     cut = """(float[1, {s}] x) => (float[1, {t}] y) <int64[1] a = {{2}}, int64[1] e = {{9}}, int64[1] w = {{1}}> {{
         y = Slice(x, a, e, w)

@@ -7,10 +7,10 @@ can only be seen to run, with the dims that inference promised.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import onnx_ir as ir
@@ -22,6 +22,7 @@ from onereshape.models.certificates.compare import CLEARLY
 from onereshape.models.certificates.comparison import Comparison, Promised
 from onereshape.models.certificates.draw import Manner, draw
 from onereshape.models.certificates.engine import Refusal, Session, folder_of
+from onereshape.models.certificates.extremes import Asker, Extreme
 from onereshape.models.certificates.reference import Reference, answered, meters_of, opened
 from onereshape.models.certificates.same_runs import ask_whole, contrast_answers, run_beside, run_beyond, stacked
 from onereshape.models.certificates.settings import Chooser, Setting
@@ -29,6 +30,7 @@ from onereshape.models.certificates.suits import Suit, fed, suits_of
 from onereshape.models.certificates.trial import (
     Answers,
     Beside,
+    Feeds,
     Freed,
     Sizes,
     Stop,
@@ -62,6 +64,18 @@ _FURTHER: Final[tuple[Callable[[int], int], ...]] = (
 """Tried where too few of the others run."""
 
 
+class _Other(NamedTuple):
+    """Another export, and what it answers."""
+
+    what: str
+    trial: Trial
+    """The same trial, with this export in the original's place."""
+    sizes: Sizes
+    """Those that it has, of the freed dims."""
+    reference: Reference
+    extremes: Sequence[Extreme]
+
+
 @dataclass(frozen=True, slots=True)
 class _Climb:
     """What is needed to run the repaired model at sizes that only it has."""
@@ -93,19 +107,21 @@ def run_other(trial: Trial, freed: Freed, comparison: Comparison) -> None:
     others = [*(("export", each) for each in comparison.fitted), *(("witness", each) for each in comparison.witnesses)]
     asked = ask_whole(trial, suits, _OTHERS, len(_LADDER) + 2 * _WITNESSED * len(others))
     contrast_answers(trial, asked.references[0])
-    references = [_witnessed(trial, (what, each), freed, suits, asked) for what, each in others]
+    answering = [_witnessed(trial, (what, each), freed, suits, asked) for what, each in others]
     session = trial.opened()
     for reference in asked.references:
         run_beside(trial, session, reference, asked.references, {**own, **reference.setting.sizes})
-    run_beyond(trial, session, asked, own)
-    for (what, model), (freed_sizes, reference) in zip(others, references, strict=True):
-        at = {**freed_sizes, **reference.setting.sizes}
-        seen_at = trial.fitted if what == "export" else trial.witnesses
-        seen_at.append(Beside(model, freed_sizes, at, reference.setting.values))
+    run_beyond(trial, session, asked.extremes, own)
+    for other in answering:
+        setting = other.reference.setting
+        at = {**other.sizes, **setting.sizes}
+        seen_at = trial.fitted if other.what == "export" else trial.witnesses
+        seen_at.append(Beside(other.trial.original, other.sizes, at, setting.values))
         try:
-            run_beside(trial, session, reference, asked.references, at)
+            run_beside(trial, session, other.reference, asked.references, at)
+            run_beyond(other.trial, session, other.extremes, at)
         except Stop as stop:
-            unmet = next((clause.text for clause in comparison.clauses if clause.excludes(freed_sizes)), None)
+            unmet = next((clause.text for clause in comparison.clauses if clause.excludes(other.sizes)), None)
             raise stop if unmet is None else Stop(stop.status, f"{stop.reason}; it only holds if {unmet}") from None
     rng = np.random.default_rng(trial.seed + 1)
     _alone(_Climb(trial, session, asked, suits, comparison.promised, comparison.clauses, rng), own)
@@ -126,14 +142,15 @@ def _sizes_of(model: ir.Model, freed: Freed, what: str) -> dict[str, int]:
 
 def _witnessed(
     trial: Trial, other: tuple[str, ir.Model], freed: Freed, suits: Mapping[str, Suit], asked: Asked
-) -> tuple[Sizes, Reference]:
-    """The answers of another export, and the sizes that it has."""
+) -> _Other:
+    """The answers of another export, to values beyond the usual too."""
     what, model = other
     check_interface(trial.original, model, what)
     sizes = _sizes_of(model, freed, what)
     if sizes == trial.own:
         raise Stop("untested", f"the {what} has the sizes of the original ({said(sizes)}), and so shows nothing")
-    session = opened(model, folder_of(model) or trial.base_dir, what)
+    own = replace(trial, original=model, base_dir=folder_of(model) or trial.base_dir, extremes=[], contrasts={})
+    session = opened(model, own.base_dir, what)
     setting = _setting(model, session, asked, {}, trial.seed)
     rng = np.random.default_rng(trial.seed)
     drawing = partial(draw, suits=suits, manner=asked.manner, given=setting.values)
@@ -146,7 +163,19 @@ def _witnessed(
     if all(meter.contrast(stacked(answers, name)) <= CLEARLY for name, meter in found.meters.items()):
         why = f"no output of the {what} ({said(sizes)}) depends on what is fed, and so it shows nothing"
         raise Stop("untested", why)
-    return sizes, found
+
+    def extreme(manner: Manner) -> Feeds:
+        return draw(
+            model,
+            np.random.default_rng([trial.seed, 99]),
+            setting.sizes,
+            suits=suits,
+            manner=manner,
+            given=setting.values,
+        )
+
+    asker = Asker(own, session, Chooser(model, suits, {}, (), trial.seed), asked.manner, extreme, found)
+    return _Other(what, own, sizes, found, asker.extremes(lambda _: []) if trial.gates else [])
 
 
 def _setting(model: ir.Model, session: Session, asked: Asked, sizes: Sizes, seed: int) -> Setting:

@@ -11,7 +11,7 @@ import numpy as np
 from onereshape.models.certificates.asking import Asked, Question, consult
 from onereshape.models.certificates.draw import Manner, draw
 from onereshape.models.certificates.engine import Array, Session
-from onereshape.models.certificates.extremes import judge, stand_out
+from onereshape.models.certificates.extremes import Extreme, judge, stand_out
 from onereshape.models.certificates.reference import Reference, settle
 from onereshape.models.certificates.settings import Chooser, Setting
 from onereshape.models.certificates.suits import Suit, suits_of
@@ -32,7 +32,7 @@ def run_same(trial: Trial) -> None:
         contrast_answers(trial, reference)
         run_beside(trial, session, reference, asked.references, reference.setting.sizes)
     trial.step("values beyond the usual")
-    run_beyond(trial, session, asked, asked.references[0].setting.sizes)
+    run_beyond(trial, session, asked.extremes, asked.references[0].setting.sizes)
 
 
 def ask_whole(trial: Trial, suits: Mapping[str, Suit], others: int, more: int) -> Asked:
@@ -67,11 +67,11 @@ def run_beside(trial: Trial, session: Session, asked: Reference, original: Seque
         settle(trial, original, at)
 
 
-def run_beyond(trial: Trial, session: Session, asked: Asked, at: Sizes) -> None:
+def run_beyond(trial: Trial, session: Session, extremes: Sequence[Extreme], at: Sizes) -> None:
     """The repaired model beside the original, on values beyond the usual."""
-    runs = [trial.run(session, extreme.feeds, at, listed=False) for extreme in asked.extremes]
-    seen = [judge(trial, each, _first(mine), at) for each, mine in zip(asked.extremes, runs, strict=True)]
-    stand_out(trial, asked.extremes, seen)
+    runs = [trial.run(session, extreme.feeds, at, listed=False) for extreme in extremes]
+    seen = [judge(trial, each, _first(mine), at) for each, mine in zip(extremes, runs, strict=True)]
+    stand_out(trial, extremes, seen)
 
 
 def _first(answers: Answers) -> Answers:

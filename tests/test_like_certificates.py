@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import onnx_ir as ir
 import pytest
 
@@ -348,6 +349,34 @@ def test_no_certificate_of_two_steps_is_kept(capsys: Captured) -> None:
 
 RESHAPE = "agraph (float[1, 6] x) => (float[2, 3] y) <int64[2] k = {2, 3}> { y = Reshape(x, k) }"
 STRANGER = "agraph (float[1, 6, 8] z) => (float[1, 6, 8] y) { y = Neg(z) }"
+
+
+@pytest.mark.parametrize("option", ["--like", "--witness"])
+def test_other_exports_are_files(option: str, here: Path, capsys: Captured) -> None:
+    code, _, error = run(capsys, "fix", "a.onnx", "-o", "o.onnx", "--like", "c.onnx", option, "-")
+
+    assert code == 2
+    assert error.startswith(f"onereshape: {option}: it takes a file: only MODEL can be read from standard input")
+    assert not (here / "o.onnx").exists()
+
+
+@pytest.mark.parametrize(
+    "words", [["fix", "a.onnx", "-o", "o.onnx", "--like", "c.onnx"], ["certify", "a.onnx", "c.onnx"]]
+)
+def test_a_sparse_initializer_is_told(words: list[str], here: Path, capsys: Captured) -> None:
+    """onnx-ir has no place for it, and would say that in its own words."""
+    for name in ("a.onnx", "c.onnx"):
+        proto = onnx.load(name)
+        values = onnx.numpy_helper.from_array(np.ones(1, np.float32), "b")
+        places = onnx.numpy_helper.from_array(np.zeros(1, np.int64), "b_places")
+        proto.graph.sparse_initializer.append(onnx.helper.make_sparse_tensor(values, places, [8]))
+        del proto.graph.initializer[[each.name for each in proto.graph.initializer].index("b")]
+        onnx.save(proto, name)
+    code, _, error = run(capsys, *words)
+
+    assert code == 2 if words[0] == "certify" else 1
+    assert error.startswith("onereshape: a.onnx: its initializer 'b' is sparse, and sparse tensors are not followed")
+    assert not (here / "o.onnx").exists()
 
 
 @pytest.mark.parametrize(

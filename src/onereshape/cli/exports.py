@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from onereshape.formats.given import STREAM
+
 
 def add_exports(parser: argparse.ArgumentParser) -> None:
     """Exports that the repair is fitted on, and exports that it does not use."""
@@ -11,11 +13,20 @@ def add_exports(parser: argparse.ArgumentParser) -> None:
         "--like",
         metavar="OTHER",
         action="append",
+        type=read_export,
         help="another export of the model: the dims that differ are free, by what all exports say (repeatable)",
     )
     parser.add_argument(
         "--witness",
         metavar="OTHER",
         action="append",
+        type=read_export,
         help="an export at other sizes that the repair does not use, to agree with there (repeatable)",
     )
+
+
+def read_export(text: str) -> str:
+    """The file that was typed."""
+    if text == STREAM:
+        raise argparse.ArgumentTypeError("it takes a file: only MODEL can be read from standard input")
+    return text

@@ -76,7 +76,18 @@ def blamed(model: Model, *, rewritten: bool = False) -> Iterator[None]:
         why = complaint(_judged(model, rewritten)) if model.format == "onnx" else None
         if why is None:
             raise
-        raise ReshapeError("unsupported-model", why=f"{model.path}: is not a sound ONNX model: {why}") from error
+        raise ReshapeError("unsupported-model", why=fault(model, why)) from error
+
+
+def fault(model: Model, why: str) -> str:
+    """What is wrong with a model of which something else says that it is not sound."""
+    from onereshape.formats.onnx_model import Original  # noqa: PLC0415 - onnx-ir takes long
+
+    original = model.original
+    sparse = original.proto.graph.sparse_initializer if isinstance(original, Original) else ()
+    if sparse:  # onnx-ir has no place for them, so what reads them reads nothing
+        return f"{model.path}: its initializer {sparse[0].values.name!r} is sparse, and sparse tensors are not followed"
+    return f"{model.path}: is not a sound ONNX model: {why}"
 
 
 def _judged(model: Model, rewritten: bool) -> ir.Model:

@@ -12,7 +12,7 @@ from onereshape.errors import FixError
 from onereshape.formats.model import Model, cause
 from onereshape.formats.model_files import refreshed
 from onereshape.formats.onnx_graphs import MOST_UNFOLDED, copyable, unfolded
-from onereshape.formats.onnx_sound import blamed
+from onereshape.formats.onnx_sound import blamed, fault
 from onereshape.models.certificates.certificate import Certificate
 from onereshape.models.certificates.comparison import Comparison
 from onereshape.models.certificates.steps import joined
@@ -182,7 +182,7 @@ def copied(model: Model, *, inline: bool, needed: bool = True) -> Model:
 
             InlinePass()(copy)
     except Exception as error:  # noqa: BLE001 - whatever onnx-ir raises for a graph that is none: it has no class for it
-        raise FixError("unsupported-model", why=f"{model.path}: is not a sound ONNX model: {cause(error)}") from None
+        raise FixError("unsupported-model", why=fault(model, cause(error))) from None
     return replace(model, content=copy)
 
 

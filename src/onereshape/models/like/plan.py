@@ -193,6 +193,8 @@ def _edit(
     if fit is None:
         raise _doubtful(use, readings, exported)
     known.restrict(steps)
+    for size in fit.whole:
+        known.whole(size)
     if fit.opset > opset:
         why = f"the constant {use.name} {fit.words}, which takes opset {fit.opset} to write, and this is {opset}"
         raise _refused(use, why)

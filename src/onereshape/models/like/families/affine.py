@@ -234,12 +234,23 @@ def _read(exported: Exported, readings: Sequence[Reading], beside: Sequence[Read
         best, *others = sorted(readings, key=lambda each: (each.error, bool(np.any(each.base))))
     if not _enough(exported, best):
         return None
-    others += [*beside, *rests(exported, best), *strides(exported, best)]
+    others += [*beside, *rests(exported, best)]
     places = _distinct(exported, [best, *others]) if others else [0]
     kept = [[best, *others][place] for place in places]
     several = len({_words(each) for each in kept}) < len(kept)
     made = [
-        (each, Fit(_words(each, steps=several), each.at, each.make, _limits(each), odd=_odd(each))) for each in kept
+        (
+            each,
+            Fit(
+                _words(each, steps=several),
+                each.at,
+                each.make,
+                _limits(each),
+                odd=_odd(each),
+                whole=strides(exported, each),
+            ),
+        )
+        for each in kept
     ]
     fits = [fit for each, fit in made if not each.error or agrees(fit, exported)]
     return fits[0]._replace(others=tuple(fits[1:])) if fits else None
@@ -316,8 +327,6 @@ def _step(term: Term) -> str:
     if term.scale.size == 1:
         return number
     size = str(term.scale.size)
-    if number == "1" and not term.scale.over:
-        return size
     return f"{number}{'/' if term.scale.over else '*'}{size if size.isidentifier() else f'({size})'}"
 
 

@@ -11,30 +11,21 @@ from collections.abc import Iterator
 import numpy as np
 
 from onereshape.models.like.exported import Exported
-from onereshape.models.like.families.positions import Scale, Term
+from onereshape.models.like.families.positions import Term
 from onereshape.models.like.families.reading import Reading
-from onereshape.sizes import Formula, cut, symbol
+from onereshape.sizes import Formula, Size, over, symbol
 
 _LEAST = 4
 """Counts in steps of less are common as such: every other place of a sequence."""
 
 
-def strides(exported: Exported, reading: Reading) -> list[Reading]:
-    """The same reading with a size by the length of an axis, rounded down, in place of a step that is a number."""
-    found = [
-        (place, other)
-        for place, term in enumerate(reading.terms)
-        if term.scale.size == 1
-        for other in _divided(exported, term)
-    ]
-    return [
-        reading._replace(terms=(*reading.terms[:place], other, *reading.terms[place + 1 :]), error=np.inf)
-        for place, other in found
-    ]
+def strides(exported: Exported, reading: Reading) -> tuple[Size, ...]:
+    """What must be whole, so that it does not matter whether steps are a number or a size by the length of an axis."""
+    return tuple(size for term in reading.terms if term.scale.size == 1 for size in _divided(exported, term))
 
 
-def _divided(exported: Exported, term: Term) -> Iterator[Term]:
-    """A term whose step is one of the sizes by the length of its axis."""
+def _divided(exported: Exported, term: Term) -> Iterator[Size]:
+    """The sizes by the step of a term which are the length of its axis in all exports."""
     length = term.position.size
     if not isinstance(length, Formula) or length.name is not None:
         return
@@ -46,4 +37,4 @@ def _divided(exported: Exported, term: Term) -> Iterator[Term]:
         if step < _LEAST or not steps.size or steps.min() != step or np.any(steps % step):
             continue
         if all(size == step * each for size, each in zip(sizes, lengths, strict=True)):
-            yield term._replace(slope=term.slope // step, scale=Scale(cut(symbol(name), length)))
+            yield over(symbol(name), step)

@@ -139,7 +139,7 @@ def test_sizes_that_must_be_equal_and_are_not_are_told() -> None:
     _, conditions = fitted(Case("pairs", in_pairs, ({"H": 10, "W": 14}, {"H": 14, "W": 10}), ()), "graph")
 
     swapped = "H + W = 24, since no export shows what depends on it"
-    assert conditions == ("H*W = 140, since both are the size of the same", swapped)
+    assert conditions == ("H*W = 140, since both are one dim of a tensor", swapped)
 
 
 def joined(g: Export) -> str:

@@ -55,7 +55,7 @@ def test_what_must_be_equal_is_said_once_whatever_it_is_multiplied_by() -> None:
     for one, other in ((3 * height, 3 * width), (width, height), (6 * height, 6 * width)):
         known.equate(one, other)
 
-    assert [each.text for each in known_clauses(known)] == ["H = W, since both are the size of the same"]
+    assert [each.text for each in known_clauses(known)] == ["H = W, since both are one dim of a tensor"]
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,10 @@ def known_clauses(known: Known) -> Iterator[Clause]:
         if not known.divisible(size, many):
             words = f"{size} is divisible by {many}, since {_STILL}"
             yield Clause(words, _names(size), partial(_equal, cut(size, many) * many, size))
-    for pairs, why in ((known.unmet(), "both are the size of the same"), (known.still(), _STILL)):
+    for size, many in known.indivisible:
+        words = f"{size} is not divisible by {many}, since {_STILL}"
+        yield Clause(words, _names(size), partial(_differ, cut(size, many) * many, size))
+    for pairs, why in ((known.unmet(), "both are one dim of a tensor"), (known.still(), _STILL)):
         for one, other in pairs:
             yield Clause(f"{one} = {other}, since {why}", _names(one, other), partial(_equal, one, other))
 
@@ -76,6 +79,10 @@ def _leaves(name: str, step: int, rest: int, at: Binding) -> bool:
 
 def _equal(one: Size, other: Size, at: Binding) -> bool:
     return number_at(one, at) == number_at(other, at)
+
+
+def _differ(one: Size, other: Size, at: Binding) -> bool:
+    return not _equal(one, other, at)
 
 
 def _within(size: Size, most: int, at: Binding) -> bool:

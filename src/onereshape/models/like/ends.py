@@ -21,6 +21,15 @@ def is_cut(size: Size) -> bool:
     return False
 
 
+def is_clipped(size: Size) -> bool:
+    """Whether the larger or the smaller one of two sizes is a part of a size, as of what a Slice leaves."""
+    for monomial, _ in size.terms if isinstance(size, Formula) else ():
+        for atom in monomial:
+            if not isinstance(atom, str) and (atom.name in {"Max", "Min"} or any(map(is_clipped, atom.parts))):
+                return True
+    return False
+
+
 def uncut(size: Size) -> tuple[Size, list[tuple[Size, int]]]:
     """A size without the ends of what is cut, and these: `Min(64, S)` is S as long as S is 64 at most."""
     if isinstance(size, int):

@@ -20,10 +20,12 @@ from onereshape.models.facts.walk import Scope, Walk, unlike
 from onereshape.models.like.attributes import Said, said
 from onereshape.models.like.doubts import Doubt, Key, refusal
 from onereshape.models.like.equations import equations, spread
-from onereshape.models.like.exported import Binding
+from onereshape.models.like.crops import settle_crops
+from onereshape.models.like.exported import Binding, Limit
 from onereshape.models.like.formulas import Known
 from onereshape.models.like.differing import Use
-from onereshape.models.like.padding import settle_pads
+from onereshape.models.like.least import least
+from onereshape.models.like.padding import settle_pads, settle_unpadded
 from onereshape.models.like.places import Place, Values, numbers_of
 from onereshape.models.like.pools import POOLS, Pool, pool_of
 from onereshape.models.like.regrouping import Must, regrouped
@@ -59,6 +61,8 @@ class Sized(NamedTuple):
     """Nodes whose attributes differ, as they are at all sizes."""
     known: Known
     scope: Scope
+    limits: tuple[Limit, ...]
+    """From which sizes on the nodes run."""
 
 
 def fitted(model: ir.Model, dims: Mapping[ir.Value, Dims], uses: Sequence[Use], bindings: Sequence[Binding]) -> Sized:
@@ -73,9 +77,12 @@ def fitted(model: ir.Model, dims: Mapping[ir.Value, Dims], uses: Sequence[Use], 
         unsettled = walk.unsettled
         if not unsettled.doubts:
             _check_all(uses, walk)
+            settle_unpadded(walk.order, scope, walk.known)
             limited(unsettled.strides, walk.known, same=same)
             settle_pads(walk.order, scope, walk.known)
-            return Sized(walk.fitted, walk.rewritten, walk.known, scope)
+            settle_crops(walk.order, scope, walk.known)
+            limits = tuple(least(walk.order, scope, walk.known))
+            return Sized(walk.fitted, walk.rewritten, walk.known, scope, limits)
         found = walk.told or unsettled.told() or unsettled.elsewhere()
         same = same or unsettled.same
         if not found:

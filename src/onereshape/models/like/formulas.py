@@ -70,6 +70,8 @@ class Known:
         """What else differs between the exports, and tells what is likely."""
         self.multiples: dict[tuple[Size, int], None] = {}
         """Sizes that must be multiples of a number, where no steps say so."""
+        self.indivisible: dict[tuple[Size, int], None] = {}
+        """Sizes that must be no multiples of a number, as they are none in any export."""
         self.ends: dict[tuple[Size, int], None] = {}
         """Sizes that must not go beyond a number, where something is cut that ends there."""
         self._first = dict(bindings[0])
@@ -284,6 +286,13 @@ class Known:
         names = {name for size in (one, other) if isinstance(size, Formula) for name in size.symbols}
         if names <= self._first.keys() and not self.equal(one, other):
             self._step(names, lambda binding: number_at(one, binding) == number_at(other, binding))
+
+    def keep(self, one: Size, other: Size) -> None:
+        """Asks that a size stays another one, which it is in all exports: by steps, or as it is where none tell it."""
+        if self.knows(one) and self.knows(other):
+            self.restored(one, other)
+            if not self.equal(one, other):
+                self._still[(one, other) if isinstance(one, Formula) else (other, one)] = None
 
     def along(self, values: tuple[int, ...], names: Collection[str]) -> list[Size]:
         """The plain formulas of sizes that depend on some symbols alone which have these values."""

@@ -7,12 +7,14 @@ exports may be padded to multiples of 8 as well, if that is what another axis is
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from math import gcd
 from typing import NamedTuple
 
 import onnx_ir as ir
 
 from onereshape.models.facts.walk import Scope
 from onereshape.models.like.doubts import ambiguous
+from onereshape.models.like.ends import is_clipped
 from onereshape.models.like.formulas import Known
 from onereshape.models.like.idle import handed_on
 from onereshape.models.like.places import SIZED
@@ -24,6 +26,10 @@ from onereshape.sizes import Formula, Size, ceiling
 
 _PADDING = frozenset({"Pad", "Resize"})
 """Operators that may make data as large as a multiple of a number."""
+
+
+Patched = tuple[ir.Node, int]
+"""A Conv that takes patches side by side, and their size."""
 
 
 class _Axis(NamedTuple):
@@ -47,7 +53,7 @@ def settle_pads(nodes: Sequence[ir.Node], scope: Scope, known: Known) -> None:
     What is read otherwise stays where data have that size before: a picture that is padded to what it was.
     """
     if all(node.op_type not in _PADDING for node in nodes):
-        return
+        return  # as in most models
     fed, shown = set(scope.walk.model.graph.inputs), set[Size]()
     for value in fed:
         shown.update(scope.dims_of(value) or ())
@@ -59,16 +65,47 @@ def settle_pads(nodes: Sequence[ir.Node], scope: Scope, known: Known) -> None:
             fed.update(node.outputs)
             for value in node.outputs if node.op_type not in SIZED else ():
                 shown.update(scope.dims_of(value) or ())
-    _settle_patches(nodes, scope, known)
+    convs = [
+        (node, patch) for node in nodes if operator_of(node) == "Conv" and (patch := _patch(node, scope)) is not None
+    ]
+    _settle_patches(convs, scope, known)
+    _settle_resized(nodes, convs, scope, known)
 
 
-def _settle_patches(nodes: Sequence[ir.Node], scope: Scope, known: Known) -> None:
+def settle_unpadded(nodes: Sequence[ir.Node], scope: Scope, known: Known) -> None:
+    """Asks of what a Pad leaves as it is, in all exports, that it has a size to which they may all be padded.
+
+    If nothing else says that it is a multiple of some number, that is the largest that divides it in all of them.
+    """
+    for node in nodes:
+        if operator_of(node) != "Pad" or not node.inputs or node.inputs[0] is None:
+            continue
+        if scope.dims_of(node.inputs[0]) == scope.dims.get(node.outputs[0]):
+            for axis in _axes(node, scope, known):
+                values = known.values(axis.data)
+                if values is not None and not _is_even(axis.data, known):
+                    known.multiple(axis.data, gcd(*values))
+
+
+def _settle_resized(nodes: Iterable[ir.Node], convs: Sequence[Patched], scope: Scope, known: Known) -> None:
+    """Asks for whole patches where data are resized to a free size: that may be as large as all patches are."""
+    taken = [
+        (size, patch)
+        for node, patch in convs
+        for size in (scope.dims_of(node.inputs[0]) if node.inputs[0] is not None else None) or ()
+        if isinstance(size, Formula) and size.name is not None
+    ]
+    made = {size for node in nodes if operator_of(node) == "Resize" for size in scope.dims.get(node.outputs[0], ())}
+    for size, patch in taken:
+        if size in made and not any(value % patch for value in known.values(size) or (1,)):
+            known.multiple(size, patch)
+
+
+def _settle_patches(convs: Sequence[Patched], scope: Scope, known: Known) -> None:
     """Where a Conv takes patches of data that are padded to whole ones, others like it may pad at sizes without a Pad.
 
     No export has a node that does nothing, so sizes with whole patches are asked for, as all exports have them.
     """
-    found = [(node, _patch(node, scope)) for node in nodes if operator_of(node) == "Conv"]
-    convs = [(node, patch) for node, patch in found if patch is not None]
     padded: set[int] = set()
     for node, patch in convs:
         data = handed_on(node.inputs[0])
@@ -100,6 +137,10 @@ def _settle(node: ir.Node, scope: Scope, known: Known, shown: Iterable[Size]) ->
         if not axis.varies:
             _restored(axis, shown, known)
     multiples = {many for axis in axes if axis.varies for many in _read(axis, known)}
+    for axis in axes:
+        for many in _read(axis, known) if axis.varies else ():
+            if not known.equal(axis.padded, axis.next(many)):  # by all of it where nothing is missing, if that is done
+                known.indivisible[axis.data, many] = None
     for axis in axes:
         for many in multiples.intersection(() if axis.varies else axis.multiples):
             known.equate(axis.padded, axis.next(many))  # at other sizes, it may be padded by more, or less
@@ -152,11 +193,18 @@ def _restored(axis: _Axis, shown: Iterable[Size], known: Known) -> None:
     Frames in pairs, `2*floor(n/2)` of them, are padded by 1 again where all exports have an odd number.
     """
     values = known.values(axis.padded)
-    alike = [size for size in shown if known.values(size) == values]
+    alike = [size for size in shown if known.values(size) == values and not is_clipped(size)]
     if axis.padded == axis.data or any(known.equal(size, axis.padded) for size in alike):
         return
     for size in sorted(alike, key=str):
         known.restored(axis.padded, size)
+    if alike and not any(known.equal(size, axis.padded) for size in alike):
+        known.keep(axis.padded, min(alike, key=lambda size: len(str(size))))
+
+
+def _is_even(size: Size, known: Known) -> bool:
+    """Whether a size is a multiple of some number wherever the model runs."""
+    return any(known.divisible(size, many) for many in MULTIPLES)
 
 
 def _is_met(axis: _Axis, shown: Iterable[Size], known: Known) -> bool:

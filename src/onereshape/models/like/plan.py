@@ -88,7 +88,7 @@ def like_plan(model: ir.Model, others: Sequence[ir.Model], names: Names) -> Like
     edits += [_pooled(each) if isinstance(each, Pool) else _said_so(each) for each in sized.rewritten]
     clauses += known_clauses(sized.known)
     ends = (Limit(size, most, "what is cut there ends") for size, most in sized.known.ends)
-    clauses += [clause_of(end, symbols.bindings) for end in ends]
+    clauses += [clause_of(end, symbols.bindings) for end in (*ends, *sized.limits)]
     dims = _known_dims(sized, frozenset(symbols.bindings[0]))
     changes = {(change.tensor, change.after, change.node): change for edit in edits for change in edit.changes}
     return LikePlan(

@@ -43,11 +43,11 @@ def signs(node: ir.Node, slot: int | str, entries: Sequence[Size], known: Known,
             values = known.values(size)
             if values is None:
                 continue
-            if min(values) >= 0 and not _never_below(size, 0, known):
+            if min(values) >= 0 and not never_below(size, 0, known):
                 yield Limit(0 - size, 0, why)
                 continue
             least = 0 if why == _PADS else 1  # a pad of 0 removes nothing, and adds nothing
-            if max(values) < 0 and not _never_below(0 - size, least, known):
+            if max(values) < 0 and not never_below(0 - size, least, known):
                 yield Limit(size, -least, f"only {why}")
 
 
@@ -65,7 +65,7 @@ def _signed(node: ir.Node, slot: int | str) -> Iterator[tuple[ir.Value, str]]:
             left += [(use.node, use.idx) for use in node.outputs[0].uses()]
 
 
-def _never_below(size: Size, least: int, known: Known) -> bool:
+def never_below(size: Size, least: int, known: Known) -> bool:
     """Whether a size is at least a number, from sizes of 1 on."""
     try:
         return known.never_below(size, least) and all(_at(size, each) >= least for each in _small(known))

@@ -117,7 +117,7 @@ def in_steps(g: Export, before: int, after: int) -> str:
         ((0, 1), (12, 20), ("S is divisible by 2",)),
         ((1, 1), (13, 21), ("S leaves 1 when divided by 2",)),
         ((1, 1), (12, 20), ()),
-        ((0, 1), (12, 23), ()),
+        ((0, 1), (12, 23), ("S >= 2, since no window is longer than what it goes over",)),
     ],
 )
 def test_what_same_padding_adds_at_the_rests_of_all_exports_asks_for_these(

@@ -21,10 +21,9 @@ from onereshape.models.like.attributes import Said, said
 from onereshape.models.like.doubts import Doubt, Key, refusal
 from onereshape.models.like.equations import equations, spread
 from onereshape.models.like.crops import settle_crops
-from onereshape.models.like.exported import Binding, Limit
+from onereshape.models.like.exported import Binding
 from onereshape.models.like.formulas import Known
 from onereshape.models.like.differing import Use
-from onereshape.models.like.least import least
 from onereshape.models.like.padding import settle_pads, settle_unpadded
 from onereshape.models.like.places import Place, Values, numbers_of
 from onereshape.models.like.pools import POOLS, Pool, pool_of
@@ -61,8 +60,8 @@ class Sized(NamedTuple):
     """Nodes whose attributes differ, as they are at all sizes."""
     known: Known
     scope: Scope
-    limits: tuple[Limit, ...]
-    """From which sizes on the nodes run."""
+    order: Sequence[ir.Node]
+    """The nodes of the model's own graph, each after those that it needs."""
 
 
 def fitted(model: ir.Model, dims: Mapping[ir.Value, Dims], uses: Sequence[Use], bindings: Sequence[Binding]) -> Sized:
@@ -81,8 +80,7 @@ def fitted(model: ir.Model, dims: Mapping[ir.Value, Dims], uses: Sequence[Use], 
             limited(unsettled.strides, walk.known, same=same)
             settle_pads(walk.order, scope, walk.known)
             settle_crops(walk.order, scope, walk.known)
-            limits = tuple(least(walk.order, scope, walk.known))
-            return Sized(walk.fitted, walk.rewritten, walk.known, scope, limits)
+            return Sized(walk.fitted, walk.rewritten, walk.known, scope, walk.order)
         found = walk.told or unsettled.told() or unsettled.elsewhere()
         same = same or unsettled.same
         if not found:

@@ -24,6 +24,7 @@ from onereshape.models.like.families import readings_of
 from onereshape.models.like.fitting import Fitted, Sized, fitted
 from onereshape.models.like.differing import Use, differing
 from onereshape.models.like.formulas import Known
+from onereshape.models.like.least import least
 from onereshape.models.like.opsets import check_written
 from onereshape.models.like.pools import Pool
 from onereshape.models.like.rested import plainest
@@ -88,7 +89,8 @@ def like_plan(model: ir.Model, others: Sequence[ir.Model], names: Names) -> Like
     edits += [_pooled(each) if isinstance(each, Pool) else _said_so(each) for each in sized.rewritten]
     clauses += known_clauses(sized.known)
     ends = (Limit(size, most, "what is cut there ends") for size, most in sized.known.ends)
-    clauses += [clause_of(end, symbols.bindings) for end in (*ends, *sized.limits)]
+    starts = least(sized.order, sized.scope, sized.known)
+    clauses += [clause_of(limit, symbols.bindings) for limit in (*ends, *starts)]
     dims = _known_dims(sized, frozenset(symbols.bindings[0]))
     changes = {(change.tensor, change.after, change.node): change for edit in edits for change in edit.changes}
     return LikePlan(

@@ -1,0 +1,202 @@
+"""What a model does at sizes that no export shows, though its nodes tell that it may do something else there."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from tests.like.exporting import EXPORTERS, Build, Case, Export, Sizes
+from tests.like.law import fitted, verdict
+from tests.like.world_numbers import ints
+
+
+def lengths(*sizes: int) -> tuple[Sizes, ...]:
+    return tuple({"S": size} for size in sizes)
+
+
+def conditions(build: Build, *sizes: int, unseen: tuple[int, ...] = (), exporter: str = "graph") -> tuple[str, ...]:
+    """What is asked of the sizes, of a model that is right at all of those that are given."""
+    case = Case(str(build), build, lengths(*sizes), lengths(*unseen))
+    found = verdict(case, exporter)
+
+    assert (found.status, found.why) == ("right", "")
+    return fitted(case, exporter)[1]
+
+
+# Pads
+
+
+def behind_a_branch(g: Export, *, before: bool = False) -> str:
+    """As a tracer writes `if S % 4: x = pad(x, 4 - S % 4)`; means of 4."""
+    data, size = g.x(1, 2, "S"), g.sizes["S"]
+    if size % 4:
+        rest = g.node("Mod", g.constant(np.array([size])), ints(g, 4))
+        more, zeros = g.node("Sub", ints(g, 4), rest), [ints(g, 0) for _ in range(5)]
+        zeros.insert(2 if before else 5, more)
+        data = g.node("Pad", data, g.node("Concat", *zeros, axis=0))
+    return g.node("AveragePool", data, kernel_shape=[4], strides=[4])
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize("before", [False, True])
+def test_a_pad_that_is_never_nothing_may_be_none_where_nothing_is_missing(exporter: str, *, before: bool) -> None:
+    found = conditions(partial(behind_a_branch, before=before), 13, 22, unseen=(7, 15, 33), exporter=exporter)
+
+    assert found == ("S is not divisible by 4, since no export shows what depends on it",)
+
+
+def always(g: Export) -> str:
+    """The same pad at all sizes, by 4 where nothing is missing, as one of the exports shows."""
+    data, rest = g.x(1, 2, "S"), g.node("Mod", g.constant(np.array([g.sizes["S"]])), ints(g, 4))
+    pads = g.node("Concat", ints(g, 0, 0, 0, 0, 0), g.node("Sub", ints(g, 4), rest), axis=0)
+    return g.node("AveragePool", g.node("Neg", g.node("Pad", data, pads)), kernel_shape=[4], strides=[4])
+
+
+def test_one_that_an_export_shows_there_is_as_it_is() -> None:
+    assert conditions(always, 12, 27, unseen=(8, 13, 30)) == ()
+
+
+def in_pairs(g: Export) -> str:
+    """Frames of 3 in pairs, as many as there are, and as many frames again: padded where their number is odd."""
+    frames = g.sizes["S"] // 3
+    data = g.node("Conv", g.x(1, 2, "S"), g.weight(2, 2, 3), strides=[3])
+    data = g.node("Transpose", g.node("AveragePool", data, kernel_shape=[2], strides=[2]), perm=[0, 2, 1])
+    data = g.node("Reshape", g.node("Concat", data, data, axis=-1), ints(g, 1, frames // 2 * 2, 2))
+    return g.node("Pad", data, ints(g, 0, 0, 0, 0, 1, 0)) if frames % 2 else data
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+def test_a_size_that_a_pad_restores_is_asked_for_where_no_steps_tell_it(exporter: str) -> None:
+    """From 9 to 16 nothing goes in steps."""
+    restored, windows = conditions(in_pairs, 9, 16, unseen=(11, 27, 34), exporter=exporter)
+
+    assert restored == "2*floor(S/6) + 1 = floor(S/3), since no export shows what depends on it"
+    assert windows == "S >= 6, since no window is longer than what it goes over"
+
+
+def by_nothing(g: Export, many: int) -> str:
+    """A Pad that is written though it adds nothing, as `pad(x, (0, more))` is."""
+    size = g.sizes["S"]
+    return g.node("Relu", g.node("Pad", g.x(1, 2, "S"), ints(g, 0, 0, 0, 0, 0, -size % many)))
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+def test_what_a_pad_leaves_as_it_is_may_be_a_multiple(exporter: str) -> None:
+    assert conditions(partial(by_nothing, many=8), 32, 56, unseen=(40, 8), exporter=exporter) == (
+        "S is divisible by 8",
+    )
+
+
+def test_what_has_no_common_divisor_is_no_multiple() -> None:
+    assert conditions(partial(by_nothing, many=1), 12, 23, unseen=(40, 7)) == ()
+
+
+def test_what_is_a_multiple_for_another_reason_is_one_of_that_number_only() -> None:
+    def whole(g: Export) -> str:
+        return g.node("Reshape", by_nothing(g, 4), ints(g, 1, 2, g.sizes["S"] // 4, 4))
+
+    assert conditions(whole, 32, 56, unseen=(36, 12)) == ("S is divisible by 4",)
+
+
+# Crops
+
+
+def centred(g: Export, *, at_end: bool = False) -> str:
+    """What went down and up again is longer than it was, by 1 or by 2, and cut on both sides."""
+    data, size = g.x(1, 2, "S"), g.sizes["S"]
+    down = g.node("Conv", data, g.weight(2, 2, 3), strides=[2], pads=[1, 1])
+    again = g.node("ConvTranspose", down, g.weight(2, 2, 3), strides=[2], kernel_shape=[3])
+    first = 0 if at_end else (2 * -(-size // 2) + 1 - size) // 2
+    cut = g.node("Slice", again, ints(g, first), ints(g, first + size), ints(g, 2))
+    return g.node("Add", cut, data)
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+def test_what_is_cut_by_one_at_the_end_may_be_cut_in_the_middle(exporter: str) -> None:
+    assert conditions(centred, 32, 64, unseen=(40, 18), exporter=exporter) == ("S is divisible by 2",)
+
+
+def test_exports_that_cut_more_at_the_end_tell_it() -> None:
+    assert conditions(partial(centred, at_end=True), 12, 23, unseen=(40, 19)) == ()
+
+
+def padded_and_cut(g: Export) -> str:
+    """To multiples of 4 and back again; by 1 in both exports."""
+    data, size = g.x(1, 2, "S"), g.sizes["S"]
+    data = g.node("Pad", data, ints(g, 0, 0, 0, 0, 0, -size % 4))
+    data = g.node("Relu", g.node("Reshape", data, ints(g, 1, 2, -(-size // 4), 4)))
+    data = g.node("Reshape", data, ints(g, 1, 2, -(-size // 4) * 4))
+    return g.node("Slice", data, ints(g, 0), ints(g, size), ints(g, 2))
+
+
+def test_what_a_pad_added_is_cut_where_it_was_added() -> None:
+    found = verdict(Case("padded", padded_and_cut, lengths(7, 15, 12), lengths(13, 6)), "graph")
+
+    assert (found.status, found.why, found.conditions) == ("right", "", ())
+
+
+# Sizes of patches
+
+
+def dense(g: Export, *, whole: bool) -> str:
+    """Patches of 4, and a picture of their size again, or of the size that there was."""
+    data = g.node("Conv", g.x(1, 2, "S"), g.weight(2, 2, 4), strides=[4], kernel_shape=[4])
+    size = g.sizes["S"] // 4 * 4 if whole else g.sizes["S"]
+    return g.node("Resize", data, "", "", ints(g, 1, 2, size), mode="nearest")
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("exporter", EXPORTERS)
+def test_a_size_may_be_that_of_all_patches(exporter: str, *, whole: bool) -> None:
+    found = conditions(partial(dense, whole=whole), 16, 28, unseen=(8, 40), exporter=exporter)
+
+    assert found == ("S is divisible by 4",)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_an_export_without_whole_patches_tells_it(*, whole: bool) -> None:
+    found = conditions(partial(dense, whole=whole), 18, 31, unseen=(9, 40))
+
+    assert found == ("S >= 4, since no window is longer than what it goes over",)
+
+
+# The smallest sizes
+
+
+def largest(g: Export, many: int) -> str:
+    return g.node("TopK", g.x(1, "S"), ints(g, many), outputs=2)
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+def test_no_more_are_taken_than_there_are(exporter: str) -> None:
+    found = conditions(partial(largest, many=5), 12, 23, unseen=(5, 6), exporter=exporter)
+
+    assert found == ("S >= 5, since no more are taken than there are",)
+
+
+def both(g: Export) -> str:
+    flat = g.node("Reshape", g.x(1, "H", "W"), ints(g, 1, g.sizes["H"] * g.sizes["W"]))
+    return g.node("TopK", flat, ints(g, 9), outputs=2)
+
+
+def test_nor_of_what_depends_on_two_sizes() -> None:
+    exports: tuple[Sizes, ...] = ({"H": 6, "W": 8}, {"H": 9, "W": 4})
+    found = verdict(Case("both", both, exports, ({"H": 3, "W": 3},)), "graph")
+
+    assert (found.status, found.why) == ("right", "")
+    assert found.conditions == ("H*W >= 9, since no more are taken than there are",)
+
+
+def shortened(g: Export) -> str:
+    """Windows of 5 twice, the second one of what is left of every other entry."""
+    data = g.node("Conv", g.x(1, 2, "S"), g.weight(2, 2, 5), kernel_shape=[5], strides=[2])
+    return g.node("MaxPool", data, kernel_shape=[5])
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+def test_no_window_is_longer_than_what_it_goes_over(exporter: str) -> None:
+    found = conditions(shortened, 20, 33, unseen=(13, 14), exporter=exporter)
+
+    assert found == ("S >= 13, since no window is longer than what it goes over",)

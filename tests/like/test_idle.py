@@ -85,6 +85,30 @@ def test_a_slice_that_one_export_leaves_out() -> None:
     _right(cut, (12, 23), (9, 16, 17, 40))
 
 
+def last(size: int) -> str:
+    """To multiples of 8 in front, and the last ones again; no node where nothing is missing."""
+    more = -size % 8
+    pad = "p = Pad(x, pads, zero)" if more else "p = Identity(x)"
+    cut = "c = Slice(m, start, end, axis)" if more else "c = Identity(m)"
+    return f"""g (float[1, {size}] x) => (float[1, N] y) <int64[4] pads = {{0, {more}, 0, 0}}, float zero = {{0}},
+        int64[1] start = {{-{size}}}, int64[1] end = {{9223372036854775807}}, int64[1] axis = {{1}},
+        int64[3] blocks = {{1, -1, 8}}, int64[2] row = {{1, -1}}> {{
+            {pad}
+            b = Reshape(p, blocks)
+            r = Softmax(b)
+            m = Reshape(r, row)
+            {cut}
+            y = Neg(c)
+        }}"""
+
+
+@pytest.mark.parametrize("sizes", [(24, 33), (33, 24)])
+def test_a_slice_from_the_end_that_one_export_leaves_out(sizes: tuple[int, int]) -> None:
+    plan = _right(last, sizes, (16, 13, 40, 47))
+
+    assert plan.conditions == ()
+
+
 def test_what_others_read_of_the_same_tensor_stays_as_it_is() -> None:
     """One reader has the slice before it, the other has not."""
 

@@ -17,6 +17,9 @@ from onereshape.models.constants import constant_tensor
 from onereshape.models.like.likeness import Array
 from onereshape.models.record import operator_of
 
+_THE_END = 2**31 - 1
+"""Ends from here on are no sizes: they say that all is taken that is left."""
+
 Given = Callable[[int], Array | None]
 """What an input of a node always is, None where it is no constant."""
 Idling = Mapping[int | str, Any]
@@ -41,9 +44,10 @@ def _slice(node: ir.Node, given: Given, dims: Sequence[int]) -> Idling | None:
     along = given(3) if len(node.inputs) > 3 and node.inputs[3] is not None else np.arange(len(starts))
     if along is None or any(not -len(dims) <= axis < len(dims) for axis in along.tolist()):
         return None
-    found: dict[int | str, Any] = {
-        1: np.zeros_like(starts),
-        2: np.array([dims[axis] for axis in along.tolist()], starts.dtype),
+    sizes, ends = np.array([dims[axis] for axis in along.tolist()], starts.dtype), given(2)
+    found: dict[int | str, Any] = {  # counted from the end, and to the end, where that is how the other one does it
+        1: np.where(starts < 0, -sizes, 0),
+        2: sizes if ends is None or ends.shape != sizes.shape else np.where(ends >= _THE_END, ends, sizes),
     }
     if len(node.inputs) > 4 and node.inputs[4] is not None:
         found[4] = np.ones_like(starts)

@@ -274,7 +274,7 @@ def _unknown(use: Use, found: Fitted, bindings: Sequence[Binding]) -> str:
         return f"nothing tells how the constant {use.name} goes on: {sizes_text(empty)} shows nothing of it"
     if not growing:
         how = f"the constant {use.name} differs ({_shown(use)} at {at})"
-        return f"{how} in a way that no size explains: are the weights equal?"
+        return f"{how} in a way that no formula of the sizes explains, or the weights are not equal"
     axis = growing[0]
     return f"the constant {use.name} has {found.dims[axis]} entries along axis {axis}, and nothing tells how it goes on"
 

@@ -14,6 +14,13 @@ from onereshape.cli import main
 Captured = pytest.CaptureFixture[str]
 
 
+def ran(capsys: Captured, *words: str) -> tuple[int, str, str]:
+    """The exit code of a command, what it prints, and its messages."""
+    code = main(words)
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
 def said(capsys: Captured, *words: str) -> str:
     """What a command that succeeds prints."""
     code = main(words)

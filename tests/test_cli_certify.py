@@ -11,12 +11,11 @@ import onnx
 import pytest
 
 import onereshape as orx
-from onereshape.cli import main
 from onereshape.errors import FixError, ReshapeError
+from tests.commands import Captured, ran
 from tests.checking import written
 from tests.models import external, model
 
-Captured = pytest.CaptureFixture[str]
 
 FLAT = "g (float[{n}, 2, 3] x) => (float[{n}, 6] y) <int64[2] t = {{{t}}}> {{ y = Reshape(x, t) }}"
 
@@ -34,9 +33,7 @@ def pair(folder: Path, original: str, repaired: str) -> tuple[str, str]:
 
 
 def certify(capsys: Captured, *words: str) -> tuple[int, str, str]:
-    code = main(["certify", *words])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
+    return ran(capsys, "certify", *words)
 
 
 def test_a_strangers_right_repair(here: Path, capsys: Captured) -> None:

@@ -9,11 +9,10 @@ import numpy as np
 import onnx
 import pytest
 
-from onereshape.cli import main
+from tests.commands import Captured, ran
 from tests.checking import written
 from tests.models import external, model
 
-Captured = pytest.CaptureFixture[str]
 
 BAKED = "g (float[1, 6] x) => (float[1, 2, 3] y) <int64[3] t = {1, 2, 3}> { y = Reshape(x, t) }"
 ABSORBED = "g (float[1, 2, 3] x) => (float[1, 6] y) <int64[2] t = {1, -1}> { y = Reshape(x, t) }"
@@ -27,9 +26,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def fix(capsys: Captured, *words: str) -> tuple[int, str, str]:
-    code = main(["fix", *words])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
+    return ran(capsys, "fix", *words)
 
 
 def test_what_is_said_of_a_repair(here: Path, capsys: Captured) -> None:

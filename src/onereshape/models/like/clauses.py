@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from onereshape.condition import Clause
+from onereshape.models.like.columns import number_at
 from onereshape.models.like.exported import Binding, Limit
-from onereshape.models.like.formulas import Known, number_at
+from onereshape.models.like.formulas import Known
 from onereshape.sizes import Formula, Size, cut, reach
 
 _FAR = 1024

@@ -113,3 +113,11 @@ def _operated(name: str, one: Number, other: Number) -> Number:
     if other == 0:
         return None
     return one // other if name == "floor" else Fraction(one) / other
+
+
+def number_at(size: Size, binding: Binding) -> int | Fraction | None:
+    """A number, None where it would be a quotient by 0."""
+    try:
+        return size if isinstance(size, int) else size.at(binding)
+    except ZeroDivisionError:
+        return None

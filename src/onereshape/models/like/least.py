@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 import onnx_ir as ir
 
 from onereshape.models.facts.walk import Scope
+from onereshape.models.like.columns import number_at
 from onereshape.models.like.exported import Limit, at_least
-from onereshape.models.like.formulas import Known, number_at
+from onereshape.models.like.formulas import Known
 from onereshape.models.like.signs import never_below
 from onereshape.models.like.strided import WINDOWED
 from onereshape.models.record import operator_of

@@ -99,6 +99,18 @@ def test_a_refused_witness_names_the_condition(tmp_path: Path, capsys: Captured)
     assert "; it only holds if x_1 is divisible by 2" in err
 
 
+def test_certify_takes_outputs_that_an_exporter_numbered_otherwise(tmp_path: Path, capsys: Captured) -> None:
+    body = "agraph (float[1, {s}] x) => (float[1, {s}] {y}) <int64[2] k = {{1, {s}}}> {{ {y} = Reshape(x, k) }}"
+    paths = [str(tmp_path / f"{size}.onnx") for size in (4, 6, 9)]
+    for path, size, name in zip(paths, (4, 6, 9), ("view_1", "view_2", "view_4"), strict=True):
+        Path(path).write_bytes(model(body.format(s=size, y=name)).SerializeToString())
+    out = str(tmp_path / "out.onnx")
+
+    assert ran(capsys, "fix", paths[0], "--like", paths[1], "-o", out)[0] == 0
+    code, said, _ = ran(capsys, "certify", paths[0], out, "--like", paths[1], "--witness", paths[2])
+    assert (code, said.partition(":")[0]) == (0, "proven")
+
+
 # Two steps
 
 

@@ -11,11 +11,10 @@ import numpy as np
 import onnx
 import pytest
 
-from onereshape.cli import main
+from tests.commands import Captured, ran
 from tests.checking import written
 from tests.models import external, model
 
-Captured = pytest.CaptureFixture[str]
 
 BAKED = "g (float[1, 6] x) => (float[1, 2, 3] y) <int64[3] t = {1, 2, 3}> { y = Reshape(x, t) }"
 FIXING = ("fix", "m.onnx", "-o", "out.onnx", "--batch", "--certificate", "proof.json")
@@ -27,15 +26,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(capsys: Captured, *words: str) -> tuple[int, str, str]:
-    code = main(list(words))
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
-
-
 def kept(here: Path, capsys: Captured) -> dict[str, Any]:
     written(BAKED, here)
-    code, said, _ = run(capsys, *FIXING)
+    code, said, _ = ran(capsys, *FIXING)
     assert (code, said.splitlines()[-1]) == (0, "the certificate is kept in proof.json")
     found: dict[str, Any] = json.loads((here / "proof.json").read_text())
     return found
@@ -57,8 +50,8 @@ def test_what_a_kept_certificate_says(here: Path, capsys: Captured) -> None:
 def test_it_is_checked_again(here: Path, capsys: Captured) -> None:
     before = kept(here, capsys)["certificate"]["proof"]["seed"]
 
-    code, said, _ = run(capsys, "certify", "--proof", "proof.json")
-    again = json.loads(run(capsys, "certify", "--proof", "proof.json", "--json")[1])
+    code, said, _ = ran(capsys, "certify", "--proof", "proof.json")
+    again = json.loads(ran(capsys, "certify", "--proof", "proof.json", "--json")[1])
 
     assert (code, said.splitlines()[-1]) == (0, "proof.json says the same")
     assert said.startswith("proven: for all N >= 1 ")
@@ -70,12 +63,12 @@ def test_it_finds_the_models_from_where_it_lies(here: Path, capsys: Captured) ->
     (here / "models").mkdir()
     (here / "proofs").mkdir()
     written(BAKED, here / "models")
-    run(capsys, "fix", "models/m.onnx", "-o", "out.onnx", "--batch", "--certificate", "proofs/p.json")
+    ran(capsys, "fix", "models/m.onnx", "-o", "out.onnx", "--batch", "--certificate", "proofs/p.json")
 
-    assert run(capsys, "certify", "--proof", "proofs/p.json")[0] == 0
+    assert ran(capsys, "certify", "--proof", "proofs/p.json")[0] == 0
     (here / "models" / "m.onnx").rename(here / "moved.onnx")
-    assert run(capsys, "certify", "--proof", "proofs/p.json")[0] == 2
-    assert run(capsys, "certify", "--proof", "proofs/p.json", "moved.onnx", "out.onnx")[0] == 0
+    assert ran(capsys, "certify", "--proof", "proofs/p.json")[0] == 2
+    assert ran(capsys, "certify", "--proof", "proofs/p.json", "moved.onnx", "out.onnx")[0] == 0
 
 
 @pytest.mark.parametrize("name", ["m.onnx", "out.onnx"])
@@ -84,7 +77,7 @@ def test_another_file_is_named(name: str, here: Path, capsys: Captured) -> None:
     content = (here / name).read_bytes()
     (here / name).write_bytes(content + b"\x32\x01x")  # the domain of the model
 
-    code, _, error = run(capsys, "certify", "--proof", "proof.json")
+    code, _, error = ran(capsys, "certify", "--proof", "proof.json")
 
     assert code == 1
     assert f"{name} is not the file that proof.json was made for: its SHA-256 is " in error
@@ -96,12 +89,12 @@ def test_other_weights_are_named(here: Path, capsys: Captured) -> None:
     saved.graph.initializer.append(external("w", [3], "w.bin"))
     onnx.save(saved, here / "m.onnx")
     (here / "w.bin").write_bytes(np.arange(3, dtype=np.float32).tobytes())
-    assert run(capsys, *FIXING)[0] == 0
-    assert run(capsys, "certify", "--proof", "proof.json")[0] == 0
+    assert ran(capsys, *FIXING)[0] == 0
+    assert ran(capsys, "certify", "--proof", "proof.json")[0] == 0
     (weights,) = json.loads((here / "proof.json").read_text())["original"]["data"]
     (here / weights).write_bytes(np.arange(3, 6, dtype=np.float32).tobytes())
 
-    code, _, error = run(capsys, "certify", "--proof", "proof.json")
+    code, _, error = ran(capsys, "certify", "--proof", "proof.json")
 
     assert code == 1
     assert f"its weights in {weights!r} are others" in error
@@ -113,17 +106,17 @@ def test_dims_other_than_the_batch_with_their_witness(here: Path, capsys: Captur
     written(body.format(s=9), here, "nine.onnx")
     words = ("fix", "m.onnx", "-o", "out.onnx", "--free", "x:1=S", "--witness", "nine.onnx", "--certificate", "p.json")
 
-    assert run(capsys, *words)[0] == 0
+    assert ran(capsys, *words)[0] == 0
     assert json.loads((here / "p.json").read_text())["asked"]["free"] == {"x": {"1": "S"}}
-    assert run(capsys, "certify", "--proof", "p.json")[0] == 0
+    assert ran(capsys, "certify", "--proof", "p.json")[0] == 0
 
 
 def test_what_nobody_witnessed_is_not_certified_by_being_kept(here: Path, capsys: Captured) -> None:
     written("g (float[1, 6, 8] x) => (float[1, 48] y) <int64[2] t = {1, 48}> { y = Reshape(x, t) }", here)
     words = ("fix", "m.onnx", "-o", "out.onnx", "--free", "x:1=S", "--unwitnessed", "--certificate", "p.json")
 
-    assert run(capsys, *words)[0] == 0
-    code, said, _ = run(capsys, "certify", "--proof", "p.json")
+    assert ran(capsys, *words)[0] == 0
+    code, said, _ = ran(capsys, "certify", "--proof", "p.json")
     assert (code, said.splitlines()[-1]) == (1, "p.json says the same")
 
 
@@ -133,9 +126,43 @@ def test_a_simplified_model_with_its_conditions(here: Path, capsys: Captured) ->
     }"""
     written(body, here)
 
-    assert run(capsys, "fix", "m.onnx", "-o", "out.onnx", "--simplify", "--certificate", "p.json")[0] == 0
-    code, said, _ = run(capsys, "certify", "--proof", "p.json")
+    assert ran(capsys, "fix", "m.onnx", "-o", "out.onnx", "--simplify", "--certificate", "p.json")[0] == 0
+    code, said, _ = ran(capsys, "certify", "--proof", "p.json")
     assert (code, said.partition(":")[0]) == (0, "proven")
+
+
+PAIRS = """g (float[1, {s}] x) => (float[{h}, 2] y) <int64[2] k = {{{h}, 2}}> {{ y = Reshape(x, k) }}"""
+
+
+def in_pairs(here: Path, capsys: Captured) -> dict[str, Any]:
+    """The kept certificate of a model that only runs at even sizes."""
+    for size in (8, 12):
+        written(PAIRS.format(s=size, h=size // 2), here, f"{size}.onnx")
+    words = ("fix", "8.onnx", "--like", "12.onnx", "--free", "x:1=S", "-o", "out.onnx", "--certificate", "proof.json")
+    assert ran(capsys, *words)[0] == 0
+    found: dict[str, Any] = json.loads((here / "proof.json").read_text())
+    return found
+
+
+def test_what_was_fitted_is_checked_at_sizes_that_its_conditions_allow(here: Path, capsys: Captured) -> None:
+    """10 is asked for in place of 5."""
+    found = in_pairs(here, capsys)
+
+    assert found["asked"]["conditions"] == ["S is divisible by 2"]
+    assert found["certificate"]["ran"] == [{"S": 16}, {"S": 4}, {"S": 10}, {"S": 24}]
+    code, said, _ = ran(capsys, "certify", "--proof", "proof.json")
+    assert (code, said.splitlines()[-1]) == (0, "proof.json says the same")
+
+
+@pytest.mark.parametrize("conditions", [[], ["S is divisible by 1"]])
+def test_a_condition_that_is_kept_from_the_reader(conditions: list[str], here: Path, capsys: Captured) -> None:
+    found = in_pairs(here, capsys)
+    found["asked"]["conditions"] = conditions
+    (here / "proof.json").write_text(json.dumps(found))
+
+    code, said, _ = ran(capsys, "certify", "--proof", "proof.json")
+
+    assert (code, said.splitlines()[2]) == (1, "  'S is divisible by 2' is no condition there, and it is one")
 
 
 LIES: dict[str, Callable[[dict[str, Any]], Any]] = {
@@ -147,6 +174,10 @@ LIES: dict[str, Callable[[dict[str, Any]], Any]] = {
         {"name": "z", "axis": 0, "outer": 1, "elements": 1}
     ),
     "no proof": lambda found: found["certificate"].update(proof=None),
+    "in its words": lambda found: found.update(says="proven: for all N, whatever is fed"),
+    "in the words of the certificate": lambda found: found["certificate"].update(reason="it is as it should be"),
+    "another tolerance": lambda found: found["certificate"].update(absolute=1e-9),
+    "values that were not fed": lambda found: found["certificate"].update(extremes=["every"]),
 }
 
 
@@ -156,7 +187,7 @@ def test_a_file_that_says_something_else(lie: str, here: Path, capsys: Captured)
     LIES[lie](found)
     (here / "proof.json").write_text(json.dumps(found))
 
-    code, said, _ = run(capsys, "certify", "--proof", "proof.json")
+    code, said, _ = ran(capsys, "certify", "--proof", "proof.json")
 
     assert code == 1
     assert said.splitlines()[1] == "proof.json says something else:"
@@ -173,13 +204,15 @@ def test_a_file_that_calls_a_wrong_model_proven(here: Path, capsys: Captured) ->
     found["repaired"] |= digests(load("out.onnx"))
     (here / "proof.json").write_text(json.dumps(found))
 
-    code, said, _ = run(capsys, "certify", "--proof", "proof.json")
+    code, said, _ = ran(capsys, "certify", "--proof", "proof.json")
 
     assert code == 1
     assert said.startswith("differs: output 'y' differs by ")
 
 
 DAMAGED: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "says": lambda found: found.update(says=None),
+    "certificate.reason": lambda found: found["certificate"].pop("reason"),
     "certificate": lambda found: found.pop("certificate"),
     "certificate.status": lambda found: found["certificate"].update(status="splendid"),
     "certificate.kind": lambda found: found["certificate"].update(kind=3),
@@ -206,7 +239,7 @@ def test_a_damaged_field_is_named(field: str, here: Path, capsys: Captured) -> N
     DAMAGED[field](found)
     (here / "proof.json").write_text(json.dumps(found))
 
-    code, said, error = run(capsys, "certify", "--proof", "proof.json")
+    code, said, error = ran(capsys, "certify", "--proof", "proof.json")
 
     assert (code, said) == (2, "")
     assert f"is not a certificate that can be checked: its field {field!r} is missing or wrong" in error
@@ -227,7 +260,7 @@ def test_a_damaged_field_is_named(field: str, here: Path, capsys: Captured) -> N
 def test_what_is_no_certificate(content: bytes, why: str, here: Path, capsys: Captured) -> None:
     (here / "p.json").write_bytes(content)
 
-    code, said, error = run(capsys, "certify", "--proof", "p.json")
+    code, said, error = ran(capsys, "certify", "--proof", "p.json")
 
     assert (code, said) == (2, "")
     assert f"p.json: {why}" in error
@@ -244,7 +277,7 @@ def test_what_is_no_certificate(content: bytes, why: str, here: Path, capsys: Ca
 def test_where_none_can_be_kept(words: list[str], why: str, here: Path, capsys: Captured) -> None:
     written(BAKED, here)
 
-    code, _, error = run(capsys, "fix", "m.onnx", "-o", "out.onnx", "--batch", *words)
+    code, _, error = ran(capsys, "fix", "m.onnx", "-o", "out.onnx", "--batch", *words)
 
     assert code == 2
     assert why in error
@@ -254,7 +287,7 @@ def test_where_none_can_be_kept(words: list[str], why: str, here: Path, capsys: 
 def test_in_place_there_is_no_original_left(here: Path, capsys: Captured) -> None:
     written(BAKED, here)
 
-    code, _, error = run(capsys, "fix", "m.onnx", "--in-place", "--batch", "--certificate", "p.json")
+    code, _, error = ran(capsys, "fix", "m.onnx", "--in-place", "--batch", "--certificate", "p.json")
 
     assert code == 2
     assert "--in-place leaves no original" in error
@@ -263,7 +296,7 @@ def test_in_place_there_is_no_original_left(here: Path, capsys: Captured) -> Non
 def test_nothing_to_repair_is_nothing_to_keep(here: Path, capsys: Captured) -> None:
     kept(here, capsys)
 
-    code, said, _ = run(capsys, "fix", "out.onnx", "-o", "again.onnx", "--batch", "--certificate", "p.json")
+    code, said, _ = ran(capsys, "fix", "out.onnx", "-o", "again.onnx", "--batch", "--certificate", "p.json")
 
     assert (code, said.endswith("byte for byte, so there is no certificate to keep\n")) == (0, True)
     assert not (here / "p.json").exists()

@@ -17,7 +17,7 @@ from onereshape.models.certificates.certificate import Certificate
 from onereshape.models.certificates.compare import Carried
 from onereshape.models.certificates.engine import engine_of
 from onereshape.models.certificates.comparison import Comparison
-from onereshape.models.exports import Exports, check_witnesses, differing_dims, given_exports
+from onereshape.models.exports import Exports, check_witnesses, differing_dims, given_exports, numbered_alike
 from onereshape.models.images import imaged
 from onereshape.models.request import (
     Batch,
@@ -108,6 +108,8 @@ class Question:
     conditions: tuple[str, ...] = ()
     outputs: Mapping[str, Carried | None] | None = None
     """Where each output is said to carry the batch; None: that is found out."""
+    comparison: Comparison | None = None
+    """What is known of freed dims, where the repair was decided again."""
 
 
 def certified(  # noqa: PLR0913 - see certify
@@ -121,13 +123,11 @@ def certified(  # noqa: PLR0913 - see certify
 ) -> Certificate:
     """The certificate of two models that are loaded."""
     check_progress(progress)
-    pair = Pair(
-        imaged(pair.original),
-        imaged(pair.repaired),
-        tuple(map(imaged, pair.witnesses)),
-        tuple(map(imaged, pair.fitted)),
+    first, second = imaged(pair.original), imaged(pair.repaired)
+    witnesses, fitted = (
+        tuple(numbered_alike(first, imaged(each)) for each in others) for others in (pair.witnesses, pair.fitted)
     )
-    first, second = pair.original, pair.repaired
+    pair = Pair(first, second, witnesses, fitted)
     for other in (second, *pair.witnesses, *pair.fitted):
         if engine_of(other.ir) != engine_of(first.ir):
             raise FixError("unlike", why=f"{other.path} and {first.path} are not in one format")
@@ -181,7 +181,7 @@ def _comparison(original: Model, repaired: ir.Model, asked: Asked, question: Que
     if not asked:
         return Comparison()
     if question.free is not None:
-        return Comparison("other")
+        return question.comparison or Comparison("other")
     size = batch_size(original.ir, {name: axis for name, dims in asked.items() for axis in dims})
     places = question.outputs
     if places is None:

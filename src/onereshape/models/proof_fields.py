@@ -29,6 +29,8 @@ class Kept:
     path: str
     models: Mapping[str, Sequence[Mapping[str, Any]]]
     """Those of each role: path, digest, digests of the data."""
+    says: str
+    """What it says in words."""
     question: Question
     seed: int
     versions: Mapping[str, str]
@@ -48,11 +50,12 @@ def read_fields(path: str, fields: Mapping[str, Any]) -> Kept:
             _check(isinstance(fields.get(role, []), list), role)
             models[role] = [_model(each, role) for each in fields.get(role, [])]
         versions = _mapping(fields.get("versions", {}), "versions")
+        says = _text(fields.get("says"), "says")
         _check(all(isinstance(each, str) for each in versions.values()), "versions")
         question = _question(_mapping(fields.get("asked"), "asked"), certificate)
     except _WrongError as wrong:
         raise unreadable(path, f"is not a certificate that can be checked: {wrong}") from None
-    return Kept(path, models, question, certificate["seed"], versions, certificate)
+    return Kept(path, models, says, question, certificate["seed"], versions, certificate)
 
 
 def _check(right: bool, field: str) -> None:
@@ -64,6 +67,11 @@ def _mapping(value: Any, field: str) -> Mapping[str, Any]:
     _check(isinstance(value, dict), field)
     found: Mapping[str, Any] = value
     return found
+
+
+def _text(value: Any, field: str) -> str:
+    _check(isinstance(value, str), field)
+    return str(value)
 
 
 def _model(value: Any, role: str) -> Mapping[str, Any]:
@@ -114,6 +122,7 @@ def _places(certificate: Mapping[str, Any]) -> dict[str, Any] | None:
 def _certificate(value: Any) -> Mapping[str, Any]:
     found = _mapping(value, "certificate")
     _check(found.get("status") in get_args(Status), "certificate.status")
+    _text(found.get("reason"), "certificate.reason")
     _check(found.get("kind") in {"batch", "other", "same"}, "certificate.kind")
     seed = found.get("seed")
     _check(_is_count(seed) and seed < _MOST_SEED, "certificate.seed")

@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,10 +20,15 @@ from onereshape.errors import FixError
 from onereshape.formats.atomic import replacing
 from onereshape.formats.model import Model, content_of, unreadable
 from onereshape.formats.model_files import data_files, load
+from onereshape.formats.onnx_sound import blamed
 from onereshape.models.certificates.certificate import Certificate
 from onereshape.models.certify import Pair, Question, certified
+from onereshape.models.dims_work import free_work, like_work
+from onereshape.models.images import imaged
 from onereshape.models.proof_fields import ROLES, SEVERAL, Kept, read_fields
-from onereshape.models.request import Progress
+from onereshape.models.request import Free, Progress, requested
+from onereshape.models.step import copied
+from onereshape.models.work import Work
 from onereshape.text import exact_json
 
 FORM: Final = "onereshape certificate"
@@ -30,6 +36,9 @@ VERSION: Final = 1
 _LARGEST: Final = 1 << 24
 """Bytes of a file that is read; a certificate of thousands of outputs has less."""
 _PACKAGES: Final = ("numpy", "onnx", "onnx-ir")
+_SAME: Final = ("kind", "compared", "ran", "refused", "held", "extremes", "fitted", "witnesses", "relative", "absolute")
+"""What does not depend on the machine; the numbers in a reason do, and its words do not."""
+_NUMBERS: Final = re.compile(r"\d+(\.\d+)?(e[+-]\d+)?|\binf\b|\bnan\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +93,7 @@ def keep(
     content = {
         "form": FORM,
         "version": VERSION,
-        "says": f"{found.status}: {found.reason}",
+        "says": _claim(found.status, found.reason),
         "asked": asked,
         **{role: each if role in SEVERAL else each[0] for role, each in named.items() if each},
         "versions": versions(),
@@ -135,8 +144,30 @@ def recheck(
             path = given.get(role) or os.path.normpath(Path(kept.path).parent / wanted["path"])
             models[role].append(_matching(kept, load(path), wanted))
     pair = Pair(models["original"][0], models["repaired"][0], tuple(models["witness"]), tuple(models["like"]))
-    found = certified(pair, kept.question, seed=kept.seed, term_seed=None, limit=limit, progress=progress)
-    return Rechecked(kept, found, tuple(_differences(kept.certificate, json.loads(exact_json(found.to_json())))))
+    work = None if kept.question.free is None else _decided(pair, kept.question.free)
+    question = kept.question if work is None else replace(kept.question, comparison=work.comparison)
+    found = certified(pair, question, seed=kept.seed, term_seed=None, limit=limit, progress=progress)
+    other = _differences(kept.certificate, json.loads(exact_json(found.to_json())))
+    stated = () if work is None else work.conditions
+    other += [f"{each!r} is no condition there, and it is one" for each in stated if each not in question.conditions]
+    if kept.says != (says := _claim(kept.certificate["status"], kept.certificate["reason"])):
+        other.append(f"it says {_short(kept.says)}, and its own certificate {_short(says)}")
+    return Rechecked(kept, found, tuple(other))
+
+
+def _decided(pair: Pair, free: Free) -> Work:
+    """The repair that was made, decided again: it tells the conditions, and the dims that the outputs have."""
+    given = imaged(pair.original)
+    others, witnesses = (tuple(map(imaged, models)) for models in (pair.fitted, pair.witnesses))
+    freed, model = requested(given, None, free), copied(given, inline=True)
+    with blamed(given):
+        if others:
+            return like_work(given, freed, others, witnesses, model)
+        return free_work(given, freed, witnesses, model)
+
+
+def _claim(status: str, reason: str) -> str:
+    return f"{status}: {reason}"
 
 
 def _matching(kept: Kept, model: Model, wanted: Mapping[str, Any]) -> Model:
@@ -154,10 +185,10 @@ def _matching(kept: Kept, model: Model, wanted: Mapping[str, Any]) -> Model:
 
 def _differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """What two certificates do not agree in; how large a difference is depends on the machine."""
-    pairs = [("status", before["status"], after["status"])]
-    pairs += [
-        (name, before.get(name), after[name]) for name in ("kind", "compared", "ran", "held", "fitted", "witnesses")
-    ]
+    pairs: list[tuple[str, Any, Any]] = [("status", before["status"], after["status"])]
+    was, now = (_NUMBERS.sub("...", side["reason"]) for side in (before, after))
+    pairs.append(("reason", was, now))
+    pairs += [(name, before.get(name), after[name]) for name in _SAME]
     pairs.append(("outputs", _places(before), _places(after)))
     one, two = (side["proof"] or {} for side in (before, after))
     names = ("verdict", "always", "sizes", "held", "outputs")

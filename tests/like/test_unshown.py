@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
 
+from onereshape.sizes import Formula, Size
 from tests.like.exporting import EXPORTERS, Build, Case, Export, Sizes
 from tests.like.law import fitted, verdict
 from tests.like.world_numbers import ints
@@ -200,3 +203,23 @@ def test_no_window_is_longer_than_what_it_goes_over(exporter: str) -> None:
     found = conditions(shortened, 20, 33, unseen=(13, 14), exporter=exporter)
 
     assert found == ("S >= 13, since no window is longer than what it goes over",)
+
+
+def test_large_sizes_are_not_tried_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seconds of sound are ten thousands of entries."""
+    asked: list[Size] = []
+
+    def counted(size: Formula, sizes: Mapping[str, int]) -> Any:
+        asked.append(size)
+        return at(size, sizes)
+
+    at, counts = Formula.at, []
+    monkeypatch.setattr(Formula, "at", counted)
+    for times in (1, 1000):
+        asked.clear()
+        exports = tuple({"S": size * times} for size in (160, 243))
+        _, found = fitted(Case("sound", shortened, exports, ()), "graph")
+        assert found == ("S >= 13, since no window is longer than what it goes over",)
+        counts.append(len(asked))
+
+    assert counts[1] < 3 * counts[0]

@@ -22,7 +22,7 @@ from onereshape.sizes.algebra import (
     symbol,
     times,
 )
-from onereshape.sizes.limits import bounds, is_size, reach
+from onereshape.sizes.limits import bounds, fewest, is_size, reach
 
 __all__ = [
     "MOST_ATOMS",
@@ -38,6 +38,7 @@ __all__ = [
     "cut",
     "depends",
     "exact",
+    "fewest",
     "is_size",
     "largest",
     "over",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -57,6 +58,27 @@ def reach(size: Formula, most: int, start: int) -> int:
         middle = (low + high) // 2
         low, high = (middle, high) if size.at({name: middle}) <= most else (low, middle)
     return low
+
+
+def fewest(size: Formula, most: int, start: int, step: int = 1) -> int:
+    """The smallest size of its only symbol, in steps, down to which a formula is not above a number; 1 if all are so.
+
+    >>> from onereshape.sizes import cut, symbol
+    >>> S = symbol("S")
+    >>> fewest(5 - S, 0, 12), fewest(3 - cut(S, 8), 1, 32), fewest(5 - S, 0, 12, 2), fewest(5 - S, 6, 12)
+    (5, 16, 6, 1)
+    """
+    (name,) = size.symbols
+
+    def is_above(each: int) -> bool:
+        try:
+            return size.at({name: each}) > most
+        except ZeroDivisionError:
+            return True
+
+    smaller = range(start - step, 0, -step)
+    many = bisect_left(smaller, 1, key=is_above)
+    return 1 if many == len(smaller) else start - many * step
 
 
 def _monomial_bounds(monomial: Monomial, least: int) -> Bounds:

@@ -9,7 +9,7 @@ from onereshape.condition import Clause
 from onereshape.models.like.columns import number_at
 from onereshape.models.like.exported import Binding, Limit
 from onereshape.models.like.formulas import Known
-from onereshape.sizes import Formula, Size, cut, reach
+from onereshape.sizes import Formula, Size, cut, fewest, reach
 
 _FAR = 1024
 """Times the largest export."""
@@ -47,7 +47,7 @@ def clause_of(limit: Limit, bindings: Sequence[Binding]) -> Clause:
         sizes = [binding[name] for binding in bindings]
         if len(rising) == 2 and size.at({name: _FAR * max(sizes)}) <= most:
             sign = ">="
-        most = reach(size, most, max(sizes)) if sign == "<=" else _fewest(size, most, name, min(sizes))
+        most = reach(size, most, max(sizes)) if sign == "<=" else fewest(size, most, min(sizes))
         words = f"{name} {sign} {most}, since {limit.why}"
         return Clause(words, size.symbols, lambda at: at[name] <= most if sign == "<=" else at[name] >= most)
     above: Size = 0
@@ -61,13 +61,6 @@ def clause_of(limit: Limit, bindings: Sequence[Binding]) -> Clause:
     else:
         words = f"{size} <= {most}" if sign == "<=" else f"{0 - size} >= {-most}"
     return Clause(f"{words}, since {limit.why}", size.symbols, partial(_within, size, most))
-
-
-def _fewest(size: Formula, most: int, name: str, start: int) -> int:
-    """The smallest size of the only symbol down to which a formula is not above a number."""
-    while start > 1 and size.at({name: start - 1}) <= most:
-        start -= 1
-    return start
 
 
 def _names(*sizes: Size) -> frozenset[str]:

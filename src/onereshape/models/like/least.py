@@ -10,13 +10,12 @@ from collections.abc import Iterator, Sequence
 import onnx_ir as ir
 
 from onereshape.models.facts.walk import Scope
-from onereshape.models.like.columns import number_at
 from onereshape.models.like.exported import Limit, at_least
 from onereshape.models.like.formulas import Known
 from onereshape.models.like.signs import never_below
 from onereshape.models.like.strided import WINDOWED
 from onereshape.models.record import operator_of
-from onereshape.sizes import Formula, Size, symbol
+from onereshape.sizes import Formula, Size, fewest, symbol
 
 _WINDOW = "no window is longer than what it goes over"
 _TAKEN = "no more are taken than there are"
@@ -33,14 +32,16 @@ def least(nodes: Sequence[ir.Node], scope: Scope, known: Known) -> Iterator[Limi
             asked.update(((size, most), _TAKEN) for size, most in _taken(node, scope))
     found: dict[str, tuple[int, str]] = {}
     for (size, number), why in asked.items():
-        if not isinstance(size, Formula) or not known.knows(size):
+        missing = number - size
+        if not isinstance(missing, Formula) or not known.knows(size):
             continue
-        if len(size.symbols) > 1:
+        if len(missing.symbols) > 1:
             if not never_below(size, number, known):
                 yield at_least(size, number, why)
             continue
-        (name,) = size.symbols
-        found[name] = max(found.get(name, (1, "")), (_first(size, number, name, known), why))
+        (name,) = missing.symbols
+        start, step = min(binding[name] for binding in known.bindings), known.steps.get(name, 1)
+        found[name] = max(found.get(name, (1, "")), (fewest(missing, 0, start, step), why))
     yield from (at_least(symbol(name), size, why) for name, (size, why) in found.items() if size > 1)
 
 
@@ -55,16 +56,3 @@ def _taken(node: ir.Node, scope: Scope) -> Iterator[tuple[Size, int]]:
             yield dims[axis], taken
         elif isinstance(taken, Formula):
             yield dims[axis] - taken, 0
-
-
-def _first(size: Size, number: int, name: str, known: Known) -> int:
-    """From where on a size is at least a number, up to the smallest export."""
-    step, first = known.steps.get(name, 1), min(binding[name] for binding in known.bindings)
-    while first > step and (_at(size, name, first - step) or 0) >= number:
-        first -= step
-    return 1 if first <= step else first
-
-
-def _at(size: Size, name: str, number: int) -> float | None:
-    found = number_at(size, {name: number})
-    return None if found is None else float(found)

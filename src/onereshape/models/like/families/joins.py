@@ -37,6 +37,8 @@ _EDGES = 4
 """Plain parts of an axis, at most."""
 _TRIED = 200
 """Parts of an axis that are tried."""
+_MOST_TRIED = 4096
+"""Sizes below those of the exports that are tried."""
 
 _WAVE = 8
 """Entries that are read as a wave, at least;"""
@@ -250,7 +252,7 @@ def _above(cutting: _Cutting, size: Size, part: Fit) -> Fit:
         return part
     names = size.symbols | cutting.total.symbols
     least = min(min(binding.values()) for binding in cutting.exported.bindings)
-    small = [dict.fromkeys(names, each) for each in range(1, least)]
+    small = [dict.fromkeys(names, each) for each in range(1, least, 1 + least // _MOST_TRIED)]
     all_low = bounds(cutting.total, 1)[0]
     some = 1 if all_low is not None and all_low >= 0 else 0
     if not any(size.at(each) < 0 and cutting.total.at(each) >= some for each in small):

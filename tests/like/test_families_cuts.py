@@ -11,7 +11,7 @@ import torch
 from onereshape.models.like.exported import Array, Exported, Limit, alike
 from onereshape.models.like.families.cuts import cut_of
 from onereshape.models.like.families.resized import WAYS, Way, interpolated, resized
-from onereshape.sizes import Size, cut, symbol
+from onereshape.sizes import Size, ceiling, cut, symbol
 from tests.like.making import exported, run
 
 H, W, S = symbol("H"), symbol("W"), symbol("S")
@@ -101,6 +101,23 @@ def test_the_middle_of_an_axis_that_may_have_none_is_unknown() -> None:
     constant = exported(middle, (1, S, 3), {"S": 9}, {"S": 22})
 
     assert cut_of(Exported(constant.arrays, ({"S": 17}, {"S": 43}), constant.dims)) is None
+
+
+def test_equal_entries_are_no_start_of_a_table_in_which_others_follow() -> None:
+    """Rows of 4 that were filled, the last of them in part where the others did not show it."""
+
+    def make(S: int) -> Array:  # noqa: N803
+        return np.asarray((np.arange(-(-S // 4) * 4) < S).astype(np.float32).reshape(1, -1, 4))
+
+    dims = (1, ceiling(S, 4), 4)
+    assert cut_of(exported(make, dims, {"S": 12}, {"S": 23})) is None
+    assert cut_of(exported(make, dims, {"S": 12}, {"S": 20}, {"S": 23})) is None
+    rows = np.array([[1, 1], [1, 1], [1, 1], [2, 1], [5, 1]], np.float32)
+    first, second = {"S": 3}, {"S": 5}
+    assert cut_of(Exported((rows[:3], rows), (first, second), (S, 2))) is None
+    assert cut_of(Exported((rows[1:4], rows[1:]), (first, {"S": 4}), (S, 2))) is not None
+    nothing = np.where(rows > 1, 1, np.nan).astype(np.float32)
+    assert cut_of(Exported((nothing[:3], nothing), (first, second), (S, 2))) is None
 
 
 def test_a_place_in_a_table_of_equal_entries_is_unknown() -> None:

@@ -325,7 +325,28 @@ def a_ramp_that_starts_at_its_middle(g: Export) -> str:
     return added(g, ((2 * positions(g) + 1 - size) / size)[:, None])
 
 
+def in_fours(g: Export) -> str:
+    """Entries in rows of 4, the last of which is not full, and a mask of those that are there."""
+    size = g.sizes["S"]
+    rows = -(-size // 4)
+    padded = g.node("Pad", g.x(1, "S"), g.constant(np.array([0, 0, 0, 4 * rows - size])))
+    mask = (np.arange(4 * rows) < size).reshape(1, rows, 4)
+    return g.node(
+        "Mul", g.node("Reshape", padded, g.constant(np.array([1, rows, 4]))), g.constant(mask.astype(np.float32))
+    )
+
+
+@case((({"S": 13}, {"S": 27}), ({"S": 16}, {"S": 31}, {"S": 9})))
+def a_mask_of_rows_that_are_not_full(g: Export) -> str:
+    return in_fours(g)
+
+
 # Near misses
+
+
+@case((({"S": 12}, {"S": 23}), ({"S": 16}, {"S": 13})), refused="cannot-free")
+def a_mask_whose_end_one_export_does_not_have(g: Export) -> str:
+    return in_fours(g)
 
 
 @case(EVEN, refused="ambiguous")

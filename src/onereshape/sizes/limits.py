@@ -13,6 +13,8 @@ Bounds = tuple[int | Fraction | None, int | Fraction | None]
 """None where there is no limit."""
 _FAR = 2**40
 """A size that no dim has."""
+_NEAR = 256
+"""Sizes around an end at which a formula that rises by steps may fall."""
 
 
 def bounds(size: Size, least: int = 0) -> Bounds:
@@ -78,7 +80,8 @@ def fewest(size: Formula, most: int, start: int, step: int = 1) -> int:
 
     smaller = range(start - step, 0, -step)
     many = bisect_left(smaller, 1, key=is_above)
-    return 1 if many == len(smaller) else start - many * step
+    again = next((turn for turn in range(max(many - _NEAR, 0), many) if is_above(smaller[turn])), many)
+    return 1 if again == len(smaller) else start - again * step
 
 
 def _monomial_bounds(monomial: Monomial, least: int) -> Bounds:

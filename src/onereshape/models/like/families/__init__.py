@@ -16,7 +16,7 @@ from onereshape.models.like.families.diagonals import diagonals, diagonals_cut
 from onereshape.models.like.families.filled import filled
 from onereshape.models.like.families.joins import joined
 from onereshape.models.like.families.numbers import numbers
-from onereshape.models.like.families.products import flattened, product_of, splits
+from onereshape.models.like.families.products import flattened, in_rows, product_of, splits
 from onereshape.models.like.families.resized import resized
 from onereshape.models.like.families.same import blocks, same
 from onereshape.models.like.families.waves import is_crooked, waves
@@ -103,6 +103,7 @@ FAMILIES: tuple[Family, ...] = (
     partial(product_of, fit=_edged),
     partial(windowed, fit=partial(_first, _PLAIN), vain=is_crooked),
     partial(joined, fit=_part, soon=_is_crooked),
+    partial(in_rows, fit=partial(joined, fit=same, plain=True)),
     cut_of,
     partial(product_of, fit=cut_of),
 )

@@ -34,6 +34,8 @@ def cut_of(exported: Exported) -> Fit | None:
     table = _largest(exported)
     if table is None or any(array.shape[axis] < _FEWEST for array in exported.arrays for axis in growing):
         return None
+    if any(_tells_nothing(exported, table, axis) for axis in growing):
+        return None
     choices = [_SIDES if _has_middle(exported, table, axis) else ("start", "end") for axis in growing]
     ways = [sides for sides in product(*choices) if _holds(exported, table, sides)]
     kept: list[Sides] = []
@@ -92,6 +94,17 @@ def _holds(exported: Exported, table: Array, sides: Sides) -> bool:
         if taken.flat[:1].tobytes() != array.flat[:1].tobytes() or taken.tobytes() != array.tobytes():
             return False
     return True
+
+
+def _tells_nothing(exported: Exported, table: Array, axis: int) -> bool:
+    """Whether all entries along an axis are equal but in the largest table: what differs there may be at its end."""
+    others = (array for array in exported.arrays if array.shape[axis] < table.shape[axis])
+    return not _is_even(table, axis) and all(_is_even(array, axis) for array in others)
+
+
+def _is_even(array: Array, axis: int) -> bool:
+    first = array.take([0], axis)
+    return bool(np.all((array == first) | ((array != array) & (first != first))))  # noqa: PLR0124 - NaN
 
 
 def _has_middle(exported: Exported, table: Array, axis: int) -> bool:

@@ -52,15 +52,31 @@ def flattened(exported: Exported, fit: Family) -> Fit | None:
     """A constant that goes on once two neighbouring axes that grow are one, as i*W + j does."""
     for axis in exported.growing:
         if axis + 1 in exported.growing:
-            one, other = exported.dims[axis : axis + 2]
-            dims = (*exported.dims[:axis], one * other, *exported.dims[axis + 2 :])
-            cases = zip(exported.arrays, exported.bindings, strict=True)
-            arrays = [array.reshape(dims_at(dims, binding)) for array, binding in cases]
-            taken = exported.reshaped(arrays, dims)
-            found = _reshaped(exported, taken, fit, partial("with axes {} and {} as one".format, axis, axis + 1))
+            found = _merged(exported, axis, fit)
             if found is not None:
                 return found
     return None
+
+
+def in_rows(exported: Exported, fit: Family) -> Fit | None:
+    """A constant that goes on once an axis that grows and the next one, which does not, are one: rows of 4, the last
+    of which is not full.
+    """
+    for axis in exported.growing:
+        if axis + 1 < len(exported.dims) and axis + 1 not in exported.growing and exported.dims[axis + 1] != 1:
+            found = _merged(exported, axis, fit)
+            if found is not None:
+                return found
+    return None
+
+
+def _merged(exported: Exported, axis: int, fit: Family) -> Fit | None:
+    one, other = exported.dims[axis : axis + 2]
+    dims = (*exported.dims[:axis], one * other, *exported.dims[axis + 2 :])
+    cases = zip(exported.arrays, exported.bindings, strict=True)
+    arrays = [array.reshape(dims_at(dims, binding)) for array, binding in cases]
+    taken = exported.reshaped(arrays, dims)
+    return _reshaped(exported, taken, fit, partial("with axes {} and {} as one".format, axis, axis + 1))
 
 
 def _reshaped(exported: Exported, taken: Exported, fit: Family, words: Callable[[], str]) -> Fit | None:

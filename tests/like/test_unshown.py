@@ -103,6 +103,36 @@ def test_what_is_a_multiple_for_another_reason_is_one_of_that_number_only() -> N
     assert conditions(whole, 32, 56, unseen=(36, 12)) == ("S is divisible by 4",)
 
 
+# Sizes that are as they were
+
+
+def down_and_up(g: Export, more: int = 0, window: int = 3) -> str:
+    """Half the size, and twice that again, or one less, as a ConvTranspose does that is told the size to give."""
+    data = g.node("Conv", g.x(1, 2, "S"), g.weight(2, 2, 3), strides=[2], pads=[1, 1], kernel_shape=[3])
+    said: dict[str, Any] = {"output_padding": [more]} if more else {}
+    weights = g.weight(2, 2, window)
+    return g.node("ConvTranspose", data, weights, strides=[2], pads=[1, 1], kernel_shape=[window], **said)
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize(
+    ("more", "window", "sizes", "found"),
+    [
+        (0, 3, (13, 23), ("S leaves 1 when divided by 2",)),
+        (1, 3, (12, 24), ("S is divisible by 2",)),
+        (0, 4, (12, 24), ()),
+        (0, 3, (13, 24), ()),
+        (1, 3, (13, 24), ()),
+    ],
+)
+def test_a_size_that_a_transposed_convolution_restores_may_be_restored_at_others(
+    more: int, window: int, sizes: tuple[int, ...], found: tuple[str, ...], exporter: str
+) -> None:
+    """Not where it is whole multiples of its data, and nothing is added."""
+    build = partial(down_and_up, more=more, window=window)
+    assert conditions(build, *sizes, unseen=(15, 16, 31, 34), exporter=exporter) == found
+
+
 # Crops
 
 

@@ -6,7 +6,7 @@ exports may be padded to multiples of 8 as well, if that is what another axis is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import gcd
 from typing import NamedTuple
 
@@ -24,8 +24,8 @@ from onereshape.models.record import operator_of
 from onereshape.sizes import Formula, Size, ceiling
 
 
-_PADDING = frozenset({"Pad", "Resize"})
-"""Operators that may make data as large as a multiple of a number."""
+_PADDING = frozenset({"ConvTranspose", "Pad", "Resize"})
+"""Operators that may make data as large as a multiple of a number, or as they were."""
 
 
 Patched = tuple[ir.Node, int]
@@ -60,7 +60,7 @@ def settle_pads(nodes: Sequence[ir.Node], scope: Scope, known: Known) -> None:
     for node in nodes:
         operator = operator_of(node)
         if operator in _PADDING and node.inputs and node.inputs[0] is not None:
-            (_settle if operator == "Pad" else _settle_numbers)(node, scope, known, shown)
+            _SETTLED[operator](node, scope, known, shown)
         if not fed.isdisjoint(node.inputs):
             fed.update(node.outputs)
             for value in node.outputs if node.op_type not in SIZED else ():
@@ -134,8 +134,8 @@ def _settle(node: ir.Node, scope: Scope, known: Known, shown: Iterable[Size]) ->
         if not _is_free(axis):
             _check(node, axis, shown, known, "padded")
     for axis in axes:
-        if not axis.varies:
-            _restored(axis, shown, known)
+        if not axis.varies and axis.padded != axis.data:
+            _restored(axis.padded, shown, known)
     multiples = {many for axis in axes if axis.varies for many in _read(axis, known)}
     for axis in axes:
         for many in _read(axis, known) if axis.varies else ():
@@ -153,11 +153,32 @@ def _settle_numbers(node: ir.Node, scope: Scope, known: Known, shown: Iterable[S
             _check(node, axis, shown, known, "resized")
 
 
+def _settle_transposed(node: ir.Node, scope: Scope, known: Known, shown: Iterable[Size]) -> None:
+    """The same of a ConvTranspose, which may be told what size it is to give: it adds a little, or nothing, then.
+
+    One that gives whole multiples of its data and adds nothing is meant so.
+    """
+    sizes = scope.dims.get(node.outputs[0], ())[2:]
+    dims = (scope.dims_of(node.inputs[0]) if node.inputs[0] is not None else None) or ()
+    added = node.attributes.get_ints("output_padding") or [0] * len(sizes)
+    strides = node.attributes.get_ints("strides") or [1] * len(sizes)
+    for size, data, more, stride in zip(sizes, dims[2:], added, strides, strict=False):
+        if stride > 1 and isinstance(size, Formula) and (more or data * stride != size):
+            _restored(size, shown, known)
+
+
 def _check(node: ir.Node, axis: _Axis, shown: Iterable[Size], known: Known, done: str) -> None:
     """Refuses an axis that may become a multiple of a number, and was read otherwise."""
     if axis.varies and axis.multiples and not _read(axis, known) and not _is_met(axis, shown, known):
         what = f"the size to which {axis.data} is {done}"
         raise ambiguous(node, what, axis.padded, axis.next(axis.multiples[0]), known.bindings)
+
+
+_SETTLED: Mapping[str, Callable[[ir.Node, Scope, Known, Iterable[Size]], None]] = {
+    "ConvTranspose": _settle_transposed,
+    "Pad": _settle,
+    "Resize": _settle_numbers,
+}
 
 
 def _axes(node: ir.Node, scope: Scope, known: Known) -> Iterator[_Axis]:
@@ -187,19 +208,19 @@ def _is_free(axis: _Axis) -> bool:
     return any(isinstance(each, Formula) and each.name is not None for each in (more, more - 1, more + 1))
 
 
-def _restored(axis: _Axis, shown: Iterable[Size], known: Known) -> None:
-    """Asks for the sizes at which a Pad by a number gives data the size that they had, where it does so in all exports.
+def _restored(found: Size, shown: Iterable[Size], known: Known) -> None:
+    """Asks for the sizes at which what is found is a size that data had, where it is in all exports.
 
     Frames in pairs, `2*floor(n/2)` of them, are padded by 1 again where all exports have an odd number.
     """
-    values = known.values(axis.padded)
+    values = known.values(found)
     alike = [size for size in shown if known.values(size) == values and not is_clipped(size)]
-    if axis.padded == axis.data or any(known.equal(size, axis.padded) for size in alike):
+    if any(known.equal(size, found) for size in alike):
         return
     for size in sorted(alike, key=str):
-        known.restored(axis.padded, size)
-    if alike and not any(known.equal(size, axis.padded) for size in alike):
-        known.keep(axis.padded, min(alike, key=lambda size: len(str(size))))
+        known.restored(found, size)
+    if alike and not any(known.equal(size, found) for size in alike):
+        known.keep(found, min(alike, key=lambda size: len(str(size))))
 
 
 def _is_even(size: Size, known: Known) -> bool:

@@ -143,6 +143,20 @@ def test_sizes_that_are_tied_have_no_others_than_the_exports() -> None:
     assert (found.status, found.ran) == ("fitted", ())
 
 
+@pytest.mark.parametrize("sizes", [(4, 6), (4, 6, 10)])
+def test_sizes_that_nothing_excludes_and_at_which_it_stops_are_told(sizes: tuple[int, ...]) -> None:
+    pairs = "(float[1, {s}] x) => (float[{h}, 2] y) <int64[2] k = {{{k}, 2}}> {{ y = Reshape(x, k) }}"
+    first, second, *witnesses = (built(pairs.format(s=size, h=size // 2, k=size // 2)) for size in sizes)
+    free = built(pairs.format(s="S", h="H", k=-1))
+    found = other(first, free, fitted=(second,), witnesses=tuple(witnesses))
+    stated = other(first, free, fitted=(second,), witnesses=tuple(witnesses), clauses=(EVEN,))
+
+    assert found.status == stated.status == ("certified" if witnesses else "fitted")
+    assert [each.sizes for each in found.refused] == [{"S": 5}]
+    assert "; only ran at S = 8, 2, 12; did not run at S = 5" in found.reason
+    assert "did not run" not in stated.reason
+
+
 def test_a_witness_beyond_what_is_stated_is_told_so() -> None:
     """It is asked all the same: where it agrees, the result is right there too."""
     stays = built(body("S", "1, 9, 8"))

@@ -199,6 +199,8 @@ def _said(certificate: Certificate) -> list[str]:
         facts.append(("compared at", escaped(said_all(certificate.compared), 300)))
     if certificate.ran:
         facts.append(("only ran at", escaped(said_all(certificate.ran), 300)))
+    if certificate.refused:
+        facts.append(("did not run at", escaped(said_all([each.sizes for each in certificate.refused]), 300)))
     if certificate.held:
         facts.append(("the same in all runs", escaped(", ".join(certificate.held), 300)))
     tolerance = f"{certificate.relative:g} relative, {certificate.absolute:g} of the scale around it"

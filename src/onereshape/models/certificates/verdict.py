@@ -34,10 +34,19 @@ def verdict(trial: Trial) -> tuple[Status, str]:
         else:
             parts = [f"compared at {compared}, but with no other {', '.join(shut)} than the exported"]
         parts += [*notes, f"ran at {said_all(only)}: what it answers there was compared with nothing"]
-        return "unwitnessed", "; ".join(parts)
+        return "unwitnessed", "; ".join([*parts, *_ran(trial, [])])
     largest = max(found.absolute for found in trial.distances.values())
     parts = [f"compared at {compared}", f"the largest difference is {largest:.3g}", *notes]
-    return "certified", "; ".join([*parts, f"only ran at {said_all(only)}"] if only else parts)
+    return "certified", "; ".join([*parts, *_ran(trial, only)])
+
+
+def _ran(trial: Trial, only: Sequence[Sizes]) -> list[str]:
+    """Where nothing was compared: where it ran, and where it should have, but did not."""
+    stopped = [each.sizes for each in trial.refused if trial.kind == "other"]  # else it is the original that stopped
+    return [
+        *([f"only ran at {said_all(only)}"] if only else []),
+        *([f"did not run at {said_all(stopped)}"] if stopped else []),
+    ]
 
 
 def _fitted(trial: Trial, notes: Sequence[str], only: Sequence[Sizes]) -> tuple[Status, str]:
@@ -49,15 +58,14 @@ def _fitted(trial: Trial, notes: Sequence[str], only: Sequence[Sizes]) -> tuple[
     witnesses = [each.freed for each in trial.witnesses]
     unused = [at for at in trial.compared if any(each.items() <= at.items() for each in witnesses)]
     largest = f"the largest difference is {max(found.absolute for found in trial.distances.values()):.3g}"
-    ran = [f"only ran at {said_all(only)}"] if only else []
     shut = _shut(trial)
     if not unused:
         parts = [f"fitted on {said_all(fitted)}, and agrees there", largest, *notes, "compared with no other size"]
-        return "fitted", "; ".join([*parts, *ran])
+        return "fitted", "; ".join([*parts, *_ran(trial, only)])
     shown = f"fitted on {said_all(fitted)}, and agrees there too"
     if shut:
         shown += f"; no other {', '.join(shut)} than there was compared"
-    return "certified", "; ".join([f"compared at {said_all(unused)}", shown, largest, *notes, *ran])
+    return "certified", "; ".join([f"compared at {said_all(unused)}", shown, largest, *notes, *_ran(trial, only)])
 
 
 def _shut(trial: Trial) -> list[str]:

@@ -32,6 +32,7 @@ from onereshape.reports.picture import Box, Look, Picture, Wire
 from onereshape.reports.ways import Ways
 from tests import report_models
 from tests.commands import Captured, refused, said
+from tests.models import model
 
 CORPUS = Path(__file__).parent / "data" / "corpus"
 YOLO = CORPUS / "hand_yolo_head.ts.onnx"
@@ -129,6 +130,22 @@ def test_other_exports() -> None:
     assert "Repaired and proven." in text
     assert f"--like {folder / 'bert.dynamo.C.onnx'} --witness {folder / 'bert.dynamo.B.onnx'}" in text
     assert "holds if" in text
+
+
+def test_sizes_at_which_a_fitted_model_stops() -> None:
+    """As many fractions as the step gives, which no inference knows, and 8 of them in both exports."""
+    body = """agraph (float[1, {s}] x) => (float[1, 8] y) <int64[3] k = {{1, 1, {s}}}, int64[2] flat = {{1, 8}},
+        float first = {{0}}, float last = {{0.99}}, float step = {{0.125}}> {{
+            r = Reshape(x, k)
+            p = AveragePool <kernel_shape = [8], strides = [8]> (r)
+            a = Range(first, last, step)
+            z = Add(p, a)
+            y = Reshape(z, flat)
+        }}"""
+    text = plain(report(model(body.format(s=64)), like=[model(body.format(s=71))]))
+
+    assert re.search(r"only ran at x_1 = 65\b", text)
+    assert re.search(r"did not run at x_1 = 128, 32\b", text)
 
 
 def test_it_is_the_same_each_time(tmp_path: Path) -> None:

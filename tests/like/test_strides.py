@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from onnx import TensorProto, helper
 
 from tests.like.exporting import EXPORTERS, Array, Case, Export, Sizes
 from tests.like.law import verdict
@@ -76,3 +77,54 @@ def test_of_squares_the_axes_are_in_doubt_and_not_the_steps() -> None:
     assert "with axis 0 as floor((H + 7)/8) times floor((W + 7)/8)" in found.why
     assert "with axis 0 as floor((W + 7)/8) times floor((H + 7)/8)" in found.why
     assert "floor(H/" not in found.why
+
+
+def anchors(g: Export, *, divided: bool = True, filled: bool = False, shifted: bool = False) -> str:
+    """Cells of 8 x 8 along a row, counted, and multiplied by what a cell has, as an anchor generator does."""
+    data = g.node("Conv", g.x(1, 2, "W"), g.weight(2, 2, 3), strides=[8], kernel_shape=[3], pads=[1, 1])
+    cells = -(-g.sizes["W"] // 8)
+    step = g.sizes["W"] // cells if divided else 8
+    count = g.constant(np.arange(cells).astype(np.float32))
+    if shifted:
+        count = g.node("Add", g.node("Unsqueeze", count, g.constant(np.array([0]))), g.constant(np.float32(0.5)))
+    if filled:
+        number = helper.make_tensor("value", TensorProto.FLOAT, [1], [step])
+        scale = g.node("ConstantOfShape", g.constant(np.zeros(0, np.int64)), value=number)
+        return g.node("Add", data, g.node("Mul", scale, count))
+    return g.node("Add", data, g.node("Mul", count, g.constant(np.float32(step))))
+
+
+CELLS: tuple[Sizes, ...] = ({"W": 64}, {"W": 96})
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize(("filled", "shifted"), [(False, False), (True, False), (False, True)])
+def test_so_does_a_number_by_which_a_count_is_multiplied(exporter: str, *, filled: bool, shifted: bool) -> None:
+    made = Case(
+        f"anchors {filled} {shifted}",
+        lambda g: anchors(g, filled=filled, shifted=shifted),
+        CELLS,
+        ({"W": 8}, {"W": 48}, {"W": 200}),
+    )
+    found = verdict(made, exporter)
+
+    assert (found.status, found.why, found.conditions) == ("right", "", ("W is divisible by 8",))
+
+
+def test_a_quotient_of_odd_sizes_is_the_same_down_to_some_size() -> None:
+    """67 by 9 cells is 7, as 53 by 7 is, and 33 by 5 is 6; 64 by 8 is 8."""
+    made = Case("odd", anchors, ({"W": 67}, {"W": 53}), ({"W": 43}, {"W": 89}, {"W": 101}))
+    found = verdict(made, "graph")
+
+    assert (found.status, found.why) == ("right", "")
+    assert found.conditions == (
+        "W >= 43, since a step that may be a size by a number of entries is another before",
+        "W leaves 1 when divided by 2",
+    )
+
+
+def test_another_number_is_no_quotient() -> None:
+    made = Case("number", lambda g: anchors(g, divided=False), ({"W": 61}, {"W": 96}), ({"W": 33}, {"W": 80}))
+    found = verdict(made, "graph")
+
+    assert (found.status, found.why, found.conditions) == ("right", "", ())

@@ -181,8 +181,8 @@ class Fit(NamedTuple):
     """Other readings, right in every export too, that differ from this one elsewhere."""
     odd: int = 0
     """How many sizes it takes that its own axes do not tell: of several readings, the plainest takes fewest."""
-    whole: tuple[Size, ...] = ()
-    """What is a whole number in all exports, and must be one, as elsewhere it may be meant in another way."""
+    kept: tuple[tuple[Size, int], ...] = ()
+    """Sizes that are a number in all exports, and must stay so, as the number may be meant as the size."""
 
     def each(self, build: Callable[[Fit], Fit]) -> Fit:
         """What is built of it, and of each other reading."""

@@ -214,6 +214,8 @@ def _restored(found: Size, shown: Iterable[Size], known: Known) -> None:
     Frames in pairs, `2*floor(n/2)` of them, are padded by 1 again where all exports have an odd number.
     """
     values = known.values(found)
+    if values is None:
+        return
     alike = [size for size in shown if known.values(size) == values and not is_clipped(size)]
     if any(known.equal(size, found) for size in alike):
         return

@@ -21,10 +21,12 @@ from onereshape.models.like.attributes import Said
 from onereshape.models.like.clauses import clause_of, known_clauses
 from onereshape.models.like.exported import Binding, Exported, Fit, Limit, alike, mixed, multiples, nearby, sizes_at
 from onereshape.models.like.families import readings_of
+from onereshape.models.like.families.strides import from_where
 from onereshape.models.like.fitting import Fitted, Sized, fitted
 from onereshape.models.like.differing import Use, differing
 from onereshape.models.like.formulas import Known
 from onereshape.models.like.least import least
+from onereshape.models.like.multiplied import multiplied
 from onereshape.models.like.opsets import check_written
 from onereshape.models.like.pools import Pool
 from onereshape.models.like.rested import plainest
@@ -195,12 +197,14 @@ def _edit(
     if fit is None:
         raise _doubtful(use, readings, exported)
     known.restrict(steps)
-    for size in fit.whole:
-        known.whole(size)
+    quotients = dict.fromkeys((*fit.kept, *multiplied(found, bindings)))
+    for quotient in quotients:
+        known.keep(*quotient)
+    limits = (*fit.limits, *(limit for quotient in quotients for limit in from_where(quotient, bindings, known.steps)))
     if fit.opset > opset:
         why = f"the constant {use.name} {fit.words}, which takes opset {fit.opset} to write, and this is {opset}"
         raise _refused(use, why)
-    return _replaced(use, fit.words, fit.make), fit.limits
+    return _replaced(use, fit.words, fit.make), limits
 
 
 def _pooled(pool: Pool) -> Edit:

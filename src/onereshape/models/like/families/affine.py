@@ -247,7 +247,7 @@ def _read(exported: Exported, readings: Sequence[Reading], beside: Sequence[Read
                 each.make,
                 _limits(each),
                 odd=_odd(each),
-                whole=strides(exported, each),
+                kept=strides(exported, each),
             ),
         )
         for each in kept

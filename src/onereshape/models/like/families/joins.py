@@ -325,5 +325,5 @@ def _one(parts: Sequence[Fit], axis: int) -> Fit:
     words = "; then ".join(dict.fromkeys(part.words for part in parts))
     limits = tuple(dict.fromkeys(limit for part in parts for limit in part.limits))
     opset, odd = max(part.opset for part in parts), sum(part.odd for part in parts)
-    whole = tuple(dict.fromkeys(size for part in parts for size in part.whole))
-    return Fit(f"in {len(parts)} parts along axis {axis}: {words}", at, make, limits, opset, odd=odd, whole=whole)
+    kept = tuple(dict.fromkeys(each for part in parts for each in part.kept))
+    return Fit(f"in {len(parts)} parts along axis {axis}: {words}", at, make, limits, opset, odd=odd, kept=kept)

@@ -1,40 +1,61 @@
 """Strides: counts in steps of 16, along an axis of 4 and 6 entries, where a size is 64 and 96.
 
 The step may be a number, or what detectors take for it: the picture's size by the number of entries, rounded down.  No
-export tells which, where all of them are divisible by it.
+export tells which, where that is so in all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from onereshape.models.like.exported import Exported
-from onereshape.models.like.families.positions import Term
+from onereshape.models.like.exported import Array, Binding, Exported, Limit, at_least, sizes_at
 from onereshape.models.like.families.reading import Reading
-from onereshape.sizes import Formula, Size, over, symbol
+from onereshape.sizes import Formula, Size, cut, symbol
 
 _LEAST = 4
 """Counts in steps of less are common as such: every other place of a sequence."""
+_TRIED = 1024
+"""Sizes below those of the exports."""
+
+Quotient = tuple[Size, int]
+"""A size by the length of an axis, rounded down, and the number that it is in all exports."""
 
 
-def strides(exported: Exported, reading: Reading) -> tuple[Size, ...]:
-    """What must be whole, so that it does not matter whether steps are a number or a size by the length of an axis."""
-    return tuple(size for term in reading.terms if term.scale.size == 1 for size in _divided(exported, term))
+def strides(exported: Exported, reading: Reading) -> tuple[Quotient, ...]:
+    """What must stay a number, so that it does not matter whether steps are that or a size by the length of an axis."""
+    return tuple(
+        found
+        for term in reading.terms
+        if term.scale.size == 1
+        for found in quotients(term.position.size, term.slope, exported.bindings)
+    )
 
 
-def _divided(exported: Exported, term: Term) -> Iterator[Size]:
-    """The sizes by the step of a term which are the length of its axis in all exports."""
-    length = term.position.size
-    if not isinstance(length, Formula) or length.name is not None:
+def quotients(length: Size, slopes: Array, bindings: Sequence[Binding]) -> Iterator[Quotient]:
+    """What the steps of a count may be, along an axis whose length is a part of a free size."""
+    steps = np.abs(slopes[slopes != 0])
+    step = int(steps.min()) if steps.size else 0
+    lengths = sizes_at(length, bindings)
+    if not isinstance(length, Formula) or length.name is not None or lengths is None or min(lengths) < 1:
         return
-    lengths = exported.sizes(length)
+    if step < _LEAST or np.any(steps % step):
+        return
     for name in sorted(length.symbols):
-        sizes = [binding[name] for binding in exported.bindings]
-        step = sizes[0] // max(lengths[0], 1)
-        steps = np.abs(term.slope[term.slope != 0])
-        if step < _LEAST or not steps.size or steps.min() != step or np.any(steps % step):
-            continue
-        if all(size == step * each for size, each in zip(sizes, lengths, strict=True)):
-            yield over(symbol(name), step)
+        sizes = [binding[name] for binding in bindings]
+        if all(size // each == step for size, each in zip(sizes, lengths, strict=True)):
+            yield cut(symbol(name), length), step
+
+
+def from_where(quotient: Quotient, bindings: Sequence[Binding], steps: Mapping[str, int]) -> Iterator[Limit]:
+    """The size down to which a quotient of one symbol is that number, in the steps of that symbol."""
+    size, number = quotient
+    if isinstance(size, int) or len(size.symbols) > 1:
+        return
+    (name,) = size.symbols
+    step, least = steps.get(name, 1), min(binding[name] for binding in bindings)
+    smaller = range(least - step, 0, -step)[:_TRIED]
+    last = next((each for each in smaller if sizes_at(size, [{name: each}]) != (number,)), None)
+    if last is not None:
+        yield at_least(symbol(name), last + step, "a step that may be a size by a number of entries is another before")

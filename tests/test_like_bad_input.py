@@ -16,7 +16,7 @@ from onereshape.cli import main
 from onereshape.errors import FixError, ReshapeError
 from tests.certifying import built
 from tests.commands import Captured, ran
-from tests.models import model
+from tests.models import external, model
 from tests.like_files import body, export, exported
 
 
@@ -125,6 +125,46 @@ def test_a_witness_with_other_weights_that_no_answer_shows(tmp_path: Path) -> No
 
     with pytest.raises(FixError, match="the initializer t has other values in the witness"):
         orx.fix(paths[0], like=paths[1], witness=paths[2])
+
+
+GATED = """agraph (float[1, {s}, 2] x) => (float[1, {s}, 2] y) {{
+    k = Constant <value_ints = [1, {s}, 2]> ()
+    w = Constant <value = float[2, 2] {{{w}, 0, 0, 1}}> ()
+    far = Constant <value = float {{1000000000}}> ()
+    r = Reshape(x, k) open = Greater(r, far) m = MatMul(r, w) y = Where(open, m, r) }}"""
+
+
+def test_a_witness_with_another_constant_that_no_answer_shows(here: Path) -> None:
+    """Exporters write weights as nodes, too; no value that is drawn opens the gate."""
+    for size, weight in ((4, 2), (6, 2), (9, 2), (11, 3)):
+        (here / f"gated{size}.onnx").write_bytes(model(GATED.format(s=size, w=weight)).SerializeToString())
+
+    assert orx.fix("gated4.onnx", like="gated6.onnx", witness="gated9.onnx").certificate.holds
+    with pytest.raises(FixError, match=r"the constant w is another in the witness gated11\.onnx") as told:
+        orx.fix("gated4.onnx", like="gated6.onnx", witness=["gated9.onnx", "gated11.onnx"])
+    assert told.value.code == "unlike"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["fix", "a.onnx", "-o", "o.onnx", "--like", "lost.onnx"],
+        ["fix", "a.onnx", "-o", "o.onnx", "--like", "c.onnx", "--witness", "lost.onnx"],
+        ["certify", "a.onnx", "fixed.onnx", "--like", "lost.onnx"],
+        ["certify", "a.onnx", "fixed.onnx", "--like", "c.onnx", "--witness", "lost.onnx"],
+        ["certify", "a.onnx", "lost.onnx"],
+    ],
+)
+def test_weights_that_are_not_there_are_told(words: list[str], here: Path, capsys: Captured) -> None:
+    orx.save(orx.fix("a.onnx", like="c.onnx").model, "fixed.onnx")
+    lost = model(f"agraph {body(9)}")
+    del lost.graph.initializer[1:]
+    lost.graph.initializer.append(external("b", [8], "gone.bin"))
+    (here / "lost.onnx").write_bytes(lost.SerializeToString())
+    code, _, err = ran(capsys, *words)
+
+    assert (code, (here / "o.onnx").exists()) == (2, False)
+    assert err.startswith("onereshape: lost.onnx: its data in 'gone.bin' cannot be read (No such file or directory)")
 
 
 def test_dims_that_no_export_shows_apart_are_told(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onereshape.errors import ReshapeError
@@ -77,6 +78,18 @@ def blamed(model: Model, *, rewritten: bool = False) -> Iterator[None]:
         if why is None:
             raise
         raise ReshapeError("unsupported-model", why=fault(model, why)) from error
+
+
+def check_data(model: Model) -> None:
+    """Refuses a model whose data are in files that are not there, before something asks for them."""
+    from onereshape.formats.onnx_graphs import external_tensors  # noqa: PLC0415 - onnx-ir takes long
+
+    places = {str(tensor.path): str(tensor.location) for tensor in external_tensors(model.ir)}
+    for path, location in places.items():
+        try:
+            Path(path).stat()
+        except OSError as error:
+            raise unreadable(model.path, f"its data in {location!r} cannot be read ({error.strerror})") from None
 
 
 def fault(model: Model, why: str) -> str:

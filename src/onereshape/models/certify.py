@@ -12,7 +12,7 @@ from onereshape.condition import never_empty
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.given import Given
 from onereshape.formats.model import Model
-from onereshape.formats.onnx_sound import blamed
+from onereshape.formats.onnx_sound import blamed, check_data
 from onereshape.models.certificates.certificate import Certificate
 from onereshape.models.certificates.compare import Carried
 from onereshape.models.certificates.engine import engine_of
@@ -128,6 +128,8 @@ def certified(  # noqa: PLR0913 - see certify
         tuple(numbered_alike(first, imaged(each)) for each in others) for others in (pair.witnesses, pair.fitted)
     )
     pair = Pair(first, second, witnesses, fitted)
+    for model in (first, second):
+        check_data(model)
     for other in (second, *pair.witnesses, *pair.fitted):
         if engine_of(other.ir) != engine_of(first.ir):
             raise FixError("unlike", why=f"{other.path} and {first.path} are not in one format")

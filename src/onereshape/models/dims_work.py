@@ -33,14 +33,16 @@ def free_work(given: Model, asked: Freed, witnesses: Sequence[Model], model: Mod
 
 
 def like_work(given: Model, names: Freed, others: Sequence[Model], witnesses: Sequence[Model], model: Model) -> Work:
-    from onereshape.models.like.plan import apply_like, like_plan  # noqa: PLC0415 - only who asks for it needs it
+    from onereshape.models.like.contradicted import contradicted  # noqa: PLC0415 - only who asks for it needs it
+    from onereshape.models.like.plan import apply_like, like_plan  # noqa: PLC0415
 
     others, witnesses = ([numbered_alike(given, each) for each in models] for models in (others, witnesses))
     try:
         with ExitStack() as stack:
             for other in others:
                 stack.enter_context(blamed(other))
-            found = like_plan(model.ir, [copied(other, inline=True, needed=False).ir for other in others], names)
+            inlined = [copied(other, inline=True, needed=False).ir for other in others]
+            found = like_plan(model.ir, inlined, names)
     except FixError as error:
         other_values = other_weights(given, others)
         if other_values is None or error.usage or error.code == "ambiguous":
@@ -48,6 +50,13 @@ def like_work(given: Model, names: Freed, others: Sequence[Model], witnesses: Se
         raise FixError("unlike", why=other_values) from error
     check_witnesses(given, others, witnesses, found.freed)
     check_weights(given, others, witnesses)
+    for witness in witnesses:
+        with blamed(witness):
+            its = copied(witness, inline=True, needed=False).ir
+        name = contradicted(copied(given, inline=True).ir, inlined, its)
+        if name is not None:
+            why = f"the constant {name} is another in the witness {witness.path}, and the same in all other exports"
+            raise FixError("unlike", why=why)
     exports, unused = (tuple(each.ir for each in models) for models in (others, witnesses))
     return Work(
         found.changes,

@@ -17,6 +17,7 @@ from onereshape.formats.given import Given
 from onereshape.formats.held import is_model, refused
 from onereshape.formats.model import Model
 from onereshape.formats.model_formats import format_of
+from onereshape.formats.onnx_sound import check_data
 from onereshape.models.facts.order import values_of
 from onereshape.models.images import imaged
 from onereshape.models.request import given_model
@@ -46,6 +47,7 @@ def given_exports(given: Exports, what: str) -> tuple[Model, ...]:
                 "unlike",
                 why=f"{model.path} is {format_of(model.format).words}, neither an ONNX model nor an OpenVINO IR",
             )
+        check_data(model)
     return found
 
 

@@ -23,7 +23,7 @@ _TOLD = slice(1, 4)
 class _Crop(NamedTuple):
     """An axis of what a Slice reads."""
 
-    start: int
+    start: Size
     left_out: Formula
     """How many entries it leaves out, before what it takes and behind it."""
 
@@ -46,8 +46,9 @@ def _crops(node: ir.Node, scope: Scope) -> Iterator[_Crop]:
     if dims is None or len(known) < 3 or any(_strides(steps, scope) for steps in node.inputs[4:]):
         return
     for start, end, axis in zip(*known, strict=False):
-        if isinstance(axis, int) and -len(dims) <= axis < len(dims) and isinstance(start, int):
-            left_out = dims[axis] - (end - start) if isinstance(end, Formula) else None
+        follows = start is not None and end is not None and any(isinstance(each, Formula) for each in (start, end))
+        if follows and isinstance(axis, int) and -len(dims) <= axis < len(dims):
+            left_out = dims[axis] - (end - start)
             if isinstance(left_out, Formula):
                 yield _Crop(start, left_out)
 
@@ -60,8 +61,10 @@ def _strides(steps: ir.Value | None, scope: Scope) -> bool:
 
 def _is_halved(crop: _Crop, known: Known) -> bool:
     """Whether a half of what is left out is left out before what is taken, in all exports."""
-    values = known.values(crop.left_out)
-    return values is not None and all(each // 2 == crop.start for each in values)
+    values, starts = known.values(crop.left_out), known.values(crop.start)
+    if values is None or starts is None:
+        return False
+    return all(each // 2 == start for each, start in zip(values, starts, strict=True))
 
 
 def _added(node: ir.Node, scope: Scope) -> Iterator[Size]:

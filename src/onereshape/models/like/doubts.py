@@ -28,12 +28,14 @@ class Doubt(NamedTuple):
     """Those of them that the exports prove, as long as nothing else fits."""
     crossed: bool = False
     """Whether it is about an axis, and may be the size of another one."""
+    what: str = ""
+    """What has these readings, where that is no number alone."""
 
 
 def refusal(doubts: Sequence[Doubt], bindings: Sequence[Binding]) -> FixError:
     """Why what is open stays so: the first number that no formula gives, or that several give."""
     doubt = doubts[0]
-    use, place = doubt.use, _place(doubt.use, doubt.key[1])
+    use, place = doubt.use, doubt.what or _place(doubt.use, doubt.key[1])
     node, op = use.node.name or use.node.outputs[0].name, use.node.op_type
     if not doubt.readings:
         return FixError("cannot-free", node=node, op=op, why=f"no formula of the free sizes gives {place}")

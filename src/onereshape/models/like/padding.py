@@ -21,7 +21,7 @@ from onereshape.models.like.places import SIZED
 from onereshape.models.like.readings import MULTIPLES
 from onereshape.models.like.strided import windows_of
 from onereshape.models.record import operator_of
-from onereshape.sizes import Formula, Size, ceiling
+from onereshape.sizes import Formula, Size, ceiling, cut
 
 
 _PADDING = frozenset({"ConvTranspose", "Pad", "Resize"})
@@ -136,14 +136,23 @@ def _settle(node: ir.Node, scope: Scope, known: Known, shown: Iterable[Size]) ->
     for axis in axes:
         if not axis.varies and axis.padded != axis.data:
             _restored(axis.padded, shown, known)
-    multiples = {many for axis in axes if axis.varies for many in _read(axis, known)}
+    varying = {axis: _read(axis, known) for axis in axes if axis.varies}
+    for axis, multiples in varying.items():
+        _settle_varying(axis, multiples, known)
+    read = {many for multiples in varying.values() for many in multiples}
     for axis in axes:
-        for many in _read(axis, known) if axis.varies else ():
-            if not known.equal(axis.padded, axis.next(many)):  # by all of it where nothing is missing, if that is done
-                known.indivisible[axis.data, many] = None
-    for axis in axes:
-        for many in multiples.intersection(() if axis.varies else axis.multiples):
+        for many in read.intersection(() if axis.varies else axis.multiples):
             known.equate(axis.padded, axis.next(many))  # at other sizes, it may be padded by more, or less
+
+
+def _settle_varying(axis: _Axis, multiples: Iterable[int], known: Known) -> None:
+    """Asks for sizes at which no more is added than exports show how, and something where all of them add something."""
+    more = axis.padded - axis.data
+    if set(known.values(more) or ()) == {0, 1} and not multiples:
+        known.keep(cut(more, 2), 0)  # what is more may be added in halves
+    for many in multiples:
+        if not known.equal(axis.padded, axis.next(many)):  # by all of it where nothing is missing, if that is done
+            known.indivisible[axis.data, many] = None
 
 
 def _settle_numbers(node: ir.Node, scope: Scope, known: Known, shown: Iterable[Size]) -> None:

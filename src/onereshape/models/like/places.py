@@ -5,7 +5,7 @@ The node itself tells it, or only one reading of a number fits; where neither is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from onereshape.models.like.equations import groups, hints
 from onereshape.models.like.formulas import Known
 from onereshape.models.like.regrouping import Must, quotient
 from onereshape.models.like.unsettled import is_crossed, is_end, is_open
-from onereshape.sizes import Formula, Size, product
+from onereshape.sizes import Formula, Size, cut, product, symbol
 
 SIZED = frozenset(
     {"Concat", "ConstantOfShape", "Expand", "Pad", "Reshape", "Resize", "Slice", "Split", "Tile", "Upsample"}
@@ -24,6 +24,8 @@ SIZED = frozenset(
 """Operators that are told sizes by numbers, or make one tensor of such numbers."""
 _ALONG = frozenset({("Pad", 1), ("Resize", 3)})
 """The inputs that have a number for each axis of the data."""
+_HALVES = ({0}, {1}, {-1}, {0, 1}, {0, -1})
+"""By how much the larger half of a number may be larger."""
 _MOST_ENTRIES = 64
 """Of a tensor of integers that is read number by number."""
 
@@ -89,6 +91,9 @@ class Place(NamedTuple):
         found = [self._meant(place, row, told.get(place, ())) for place, row in enumerate(rows)]
         if not self._holds_sizes():
             found = self._in_a_row(rows, found)
+        found = self._parted(rows, found)
+        for place in self._halved(rows):
+            found[place[0]], found[place[1]] = self._halves(rows, found, *place)
         if None in found:
             found = self._balanced(rows, found)
         return tuple(
@@ -127,6 +132,9 @@ class Place(NamedTuple):
             return size
         if size is None:
             return self._of_its_axis(values, own)
+        alike = _of(size, own)
+        if alike is not None and self.known.values(alike) == values:
+            return alike  # as plain as what the other axis is
         return None if self.known.along(values, own) else size
 
     def _own(self, place: int) -> frozenset[str]:
@@ -166,9 +174,14 @@ class Place(NamedTuple):
         return data is not None and any(map(is_crossed, self.scope.dims_of(data) or ()))
 
     def _of_its_axis(self, values: Values, own: frozenset[str]) -> Size | None:
-        """The only one of several readings that depends on what its axis depends on."""
-        proven = [each.size for each in self.known.readings(values) if each.proves]
-        found = [size for size in proven if isinstance(size, Formula) and size.symbols <= own]
+        """The only one of several readings that depends on what its axis depends on, or that reads the same of it as
+        of another axis: multiples of 8 that both become, of which one may be those of 4.
+        """
+        proven = [each.size for each in self.known.readings(values) if each.proves and isinstance(each.size, Formula)]
+        found = [size for size in proven if size.symbols <= own]
+        if len(found) > 1:
+            alike = [_of(size, own) for size in proven if not size.symbols <= own]
+            found = [size for size in found if size in alike]
         return found[0] if len(found) == 1 and len(proven) > 1 else None
 
     def _told(self, values: Values, told: Sequence[Size]) -> list[Size]:
@@ -179,7 +192,7 @@ class Place(NamedTuple):
                 here += [] if any(self.known.equal(size, other) for other in here) else [size]
         return here
 
-    def _named(self, place: int, values: Values, told: Sequence[Size]) -> Size:
+    def _named(self, place: int, values: Values, told: Sequence[Size], what: str = "") -> Size:
         """A name of its own for a number that may be read in several ways, or in none."""
         key, here = (self.number, place), self._told(values, told)
         if here:
@@ -189,13 +202,73 @@ class Place(NamedTuple):
         own = self._own(place)
         if own and not any(isinstance(size, Formula) and size.symbols & own for size in readings):
             crossed = self.known.along(values, own)  # else the size of another axis would be believed
-            return self.name(Doubt(key, self.use, (*readings, *crossed), frozenset(crossed), bool(crossed)), values)
-        return self.name(Doubt(key, self.use, tuple(readings), frozenset(proven)), values)
+            doubt = Doubt(key, self.use, (*readings, *crossed), frozenset(crossed), bool(crossed), what)
+            return self.name(doubt, values)
+        return self.name(Doubt(key, self.use, tuple(readings), frozenset(proven), what=what), values)
 
     def _holds_sizes(self) -> bool:
         """Whether these numbers tell a node sizes, or may do so once they are joined with others."""
         operator = self.use.node.op_type
         return operator in {"Concat", "ConstantOfShape"} or (operator in SIZED and self.slot > 0)
+
+    def _parted(self, rows: Sequence[Values], found: list[Size | None]) -> list[Size | None]:
+        """Numbers; of those that say how data are parted, the last one that differs is what the others leave."""
+        node = self.use.node
+        data = node.inputs[0] if node.op_type == "Split" and self.slot == 1 else None
+        dims = None if data is None else self.scope.dims_of(data)
+        axis = node.attributes.get_int("axis", 0)
+        last = max((place for place, row in enumerate(rows) if len({*row}) > 1), default=0)
+        others = [size for place, size in enumerate(found) if place != last and size is not None]
+        if dims is None or not -len(dims) <= axis < len(dims) or len(others) < max(len(found) - 1, 1):
+            return found
+        rest = dims[axis] - sum(others, 0)
+        if any(map(is_open, (rest, *others))) or self.known.values(rest) != rows[last]:
+            return found
+        return [*found[:last], rest, *found[last + 1 :]]
+
+    def _halved(self, rows: Sequence[Values]) -> Iterator[tuple[int, int]]:
+        """Where a Pad says how much it adds before an axis and behind it, each of which is half of it in all exports.
+
+        What is the same in all of them is a number, and nothing at all is no half.
+        """
+        if self.use.node.op_type != "Pad" or self.slot != 1:
+            return
+        half = len(rows) // 2
+        for place, (before, after) in enumerate(zip(rows[:half], rows[half:], strict=False)):
+            apart = {b - a for a, b in zip(before, after, strict=True)}
+            varies = any(len({*values}) > 1 for values in (before, after))
+            if varies and min(*before, *after) >= 0 and any(before) and any(after) and apart in _HALVES:
+                yield place, place + half
+
+    def _halves(
+        self, rows: Sequence[Values], found: Sequence[Size | None], place: int, behind: int
+    ) -> tuple[Size | None, Size | None]:
+        """Half of what is added, rounded down, and the rest, or the other way round; what that is, both together tell.
+
+        Equal halves may each be a formula of their own, unless they make data as large as a size that is known.
+        """
+        before, after = rows[place], rows[behind]
+        both = tuple(a + b for a, b in zip(before, after, strict=True))
+        size = self._restoring(place, both)
+        if size is None and before == after and found[place] is not None and (self.number, place) not in self.decided:
+            return found[place], found[behind]
+        if size is None:
+            size = self._meant(place, both, ())
+        if size is None:
+            size = self._named(place, both, (), f"entries {place} and {behind} of {self.use.name} together")
+        smaller = cut(size, 2)
+        return (smaller, size - smaller) if sum(before) <= sum(after) else (size - smaller, smaller)
+
+    def _restoring(self, place: int, both: Values) -> Size | None:
+        """What is added to an axis that becomes as large as a size that is known."""
+        data = self.use.node.inputs[0]
+        dims = None if data is None else self.scope.dims_of(data)
+        own = dims[place] if dims is not None and place < len(dims) and not any(self.use.node.inputs[3:]) else None
+        values = None if own is None or is_open(own) else self.known.values(own)
+        if own is None or values is None:
+            return None
+        exact = self.known.exactly(tuple(a + b for a, b in zip(values, both, strict=True)))
+        return exact[0] - own if len(exact) == 1 and not is_open(exact[0]) else None
 
     def _in_a_row(self, rows: Sequence[Values], found: list[Size | None]) -> list[Size | None]:
         """Entries; those are open that follow each other in all exports, and were read as if they did not elsewhere."""
@@ -227,6 +300,13 @@ class Place(NamedTuple):
                 if left is not None and known and self.known.values(left) == rows[place]:
                     entries[place] = left
         return entries
+
+
+def _of(size: Size, own: frozenset[str]) -> Size | None:
+    """The same formula of another symbol, where it has only one."""
+    if not isinstance(size, Formula) or len(size.symbols) != 1 or len(own) != 1:
+        return None
+    return size.bind({name: symbol(each) for name in size.symbols for each in own})
 
 
 def _is_beside(size: Size, number: int) -> bool:

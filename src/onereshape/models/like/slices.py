@@ -10,7 +10,7 @@ import onnx_ir as ir
 from onereshape.models.facts.walk import Scope
 from onereshape.models.like.formulas import Known
 from onereshape.models.record import operator_of
-from onereshape.sizes import Formula, Size, largest, smallest
+from onereshape.sizes import Formula, Size, ceiling, largest, smallest
 
 STEPPED = frozenset({"Slice"})
 """Operators of which it depends on the steps of the sizes what is found here."""
@@ -19,7 +19,7 @@ _ALL = 2**31 - 1
 
 
 def taken(node: ir.Node, scope: Scope, known: Known) -> dict[int, Size]:
-    """The sizes that a Slice leaves, by axis; where its bounds are formulas, and its step is 1."""
+    """The sizes that a Slice leaves, by axis; where its bounds are formulas, and its steps go forward."""
     data = scope.dims_of(node.inputs[0]) if node.inputs and node.inputs[0] is not None else None
     if operator_of(node) != "Slice" or data is None or len(node.inputs) < 3:
         return {}
@@ -29,12 +29,14 @@ def taken(node: ir.Node, scope: Scope, known: Known) -> dict[int, Size]:
     found: dict[int, Size] = {}
     for place, (start, end) in enumerate(zip(starts, ends, strict=True)):
         axis, step = place if axes is None else axes[place], 1 if steps is None else steps[place]
-        if not isinstance(axis, int) or step != 1 or not any(isinstance(each, Formula) for each in (start, end)):
+        if not isinstance(axis, int) or not any(isinstance(each, Formula) for each in (start, end)):
+            continue
+        if not isinstance(step, int) or step < 1:
             continue
         size = data[axis % len(data)]
         first, last = _place(size, start, known), _place(size, end, known)
         if first is not None and last is not None:
-            found[axis % len(data)] = _plain(last - first, known)
+            found[axis % len(data)] = ceiling(_plain(last - first, known), step)
     return found
 
 

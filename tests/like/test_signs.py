@@ -9,7 +9,7 @@ from onereshape.models.like import plan as planning
 from onereshape.models.like.clauses import clause_of
 from onereshape.models.like.exported import Limit
 from onereshape.models.like.plan import LikePlan, like_plan
-from onereshape.sizes import cut, symbol
+from onereshape.sizes import ceiling, cut, symbol
 from tests.like.exporting import Build, Case, Export, Sizes
 from tests.like.law import verdict
 from tests.like.world_numbers import ints
@@ -123,3 +123,20 @@ def test_a_limit_of_one_symbol_that_rises_and_falls_is_said_by_its_end() -> None
     limit = Limit(0 - (size - 2 * cut(size, 4) - 3), 0, "that is so")
 
     assert clause_of(limit, [{"S": 20}, {"S": 33}]).text == "S >= 5, since that is so"
+
+
+def test_a_limit_that_comes_and_goes_is_said_by_its_formula() -> None:
+    """A pad to multiples of 16, less 6, is negative again and again."""
+    size = ceiling(symbol("S"), 16) * 16 - symbol("S") - 6
+    clause = clause_of(Limit(0 - size, 0, "that is so"), [{"S": 37}, {"S": 20}])
+
+    assert clause.text == "S + 6 <= 16*floor((S + 15)/16), since that is so"
+    assert [each for each in range(33, 50) if clause.excludes({"S": each})] == [43, 44, 45, 46, 47, 48]
+
+
+def test_where_sizes_go_in_steps_others_do_not_count() -> None:
+    size = 8 - (symbol("S") - cut(symbol("S"), 16) * 16)
+    limit, exports = Limit(0 - size, 0, "that is so"), [{"S": 40}, {"S": 24}]
+
+    assert clause_of(limit, exports).excludes({"S": 13})
+    assert not any(clause_of(limit, exports, {"S": 16}).excludes({"S": size}) for size in range(8, 200, 16))

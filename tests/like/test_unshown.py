@@ -96,11 +96,162 @@ def test_what_has_no_common_divisor_is_no_multiple() -> None:
     assert conditions(partial(by_nothing, many=1), 12, 23, unseen=(40, 7)) == ()
 
 
-def test_what_is_a_multiple_for_another_reason_is_one_of_that_number_only() -> None:
-    def whole(g: Export) -> str:
-        return g.node("Reshape", by_nothing(g, 4), ints(g, 1, 2, g.sizes["S"] // 4, 4))
+def test_parts_that_are_taken_behind_do_not_tell_the_number() -> None:
+    """Multiples of 8, in blocks of 4."""
 
-    assert conditions(whole, 32, 56, unseen=(36, 12)) == ("S is divisible by 4",)
+    def blocks(g: Export) -> str:
+        return g.node("Reshape", by_nothing(g, 8), ints(g, 1, 2, -(-g.sizes["S"] // 8) * 2, 4))
+
+    assert conditions(blocks, 32, 56, unseen=(40, 8)) == ("S is divisible by 8",)
+
+
+def test_what_a_pad_leaves_as_it_is_may_be_as_large_as_what_it_was() -> None:
+    """Half of it twice, and what is missing, which is nothing at even sizes."""
+
+    def halves(g: Export) -> str:
+        size, data = g.sizes["S"], g.x(1, 2, "S")
+        half = g.node("AveragePool", data, kernel_shape=[2], strides=[2])
+        again = g.node("ConvTranspose", half, g.weight(2, 2, 2), kernel_shape=[2], strides=[2])
+        return g.node("Add", g.node("Pad", again, ints(g, 0, 0, 0, 0, 0, size % 2)), data)
+
+    assert conditions(halves, 16, 40, unseen=(18, 6, 30)) == ("S is divisible by 2",)
+
+
+def test_a_pad_that_moves_entries_adds_some() -> None:
+    def moved(g: Export) -> str:
+        return g.node("Reshape", g.node("Pad", g.x(1, 2, "S"), ints(g, 0, 0, 1, 0, 0, -1)), ints(g, 2, g.sizes["S"]))
+
+    assert conditions(moved, 32, 64, unseen=(33, 7)) == ()
+
+
+# Same padding
+
+
+def in_attributes(g: Export, *, same: bool = True) -> str:
+    """Windows of 3 and of 5 in steps of 2, padded as `same` says; by attributes."""
+    data, size = g.x(1, 2, "S"), g.sizes["S"]
+    for window in (3, 5):
+        more = max((-(-size // 2) - 1) * 2 + window - size, 0) if same else window - 1
+        pads = [more // 2, more - more // 2]
+        data = g.node("Conv", data, g.weight(2, 2, window), strides=[2], kernel_shape=[window], pads=pads)
+        size = (size + more - window) // 2 + 1
+    return data
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+def test_attributes_that_pad_one_end_more_are_those_of_the_rests_of_all_exports(exporter: str) -> None:
+    found = conditions(in_attributes, 32, 56, unseen=(36, 8, 40), exporter=exporter)
+
+    assert found == ("S is divisible by 4",)
+
+
+def test_attributes_that_pad_both_ends_are_as_they_are() -> None:
+    assert conditions(partial(in_attributes, same=False), 32, 56, unseen=(36, 33, 7)) == ()
+
+
+# Halves
+
+
+def padded_back(g: Export, *, larger_first: bool = False) -> str:
+    """What windows left out, added on both sides."""
+    size, data = g.sizes["S"], g.node("Conv", g.x(1, 2, "S"), g.weight(2, 2, 5), kernel_shape=[5], strides=[3])
+    more = size - ((size - 5) // 3 + 1)
+    pads = [more // 2, more - more // 2]
+    first, last = reversed(pads) if larger_first else pads
+    return g.node("Relu", g.node("Pad", data, ints(g, 0, 0, first, 0, 0, last)))
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+@pytest.mark.parametrize(("sizes", "larger_first"), [((29, 50), False), ((30, 50), False), ((30, 50), True)])
+def test_what_is_added_on_both_sides_is_halved(sizes: tuple[int, ...], exporter: str, *, larger_first: bool) -> None:
+    """10 and 10, 17 and 17 may be a formula; but 29 and 50 entries are what there was."""
+    build = partial(padded_back, larger_first=larger_first)
+
+    assert conditions(build, *sizes, unseen=(11, 12, 13, 40), exporter=exporter) == (
+        "S >= 5, since no window is longer than what it goes over",
+    )
+
+
+def centred_to(g: Export) -> str:
+    """To multiples of 16 on both sides, in rows of 16."""
+    more = -g.sizes["S"] % 16
+    data = g.node("Pad", g.x(1, "S"), ints(g, 0, more // 2, 0, more - more // 2))
+    return g.node("Reshape", data, ints(g, 1, -(-g.sizes["S"] // 16), 16))
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+def test_halves_of_what_makes_a_multiple(exporter: str) -> None:
+    assert conditions(centred_to, 37, 20, unseen=(16, 33, 43, 48, 7), exporter=exporter) == ()
+
+
+def test_one_entry_at_the_end_may_be_half_of_one() -> None:
+    """No export shows where two would be added."""
+
+    def filled(g: Export) -> str:
+        size, data = g.sizes["S"], g.x(1, 2, "S")
+        more = size % 3
+        short = g.node("Slice", data, ints(g, 0), ints(g, size - more), ints(g, 2))
+        return g.node("Relu", g.node("Pad", short, ints(g, 0, 0, more // 2, 0, 0, more - more // 2)))
+
+    found = conditions(filled, 16, 25, 51, unseen=(7, 30))
+    assert found == (
+        "-Min(3*floor(S/3), S) + floor((Min(3*floor(S/3), S) + S)/2) = 0, since no export shows what depends on it",
+    )
+
+
+def from_the_middle(g: Export) -> str:
+    """As many as every other entry is, from the middle."""
+    size, data = g.sizes["S"], g.x(1, 2, "S")
+    first, many = (size - size // 2) // 2, size // 2
+    some = g.node("Slice", data, ints(g, 1), ints(g, size), ints(g, 2), ints(g, 2))
+    return g.node("Add", some, g.node("Slice", data, ints(g, first), ints(g, first + many), ints(g, 2)))
+
+
+def test_a_crop_from_a_formula_may_be_half_of_what_is_left_out() -> None:
+    """The 7th of 29, the 12th of 50; at 31 it is the 8th, and a quarter of it is 7."""
+    (found,) = conditions(from_the_middle, 29, 50, unseen=(28, 30, 33))
+
+    assert found == ("floor((S + floor(S/2))/2) - floor(S/2) = floor(S/4), since no export shows what depends on it")
+
+
+# Parts, and steps
+
+
+def in_three(g: Export) -> str:
+    """The last one of three chunks, which is what the others leave."""
+    size = g.sizes["S"]
+    many = -(-size // 3)
+    parts = g.node("Split", g.x(1, 2, "S"), ints(g, many, many, size - 2 * many), axis=2, outputs=3)
+    return g.node("Relu", f"{parts}.2")
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+def test_the_last_part_is_what_the_others_leave(exporter: str) -> None:
+    assert conditions(in_three, 24, 40, unseen=(17, 18, 31), exporter=exporter) == ()
+
+
+def every_third(g: Export) -> str:
+    data = g.node("Slice", g.x(1, 2, "S"), ints(g, 1), ints(g, g.sizes["S"]), ints(g, 2), ints(g, 3))
+    many = len(range(1, g.sizes["S"], 3))
+    return g.node("Mul", data, g.constant(np.float32(1 / np.sqrt(many))))
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+def test_how_many_a_slice_takes_in_steps(exporter: str) -> None:
+    assert conditions(every_third, 29, 50, unseen=(8, 30, 31), exporter=exporter) == ()
+
+
+def to_eighths(g: Export) -> str:
+    high, wide = (-(-g.sizes[name] // 8) * 8 for name in "HW")
+    return g.node("Resize", g.x(1, 2, "H", "W"), "", "", ints(g, 1, 2, high, wide), mode="nearest")
+
+
+def test_multiples_are_those_of_an_axis_of_its_own() -> None:
+    """24 and 32 are multiples of 8 of both axes, and of 4 of one of them."""
+    exports: tuple[Sizes, ...] = ({"H": 18, "W": 23}, {"H": 31, "W": 29})
+    found = verdict(Case("eighths", to_eighths, exports, ({"H": 12, "W": 20}, {"H": 17, "W": 31})), "graph")
+
+    assert (found.status, found.why, found.conditions) == ("right", "", ())
 
 
 # Sizes that are as they were

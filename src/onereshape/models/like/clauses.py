@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 
 from onereshape.condition import Clause
 from onereshape.models.like.columns import number_at
@@ -11,6 +12,9 @@ from onereshape.models.like.exported import Binding, Limit
 from onereshape.models.like.formulas import Known
 from onereshape.sizes import Formula, Size, cut, fewest, reach
 
+NO_STEPS: Mapping[str, int] = MappingProxyType({})
+_NEAR = 48
+"""Sizes around a bound, and around the exports, at which it must be right."""
 _FAR = 1024
 """Times the largest export."""
 _STILL = "no export shows what depends on it"
@@ -35,21 +39,17 @@ def known_clauses(known: Known) -> Iterator[Clause]:
             yield Clause(f"{one} = {other}, since {why}", _names(one, other), partial(_equal, one, other))
 
 
-def clause_of(limit: Limit, bindings: Sequence[Binding]) -> Clause:
-    """A limit in words; of a single symbol rather than of its formula."""
+def clause_of(limit: Limit, bindings: Sequence[Binding], steps: Mapping[str, int] = NO_STEPS) -> Clause:
+    """A limit in words; of a single symbol rather than of its formula, where that rises or falls with it."""
     size, most = limit.size, limit.most
     if not isinstance(size, Formula):
         raise TypeError(size)
-    rising = {coefficient > 0 for monomial, coefficient in size.terms if monomial}
-    sign = "<=" if True in rising else ">="
-    if len(size.symbols) == 1:
+    found = _of_one(size, most, bindings, steps) if len(size.symbols) == 1 else None
+    if found is not None:
         (name,) = size.symbols
-        sizes = [binding[name] for binding in bindings]
-        if len(rising) == 2 and size.at({name: _FAR * max(sizes)}) <= most:
-            sign = ">="
-        most = reach(size, most, max(sizes)) if sign == "<=" else fewest(size, most, min(sizes))
-        words = f"{name} {sign} {most}, since {limit.why}"
-        return Clause(words, size.symbols, lambda at: at[name] <= most if sign == "<=" else at[name] >= most)
+        sign, number = found
+        words = f"{name} {sign} {number}, since {limit.why}"
+        return Clause(words, size.symbols, lambda at: at[name] <= number if sign == "<=" else at[name] >= number)
     above: Size = 0
     below: Size = most
     for monomial, coefficient in size.terms:
@@ -59,8 +59,26 @@ def clause_of(limit: Limit, bindings: Sequence[Binding]) -> Clause:
     if isinstance(above, Formula) and isinstance(below, Formula):
         words = f"{above} <= {below}"
     else:
-        words = f"{size} <= {most}" if sign == "<=" else f"{0 - size} >= {-most}"
+        rises = any(coefficient > 0 for monomial, coefficient in size.terms if monomial)
+        words = f"{size} <= {most}" if rises else f"{0 - size} >= {-most}"
     return Clause(f"{words}, since {limit.why}", size.symbols, partial(_within, size, most))
+
+
+def _of_one(size: Formula, most: int, bindings: Sequence[Binding], steps: Mapping[str, int]) -> tuple[str, int] | None:
+    """The bound of the only symbol of a formula that must not be above a number; None where one does not tell it."""
+    (name,) = size.symbols
+    sizes = [binding[name] for binding in bindings]
+    rising = {coefficient > 0 for monomial, coefficient in size.terms if monomial}
+    falls = rising == {False} or (len(rising) == 2 and size.at({name: _FAR * max(sizes)}) <= most)
+    step = steps.get(name, 1)
+    number = fewest(size, most, min(sizes), step) if falls else reach(size, most, max(sizes))
+    if len(rising) == 1:
+        return (">=" if falls else "<="), number
+    ends = (number, min(sizes), max(sizes))
+    near = {each for end in ends for each in range(end - _NEAR * step, end + _NEAR * step + 1, step) if each > 0}
+    asked = [each for each in near if (each - sizes[0]) % step == 0]
+    within = (each for each in asked if (each >= number if falls else each <= number))
+    return ((">=" if falls else "<="), number) if all(_within(size, most, {name: each}) for each in within) else None
 
 
 def _names(*sizes: Size) -> frozenset[str]:

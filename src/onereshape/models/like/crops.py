@@ -72,4 +72,5 @@ def _added(node: ir.Node, scope: Scope) -> Iterator[Size]:
     pads = scope.held(node.inputs[1]) if len(node.inputs) > 1 and node.inputs[1] is not None else None
     numbers = [] if pads is None else pads.reshape(-1).tolist()
     half = len(numbers) // 2
-    yield from (after for before, after in zip(numbers[:half], numbers[half:], strict=False) if before == 0)
+    pairs = zip(numbers[:half], numbers[half:], strict=False)
+    yield from (after for before, after in pairs if before == 0 and after is not None)

@@ -31,7 +31,7 @@ from onereshape.models.like.regrouping import Must, regrouped
 from onereshape.models.like.replaying import Replay
 from onereshape.models.like.slices import STEPPED, taken
 from onereshape.models.like.starts import Start, copied, keep_constants
-from onereshape.models.like.strided import WINDOWED, limited, strided
+from onereshape.models.like.strided import WINDOWED, limited, strided, uneven
 from onereshape.models.like.symbols import named
 from onereshape.models.like.unsettled import Kind, Unsettled, is_open
 from onereshape.models.record import operator_of
@@ -78,6 +78,7 @@ def fitted(model: ir.Model, dims: Mapping[ir.Value, Dims], uses: Sequence[Use], 
             _check_all(uses, walk)
             settle_unpadded(walk.order, scope, walk.known)
             limited(unsettled.strides, walk.known, same=same)
+            limited(uneven(walk.order, scope), walk.known, same=True)
             settle_pads(walk.order, scope, walk.known)
             settle_crops(walk.order, scope, walk.known)
             return Sized(walk.fitted, walk.rewritten, walk.known, scope, walk.order)

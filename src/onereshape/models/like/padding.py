@@ -15,13 +15,13 @@ import onnx_ir as ir
 from onereshape.models.facts.walk import Scope
 from onereshape.models.like.doubts import ambiguous
 from onereshape.models.like.ends import is_clipped
-from onereshape.models.like.formulas import Known
+from onereshape.models.like.formulas import Known, told_apart
 from onereshape.models.like.idle import handed_on
 from onereshape.models.like.places import SIZED
 from onereshape.models.like.readings import MULTIPLES
 from onereshape.models.like.strided import windows_of
 from onereshape.models.record import operator_of
-from onereshape.sizes import Formula, Size, ceiling, cut
+from onereshape.sizes import Formula, Size, ceiling, cut, depends
 
 
 _PADDING = frozenset({"ConvTranspose", "Pad", "Resize"})
@@ -73,18 +73,28 @@ def settle_pads(nodes: Sequence[ir.Node], scope: Scope, known: Known) -> None:
 
 
 def settle_unpadded(nodes: Sequence[ir.Node], scope: Scope, known: Known) -> None:
-    """Asks of what a Pad leaves as it is, in all exports, that it has a size to which they may all be padded.
+    """Asks of what Pads leave as it is, in all exports, that it has a size to which they may all be padded.
 
-    If nothing else says that it is a multiple of some number, that is the largest that divides it in all of them.
+    That is another size that is as large, or a multiple of the largest number that divides it in all exports.
     """
     for node in nodes:
-        if operator_of(node) != "Pad" or not node.inputs or node.inputs[0] is None:
+        data = node.inputs[0] if operator_of(node) == "Pad" and node.inputs else None
+        if data is None or scope.dims_of(data) != scope.dims.get(node.outputs[0]) or _moves(node, scope):
             continue
-        if scope.dims_of(node.inputs[0]) == scope.dims.get(node.outputs[0]):
-            for axis in _axes(node, scope, known):
-                values = known.values(axis.data)
-                if values is not None and not _is_even(axis.data, known):
-                    known.multiple(axis.data, gcd(*values))
+        for axis in _axes(node, scope, known):
+            size, values = axis.data, known.values(axis.data) or (1,)
+            others = [each for each in known.exactly(values) if depends(each, size.symbols)]
+            others = [each for each in others if told_apart(each, size, known.bindings) is not None]
+            if others:
+                known.keep(size, others[0])
+            else:
+                known.multiple(size, gcd(*values))
+
+
+def _moves(pad: ir.Node, scope: Scope) -> bool:
+    """Whether a Pad adds before an axis what it leaves out behind it."""
+    held = None if len(pad.inputs) < 2 or pad.inputs[1] is None else scope.held(pad.inputs[1])
+    return held is not None and any(isinstance(each, int) and each for each in held.reshape(-1).tolist())
 
 
 def _settle_resized(nodes: Iterable[ir.Node], convs: Sequence[Patched], scope: Scope, known: Known) -> None:
@@ -113,6 +123,9 @@ def _settle_patches(convs: Sequence[Patched], scope: Scope, known: Known) -> Non
         if pad is not None and operator_of(pad) == "Pad":
             axes = _axes(pad, scope, known)
             padded.update(patch for axis in axes if axis.varies and patch in _read(axis, known))
+            for axis in axes:
+                if not axis.varies and axis.padded != axis.data and patch in axis.multiples:
+                    known.equate(axis.padded, axis.next(patch))
     for node, patch in convs if padded else ():
         dims = scope.dims_of(node.inputs[0]) if node.inputs[0] is not None else None
         for size in (dims or ())[2:] if patch in padded else ():
@@ -225,18 +238,15 @@ def _restored(found: Size, shown: Iterable[Size], known: Known) -> None:
     values = known.values(found)
     if values is None:
         return
-    alike = [size for size in shown if known.values(size) == values and not is_clipped(size)]
+    own = found.symbols if isinstance(found, Formula) else frozenset()
+    alike = [size for size in shown if isinstance(size, Formula) and size.symbols == own and not is_clipped(size)]
+    alike = [size for size in alike if known.values(size) == values]
     if any(known.equal(size, found) for size in alike):
         return
     for size in sorted(alike, key=str):
         known.restored(found, size)
     if alike and not any(known.equal(size, found) for size in alike):
         known.keep(found, min(alike, key=lambda size: len(str(size))))
-
-
-def _is_even(size: Size, known: Known) -> bool:
-    """Whether a size is a multiple of some number wherever the model runs."""
-    return any(known.divisible(size, many) for many in MULTIPLES)
 
 
 def _is_met(axis: _Axis, shown: Iterable[Size], known: Known) -> bool:

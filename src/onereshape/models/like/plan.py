@@ -87,12 +87,12 @@ def like_plan(model: ir.Model, others: Sequence[ir.Model], names: Names) -> Like
         edit, limits = _edit(each, exported, seen, sized.known, opset_of(model.graph))
         edits.append(edit)
         kept = signs(each.use.node, each.use.slot, each.entries or (), sized.known, sized.scope)
-        clauses += [clause_of(limit, symbols.bindings) for limit in (*limits, *kept)]
+        clauses += [clause_of(limit, symbols.bindings, sized.known.steps) for limit in (*limits, *kept)]
     edits += [_pooled(each) if isinstance(each, Pool) else _said_so(each) for each in sized.rewritten]
     clauses += known_clauses(sized.known)
     ends = (Limit(size, most, "what is cut there ends") for size, most in sized.known.ends)
     starts = least(sized.order, sized.scope, sized.known)
-    clauses += [clause_of(limit, symbols.bindings) for limit in (*ends, *starts)]
+    clauses += [clause_of(limit, symbols.bindings, sized.known.steps) for limit in (*ends, *starts)]
     dims = _known_dims(sized, frozenset(symbols.bindings[0]))
     changes = {(change.tensor, change.after, change.node): change for edit in edits for change in edit.changes}
     return LikePlan(

@@ -6,7 +6,7 @@ rests; where they leave the same one, the others are not known.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import onnx_ir as ir
@@ -26,13 +26,34 @@ class Strided(NamedTuple):
     """An axis of padded data that windows go along."""
 
     node: ir.Node
-    """The Pad."""
+    """The Pad, or the node that pads by itself."""
     padded: Size
     data: Size
     """The size before it was padded."""
     window: int
     """How far a window reaches, less what the windows themselves pad."""
     stride: int
+
+
+def uneven(nodes: Iterable[ir.Node], scope: Scope) -> list[Strided]:
+    """The axes along which windows go on by more than 1, and pad by themselves; none where no node pads one end more.
+
+    That is `same` padding, which an exporter wrote into the attributes.
+    """
+    found, apart = [], False
+    for node in nodes:
+        pads, strides = (node.attributes.get_ints(name) or () for name in ("pads", "strides"))
+        windows, rank = windows_of(node, scope) if operator_of(node) in WINDOWED else (), len(strides)
+        dims = (scope.dims_of(node.inputs[0]) or ()) if windows and node.inputs[0] is not None else ()
+        if len(pads) != 2 * rank or len(dims) != rank + 2 or len(windows) != rank:
+            continue
+        reaches = node.attributes.get_ints("dilations") or [1] * rank
+        for axis, (window, stride, data) in enumerate(zip(windows, strides, dims[2:], strict=True)):
+            if stride > 1 and isinstance(window, int):
+                apart = apart or pads[axis] != pads[axis + rank]
+                padded = data + pads[axis] + pads[axis + rank]
+                found.append(Strided(node, padded, data, (window - 1) * reaches[axis] + 1, stride))
+    return found if apart else []
 
 
 def strided(node: ir.Node, scope: Scope) -> Iterator[Strided]:
@@ -94,7 +115,7 @@ def limited(all_found: Sequence[Strided], known: Known, *, same: bool) -> None:
     """
     for each in all_found:
         rests = _rests(known.values(each.data) or (), each.stride)
-        if not isinstance(each.data, Formula) or len(rests) > 1:
+        if not isinstance(each.data, Formula) or len(rests) != 1:
             continue
         (rest,) = rests
         if not same and each.padded - each.data != max(0, each.window - (rest or each.stride)):
@@ -104,7 +125,9 @@ def limited(all_found: Sequence[Strided], known: Known, *, same: bool) -> None:
         if not known.is_whole(steps):
             node = each.node.name or each.node.outputs[0].name
             why = f"{each.data} leaves {rest} when divided by {each.stride} in all exports"
-            raise FixError("cannot-free", node=node, op="Pad", why=f"{why}, which do not tell how others are padded")
+            raise FixError(
+                "cannot-free", node=node, op=each.node.op_type, why=f"{why}, which do not tell how others are padded"
+            )
 
 
 def _rests(sizes: Sequence[int], stride: int) -> set[int]:

@@ -13,7 +13,7 @@ from onereshape.models.certificates.drawn_runs import Drawn, run_drawn
 from onereshape.models.certificates.reference import settle
 from onereshape.models.certificates.suits import suits_of
 from onereshape.models.certificates.trial import Stop, Trial
-from tests.certifying import batch, built
+from tests.certifying import batch, built, other
 
 FREED = {"x": {0: "N"}}
 
@@ -63,6 +63,20 @@ def test_a_gate_that_only_large_values_open() -> None:
 
     assert found.holds
     assert not found.outputs[0].blind
+
+
+CROSSED = """(float[1, 4, 28, {w}] x) => (float[1, 4, 28, {w}] y) <int64[1] wide = {{3}}, int64[1] high = {{2}}> {{
+    {means} c = Sub(b, a) s = Sigmoid(c) y = Mul(x, s) }}"""
+POOLED = "a = AveragePool <kernel_shape = [1, {w}]> (x) b = AveragePool <kernel_shape = [28, 1]> (x)"
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3])
+def test_of_thousands_of_elements_a_few_happen_to_stay(seed: int) -> None:
+    """The tail of a Sigmoid goes in steps; means that are calculated otherwise take another one here and there."""
+    one, two = (built(CROSSED.format(w=wide, means=POOLED.format(w=wide))) for wide in (44, 72))
+    free = built(CROSSED.format(w="W", means="a = ReduceMean(x, wide) b = ReduceMean(x, high)"))
+
+    assert other(one, free, freed={"x": {3: "W"}}, fitted=(two,), seed=seed).status == "fitted"
 
 
 def test_floats_that_are_cast_to_indices_stay_in_their_table() -> None:

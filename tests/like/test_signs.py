@@ -6,7 +6,7 @@ import onnx_ir as ir
 import pytest
 
 from onereshape.models.like import plan as planning
-from onereshape.models.like.clauses import clause_of
+from onereshape.models.like.clauses import clause_of, clauses_of
 from onereshape.models.like.exported import Limit
 from onereshape.models.like.plan import LikePlan, like_plan
 from onereshape.sizes import ceiling, cut, symbol
@@ -140,3 +140,9 @@ def test_where_sizes_go_in_steps_others_do_not_count() -> None:
 
     assert clause_of(limit, exports).excludes({"S": 13})
     assert not any(clause_of(limit, exports, {"S": 16}).excludes({"S": size}) for size in range(8, 200, 16))
+
+
+def test_nobody_is_told_that_a_size_is_at_least_one() -> None:
+    one, two = (Limit(number - symbol("S"), 0, "that is so") for number in (1, 2))
+
+    assert [each.text for each in clauses_of([one, two], [{"S": 20}], {})] == ["S >= 2, since that is so"]

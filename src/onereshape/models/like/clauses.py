@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
@@ -37,6 +38,12 @@ def known_clauses(known: Known) -> Iterator[Clause]:
     for pairs, why in ((known.unmet(), "both are one dim of a tensor"), (known.still(), _STILL)):
         for one, other in pairs:
             yield Clause(f"{one} = {other}, since {why}", _names(one, other), partial(_equal, one, other))
+
+
+def clauses_of(limits: Iterable[Limit], bindings: Sequence[Binding], steps: Mapping[str, int]) -> Iterator[Clause]:
+    """Limits in words, but for those that hold from 1 on: nobody asks for less."""
+    found = (clause_of(limit, bindings, steps) for limit in limits)
+    return (clause for clause in found if not re.match(r"\w+ >= 1,", clause.text))
 
 
 def clause_of(limit: Limit, bindings: Sequence[Binding], steps: Mapping[str, int] = NO_STEPS) -> Clause:

@@ -73,21 +73,25 @@ def settle_pads(nodes: Sequence[ir.Node], scope: Scope, known: Known) -> None:
 
 
 def settle_unpadded(nodes: Sequence[ir.Node], scope: Scope, known: Known) -> None:
-    """Asks of what Pads leave as it is, in all exports, that it has a size to which they may all be padded.
+    """Asks of axes that Pads leave as they are, in all exports, that they have a size to which they may all be padded.
 
-    That is another size that is as large, or a multiple of the largest number that divides it in all exports.
+    That is another size that is as large; else, of a Pad that adds nothing at all, a multiple of the largest number
+    that divides it in all exports.
     """
     for node in nodes:
         data = node.inputs[0] if operator_of(node) == "Pad" and node.inputs else None
-        if data is None or scope.dims_of(data) != scope.dims.get(node.outputs[0]) or _moves(node, scope):
+        if data is None or _moves(node, scope):
             continue
+        idle = scope.dims_of(data) == scope.dims.get(node.outputs[0])
         for axis in _axes(node, scope, known):
-            size, values = axis.data, known.values(axis.data) or (1,)
+            size, values = axis.data, known.values(axis.data)
+            if axis.padded != size or values is None:
+                continue
             others = [each for each in known.exactly(values) if depends(each, size.symbols)]
             others = [each for each in others if told_apart(each, size, known.bindings) is not None]
             if others:
                 known.keep(size, others[0])
-            else:
+            elif idle:
                 known.multiple(size, gcd(*values))
 
 

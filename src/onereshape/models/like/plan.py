@@ -18,7 +18,7 @@ from onereshape.models.constants import DEFAULTS
 from onereshape.models.edit import Change, Edit, apply_edits, declare
 from onereshape.models.facts.asking import Dims
 from onereshape.models.like.attributes import Said
-from onereshape.models.like.clauses import clause_of, known_clauses
+from onereshape.models.like.clauses import clauses_of, known_clauses
 from onereshape.models.like.exported import Binding, Exported, Fit, Limit, alike, mixed, multiples, nearby, sizes_at
 from onereshape.models.like.families import readings_of
 from onereshape.models.like.families.strides import from_where
@@ -87,12 +87,12 @@ def like_plan(model: ir.Model, others: Sequence[ir.Model], names: Names) -> Like
         edit, limits = _edit(each, exported, seen, sized.known, opset_of(model.graph))
         edits.append(edit)
         kept = signs(each.use.node, each.use.slot, each.entries or (), sized.known, sized.scope)
-        clauses += [clause_of(limit, symbols.bindings, sized.known.steps) for limit in (*limits, *kept)]
+        clauses += clauses_of((*limits, *kept), symbols.bindings, sized.known.steps)
     edits += [_pooled(each) if isinstance(each, Pool) else _said_so(each) for each in sized.rewritten]
     clauses += known_clauses(sized.known)
     ends = (Limit(size, most, "what is cut there ends") for size, most in sized.known.ends)
     starts = least(sized.order, sized.scope, sized.known)
-    clauses += [clause_of(limit, symbols.bindings, sized.known.steps) for limit in (*ends, *starts)]
+    clauses += clauses_of((*ends, *starts), symbols.bindings, sized.known.steps)
     dims = _known_dims(sized, frozenset(symbols.bindings[0]))
     changes = {(change.tensor, change.after, change.node): change for edit in edits for change in edit.changes}
     return LikePlan(

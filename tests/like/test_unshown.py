@@ -50,6 +50,13 @@ def test_a_pad_that_is_never_nothing_may_be_none_where_nothing_is_missing(export
     assert found == ("S is not divisible by 4, since no export shows what depends on it",)
 
 
+def test_one_that_is_the_same_in_all_exports_may_be_none_too() -> None:
+    """By 3 at 13 and 29."""
+    found = conditions(behind_a_branch, 13, 29, unseen=(7, 15, 33))
+
+    assert found == ("S is not divisible by 4, since no export shows what depends on it",)
+
+
 def always(g: Export) -> str:
     """The same pad at all sizes, by 4 where nothing is missing, as one of the exports shows."""
     data, rest = g.x(1, 2, "S"), g.node("Mod", g.constant(np.array([g.sizes["S"]])), ints(g, 4))
@@ -282,6 +289,17 @@ def test_a_size_that_a_transposed_convolution_restores_may_be_restored_at_others
     """Not where it is whole multiples of its data, and nothing is added."""
     build = partial(down_and_up, more=more, window=window)
     assert conditions(build, *sizes, unseen=(15, 16, 31, 34), exporter=exporter) == found
+
+
+def patched(g: Export) -> str:
+    """Patches of 4 of what is padded to whole ones."""
+    data = g.node("Pad", g.x(1, 2, "S"), ints(g, 0, 0, 0, 0, 0, -g.sizes["S"] % 4))
+    return g.node("Conv", data, g.weight(2, 2, 4), strides=[4], kernel_shape=[4])
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+def test_a_number_that_makes_patches_whole_is_that_of_all_exports(exporter: str) -> None:
+    assert conditions(patched, 13, 29, unseen=(9, 33), exporter=exporter) == ("S leaves 1 when divided by 4",)
 
 
 # Crops

@@ -125,11 +125,11 @@ def _settle_patches(convs: Sequence[Patched], scope: Scope, known: Known) -> Non
         data = handed_on(node.inputs[0])
         pad = None if data is None else data.producer()
         if pad is not None and operator_of(pad) == "Pad":
-            axes = _axes(pad, scope, known)
-            padded.update(patch for axis in axes if axis.varies and patch in _read(axis, known))
-            for axis in axes:
-                if not axis.varies and axis.padded != axis.data and patch in axis.multiples:
-                    known.equate(axis.padded, axis.next(patch))
+            for axis in _axes(pad, scope, known):
+                if axis.varies and patch in _read(axis, known):
+                    padded.add(patch)
+                elif patch in axis.multiples and isinstance(more := axis.padded - axis.data, int) and more:
+                    known.equate(axis.padded, axis.next(patch))  # by a number, which makes patches whole
     for node, patch in convs if padded else ():
         dims = scope.dims_of(node.inputs[0]) if node.inputs[0] is not None else None
         for size in (dims or ())[2:] if patch in padded else ():
@@ -153,12 +153,12 @@ def _settle(node: ir.Node, scope: Scope, known: Known, shown: Iterable[Size]) ->
     for axis in axes:
         if not axis.varies and axis.padded != axis.data:
             _restored(axis.padded, shown, known)
-    varying = {axis: _read(axis, known) for axis in axes if axis.varies}
+    varying = {axis: _read(axis, known) for axis in axes if isinstance(axis.padded - axis.data, Formula)}
     for axis, multiples in varying.items():
         _settle_varying(axis, multiples, known)
     read = {many for multiples in varying.values() for many in multiples}
     for axis in axes:
-        for many in read.intersection(() if axis.varies else axis.multiples):
+        for many in read.intersection(() if axis in varying else axis.multiples):
             known.equate(axis.padded, axis.next(many))  # at other sizes, it may be padded by more, or less
 
 

@@ -100,6 +100,27 @@ def test_bad_input(words: Sequence[str], why: str, here: Path, capsys: Captured)
     assert not (here / "o.onnx").exists()
 
 
+def test_a_value_that_nothing_makes_is_told(here: Path, capsys: Captured) -> None:
+    lost = model(f"agraph {body(9)}")
+    del lost.graph.initializer[0]
+    (here / "lost.onnx").write_bytes(lost.SerializeToString())
+    code, _, err = ran(capsys, "fix", "lost.onnx", "--like", "c.onnx", "-o", "o.onnx")
+
+    assert (code, (here / "o.onnx").exists()) == (2, False)
+    assert err.startswith("onereshape: lost.onnx: its Reshape reads 'k', which nothing makes")
+
+
+def test_operators_of_another_domain_are_told_apart(here: Path, capsys: Captured) -> None:
+    strange = model(f"agraph {body(9)}")
+    strange.graph.node[1].domain = "my.own"
+    strange.opset_import.add(domain="my.own", version=1)
+    (here / "strange.onnx").write_bytes(strange.SerializeToString())
+    code, _, err = ran(capsys, "fix", "strange.onnx", "--like", "c.onnx", "-o", "o.onnx")
+
+    assert (code, (here / "o.onnx").exists()) == (1, False)
+    assert "my.own::Add y of one export stands beside Add y of another" in err
+
+
 def test_a_witness_with_other_weights(here: Path) -> None:
     export(here, "weights.onnx", 9, b=9)
 

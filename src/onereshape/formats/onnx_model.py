@@ -88,10 +88,21 @@ def checked_ir(proto: onnx.ModelProto, path: str) -> ir.Model:
     try:
         model = to_ir(proto)
     except Exception as error:  # noqa: BLE001 - whatever onnx-ir raises for a model that is none
-        raise unreadable(path, f"is not a sound ONNX model: {cause(error)}") from None
+        raise unreadable(path, _twice(proto) or f"is not a sound ONNX model: {cause(error)}") from None
     check_tensors(proto, path)
     check_graphs(model, path)
     return model
+
+
+def _twice(proto: onnx.ModelProto) -> str | None:
+    """That two nodes make one value, in words, if two of the model's own graph do."""
+    makers: dict[str, onnx.NodeProto] = {}
+    for node in proto.graph.node:
+        for name in filter(None, node.output):
+            if (first := makers.setdefault(name, node)) is not node:
+                called = " and ".join(f"{each.op_type} {each.name}".rstrip() for each in (first, node))
+                return f"its value {name!r} is made twice, by {called}"
+    return None
 
 
 def check_graphs(model: ir.Model, path: str) -> None:

@@ -94,12 +94,18 @@ def check_data(model: Model) -> None:
 
 def fault(model: Model, why: str) -> str:
     """What is wrong with a model of which something else says that it is not sound."""
-    from onereshape.formats.onnx_model import Original  # noqa: PLC0415 - onnx-ir takes long
+    from onereshape.formats.onnx_graphs import every  # noqa: PLC0415 - onnx-ir takes long
+    from onereshape.formats.onnx_model import Original  # noqa: PLC0415
 
     original = model.original
     sparse = original.proto.graph.sparse_initializer if isinstance(original, Original) else ()
     if sparse:  # onnx-ir has no place for them, so what reads them reads nothing
         return f"{model.path}: its initializer {sparse[0].values.name!r} is sparse, and sparse tensors are not followed"
+    for node in every(model.ir.graph):
+        for value in filter(None, node.inputs):
+            if value.producer() is None and not value.is_graph_input() and not value.is_initializer():
+                called = f"{node.op_type} {node.name or ''}".rstrip()
+                return f"{model.path}: its {called} reads {value.name!r}, which nothing makes"
     return f"{model.path}: is not a sound ONNX model: {why}"
 
 

@@ -150,7 +150,8 @@ def _told(value: ir.Value) -> str:
     maker = value.producer()
     if maker is None:
         return f"{'the constant' if value.is_initializer() else 'the input'} {value.name}"
-    return f"{maker.op_type} {maker.name or value.name}"
+    domain = f"{maker.domain}::" if maker.domain not in {"", "ai.onnx"} else ""
+    return f"{domain}{maker.op_type} {maker.name or value.name}"
 
 
 def label(node: ir.Node) -> str:

@@ -197,11 +197,23 @@ def test_the_terms_beside_all_exports(witnesses: tuple[ir.Model, ...], status: S
     assert found.reason.endswith(f"proven at {at} only") == (not witnesses)
 
 
+SOFTMAX = "(float[1, {s}] x) => (float[1, {s}] y) {{ y = Softmax <axis = 1> (x) }}"
+
+
 def test_an_output_that_depends_on_nothing_is_told_without_samples() -> None:
     """Of one entry a softmax makes 1."""
-    body = "(float[1, {s}] x) => (float[1, {s}] y) {{ y = Softmax <axis = 1> (x) }}"
-    one, six, free = (built(body.format(s=size)) for size in (1, 6, "S"))
-    found = other(one, free, fitted=(six,))
+    one, free = (built(SOFTMAX.format(s=size)) for size in (1, "S"))
+    found = other(one, free)
 
     assert found.status == "untested"
     assert found.reason.startswith("no output depends on what is fed (the same whatever is fed: y)")
+
+
+@pytest.mark.parametrize(("size", "status"), [(1, "fitted"), (0, "untested")])
+def test_what_one_export_does_not_show_another_may(size: int, status: str) -> None:
+    first, six, free = (built(SOFTMAX.format(s=each)) for each in (size, 6, "S"))
+    found = other(first, free, fitted=(six,))
+
+    assert found.status == status
+    assert "depends" not in found.reason
+    assert ("it had nothing to compare at S = 0" in found.reason) == (size == 0)

@@ -49,7 +49,7 @@ def ask_whole(trial: Trial, suits: Mapping[str, Suit], others: int, more: int) -
 
 
 def contrast_answers(trial: Trial, reference: Reference) -> None:
-    """Notes how different the answers are that the original gave to different values."""
+    """Notes how different the answers are that a model gave to different values."""
     for name, meter in reference.meters.items():
         contrast(trial, meter, stacked(reference.answers, name))
 

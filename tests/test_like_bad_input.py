@@ -148,6 +148,16 @@ def test_a_witness_with_other_weights_that_no_answer_shows(tmp_path: Path) -> No
         orx.fix(paths[0], like=paths[1], witness=paths[2])
 
 
+def test_a_witness_with_another_constant_that_follows_the_size(here: Path) -> None:
+    for size in (4, 6, 9):
+        scaled = f"""agraph (float[1, {size}, 2] x) => (float[1, {size}, 2] y) {{
+            k = Constant <value_ints = [1, {size}, 2]> () s = Constant <value = float {{{1 / size}}}> ()
+            r = Reshape(x, k) y = Mul(r, s) }}"""
+        (here / f"scaled{size}.onnx").write_bytes(model(scaled).SerializeToString())
+
+    assert orx.fix("scaled4.onnx", like="scaled6.onnx", witness="scaled9.onnx").certificate.holds
+
+
 GATED = """agraph (float[1, {s}, 2] x) => (float[1, {s}, 2] y) {{
     k = Constant <value_ints = [1, {s}, 2]> ()
     w = Constant <value = float[2, 2] {{{w}, 0, 0, 1}}> ()

@@ -12,7 +12,7 @@ from onereshape.models.certificates.certificate import Status
 from onereshape.models.certificates.combining import status_of
 from onereshape.models.certificates.comparison import Comparison
 from onereshape.models.certificates.certify import certify
-from tests.certifying import built, other
+from tests.certifying import built, other, same
 from tests.like_files import body
 
 
@@ -155,6 +155,17 @@ def test_sizes_that_nothing_excludes_and_at_which_it_stops_are_told(sizes: tuple
     assert [each.sizes for each in found.refused] == [{"S": 5}]
     assert "; only ran at S = 8, 2, 12; did not run at S = 5" in found.reason
     assert "did not run" not in stated.reason
+
+
+def test_where_the_original_stops_itself_that_is_not_said() -> None:
+    pairs = built(
+        "(float[1, S] x) => (float[H, 2] y) <int64[2] k = {{-1, 2}}> {{ r = Neg(x) y = Reshape(r, k) }}".format()
+    )
+    found = same(pairs, pairs)
+
+    assert found.status == "certified"
+    assert [each.sizes for each in found.refused] != []
+    assert "did not run" not in found.reason
 
 
 def test_a_witness_beyond_what_is_stated_is_told_so() -> None:

@@ -302,6 +302,56 @@ def test_a_number_that_makes_patches_whole_is_that_of_all_exports(exporter: str)
     assert conditions(patched, 13, 29, unseen=(9, 33), exporter=exporter) == ("S leaves 1 when divided by 4",)
 
 
+def test_what_a_pad_makes_of_an_axis_is_not_the_size_of_another() -> None:
+    """8 and 12 are 10 and 14 with two more, as the heights are."""
+
+    def wider(g: Export) -> str:
+        return g.node("Relu", g.node("Pad", g.x(1, 2, "H", "W"), ints(g, 0, 0, 0, 1, 0, 0, 0, 1)))
+
+    exports: tuple[Sizes, ...] = ({"H": 10, "W": 8}, {"H": 14, "W": 12})
+    found = verdict(Case("wider", wider, exports, ({"H": 9, "W": 30},)), "graph")
+
+    assert (found.status, found.why, found.conditions) == ("right", "", ())
+
+
+def test_half_of_an_axis_is_not_half_of_another() -> None:
+    """Both are 8 and 20; the rows are known by then."""
+
+    def halved(g: Export) -> str:
+        data = g.node("AveragePool", g.x(1, 2, "H", "W"), kernel_shape=[2, 1], strides=[2, 1])
+        high, wide = (g.sizes[name] // 2 for name in "HW")
+        return g.node("Resize", data, "", "", ints(g, 1, 2, high, wide), mode="nearest")
+
+    exports: tuple[Sizes, ...] = ({"H": 16, "W": 17}, {"H": 40, "W": 41})
+    found = verdict(Case("halved", halved, exports, ({"H": 9, "W": 30}, {"H": 22, "W": 12})), "graph")
+
+    assert (found.status, found.why) == ("right", "")
+
+
+@pytest.mark.parametrize("exporter", EXPORTERS)
+def test_sizes_that_depend_on_values_are_no_trouble(exporter: str) -> None:
+    """As many entries as are above 0: padded, halved, doubled, and by as many entries is another one padded and cut."""
+
+    def counted(g: Export) -> str:
+        size, data = g.sizes["S"], g.x(1, 1, "S")
+        above = g.node("Cast", g.node("Greater", data, g.constant(np.float32(0))), to=7)
+        many = g.node("ReduceSum", above, ints(g, 0, 1, 2), keepdims=0)
+        entries = g.node("Cast", g.node("Range", g.constant(0), many, g.constant(1)), to=1)
+        entries = g.node("Reshape", entries, ints(g, 1, 1, -1))
+        entries = g.node("Pad", entries, ints(g, 0, 0, 1, 0, 0, 1))
+        entries = g.node("Conv", entries, g.weight(1, 1, 3), kernel_shape=[3], strides=[2])
+        for _ in range(2):
+            entries = g.node("ConvTranspose", entries, g.weight(1, 1, 3), kernel_shape=[3], strides=[2])
+        pads = g.node("Concat", ints(g, 0, 0, 0, 0, 0), g.node("Reshape", many, ints(g, 1)), axis=0)
+        longer = g.node("Pad", g.node("Reshape", data, ints(g, 1, 1, size)), pads)
+        up = g.node("ConvTranspose", data, g.weight(1, 1, 3), kernel_shape=[3], strides=[1])
+        cut = g.node("Slice", up, ints(g, 1), ints(g, 1 + size), ints(g, 2))
+        sums = [g.node("ReduceSum", each, ints(g, 2)) for each in (entries, longer)]
+        return g.node("Add", g.node("Add", *sums), cut)
+
+    conditions(counted, 12, 23, unseen=(9, 30), exporter=exporter)
+
+
 # Crops
 
 

@@ -128,8 +128,6 @@ def _settle_patches(convs: Sequence[Patched], scope: Scope, known: Known) -> Non
             for axis in _axes(pad, scope, known):
                 if axis.varies and patch in _read(axis, known):
                     padded.add(patch)
-                elif patch in axis.multiples and isinstance(more := axis.padded - axis.data, int) and more:
-                    known.equate(axis.padded, axis.next(patch))  # by a number, which makes patches whole
     for node, patch in convs if padded else ():
         dims = scope.dims_of(node.inputs[0]) if node.inputs[0] is not None else None
         for size in (dims or ())[2:] if patch in padded else ():

@@ -158,9 +158,7 @@ def test_sizes_that_nothing_excludes_and_at_which_it_stops_are_told(sizes: tuple
 
 
 def test_where_the_original_stops_itself_that_is_not_said() -> None:
-    pairs = built(
-        "(float[1, S] x) => (float[H, 2] y) <int64[2] k = {{-1, 2}}> {{ r = Neg(x) y = Reshape(r, k) }}".format()
-    )
+    pairs = built("(float[1, S] x) => (float[H, 2] y) <int64[2] k = {-1, 2}> { r = Neg(x) y = Reshape(r, k) }")
     found = same(pairs, pairs)
 
     assert found.status == "certified"

@@ -124,6 +124,23 @@ def test_what_a_pad_leaves_as_it_is_may_be_as_large_as_what_it_was() -> None:
     assert conditions(halves, 16, 40, unseen=(18, 6, 30)) == ("S is divisible by 2",)
 
 
+def test_an_axis_beside_one_that_is_padded_by_a_number() -> None:
+    """Pairs of rows and columns again: one row is missing in both exports, and no column is."""
+
+    def halves(g: Export) -> str:
+        high, wide = (g.sizes[name] for name in "HW")
+        data = g.x(1, 2, "H", "W")
+        half = g.node("AveragePool", data, kernel_shape=[2, 2], strides=[2, 2])
+        again = g.node("ConvTranspose", half, g.weight(2, 2, 2, 2), kernel_shape=[2, 2], strides=[2, 2])
+        return g.node("Relu", g.node("Pad", again, ints(g, 0, 0, 0, 0, 0, 0, high % 2, wide % 2)))
+
+    exports: tuple[Sizes, ...] = ({"H": 13, "W": 16}, {"H": 25, "W": 40})
+    found = verdict(Case("beside", halves, exports, ({"H": 9, "W": 18}, {"H": 31, "W": 6})), "graph")
+
+    assert (found.status, found.why) == ("right", "")
+    assert {"H leaves 1 when divided by 2", "W is divisible by 2"} <= set(found.conditions)
+
+
 def test_a_pad_that_moves_entries_adds_some() -> None:
     def moved(g: Export) -> str:
         return g.node("Reshape", g.node("Pad", g.x(1, 2, "S"), ints(g, 0, 0, 1, 0, 0, -1)), ints(g, 2, g.sizes["S"]))

@@ -41,6 +41,8 @@ class _Axis(NamedTuple):
     """Whether it is padded by more in one export than in another."""
     multiples: tuple[int, ...]
     """The numbers to the next multiple of which it is padded in all exports."""
+    place: int = 0
+    """Which axis it is."""
 
     def next(self, many: int) -> Size:
         """The next multiple of a number."""
@@ -80,12 +82,12 @@ def settle_unpadded(nodes: Sequence[ir.Node], scope: Scope, known: Known) -> Non
     """
     for node in nodes:
         data = node.inputs[0] if operator_of(node) == "Pad" and node.inputs else None
-        if data is None or _moves(node, scope):
+        if data is None:
             continue
         idle = scope.dims_of(data) == scope.dims.get(node.outputs[0])
         for axis in _axes(node, scope, known):
             size, values = axis.data, known.values(axis.data)
-            if axis.padded != size or values is None:
+            if axis.padded != size or values is None or _moves(node, axis.place, scope):
                 continue
             others = [each for each in known.exactly(values) if depends(each, size.symbols)]
             others = [each for each in others if told_apart(each, size, known.bindings) is not None]
@@ -95,10 +97,12 @@ def settle_unpadded(nodes: Sequence[ir.Node], scope: Scope, known: Known) -> Non
                 known.multiple(size, gcd(*values))
 
 
-def _moves(pad: ir.Node, scope: Scope) -> bool:
-    """Whether a Pad adds before an axis what it leaves out behind it."""
+def _moves(pad: ir.Node, place: int, scope: Scope) -> bool:
+    """Whether a Pad adds before an axis what it leaves out behind it, or may do so: it may say for which axes it is."""
     held = None if len(pad.inputs) < 2 or pad.inputs[1] is None else scope.held(pad.inputs[1])
-    return held is not None and any(isinstance(each, int) and each for each in held.reshape(-1).tolist())
+    pads = [] if held is None else held.reshape(-1).tolist()
+    own = pads if any(pad.inputs[3:]) else pads[place :: max(len(pads) // 2, 1)]
+    return any(isinstance(each, int) and each for each in own)
 
 
 def _settle_resized(nodes: Iterable[ir.Node], convs: Sequence[Patched], scope: Scope, known: Known) -> None:
@@ -207,13 +211,13 @@ _SETTLED: Mapping[str, Callable[[ir.Node, Scope, Known, Iterable[Size]], None]] 
 
 def _axes(node: ir.Node, scope: Scope, known: Known) -> Iterator[_Axis]:
     before = None if node.inputs[0] is None else scope.dims_of(node.inputs[0])
-    for data, padded in zip(before or (), scope.dims.get(node.outputs[0], ()), strict=False):
+    for place, (data, padded) in enumerate(zip(before or (), scope.dims.get(node.outputs[0], ()), strict=False)):
         sizes, wanted = known.values(data), known.values(padded)
         if isinstance(data, Formula) and sizes is not None and wanted is not None:
             pairs = list(zip(sizes, wanted, strict=True))
             # To a number: up to that, it is what the next multiple of it is.
             found = [many for many in MULTIPLES if many != padded and all(-a // many * -many == b for a, b in pairs)]
-            yield _Axis(data, padded, len({b - a for a, b in pairs}) > 1, tuple(found))
+            yield _Axis(data, padded, len({b - a for a, b in pairs}) > 1, tuple(found), place)
 
 
 def _read(axis: _Axis, known: Known) -> list[int]:

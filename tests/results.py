@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 from hypothesis import strategies as st
 
@@ -32,7 +32,7 @@ HOSTILE = [
     "\U000e0100" * 300,
 ]
 NAMES = st.sampled_from(HOSTILE) | st.text(max_size=300)
-STATUSES: tuple[Status, ...] = ("proven", "certified", "fitted", "unwitnessed", "untested", "differs", "failed")
+STATUSES: tuple[Status, ...] = get_args(Status)
 
 
 def finding(name: str, **fields: Any) -> Finding:

@@ -145,7 +145,7 @@ def step(  # noqa: PLR0913 - what a step depends on
 def _refusal(given: Model, certificate: Certificate, wish: Wish) -> FixError:
     """What is raised instead of a model that is not good enough."""
     code, why = "unwitnessed" if certificate.status == "unwitnessed" else "not-certified", certificate.reason
-    if certificate.status == "differs" and certificate.kind == "other":
+    if certificate.status in {"not proven", "differs"} and certificate.kind == "other":
         if (other := other_weights(given, wish.fitted)) is not None:
             code, why = "unlike", other
         elif (other := other_weights(given, wish.witnesses)) is not None:

@@ -207,7 +207,7 @@ def _certified(given: Model, asked: Freed, wish: Wish, *, doubted: bool) -> Fixe
             if asking is None:
                 return None
             certificate = certificate_of(given, replace(given, content=copy), asked, asking)
-            if certificate.status == "differs" and not fixed and not _lost(asking.outputs):
+            if certificate.status in {"not proven", "differs"} and not fixed and not _lost(asking.outputs):
                 lost = lost_axes(copy, asked, asking.size, given.folder)
                 if lost:
                     asking = replace(asking, outputs={**asking.outputs, **lost}, proof=None)

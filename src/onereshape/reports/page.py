@@ -36,6 +36,7 @@ MEANINGS = {
     "fitted": "It agrees with the exports that it was fitted on, and was compared with no other.",
     "unwitnessed": "It agrees at the exported size. At other sizes it ran, and was compared with nothing.",
     "untested": "Nothing was shown either way.",
+    "not proven": "Its outputs are other expressions of the inputs, and no run showed another answer.",
     "differs": "The repaired model answers differently from the original.",
     "failed": "The repaired model does not run.",
 }
@@ -190,7 +191,7 @@ def _refusal(error: FixError) -> list[str]:
 def _said(certificate: Certificate) -> list[str]:
     """A certificate in words, after the one that it stands on."""
     parts = _said(certificate.basis) if certificate.basis is not None else []
-    look = "good" if certificate.holds else "bad" if certificate.status in {"differs", "failed"} else "accent"
+    look = "good" if certificate.holds else "bad" if certificate.status in {"not proven", "differs", "failed"} else "accent"
     word = f'<strong class="{look}">{escaped(certificate.status.capitalize())}.</strong>'
     parts.append(element("p", f"{word} {MEANINGS.get(certificate.status, '')}"))
     parts.append(element("p", escaped(f"{certificate.reason[:1].upper()}{certificate.reason[1:]}.")))

@@ -11,7 +11,7 @@ from onereshape import notebook
 from onereshape.terms.proof import Proof, said, said_all
 from onereshape.text import JSON, as_json, brief, shown
 
-Status = Literal["proven", "certified", "fitted", "unwitnessed", "untested", "differs", "failed"]
+Status = Literal["proven", "certified", "fitted", "unwitnessed", "untested", "not proven", "differs", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,8 @@ class Certificate:
     a truth that the repair did not use, at other sizes than the exported one if a dim was freed; `fitted`: they agree
     with the two or more exports that the repair was fitted on, and were compared with no other; `unwitnessed`: they
     agree at the exported size and were compared with nothing elsewhere; `untested`: nothing shown either way;
-    `differs`; `failed`: the repaired model does not run."""
+    `not proven`: the terms are another expression, and no run showed another answer; `differs`: a run did; `failed`: the
+    repaired model does not run."""
     reason: str
     """A sentence for people."""
     kind: Literal["batch", "other", "same"]
@@ -129,7 +130,7 @@ class Certificate:
         """What is shown and at which sizes, in a few words; what was compared and what only ran stay apart."""
         if self.basis is not None:
             return f"{self.status} in two steps: {self.basis.summary}; then the batch{self._sizes()}"
-        if self.status in {"differs", "failed", "untested"}:
+        if self.status in {"not proven", "differs", "failed", "untested"}:
             return f"{self.status}: {self.reason}"
         if self.status == "fitted":
             return f"fitted on {said_all(self.fitted)}"

@@ -1,7 +1,8 @@
 """combined(): what follows from what onnxruntime said and what the terms say, and how it is said.
 
-An engine that disagrees is right, and so are terms that differ: neither is outvoted by the other.  What is proven still
-has to run: an engine's refusals and roundings are seen by the engine alone.
+An engine that disagrees is right.  Terms that differ are another expression, which no answer of an engine makes good
+and which need not be another answer: not proven.  What is proven still has to run: an engine's refusals and roundings
+are seen by the engine alone.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ def status_of(  # noqa: PLR0913 - what it follows from
     that another expression need not be another answer.
 
     >>> status_of("certified", "differs", None, ran=True, witnessed=False)
-    'differs'
+    'not proven'
     >>> status_of("untested", "proven", None, ran=True, witnessed=False)
     'proven'
     """
     if engine in {"differs", "failed"}:
         return engine
     if here == "differs" and not fitted:
-        return "differs"
+        return "not proven"
     proven = here == "proven" and (there == "proven" if witnessed else there in {None, "proven"})
     if proven and (engine == "certified" or (engine == "untested" and ran)):
         return "proven"
@@ -49,7 +50,7 @@ def reason_of(status: Status, engine: Certificate, here: Proof | None, there: Pr
     """The sentence for people; what the engine compared and what only ran stay apart in it."""
     if here is None or engine.status in {"differs", "failed"}:
         return engine.reason
-    if status == "differs":
+    if status == "not proven":
         return _differing(engine, here)
     if status == "proven":
         return f"{claim(engine, here if there is None else merged([here, there]))}; {_agreed(engine)}"

@@ -7,7 +7,16 @@ from typing import Final
 
 from onereshape.models.certificates.certificate import Certificate, Status
 
-_ORDER: Final[tuple[Status, ...]] = ("failed", "differs", "untested", "unwitnessed", "fitted", "certified", "proven")
+_ORDER: Final[tuple[Status, ...]] = (
+    "failed",
+    "differs",
+    "not proven",
+    "untested",
+    "unwitnessed",
+    "fitted",
+    "certified",
+    "proven",
+)
 """The weakest first."""
 
 

@@ -116,7 +116,7 @@ def test_what_is_shown(result: Any, expected: str) -> None:
 def test_nothing_is_called_proven_that_is_not() -> None:
     shown = {status: repr(certificate("N", status, proof=proof("N", always=True))) for status in STATUSES}
 
-    assert [status for status, text in shown.items() if "proven" in text] == ["proven"]
+    assert [status for status, text in shown.items() if "proven" in text.replace("not proven", "")] == ["proven"]
     assert [status for status, text in shown.items() if "certified" in text] == ["certified"]
 
 

@@ -191,7 +191,8 @@ def _refusal(error: FixError) -> list[str]:
 def _said(certificate: Certificate) -> list[str]:
     """A certificate in words, after the one that it stands on."""
     parts = _said(certificate.basis) if certificate.basis is not None else []
-    look = "good" if certificate.holds else "bad" if certificate.status in {"not proven", "differs", "failed"} else "accent"
+    bad = {"not proven", "differs", "failed"}
+    look = "good" if certificate.holds else "bad" if certificate.status in bad else "accent"
     word = f'<strong class="{look}">{escaped(certificate.status.capitalize())}.</strong>'
     parts.append(element("p", f"{word} {MEANINGS.get(certificate.status, '')}"))
     parts.append(element("p", escaped(f"{certificate.reason[:1].upper()}{certificate.reason[1:]}.")))

@@ -75,8 +75,8 @@ class Certificate:
     a truth that the repair did not use, at other sizes than the exported one if a dim was freed; `fitted`: they agree
     with the two or more exports that the repair was fitted on, and were compared with no other; `unwitnessed`: they
     agree at the exported size and were compared with nothing elsewhere; `untested`: nothing shown either way;
-    `not proven`: the terms are another expression, and no run showed another answer; `differs`: a run did; `failed`: the
-    repaired model does not run."""
+    `not proven`: the terms are another expression, and no run showed another answer; `differs`: a run showed one;
+    `failed`: the repaired model does not run."""
     reason: str
     """A sentence for people."""
     kind: Literal["batch", "other", "same"]

@@ -115,6 +115,26 @@ def test_what_several_findings_share_is_said_once() -> None:
     ]
 
 
+def test_many_findings_of_one_cause_are_one_line() -> None:
+    def of(node: str, dims: str, **changed: Any) -> Finding:
+        return finding(node=node, message=f"N is 1 by {node}: shape[0] = 1 of {dims}", fixable=True, **changed)
+
+    found = [of(f"n{place}", f"[1, {place}]") for place in range(5)]
+    found.insert(1, finding(node="n9", message="N is 1 by n9: shape[1] = 1 of [1, 2]", fixable=True))
+    found.insert(3, of("n8", "[1, 8]", severity="warning"))
+    lines = as_text([Report("a.onnx", tuple(found))]).splitlines()
+
+    assert lines == [
+        "a.onnx: n0, n1, n2 and 2 more: baked-dim: N is 1 by n0: shape[0] = 1 of [1, 0] "
+        "(5 of this kind, each shown by --all; fix can repair them)",
+        "a.onnx: n9: baked-dim: N is 1 by n9: shape[1] = 1 of [1, 2] (initializer t; fix can repair it)",
+        "a.onnx: n8: baked-dim: N is 1 by n8: shape[0] = 1 of [1, 8] (initializer t; fix can repair it)",
+        "6 errors, 1 warning in a.onnx",
+    ]
+    assert len(as_text([Report("a.onnx", tuple(found))], every=True).splitlines()) == 8
+    assert len(as_text([Report("a.onnx", tuple(found[:1] + found[2:5]))]).splitlines()) == 5
+
+
 def test_github_says_what_is_next() -> None:
     (line,) = as_github([Report("m.onnx", (finding(fixable=True, next="onereshape fix m.onnx"),))]).splitlines()
 

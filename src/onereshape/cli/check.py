@@ -34,6 +34,7 @@ examples:
 NOTES = """\
 Nothing is run. Findings are in the order of the graph. Each is an error, a warning or a note, says whether
 `onereshape fix` can repair it, and ends with the command to type next. A command for several findings is printed once.
+More than three findings of one cause are one line, with the first three nodes and the sentence of the first.
 
 --batch asks what keeps the batch from varying: at the axes that are named, or at those that `onereshape fix --batch`
 would take. --free asks the same of other dims.
@@ -57,6 +58,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="text for people (the default), one JSON object, annotations of GitHub, or SARIF 2.1.0",
     )
     parser.add_argument("--json", action="store_true", help="the same as --format json; errors are JSON too")
+    parser.add_argument("--all", action="store_true", help="a line for each finding, also where many have one cause")
     parser.add_argument("--strict", action="store_true", help="warnings change the exit code as errors do")
 
 
@@ -85,7 +87,9 @@ def answer(args: argparse.Namespace) -> tuple[str | list[str], dict[str, Any], i
         text = formats.as_sarif(reports, onereshape.__version__)
     else:
         painted = paint()
-        text = formats.as_text(reports) if painted is None else Ready(formats.as_text(reports, painted))
+        text = formats.as_text(reports, every=args.all)
+        if painted is not None:
+            text = Ready(formats.as_text(reports, painted, every=args.all))
     failed = any(report.error is not None for report in reports)
     bad = {"error", "warning"} if args.strict else {"error"}
     is_bad = any(found.severity in bad for report in reports for found in report.findings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,8 +17,12 @@ from onereshape.text import Ready, exact_json, printable, shown
 Paint = Callable[[str, str], str]
 """A text and what it is (a severity, or `place`) -> the text in its colour."""
 
-_ABLE = {True: "fix can repair it", None: "fix may repair it", False: ""}
+_ABLE = {True: "fix can repair", None: "fix may repair"}
 """What is said of `Finding.fixable`."""
+_FIRST = 3
+"""Nodes that a line names, of findings of one cause; of so many each has a line."""
+_DIMS = re.compile(r"(?<!\w)\[[^\]]*\]")
+"""A list that stands alone, as in `the target [1, 32, 4]`; not `shape[0]`."""
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _GITHUB = {"error": "error", "warning": "warning", "note": "notice"}
 
@@ -35,31 +40,58 @@ def _plain(text: str, _: str) -> str:
     return text
 
 
-def as_text(reports: Sequence[Report], paint: Paint = _plain) -> str:
-    """One line per finding, in the order of the graph; what to do next; and a line that counts the findings."""
-    lines = [line for report in reports for line in _lines(report, paint)]
+def as_text(reports: Sequence[Report], paint: Paint = _plain, *, every: bool = False) -> str:
+    """One line per finding, in the order of the graph; what to do next; and a line that counts the findings.
+
+    More than three findings of one cause are one line, unless `every` one is asked for.
+    """
+    lines = [line for report in reports for line in _lines(report, paint, every=every)]
     return "\n".join([*lines, _total(reports)])
 
 
-def _lines(report: Report, paint: Paint) -> Iterator[str]:
+def _lines(report: Report, paint: Paint, *, every: bool) -> Iterator[str]:
     path = paint(shown(report.path), "place")
     if report.error is not None:
         yield f"{path}: {paint('cannot be checked', 'error')}: {shown(_why(report))}"
     steps: dict[str | None, list[Finding]] = {}
     for found in report.findings:
         steps.setdefault(found.next, []).append(found)
-    for found in report.findings:
-        end = _end(found, alone=len(steps[found.next]) == 1)
-        yield f"{path}: {paint(shown(found.node), 'place')}: {paint(found.code, found.severity)}: {end}"
+    for several in _causes(report.findings, every=every):
+        found = several[0]
+        end = _end(found, len(several), alone=len(steps[found.next]) == 1)
+        nodes = [paint(shown(each.node), "place") for each in several[:_FIRST]]
+        rest = len(several) - len(nodes)
+        where = f"{', '.join(nodes)} and {rest} more" if rest else nodes[0]
+        yield f"{path}: {where}: {paint(found.code, found.severity)}: {end}"
     for step, several in sorted(steps.items(), key=lambda each: min(map(_badness, each[1]))):
         if step is not None and len(several) > 1:
             yield f"{path}: next, for {_counts(several)}: {printable(step)}"
 
 
-def _end(found: Finding, *, alone: bool = True) -> str:
+def _causes(findings: Sequence[Finding], *, every: bool) -> Iterable[list[Finding]]:
+    """The findings by what is said of them: more than `_FIRST` of one cause together, where the first stands."""
+    causes = [_cause(found) for found in findings]
+    counts = Counter(causes)
+    together: dict[object, list[Finding]] = {}
+    for place, (cause, found) in enumerate(zip(causes, findings, strict=True)):
+        together.setdefault(place if every or counts[cause] <= _FIRST else cause, []).append(found)
+    return together.values()
+
+
+def _cause(found: Finding) -> object:
+    """What findings of one cause share: the sentence without the names and the dims of this one."""
+    names = "|".join(
+        map(re.escape, sorted({found.node, found.place, found.tensor or found.node}, key=len, reverse=True))
+    )
+    message = re.sub(rf"(?<!\w)(?:{names})(?!\w)", "", found.message)
+    return found.code, found.severity, found.fixable, _DIMS.sub("", message)
+
+
+def _end(found: Finding, count: int = 1, *, alone: bool = True) -> str:
     """The sentence, and what is known beside it; what to do next, unless that is said of several findings at once."""
-    more = [shown(found.origin)] if found.origin else []
-    more += [_ABLE[found.fixable]] if _ABLE[found.fixable] else []
+    more = [shown(found.origin)] if found.origin and count == 1 else []
+    more += [f"{count} of this kind, each shown by --all"] if count > 1 else []
+    more += [f"{_ABLE[found.fixable]} {'it' if count == 1 else 'them'}"] if found.fixable is not False else []
     more += [f"next: {printable(found.next)}"] if alone and found.next else []
     return f"{shown(found.message)} ({'; '.join(more)})" if more else shown(found.message)
 

@@ -11,7 +11,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from onereshape.errors import ReshapeError
+from onereshape.errors import FormatError, ReshapeError
+from onereshape.formats.foreign import foreign
 from onereshape.formats.model import Model, cause, unreadable
 from onereshape.formats.model_formats import START, sniffed
 from onereshape.text import shown
@@ -150,11 +151,17 @@ def _part(given: Any, name: str) -> bytes:
 
 
 def _read(content: bytes, name: str) -> Model:
-    found = sniffed(content)
-    if found is not None:
-        return found.files.read(content, name)
     if not content:
         raise unreadable(name, "is empty")
+    found, what = sniffed(content), foreign(content[:START])
+    try:
+        if found is not None:
+            return found.files.read(content, name)
+    except FormatError:
+        if what is None:
+            raise
+    if what is not None:
+        raise unreadable(name, what)
     hint = "; a path is given as a str" if len(content) <= _LONGEST_PATH and content.isascii() else ""
     kinds = "ONNX (protobuf, gzip or text), OpenVINO (.xml) and oneDNN (.json)"
     raise unreadable(name, f"begins like no model that is known here, which are {kinds}{hint}")

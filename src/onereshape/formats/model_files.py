@@ -10,7 +10,8 @@ import os
 import stat
 from pathlib import Path
 
-from onereshape.errors import ReshapeError
+from onereshape.errors import FormatError, ReshapeError
+from onereshape.formats.foreign import foreign
 from onereshape.formats.given import STREAM, Given
 from onereshape.formats.held import held
 from onereshape.formats.model import Model, unreadable, unwritable
@@ -47,7 +48,7 @@ def _loaded(name: str) -> Model:
             raise unreadable(name, f"is {'a folder' if stat.S_ISDIR(mode) else 'not a regular file'}")
         ending = suffix(name)
         found = next((row for row in FORMATS if ending in row.suffixes), None) or _sniffed(name)
-        return dataclasses.replace(found.files.load(name), typed=path_word(name))
+        return dataclasses.replace(_read(found, name), typed=path_word(name))
     except OSError as error:
         raise unreadable(name, error.strerror or str(error)) from None
     except MemoryError:
@@ -115,7 +116,22 @@ def suffix(path: str) -> str:
 
 def _sniffed(path: str) -> Format:
     with Path(path).open("rb") as file:
-        found = sniffed(file.read(START))
+        start = file.read(START)
+    found = sniffed(start)
     if found is None:
-        raise unreadable(path, f"is not a model file that is known here; their names end in {', '.join(SUFFIXES)}")
+        raise unreadable(
+            path, foreign(start) or f"is not a model file that is known here; their names end in {', '.join(SUFFIXES)}"
+        )
     return found
+
+
+def _read(found: Format, path: str) -> Model:
+    """The model of a file; of one that is none it is said what it is, where that is known."""
+    try:
+        return found.files.load(path)
+    except FormatError:
+        with Path(path).open("rb") as file:
+            what = foreign(file.read(START))
+        if what is None:
+            raise
+    raise unreadable(path, what)

@@ -10,9 +10,9 @@ from pathlib import Path
 import onnx
 from onnx import parser, printer
 
-from onereshape.errors import FormatError
+from onereshape.formats.foreign import foreign
 from onereshape.formats.model import unreadable, unwritable
-from onereshape.formats.model_formats import PACKED, TEXTUAL, beginning
+from onereshape.formats.model_formats import PACKED, START, TEXTUAL, beginning
 from onereshape.formats.onnx_message import LARGEST
 
 _PACKED_RATIO = 200
@@ -39,12 +39,12 @@ def decoded(content: bytes, encoding: str, path: str) -> onnx.ModelProto:
     if encoding == ".onnxtxt":
         return _parsed_text(content, path)
     proto = onnx.ModelProto()
+    message = _unpacked(content, path) if encoding else content
     try:
-        proto.ParseFromString(_unpacked(content, path) if encoding else content)
-    except FormatError:
-        raise
+        proto.ParseFromString(message)
     except Exception:  # noqa: BLE001 - protobuf's own, which only its untyped package names
-        raise unreadable(path, "is no ONNX model: its bytes are not a protobuf ModelProto") from None
+        other = foreign(message[:START])
+        raise unreadable(path, other or "is no ONNX model: its bytes are not a protobuf ModelProto") from None
     return proto
 
 

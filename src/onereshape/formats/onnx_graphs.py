@@ -12,6 +12,7 @@ from typing import Any
 import onnx_ir as ir
 
 from onereshape.formats.beside import file_beside
+from onereshape.formats.foreign import pointer
 from onereshape.formats.model import cycle, unreadable, unwritable
 
 ONNX = frozenset({"", "ai.onnx"})
@@ -279,7 +280,7 @@ def check_external(model: ir.Model, path: str, folder: Path | None = None) -> No
         length = needed if tensor.length is None else tensor.length
         if start < 0 or length < 0 or (size is not None and start + length > size):
             where = f"at bytes {start} to {start + length} of {str(tensor.location)!r}"
-            raise unreadable(path, f"the data of {tensor.name!r} are {where}, which has {size} bytes")
+            raise unreadable(path, f"the data of {tensor.name!r} are {where}, which has {size} bytes{pointer(file)}")
         if length != needed:
             raise unreadable(path, f"the data of {tensor.name!r} are {length} bytes long, but its dims need {needed}")
 

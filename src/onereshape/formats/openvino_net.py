@@ -16,6 +16,7 @@ from xml.etree import ElementTree as ET
 
 from onereshape import dtypes
 from onereshape.dims import Dim
+from onereshape.formats.foreign import pointer
 from onereshape.formats.model import cycle, integer, unreadable
 
 PRECISIONS = {"f64": "FP64", "f32": "FP32", "f16": "FP16", "boolean": "BOOL", "u1": "BIN"}
@@ -114,7 +115,7 @@ class Weights:
             raise unreadable(self.path, f"Const {name} is in {self.file.name!r}, which is not beside it")
         if offset + size > self.size:
             where = f"at bytes {offset} to {offset + size} of {self.file.name!r}"
-            raise unreadable(self.path, f"Const {name} is {where}, which has {self.size}")
+            raise unreadable(self.path, f"Const {name} is {where}, which has {self.size}{pointer(self.file)}")
         return offset, size
 
 

@@ -208,13 +208,22 @@ def test_weights_stay_in_their_file_or_are_copied_with_the_model(here: Path, cap
     assert onnx.load("beside.onnx", load_external_data=False).graph.initializer[0].external_data[0].value == "w.bin"
     code, _, said = fix(capsys, "m.onnx", "-o", "other/out.onnx", "--batch")
     assert code == 2
-    assert "save it in that folder" in said
+    assert "save it in that folder, or have `onereshape fix --copy-weights` copy them too" in said
     assert fix(capsys, "m.onnx", "-o", "other/out.onnx", "--batch", "--copy-weights")[0] == 0
     assert (here / "other" / "w.bin").read_bytes() == weights.tobytes()
     assert onnx.numpy_helper.to_array(onnx.load("other/out.onnx").graph.initializer[0]).sum() == weights.sum()
     assert fix(capsys, "m.onnx", "-o", "other/out.onnx", "--batch", "--copy-weights")[0] == 0, "the same weights"
+
+    code, said, _ = fix(capsys, "beside.onnx", "-o", "other/same.onnx", "--batch")
+    assert (code, (here / "other" / "same.onnx").exists()) == (0, False)
+    same = "other/same.onnx is not written: its weights are in another folder (--copy-weights copies both)"
+    assert said.endswith(f"nothing to repair; {same}\n")
     (here / "other" / "w.bin").write_bytes(weights[::-1].tobytes())
     code, _, said = fix(capsys, "m.onnx", "-o", "other/out2.onnx", "--batch", "--copy-weights")
     assert code == 2
     assert "is there already, and the weights would be copied to that name" in said
     assert sorted(path.name for path in (here / "other").iterdir()) == ["out.onnx", "w.bin"]
+    (here / "w.bin").unlink()
+    code, _, said = fix(capsys, "m.onnx", "-o", "alone.onnx", "--batch")
+    assert (code, (here / "alone.onnx").exists()) == (2, False)
+    assert "m.onnx: its data in 'w.bin' cannot be read (No such file or directory)" in said

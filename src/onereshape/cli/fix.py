@@ -123,12 +123,14 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
         except FixError as error:
             error.add_note(f"nothing was written to {shown_output(written)}")
             raise
-    _write(fixed.model, written, copy_weights=args.copy_weights)
-    kept = _keep(args, (model, digest), batch, (written, fixed))
+    unwritten = fixed.model is model and not args.copy_weights and _lacks_weights(model, written)
+    if not unwritten:
+        _write(fixed.model, written, copy_weights=args.copy_weights)
+    kept = None if unwritten else _keep(args, (model, digest), batch, (written, fixed))
     after = summary(fixed.model)
     machine = {
         "input": path,
-        "written": written,
+        "written": None if unwritten else written,
         "changed": fixed.model is not model,
         "changes": [change.to_json() for change in fixed.changes],
         "conditions": list(fixed.conditions),
@@ -142,8 +144,11 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
         none = "" if args.certificate is None else ", so there is no certificate to keep"
         said = [shown(each) for each in fixed.notes]
         said += [] if fixed.certificate is None else [shown(_certified(fixed.certificate))]
-        same = f"nothing to repair; {shown_output(written)} is {shown_source(path)}, byte for byte{none}"
-        return [*said, same], machine
+        same = f"{shown_output(written)} is {shown_source(path)}, byte for byte{none}"
+        if unwritten:
+            why = "its weights are in another folder (--copy-weights copies both)"
+            same = f"{shown_output(written)} is not written: {why}"
+        return [*said, f"nothing to repair; {same}"], machine
     lines = _diff(fixed.changes, None if written == STREAM else paint()) if args.diff else []
     lines += [*_table(rows(before, after), path, written), *map(shown, fixed.notes)]
     lines += [f"holds if {shown(each)}" for each in fixed.conditions]
@@ -292,6 +297,19 @@ def _write(model: Any, written: str, *, copy_weights: bool) -> None:
         save_with_weights(model, written)
     else:
         save(model, written)
+
+
+def _lacks_weights(model: Model, written: str) -> bool:
+    """Whether the weights of an ONNX model would not be found from where it is written."""
+    if model.format != "onnx" or written == STREAM:
+        return False
+    from onereshape.formats.onnx_graphs import check_weights  # noqa: PLC0415
+
+    try:
+        check_weights(model.ir, written)
+    except FormatError:
+        return True
+    return False
 
 
 def _table(found: list[tuple[str, str, str]], path: str, written: str) -> list[str]:

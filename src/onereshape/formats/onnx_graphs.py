@@ -290,5 +290,6 @@ def check_weights(model: ir.Model, path: str) -> None:
     for tensor in external_tensors(model):
         there = Path(os.path.realpath(tensor.path))
         if Path(os.path.realpath(Path(path).absolute().parent / str(tensor.location))) != there:
-            why = f"its weights are in {str(tensor.location)!r} beside the model that was read; save it in that folder"
+            where = f"its weights are in {str(tensor.location)!r} beside the model that was read"
+            why = f"{where}; save it in that folder, or have `onereshape fix --copy-weights` copy them too"
             raise unwritable(path, why)

@@ -12,7 +12,7 @@ from onereshape.errors import FixError
 from onereshape.formats.model import Model, cause
 from onereshape.formats.model_files import refreshed
 from onereshape.formats.onnx_graphs import MOST_UNFOLDED, copyable, unfolded
-from onereshape.formats.onnx_sound import blamed, fault
+from onereshape.formats.onnx_sound import blamed, check_data, fault
 from onereshape.models.certificates.certificate import Certificate
 from onereshape.models.certificates.comparison import Comparison
 from onereshape.models.certificates.steps import joined
@@ -196,4 +196,5 @@ def certificate_of(given: Model, fixed: Model, asked: Freed, comparison: Compari
     from onereshape.models.certificates.certify import certify  # noqa: PLC0415 - onnxruntime takes long
 
     with blamed(given):
+        check_data(given)
         return certify(called(given.ir, asked), fixed.ir, asked, comparison, base_dir=given.folder)

@@ -16,7 +16,7 @@ from onereshape.errors import FixError
 from onereshape.models import batch_work
 from onereshape.models.batch import search
 from onereshape.models.batch.search import BatchPlan, batch_plan, fresh_patience
-from onereshape.models.likely import Declared, Shapes, likely_axes, other_axes
+from onereshape.models.likely import Declared, Shapes, likely_axes, other_axes, other_starts
 from onereshape.models.search import GAVE_UP, Patience
 from tests.shaped_models import read
 from tests.test_released_habits import saved
@@ -66,7 +66,8 @@ def test_other_names_may_be_the_batch_too() -> None:
 
 
 def test_time_first_then_a_batch_of_one() -> None:
-    assert [*other_axes({"x": (16, 1, 64)}, {"x": 0})] == [[{"x": 1}]]
+    assert [*other_starts({"x": (16, 1, 64)}, {"x": 0}, mixes=False)] == [{"x": 1}]
+    assert [*other_starts({"x": ("seq_len", 1, 64), "y": (5,)}, {"x": 0}, mixes=False)] == [{"x": 1}]
 
 
 def recurrent(layers: int) -> tuple[list[onnx.NodeProto], dict[str, np.ndarray]]:

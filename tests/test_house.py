@@ -63,7 +63,7 @@ MODEL_FLOORS = [
     {"exports", "pairing", "placing"},
     {"work"},
     {"step"},
-    {"batch_work", "dims_work", "layered"},
+    {"batch_work", "dims_work", "layered", "starts"},
     {"unrepaired"},
     {"certify", "fix"},
     {"repairs"},

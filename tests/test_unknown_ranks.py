@@ -61,6 +61,6 @@ def test_a_batch_of_another_name_is_asked_for() -> None:
     with pytest.raises(FixError) as refused:
         batch_plan(given, {"x": 0}, "A", 1)
 
-    why = "its input w has size B where the batch of 1 is; if w[0] is the batch too, it must be asked for as well"
-    assert refused.value.sentence == f"Concat of y (Concat): {why}"
+    asked = "if w[0] is the batch too, it must be asked for as well (--batch x:0 w:0)"
+    assert refused.value.sentence == f"Concat of y (Concat): its input w has size B where the batch of 1 is; {asked}"
     assert batch_plan(given, {"x": 0, "w": 0}, "A", 1).edits == ()

@@ -7,6 +7,7 @@ with the numbers, the data, the target with a caret under the culprit, and the r
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, Literal
@@ -260,6 +261,8 @@ class FixError(ReshapeError):
     """What was found instead of a certificate, where both models ran."""
     alone: bool = False
     """Whether the model would be right if it ran once for each sample, though no rule mixes them."""
+    axes: Mapping[str, int] | None = None
+    """Where the batch was taken to be, where that is not the likely place."""
 
 
 class TranslateError(ReshapeError):

@@ -42,8 +42,7 @@ def batch_work(  # noqa: PLR0913 - what may be done for it
     `lifts`: single elements of one sample that have no axis get some.
     """
     shapes = shapes_of(inputs_of(model.ir))
-    # A batch above 1, or one that has a name, says itself where it goes.
-    alone = batch_size(model.ir, axes) == 1 and all(isinstance(shapes[name][axis], int) for name, axis in axes.items())
+    alone = _is_alone(model.ir, axes)
     changes: list[Change] = []
     if lifts and alone and has_elements(model.ir):
         symbol = next(name for dims in requested(model, axes).values() for name in dims.values())
@@ -51,6 +50,9 @@ def batch_work(  # noqa: PLR0913 - what may be done for it
         facts = None if changes else facts
     place, cuts, refused = _placed(model, axes, facts, likely=likely, cutting=new_axis and alone)
     axes, found = place.axes, place.plan
+    if cuts and not _is_alone(model.ir, axes):
+        raise refused or FixError("cannot-free", node=next(iter(cuts)), op="output", why="no axis can be added")
+    alone = alone and _is_alone(model.ir, axes)
     marks = {value.name or "": found.marks.get(value) for value in model.ir.graph.outputs}
     new: dict[str, Stacked] = {}
     if new_axis and alone:
@@ -73,7 +75,14 @@ def batch_work(  # noqa: PLR0913 - what may be done for it
         # A model that named its batch may have taken no samples; what is rewritten need not.
         (at_least(found.symbol, 1),) if found.edits and not fixed else (),
         (*place.notes, *(each.note for each in new.values()), *mended),
+        place.unless_proven,
     )
+
+
+def _is_alone(model: ir.Model, axes: Mapping[str, int]) -> bool:
+    """Whether it is the batch of one sample; above 1, or with a name, it says itself where it goes."""
+    shapes = shapes_of(inputs_of(model))
+    return batch_size(model, axes) == 1 and all(isinstance(shapes[name][axis], int) for name, axis in axes.items())
 
 
 def _dropped(plan: BatchPlan) -> str:

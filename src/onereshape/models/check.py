@@ -213,6 +213,7 @@ def _is_named(model: ir.Model, asked: Freed) -> bool:
 def _works(model: Model, asked: Freed, refusal: FixError) -> tuple[bool | None, bool]:
     from onereshape.models.unrepaired import by_terms, has_way_out  # noqa: PLC0415 - as above
 
+    asked = requested(model, refusal.axes) if refusal.axes else asked
     axes = {name: axis for name, dims in asked.items() for axis in dims}
     return by_terms(model, asked, refusal), has_way_out(model.ir, axes, refusal)
 
@@ -225,9 +226,11 @@ def _with_plans(
     refusals: list[_Told] = []
     for plan, works, named in plans:
         try:
-            found = [_of_change(change, places.called) for change in plan().changes]
+            planned = plan()
+            found = [_of_change(change, places.called) for change in planned.changes]
             doubted = _MAY_BE_MEANT if named else frozenset()
-            changed += [replace(each, fixable=None) if each.code in doubted else each for each in found]
+            sure = planned.sure
+            changed += [each if sure and each.code not in doubted else replace(each, fixable=None) for each in found]
         except FixError as error:
             if error.usage:
                 raise

@@ -23,7 +23,9 @@ from onereshape.models.exports import Exports, Freed, given_exports
 from onereshape.models.facts.facts import Facts
 from onereshape.models.images import imaged, in_layers
 from onereshape.models.layered import layered
+from onereshape.models.likely import Axes
 from onereshape.models.request import Batch, Free, Progress, check_progress, given_model, read_seed, requested
+from onereshape.models.starts import from_starts, has_others
 from onereshape.models.step import Fixed, Wish, both, copied, step
 from onereshape.models.unrepaired import otherwise, untouched
 from onereshape.models.work import Work
@@ -35,6 +37,8 @@ class Plan:
 
     changes: tuple[Change, ...]
     conditions: tuple[str, ...] = ()
+    sure: bool = True
+    """Whether it is right whatever the terms say."""
 
 
 def plan(model: Given, *, batch: Batch = None, free: Free = None) -> Plan:
@@ -57,13 +61,14 @@ def planned(
     with blamed(given):
         if batch:
             axes = {name: axis for name, dims in asked.items() for axis in dims}
-            work = _planned_batch(given, axes, facts, likely=likely)
+            attempt = partial(_planned_batch, given, facts=facts, likely=likely)
+            work = from_starts(given.ir, axes, attempt, likely=likely)
         else:
             work = free_work(given, asked, (), given)
-    return Plan(work.changes, work.conditions)
+    return Plan(work.changes, work.conditions, sure=work.unless_proven is None)
 
 
-def _planned_batch(given: Model, axes: dict[str, int], facts: Facts | None, *, likely: bool) -> Work:
+def _planned_batch(given: Model, axes: Axes, *, facts: Facts | None, likely: bool) -> Work:
     """The same for a batch, on a copy where nodes would be cut off."""
     from onereshape.models.batch.dropping import may_cut  # noqa: PLC0415 - only who asks for it needs it
     from onereshape.models.batch.lifting import may_lift  # noqa: PLC0415
@@ -174,12 +179,16 @@ def _freed(  # noqa: PLR0913 - what is asked
         found = step(given, work, wish, simplify=simplify and not batched, owned=owned)
     if batched:
         axes = {name: axis for name, dims in batched.items() for axis in dims}
-        owned = (owned or found.model is not given) and not wish.per_sample
+        again = wish.per_sample or has_others(found.model.ir, axes)
+        owned = (owned or found.model is not given) and not again
         from onereshape.models.batch_work import batch_work  # noqa: PLC0415 - only who asks for it needs it
 
-        work = partial(batch_work, axes=axes, likely=wish.likely, new_axis=wish.new_axis, lifts=True)
+        def freed(axes: Axes) -> Fixed:
+            work = partial(batch_work, axes=axes, likely=wish.likely, new_axis=wish.new_axis, lifts=True)
+            return step(found.model, work, wish, simplify=simplify, owned=owned, before=found.conditions)
+
         try:
-            second = step(found.model, work, wish, simplify=simplify, owned=owned, before=found.conditions)
+            second = from_starts(found.model.ir, axes, freed, likely=wish.likely)
         except FixError as refusal:
             second = otherwise(found, batched, wish, refusal, simplify=simplify)
         else:

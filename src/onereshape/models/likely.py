@@ -28,6 +28,8 @@ _OTHERS: Final = frozenset(
 """Words for dims along which a model runs, or looks."""
 _COLOURS: Final = frozenset({1, 3, 4})
 _SMALL_IMAGE: Final = 8
+_NAMELESS: Final = re.compile(r".*_dim_\d+|.*dynamic_axes_\d+|[su]\d+|unk__\d+|(p2o\.)?DynamicDimension\.\d+")
+"""What exporters call a dim that nobody gave a name."""
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _MOST: Final = 24
 """Places of the batch that are tried."""
@@ -39,7 +41,7 @@ def likely_axes(shapes: Shapes) -> Axes:
     ranked = {name: dims for name, dims in shapes.items() if dims}
     if not ranked:
         raise FixError("no-batch", why="the model has no inputs" if not shapes else "none has an axis that is declared")
-    called = next((dim for dims in ranked.values() for dim in dims if is_batch(dim)), None)
+    called = _called(ranked)
     firsts = [dims[0] for dims in ranked.values()]
     if called is None and is_length(firsts[0]):
         # Another input may name the batch; a size of 1 alone says too little.
@@ -47,23 +49,64 @@ def likely_axes(shapes: Shapes) -> Axes:
         if called is None and (image := _image(ranked)):
             raise _without(image, ranked[image])
     first = firsts[0] if called is None else called
-    found: Axes = {}
-    for name, dims in ranked.items():
-        places = [axis for axis, dim in enumerate(dims[: None if isinstance(first, str) else 1]) if dim == first]
-        if places:
-            found[name] = places[0]
-    return found
+    return _axes_of(ranked, first)
+
+
+def _axes_of(shapes: Shapes, batch: Declared) -> Axes:
+    """Where inputs have this dim: a name anywhere, a size at axis 0."""
+    ends = None if isinstance(batch, str) else 1
+    return {name: dims.index(batch) for name, dims in shapes.items() if batch in dims[:ends]}
+
+
+def _called(shapes: Shapes) -> Declared:
+    """The dim that has the name of a batch; where that stands for two dims of one sample, the 1 before them."""
+    named = [(dim, dims) for dims in shapes.values() for dim in dims if is_batch(dim)]
+    if not named:
+        return None
+    found, dims = named[0]
+    lies = dims[0] == 1 and len({dim for dim in dims if is_batch(dim)}) > 1 and not _is_first(shapes, found)
+    return 1 if lies else found
+
+
+def _is_first(shapes: Shapes, dim: Declared) -> bool:
+    """Whether an input begins with a dim."""
+    return any(dims[0] == dim for dims in shapes.values() if dims)
+
+
+def other_starts(shapes: Shapes, axes: Mapping[str, int], *, mixes: bool) -> Iterator[Axes]:
+    """Where else the batch is looked for, if operators work along the likely one, or, not `mixes`, cannot free it.
+
+    A name behind a 1 may lie; a length may stand before a batch of 1.
+    """
+    first = next(iter(axes))
+    dims = shapes[first]
+    batch = dims[axes[first]]
+    ones = {name: each.index(1) for name, each in shapes.items() if 1 in each}
+    if is_batch(batch):
+        if mixes and dims[0] == 1 and not _is_first(shapes, batch):
+            yield {name: axis for name, axis in ones.items() if not axis}
+    elif isinstance(batch, int):
+        if batch != 1 and first in ones:
+            yield ones
+        elif batch == 1 and mixes and (called := next(filter(is_batch, dims), None)):
+            yield _axes_of(shapes, called)
+    elif first in ones and (is_length(batch) or is_nameless(batch)):
+        yield ones
 
 
 def other_axes(shapes: Shapes, axes: Mapping[str, int]) -> Iterator[list[Axes]]:
     """Other places that the batch may have, those with the fewest moves first; inputs of the same dims move alike."""
     first = next(iter(axes))
     batch = shapes[first][axes[first]]
-    size = batch if isinstance(batch, int) else 1
+    size, home = batch if isinstance(batch, int) else 1, axes[first]
     moves: dict[tuple[object, ...], tuple[list[str], list[int]]] = {}
+    nameless: list[str] = []
     for name, dims in shapes.items():
         here = axes.get(name)
         options = [] if name == first else [*_options(dims, here, batch, size)]
+        if isinstance(batch, int) and here is None and is_nameless(dims[home] if home < len(dims) else 1):
+            options.append(home)
+            nameless.append(name)
         if options:
             key = (here, *(dim if isinstance(dim, int) else None for dim in dims))
             moves.setdefault(key, ([], options))[0].append(name)
@@ -71,18 +114,24 @@ def other_axes(shapes: Shapes, axes: Mapping[str, int]) -> Iterator[list[Axes]]:
         level = (_moved(axes, each) for each in _choices([*moves.values()], count))
         if found := [*islice(level, _MOST)]:
             yield found
-    if isinstance(batch, int) and batch != 1 and 1 in shapes[first]:  # time comes first, and then a batch of 1
-        yield [{name: dims.index(1) for name, dims in shapes.items() if 1 in dims}]
+    if len(nameless) > 1 and len(moves) > 1:
+        yield [{**axes, **dict.fromkeys(nameless, home)}]
 
 
 def is_length(dim: Declared) -> bool:
     """Whether a dim has the name of a length, and not of a number of samples."""
-    return isinstance(dim, str) and bool(_words(dim) & (_HEIGHT | _WIDTH | _OTHERS)) and not is_batch(dim)
+    words = _words(dim) if isinstance(dim, str) and not is_nameless(dim) else set()
+    return bool(words & (_HEIGHT | _WIDTH | _OTHERS)) and not words & _BATCH
 
 
 def is_batch(dim: Declared) -> bool:
     """Whether a dim has the name of a number of samples."""
-    return isinstance(dim, str) and bool(_words(dim) & _BATCH)
+    return isinstance(dim, str) and not is_nameless(dim) and bool(_words(dim) & _BATCH)
+
+
+def is_nameless(dim: Declared) -> bool:
+    """Whether nobody gave a dim its name: it has none, or one that an exporter made up."""
+    return dim is None or (isinstance(dim, str) and _NAMELESS.fullmatch(dim) is not None)
 
 
 def unlikely(shapes: Shapes, axes: Mapping[str, int]) -> FixError | None:

@@ -33,6 +33,8 @@ class Placed:
     axes: Axes
     plan: BatchPlan
     notes: tuple[str, ...] = ()
+    unless_proven: FixError | None = None
+    """What was refused, where a dim was taken whose name says nothing: a proof has to speak for it."""
 
 
 def placed(model: ir.Model, shapes: Shapes, axes: Axes, plan: Planner) -> Placed:
@@ -57,7 +59,9 @@ def _elsewhere(shapes: Shapes, axes: Axes, plan: Planner, refusal: FixError) -> 
         if found:
             moved = {name: axis for name, axis in found[0].axes.items() if axes.get(name) != axis}
             note = f"took {said(moved)}, as the batch at {said(axes)} cannot be freed: {refusal.sentence}"
-            return Placed(found[0].axes, found[0].plan, (note,))
+            likely = all(isinstance(shapes[name][axis], int) for name, axis in axes.items())
+            taken = likely and any(not isinstance(shapes[name][axis], int) for name, axis in moved.items())
+            return Placed(found[0].axes, found[0].plan, (note,), refusal if taken else None)
     return None
 
 

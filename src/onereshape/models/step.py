@@ -129,6 +129,9 @@ def step(  # noqa: PLR0913 - what a step depends on
         needed = needed or bool(found)
         changes += found
         conditions = tuple(dict.fromkeys([*conditions, *(each for change in found for each in change.conditions)]))
+    refusal = None if decide is None else work.unless_proven
+    if refusal is not None and not (needed and wish.certify):
+        raise refusal
     if not needed:
         return Fixed(given, (), None, conditions, notes=notes)
     certificate = None
@@ -138,7 +141,9 @@ def step(  # noqa: PLR0913 - what a step depends on
         with limited(wish.limit):
             certificate = certificate_of(given, fixed, freed, asking)
         if not certificate.suffices and not (wish.unwitnessed and certificate.status == "unwitnessed"):
-            raise _refusal(given, certificate, wish)
+            raise refusal or _refusal(given, certificate, wish)
+        if refusal is not None and not certificate.for_all:
+            raise refusal
     return Fixed(refreshed(fixed), tuple(changes), certificate, conditions, freed, notes)
 
 

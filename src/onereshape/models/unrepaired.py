@@ -70,7 +70,7 @@ def believed(refusal: FixError, certificate: Certificate, *, declared: bool) -> 
 
     What needs a proof needs one for every batch: at a hundred samples they may be mixed.
     """
-    return _is_for_all(certificate) if needs_proof(refusal, declared=declared) else certificate.holds
+    return certificate.for_all if needs_proof(refusal, declared=declared) else certificate.holds
 
 
 def first_proof(original: ir.Model, copy: ir.Model, asked: Asked, size: int, *, for_all: bool = True) -> Proof | None:
@@ -131,6 +131,7 @@ def has_other_names(model: ir.Model, asked: Asked) -> bool:
 
 def otherwise(found: Fixed, asked: Freed, wish: Wish, refusal: FixError, *, simplify: bool) -> Fixed:
     """The batch of a model that no rule frees: there already, or sample by sample where that is wished."""
+    asked = requested(found.model, refusal.axes) if refusal.axes else asked
     axes = {name: axis for name, dims in asked.items() for axis in dims}
     works = _as_it_is(found.model, asked, wish, refusal) or _elsewhere(found.model, axes, wish, refusal)
     if works is not None:
@@ -180,7 +181,7 @@ def untouched(given: Model, repaired: Fixed, wish: Wish) -> Fixed | None:
     if not wish.certify or not repaired.changes or _is_fixed(given.ir, repaired.freed):
         return None
     found = _certified(given, repaired.freed, wish, doubted=True)
-    if found is None or found.certificate is None or not _is_for_all(found.certificate):
+    if found is None or found.certificate is None or not found.certificate.for_all:
         return None
     places = {each.name: each.axis for each in found.certificate.outputs}
     for value in given.ir.graph.outputs:  # what is declared falsely is mended
@@ -188,11 +189,6 @@ def untouched(given: Model, repaired: Fixed, wish: Wish) -> Fixed | None:
         if axis is not None and value.shape is not None and isinstance(value.shape[axis], int):
             return None
     return replace(found, notes=("its batch is right at any size already",))
-
-
-def _is_for_all(certificate: Certificate) -> bool:
-    """Whether it is proven for every batch, and not at some only."""
-    return certificate.status == "proven" and certificate.proof is not None and certificate.proof.always
 
 
 def _certified(given: Model, asked: Freed, wish: Wish, *, doubted: bool) -> Fixed | None:

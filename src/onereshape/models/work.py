@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from onereshape.errors import FixError
 from onereshape.models.certificates.comparison import Comparison
 from onereshape.models.edit import Change
 from onereshape.models.exports import Freed
@@ -25,3 +26,5 @@ class Work:
     """Input -> axis -> the name of a dim that is free then."""
     conditions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    unless_proven: FixError | None = None
+    """What is raised where the terms do not prove it for every batch: a dim was taken whose name says nothing."""

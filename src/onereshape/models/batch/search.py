@@ -24,6 +24,7 @@ from onereshape.models.facts.facts import Facts
 from onereshape.models.facts.order import inner_graphs, ordered, values_of
 from onereshape.models.shapes import facts_of, telling
 from onereshape.models.batch.view import Array, BatchAnswer, BatchState, BatchView
+from onereshape.models.likely import said
 from onereshape.models.node_view import NoRule, Refused, RefusedInside
 from onereshape.models.operators import record_of
 from onereshape.models.record import Record, operator_of
@@ -94,6 +95,7 @@ def batch_plan(  # noqa: PLR0913 - what a plan depends on
         facts = facts_of(model, {name: {axis: size} for name, axis in freed.items()})
     state = BatchState(facts, symbol, size, opset, named)
     state.sources = _sources(model.graph, freed, facts)
+    state.asked = [*map(said, ({name: axis} for name, axis in freed.items()))]
     marks = {inputs[name]: Mark(axis) for name, axis in freed.items()}
     walk = _Walk(state, patience or fresh_patience())
     with telling(facts):

@@ -89,6 +89,9 @@ class BatchState:
     sources: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     """The dims of inputs that have a name: the input and the axis."""
 
+    asked: Sequence[str] = ()
+    """Where the batch is asked for, as the command takes it."""
+
     def declared(self, size: Size) -> bool:
         """Whether a size follows from the dims of inputs."""
         return isinstance(size, int) or size.symbols <= {self.symbol, *self.sources}
@@ -341,7 +344,10 @@ class BatchView(NodeView):
     def _if_batch(self, size: Size) -> str:
         """What to do where a size has the name of another dim of an input, which may be the batch as well."""
         place = None if isinstance(size, int) or size.name is None else self.state.sources.get(size.name)
-        return "" if place is None else f"; if {place[0]}[{place[1]}] is the batch too, it must be asked for as well"
+        if place is None:
+            return ""
+        asked = " ".join([*self.state.asked, "{}:{}".format(*place)])
+        return f"; if {place[0]}[{place[1]}] is the batch too, it must be asked for as well (--batch {asked})"
 
     def size_words(self) -> str:
         """How many samples the original has, in words."""

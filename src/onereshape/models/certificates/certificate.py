@@ -116,6 +116,11 @@ class Certificate:
         return self.status in {"proven", "certified"}
 
     @property
+    def for_all(self) -> bool:
+        """Whether it is proven for every batch, and not at some only."""
+        return self.status == "proven" and self.proof is not None and self.proof.always
+
+    @property
     def suffices(self) -> bool:
         """Whether `fix` writes the model without being told to: it holds, or agrees with all that it was fitted on."""
         return self.holds or self.status == "fitted"

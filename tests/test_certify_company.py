@@ -18,7 +18,7 @@ from onnx import numpy_helper
 import onereshape as orx
 from onereshape.errors import FixError
 from onereshape.models.certificates import certify as certifying
-from onereshape.models.certificates.company import _COMPANY, _MANY, _made, turns_of
+from onereshape.models.certificates.company import _COMPANY, _MANY, Seen, _made, turns_of
 from onereshape.models.certificates.suits import Suit
 from onereshape.models.operators import RECORDS as RULES
 from onereshape.terms.records import RECORDS as TERMS
@@ -159,7 +159,7 @@ def test_without_other_company_they_would_not_be_seen(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The bug that is planted here: nobody looks at what is beside a sample."""
-    monkeypatch.setattr(certifying, "run_company", lambda *_, **_named: [])
+    monkeypatch.setattr(certifying, "run_company", lambda *_, **_named: Seen([], [], ""))
 
     assert orx.fix(made(tmp_path, "SampleOp", MEETING[name]), batch=True).certificate.status == "certified"
 

@@ -163,8 +163,9 @@ class Child:
         how = f"exit code {code}" if code >= 0 else signal_name(-code)
         if code == NO_MEMORY or "bad_alloc" in last or last.startswith("MemoryError"):
             return self._ended("memory", how, f"needed more than {size(limit.memory)} of memory")
+        kind: Kind = "memory" if code == -_KILLED else "crash"
         why = f"{how}, as the system does where memory runs out" if code == -_KILLED else how
-        return self._ended("crash", f"{how}: {last}" if last else how, f"ended its process ({why})")
+        return self._ended(kind, f"{how}: {last}" if last else how, f"ended its process ({why})")
 
 
 class _Here(threading.local):

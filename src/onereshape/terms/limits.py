@@ -31,7 +31,7 @@ class Limits:
     seconds: float = 120.0
     """Of the processor, for all runs together: others may use the machine too."""
     elements: int = 1 << 27
-    """That are there at one time."""
+    """That are there at one time; no share of what memory is free, or a proof would depend on the machine."""
     until: float = field(init=False)
 
     def __post_init__(self) -> None:

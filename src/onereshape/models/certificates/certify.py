@@ -113,12 +113,13 @@ def _in_company(trial: Trial, freed: Freed, usual: Reference, found: Certificate
     """What is not proven for every batch, after larger ones; of what is not proven at all, no bit may change."""
     before = len(trial.compared)
     try:
-        words = run_company(trial, freed, usual, proven=found.status == "proven")
+        words, without, why = run_company(trial, freed, usual, proven=found.status == "proven")
     except Stop as stop:
         return replace(found, status=stop.status, reason=stop.reason)
     trial.extremes += [f"beside samples that are {each}" for each in words]
     more = trial.compared[before:]
     parts = [f"compared at {said_all(more)} too"] if more else []
+    parts += [f"not compared at {said_all(without)} ({why})"] if without else []
     parts += [f"no sample changed beside others of {len(words)} kinds"] if words else []
     reason = "; ".join([found.reason, *parts])
     return replace(certificate(trial, found.status, reason), proof=found.proof)

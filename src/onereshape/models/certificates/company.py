@@ -2,7 +2,7 @@
 
 Usual samples stay where they are, and all others become something else: zeros, values beyond all bounds, what is no
 number.  The dims are the same in all these runs, and so is what the engine does; so not a bit of theirs may change.
-And larger batches are run, for what only a number of samples decides.
+And larger batches are run, for what only a number of samples decides, as far as there is room for them.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ from onereshape.models.certificates.beyond_runs import joined
 from onereshape.models.certificates.compare import Meter, samples
 from onereshape.models.certificates.draw import SIZES
 from onereshape.models.certificates.engine import Array, Refusal, Session
+from onereshape.models.certificates.inside import MOST, elements_inside
 from onereshape.models.certificates.reference import Reference, settle
 from onereshape.models.certificates.suits import Suit, suits_of
-from onereshape.models.certificates.trial import Answers, Feeds, Freed, Sizes, Stop, Trial, batch_of, compare
+from onereshape.models.certificates.trial import Answers, Feeds, Freed, NoRoom, Sizes, Stop, Trial, batch_of, compare
 from onereshape.terms.proof import said
 
 _FIVE: Final = 5
 _PLACES: Final = ((1, 3), (0, 2, 4))
 """Of those that stay, among five: the others are the first and the last, then those between."""
-_MANY: Final = {4: 1 << 22, 8: 1 << 22, 17: 1 << 22, 130: 1 << 18}
-"""Larger batches, and how many elements their inputs may have."""
+_MANY: Final = (4, 8, 17, 130)
+"""Larger batches."""
 _TURNS: Final = 122
 """What the turns of two pieces in a larger batch are drawn from: in no rhythm, or a sample could be another one."""
 _MOST_ALONE: Final = 4
@@ -85,7 +86,18 @@ class _Open:
         return {self.symbol: pieces * self.trial.size, **self.usual.setting.sizes}
 
 
-def run_company(trial: Trial, freed: Freed, usual: Reference, *, proven: bool) -> list[str]:
+class Seen(NamedTuple):
+    """What samples were put beside."""
+
+    words: list[str]
+    """What the others were;"""
+    without: list[Sizes]
+    """the larger batches that had no room,"""
+    why: str
+    """and why they had none."""
+
+
+def run_company(trial: Trial, freed: Freed, usual: Reference, *, proven: bool) -> Seen:
     """Stops where a sample is another one beside others; what these were is returned.
 
     `proven`: at some batches the terms show that nothing beside a sample matters, so that only others are run.
@@ -93,9 +105,8 @@ def run_company(trial: Trial, freed: Freed, usual: Reference, *, proven: bool) -
     axes, symbol = batch_of(freed)
     repaired = _Open(trial, trial.opened(), usual, axes, symbol, suits_of(trial.original))
     found = [] if proven else [*_unchanged(repaired)]
-    for pieces, most in _MANY.items():
-        _many(repaired, pieces, most)
-    return [*dict.fromkeys(found)]
+    without, why = _many(repaired)
+    return Seen([*dict.fromkeys(found)], without, why)
 
 
 def _unchanged(repaired: _Open) -> Iterator[str]:
@@ -187,13 +198,24 @@ def turns_of(pieces: int) -> list[int]:
     return [drawn >> place & 1 for place in range(pieces)]
 
 
-def _many(repaired: _Open, pieces: int, most: int) -> None:
-    """A larger batch, beside the original on the pieces; not where its inputs would be huge."""
+def _many(repaired: _Open) -> tuple[list[Sizes], str]:
+    """Larger batches, beside the original on the pieces; those that have no room are returned, and why."""
+    inside = elements_inside(repaired.trial.original, repaired.usual.feeds[0])
+    why = f"more than {MOST} elements in a run"
+    fits = [pieces for pieces in _MANY if pieces * inside <= MOST]
+    for place, pieces in enumerate(fits):
+        try:
+            _larger(repaired, pieces)
+        except NoRoom as stop:
+            fits, why = fits[:place], stop.why
+            break
+    return [repaired.at(pieces) for pieces in _MANY[len(fits) :]], why
+
+
+def _larger(repaired: _Open, pieces: int) -> None:
     trial, usual = repaired.trial, repaired.usual
     turns = turns_of(pieces)
     feeds = joined([usual.feeds[turn] for turn in turns], repaired.axes)
-    if sum(array.size for array in feeds.values()) > most:
-        return
     at = repaired.at(pieces)
     answers = [usual.answers[turn] for turn in turns]
     wanted = {name: together(meter, answers, trial.size) for name, meter in usual.meters.items()}

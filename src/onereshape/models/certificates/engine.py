@@ -17,7 +17,7 @@ import onnx_ir as ir
 
 from onereshape.apart.limits import limits
 from onereshape.apart.messages import Array, bytes_array
-from onereshape.apart.room import Child, Ended, ask, here
+from onereshape.apart.room import Child, Ended, Kind, ask, here
 from onereshape.errors import ReshapeError
 from onereshape.formats.model import cause
 from onereshape.formats.openvino_xml import encoded
@@ -43,8 +43,10 @@ _PATIENCE: Final = 2
 class Refusal(Exception):  # noqa: N818 - it is the engine's answer, and its name
     """The engine does not load a model, or does not run it on what was fed."""
 
-    def __init__(self, why: str) -> None:
+    def __init__(self, why: str, kind: Kind | None = None) -> None:
         self.why = why
+        self.kind = kind
+        """How its process ended, where that was no answer."""
         super().__init__(why)
 
 
@@ -93,7 +95,7 @@ class Session:
         except Ended as ended:
             if ended.kind == "hang":
                 self._late.append(f"it {ended}")
-            raise Refusal(f"it {ended}") from None
+            raise Refusal(f"it {ended}", ended.kind) from None
         if "refused" in found:
             raise Refusal(str(found["refused"]))
         return found, outputs

@@ -39,6 +39,14 @@ class Stop(Exception):  # noqa: N818 - an end, good or bad
         super().__init__(reason)
 
 
+class NoRoom(Stop):
+    """A run needed more memory than there is: it says nothing of what the model answers."""
+
+    def __init__(self, reason: str, why: str) -> None:
+        self.why = why
+        super().__init__("failed", reason)
+
+
 class Beside(NamedTuple):
     """Another export, beside which the repaired model was put."""
 
@@ -117,7 +125,7 @@ class Trial:
             found = session.run(feeds)
         except Refusal as refusal:
             why = f"{session.engine} cannot run the repaired model at {said(at)}: {refusal.why}"
-            raise Stop("failed", why) from None
+            raise (NoRoom(why, refusal.why) if refusal.kind == "memory" else Stop("failed", why)) from None
         if listed:
             note(self.ran, at)
         return found

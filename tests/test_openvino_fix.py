@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import openvino
+from openvino import opset10
 from openvino import opset13 as op
 import pytest
 
@@ -19,6 +20,7 @@ from onereshape.cli import main
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.openvino_ir import root_of
 from onereshape.formats.openvino_xml import parsed
+from onereshape.openvino import writing
 from tests.commands import Captured, process, refused
 from tests.openvino_models import CASES, Case, given, i64, model, weights
 
@@ -271,3 +273,36 @@ def test_findings_are_in_the_words_of_the_file(tmp_path: Path) -> None:
     )
 
     assert told([found]) == [f"baked-dim Reshape Const {constant.get('name')}"]
+
+
+def test_what_openvino_does_not_load_is_not_written_even_where_nothing_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    """A bug is planted: what a port was fed that no drawing reads."""
+    x = given("x", [1, 4, 6, 6])
+    ratio = op.divide(op.convert(i64(1, 4, 12, 18), "f32"), op.convert(op.shape_of(x), "f32"))
+    scales = op.strided_slice(op.add(ratio, np.float32(1e-5)), i64(2), i64(4), i64(1), [0], [0])
+    grown = opset10.interpolate(x, i64(12, 18), scales, "nearest", "sizes", axes=i64(2, 3))
+    path = written(model([x], y=op.reshape(grown, i64(1, -1), special_zero=False)), tmp_path)
+    words = ["fix", str(path), "-o", str(tmp_path / "out.xml"), "--batch", "--no-certify"]
+    assert main(words) == 0
+    capsys.readouterr()
+    (tmp_path / "out.xml").unlink()
+    monkeypatch.setattr(writing._Writer, "_again", lambda self, number: self._pen.copied(number))
+    _, message = refused(capsys, *words)
+
+    assert "openvino cannot load the repaired model: index '1' out of range  [engine-refused]" in message
+    assert not (tmp_path / "out.xml").exists()
+
+
+def test_what_openvino_does_not_know_is_no_fault_of_the_repair(tmp_path: Path) -> None:
+    """A layer of the user's own, which only an extension has."""
+    x, shared = given("x", [1, 4, 6]), given("shared", [1, 4, 6])
+    both = op.multiply(op.reshape(x, i64(1, 24), special_zero=False), op.reshape(op.relu(shared), i64(1, 24), False))
+    path = written(model([x, shared], y=both), tmp_path)
+    path.write_text(path.read_text(encoding="utf-8").replace('"ReLU" version="opset1"', '"Own" version="extension"'))
+    fixed = orx.fix(path, batch={"x": 0}, certify=False)
+
+    assert len(fixed.changes) == 1
+    with pytest.raises(FixError, match="openvino cannot load the original model"):
+        orx.fix(path, batch={"x": 0})

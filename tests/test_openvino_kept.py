@@ -11,7 +11,7 @@ import numpy as np
 import openvino
 import pytest
 from openvino import opset13 as op
-from openvino import opset14
+from openvino import opset10, opset14
 
 import onereshape as orx
 from bench.openvino_judge import ours
@@ -131,6 +131,34 @@ def chosen(n: int) -> openvino.Model:
     return model([x, shared], y=op.reshape(op.multiply(x, rows), i64(n, 30), special_zero=False))
 
 
+def enlarged(n: int) -> openvino.Model:
+    """An Interpolate by sizes, whose scales nobody reads: they are computed of all dims, and two of them taken."""
+    x = given("x", [n, 4, 6, 6])
+    ratio = op.divide(op.convert(i64(n, 4, 12, 18), "f32"), op.convert(op.shape_of(x), "f32"))
+    scales = op.strided_slice(op.add(ratio, np.float32(1e-5)), i64(2), i64(4), i64(1), [0], [0])
+    grown = opset10.interpolate(x, i64(12, 18), scales, "nearest", "sizes", axes=i64(2, 3))
+    return model([x], y=op.reshape(grown, i64(n, -1), special_zero=False))
+
+
+def scaled(n: int) -> openvino.Model:
+    """One by scales, whose sizes nobody reads: they are those of what a repaired Reshape makes."""
+    x = given("x", [n, 64])
+    image = op.reshape(x, i64(n, 4, 4, 4), special_zero=False)
+    sizes = op.multiply(op.shape_of(image), op.reshape(i64(1, 1, 2, 2 * n), i64(4), special_zero=False))
+    sizes = op.strided_slice(sizes, i64(2), i64(4), i64(1), [0], [0])
+    scales = op.constant(np.array([2, 2], np.float32))
+    grown = opset10.interpolate(image, sizes, scales, "nearest", "scales", axes=i64(2, 3))
+    return model([x], y=op.reshape(grown, i64(n, -1), special_zero=False))
+
+
+def edged(n: int) -> openvino.Model:
+    """A Pad that repeats the edge: the number that it would put in otherwise is a mean over all samples."""
+    x = given("x", [n, 4, 6])
+    number = op.reduce_mean(x, i64(0, 1, 2), keep_dims=False)
+    padded = op.pad(x, i64(0, 1, 1), i64(0, 1, 1), "edge", op.add(number, np.float32(1)))
+    return model([x], y=op.reshape(padded, i64(n, -1), special_zero=False))
+
+
 ALONE: dict[str, dict[str, Any]] = {"x": {"axis": 0, "kind": "normal"}}
 BESIDE = {**ALONE, "shared": {"axis": None, "kind": "normal"}}
 CASES: dict[str, Case] = {
@@ -145,6 +173,9 @@ CASES: dict[str, Case] = {
     "looped": Case(looped, BESIDE, {"y": 0}),
     "repeated": Case(repeated, BESIDE, {"y": 0}),
     "chosen": Case(chosen, BESIDE, {"y": 0}),
+    "enlarged": Case(enlarged, ALONE, {"y": 0}),
+    "scaled": Case(scaled, ALONE, {"y": 0}),
+    "edged": Case(edged, ALONE, {"y": 0}),
 }
 
 

@@ -11,6 +11,8 @@ RUNTIME_MISSING: Final = (
     "it is not installed: pip install 'onereshape[onnxruntime]' (or onnxruntime-gpu, which brings the same module)"
 )
 """What is said of onnxruntime where it is needed and not there."""
+OPENVINO_MISSING: Final = "it is not installed: pip install 'onereshape[openvino]'"
+"""The same of openvino."""
 _RUNTIMES: Final = ("onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino", "onnxruntime-directml")
 """The usual distributions of the module onnxruntime: to ask for these by name is fast."""
 

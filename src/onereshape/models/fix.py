@@ -126,7 +126,7 @@ def fix(  # noqa: PLR0913 - the options of the command
         per_sample: If the batch cannot be freed by rules, run the model once for each sample, in a Scan around the
             whole graph.  N samples then take as long as N calls.
         simplify: Also simplify Reshapes.
-        certify: False runs nothing and compares nothing.
+        certify: False runs nothing and compares nothing; a repaired IR is loaded by openvino, if that is installed.
         witness: Exports at other sizes that the repair does not use; it is compared with them.
         unwitnessed: Return the model although no other export could confirm sizes other than the exported one.
         new_axis: An output of one sample without a batch, such as `[8]` after a squeeze, gets a new first axis:
@@ -164,7 +164,7 @@ def fix(  # noqa: PLR0913 - the options of the command
     )
     owned = not copy or not isinstance(model, Model)
     with in_layers(given):
-        return layered(_freed(given, named, batched, wish, simplify=simplify, owned=owned), read, given)
+        return layered(_freed(given, named, batched, wish, simplify=simplify, owned=owned), read, given, limit)
 
 
 def _freed(  # noqa: PLR0913 - what is asked

@@ -1,4 +1,4 @@
-"""layered(): a repaired image as the IR that it is."""
+"""layered(): a repaired image as the IR that it is, which OpenVINO loads."""
 
 from __future__ import annotations
 
@@ -7,20 +7,44 @@ from dataclasses import replace
 
 import onnx_ir as ir
 
+from onereshape.apart.limits import Limits, limited
+from onereshape.errors import FixError
 from onereshape.formats.model import Model
-from onereshape.models.images import Names
+from onereshape.installed import OPENVINO_MISSING
+from onereshape.models.certificates.engine import Refusal, Session
+from onereshape.models.images import Names, imaged
 from onereshape.models.shapes import facts_of
 from onereshape.models.step import Fixed
 
 
-def layered(fixed: Fixed, read: Model, given: Model) -> Fixed:
-    """What was repaired, as the kind of model that was read."""
+def layered(fixed: Fixed, read: Model, given: Model, limit: Limits) -> Fixed:
+    """What was repaired, as the kind of model that was read; what nobody has run is loaded, where that can be done."""
     if given is read:
         return fixed
     changes = tuple(map(Names(given.ir).of, fixed.changes))
     if fixed.model is given:
         return replace(fixed, model=read, changes=changes)
-    return replace(fixed, model=written_ir(read, fixed.model), changes=changes)
+    made = written_ir(read, fixed.model)
+    if fixed.certificate is None:
+        with limited(limit):
+            _check_loads(made, read)
+    return replace(fixed, model=made, changes=changes)
+
+
+def _check_loads(made: Model, read: Model) -> None:
+    """Refuses an IR that its engine does not load; what it does not know in the original either is not asked."""
+    why = _unloaded(made)
+    if why not in {None, OPENVINO_MISSING} and _unloaded(read) is None:
+        raise FixError("engine-refused", engine="openvino", what="load the repaired model", why=why)
+
+
+def _unloaded(model: Model) -> str | None:
+    """Why the engine does not load a model; None where it does."""
+    try:
+        Session(imaged(model).ir, model.folder)
+    except Refusal as said:
+        return said.why
+    return None
 
 
 def written_ir(read: Model, fixed: Model) -> Model:

@@ -56,6 +56,8 @@ class _Writer:
         self._pen = Pen(net, dims)
         self._freed = False
         """Whether an input has other dims than it had."""
+        self._unread: list[Place] = []
+        """Ports that are in no drawing, or in one by what they hold only."""
 
     def done(self) -> Written:
         """Everything, in the order of the graph."""
@@ -72,6 +74,7 @@ class _Writer:
                 self._spell(node, self._net.body.layers.get(mark.drawing.layer) if mark and _is_last(mark) else None)
             elif mark.part == max(present[mark.drawing.layer]):
                 self._keep(mark.drawing, intact[mark.drawing.layer], present[mark.drawing.layer])
+        self._feed_unread(drawings, present)
         self._results()
         return Written(self._finished(), bytes(self._pen.added), self._pen.start)
 
@@ -111,16 +114,42 @@ class _Writer:
             if place in inputs:
                 self._pen.feeds[drawing.layer, port.get("id", "")] = inputs[place]
                 self._pen.say(port, ports[place])
-            elif (start := self._net.body.feeds.get((drawing.layer, port.get("id", "")))) is not None:
-                self._pen.feeds[drawing.layer, port.get("id", "")] = self._unread(start)
+            else:
+                self._unread.append((drawing.layer, port.get("id", "")))
         made = (nodes[made.part].outputs[made.output] if made.part in nodes else None for made in drawing.outputs)
         self._pen.put_out(element, [*made])
 
-    def _unread(self, start: Place) -> Place:
-        """What feeds a port that is in the drawing by what it holds only: a constant of the net."""
-        if start[0] not in self._pen.layers:
-            self._pen.copied(start[0])
-        return start
+    def _feed_unread(self, drawings: list[Drawing], present: Mapping[str, Mapping[int, ir.Node]]) -> None:
+        """Feeds the ports that no drawing reads what they were fed: the layer wants it, and all that it is made of."""
+        made: dict[Place, ir.Value] = {}
+        """What comes out now for what came out of a port of the net."""
+        for drawing in drawings:
+            nodes, ports = present[drawing.layer], self._net.body.layers[drawing.layer].iterfind("output/port")
+            for port, part in zip(ports, drawing.outputs, strict=False):
+                if part.part in nodes:
+                    made[drawing.layer, port.get("id", "")] = nodes[part.part].outputs[part.output]
+        while self._unread:
+            end = self._unread.pop()
+            start = self._net.body.feeds.get(end)
+            if start is None:
+                continue
+            if start in made:
+                self._pen.feeds[end] = self._pen.place(made[start])
+                continue
+            self._pen.feeds[end] = start
+            if start[0] not in self._pen.layers:
+                self._again(start[0])
+
+    def _again(self, number: str) -> None:
+        """A layer that the image has no more, with no dims but those that follow from what it is."""
+        element = self._pen.copied(number)
+        if self._freed:
+            _loosen(element)
+        for port in element.iterfind("input/port"):
+            self._unread.append((number, port.get("id", "")))
+            say_dims(port, ["-1" for _ in port.iterfind("dim")])
+        for port in () if element.get("type") in {"Const", "ShapeOf"} else element.iterfind("output/port"):
+            say_dims(port, ["-1" for _ in port.iterfind("dim")])
 
     def _results(self) -> None:
         ends: list[tuple[Place | None, ir.Value]] = []

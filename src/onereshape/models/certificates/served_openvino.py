@@ -16,13 +16,13 @@ import numpy as np
 from onereshape.apart.kept import KEPT, keep
 from onereshape.apart.messages import Array, Arrays, Plain
 from onereshape.dtypes import named
+from onereshape.installed import OPENVINO_MISSING
 
 try:
     import openvino
 except ImportError:
     openvino = None
 
-MISSING: Final = "it is not installed: pip install 'onereshape[openvino]'"
 _CONFIG: Final = {
     "INFERENCE_NUM_THREADS": 2,  # with one the plugin drops a refusal, and puts out what was there before
     "NUM_STREAMS": 1,
@@ -50,14 +50,16 @@ def _core() -> Any:
 
 def name(_told: Plain, _arrays: Arrays) -> tuple[Plain, Arrays]:
     """The engine and its version."""
-    found = f"openvino: {MISSING}" if openvino is None else f"openvino {openvino.__version__.partition('-')[0]}"
+    found = (
+        f"openvino: {OPENVINO_MISSING}" if openvino is None else f"openvino {openvino.__version__.partition('-')[0]}"
+    )
     return {"name": found}, {}
 
 
 def load(told: Plain, arrays: Arrays) -> tuple[Plain, Arrays]:
     """Loads an IR: its text, what is in its .bin, and what comes behind that."""
     if openvino is None:
-        return {"refused": MISSING}, {}
+        return {"refused": OPENVINO_MISSING}, {}
     weights = _weights(told["weights"], told["start"], arrays.pop("added"))
     try:
         model = _core().read_model(io.BytesIO(arrays.pop("model").tobytes()), io.BytesIO(weights))

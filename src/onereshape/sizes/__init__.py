@@ -23,6 +23,7 @@ from onereshape.sizes.algebra import (
     times,
 )
 from onereshape.sizes.limits import bounds, fewest, is_size, reach
+from onereshape.sizes.meeting import met
 
 __all__ = [
     "MOST_ATOMS",
@@ -41,6 +42,7 @@ __all__ = [
     "fewest",
     "is_size",
     "largest",
+    "met",
     "over",
     "product",
     "reach",

@@ -4,21 +4,33 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:  # the algebra asks for bounds itself
     from onereshape.sizes.algebra import Formula, Monomial, Operation, Size
 
 Bounds = tuple[int | Fraction | None, int | Fraction | None]
 """None where there is no limit."""
+
+
+class Known(NamedTuple):
+    """A size of which more is known than of its symbols."""
+
+    size: Formula
+    low: int | Fraction | None
+    high: int | Fraction | None
+
+
 _FAR = 2**40
 """A size that no dim has."""
 _NEAR = 256
 """Sizes around an end at which a formula that rises by steps may fall."""
 
 
-def bounds(size: Size, least: int = 0) -> Bounds:
+def bounds(size: Size, least: int = 0, known: Known | None = None) -> Bounds:
     """The least and the most that a size can be where symbols are `least` or more, None where there is no limit.
+
+    `known` is a part of it whose own limits are given.
 
     >>> from onereshape.sizes import cut, symbol
     >>> N = symbol("N")
@@ -27,10 +39,13 @@ def bounds(size: Size, least: int = 0) -> Bounds:
     """
     if isinstance(size, int):
         return size, size
+    if known is not None and isinstance(apart := size - known.size, int):
+        low, high = known.low, known.high
+        return None if low is None else low + apart, None if high is None else high + apart
     lowest: int | Fraction | None = 0
     highest: int | Fraction | None = 0
     for monomial, coefficient in size.terms:
-        low, high = _monomial_bounds(monomial, least)
+        low, high = _monomial_bounds(monomial, least, known)
         if coefficient < 0:
             low, high = high, low
         lowest = None if low is None or lowest is None else lowest + low * coefficient
@@ -84,11 +99,13 @@ def fewest(size: Formula, most: int, start: int, step: int = 1) -> int:
     return 1 if again == len(smaller) else start - again * step
 
 
-def _monomial_bounds(monomial: Monomial, least: int) -> Bounds:
+def _monomial_bounds(monomial: Monomial, least: int, known: Known | None) -> Bounds:
+    if known is not None and known.size.terms == ((monomial, 1),):
+        return known.low, known.high
     lowest: int | Fraction = 1
     highest: int | Fraction | None = 1
     for atom in monomial:
-        low, high = (least, None) if isinstance(atom, str) else _operation_bounds(atom, least)
+        low, high = (least, None) if isinstance(atom, str) else _operation_bounds(atom, least, known)
         if low is None or low < 0:
             return (None, None) if len(monomial) > 1 else (low, high)
         lowest *= low
@@ -96,8 +113,8 @@ def _monomial_bounds(monomial: Monomial, least: int) -> Bounds:
     return lowest, highest
 
 
-def _operation_bounds(operation: Operation, least: int) -> Bounds:
-    (one, most), (other, limit) = (bounds(part, least) for part in operation.parts)
+def _operation_bounds(operation: Operation, least: int, known: Known | None) -> Bounds:
+    (one, most), (other, limit) = (bounds(part, least, known) for part in operation.parts)
     if operation.name == "Max":
         low = other if one is None else one if other is None else max(one, other)
         return low, None if most is None or limit is None else max(most, limit)

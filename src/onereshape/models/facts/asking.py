@@ -10,7 +10,7 @@ import onnx_ir as ir
 from onereshape.condition import Condition, Written
 from onereshape.models.facts.elements import Array, is_number
 from onereshape.models.node_view import NodeView, Ranked, Refused
-from onereshape.sizes import Formula, Size, bounds, is_size
+from onereshape.sizes import Formula, Size, bounds, is_size, met
 
 if TYPE_CHECKING:
     from onereshape.models.facts.walk import Scope
@@ -146,11 +146,8 @@ class Asking(NodeView):
             return one
         if isinstance(other, int):
             return other
-        for size in (one, other):
-            least = bounds(size)[0]
-            if least is not None and least > 1:
-                return size
-        return self.together(one, other)
+        found = met(one, other)
+        return self.together(one, other) if found is None else found
 
     def together(self, one: Size, other: Size) -> Size:
         """The size that two have together of which neither is known to give way."""

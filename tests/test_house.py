@@ -60,7 +60,7 @@ MODEL_FLOORS = [
     {"like"},
     {"certificates", "findings", "simpler"},
     {"images"},
-    {"exports", "pairing", "placing"},
+    {"exports", "lacking", "pairing", "placing"},
     {"work"},
     {"step"},
     {"batch_work", "dims_work", "layered", "starts"},

@@ -121,7 +121,7 @@ def _findings(found: Model, batch: Batch, free: Free, *, owned: bool) -> list[_T
         plans = [
             (
                 partial(planned, found, asked, batch=batched, likely=batch is True, facts=facts),
-                partial(_works, found, asked) if batched else lambda _: (False, False),
+                partial(_works, found, asked, likely=batch is True) if batched else lambda error: (error, False, False),
                 batched and _is_named(found.ir, asked),
             )
             for asked, batched in wishes
@@ -199,8 +199,9 @@ def _fixed_batch(model: Model) -> Iterator[_Told]:
         )
 
 
-Works = Callable[[FixError], tuple[bool | None, bool]]
-"""Whether a model works though a rule refuses it (None: that takes runs), and whether it can run sample by sample."""
+Works = Callable[[FixError], tuple[FixError, bool | None, bool]]
+"""What is to be said of a model that a rule refuses, whether it works all the same (None: that takes runs), and whether
+it can run sample by sample."""
 
 
 def _is_named(model: ir.Model, asked: Freed) -> bool:
@@ -210,12 +211,18 @@ def _is_named(model: ir.Model, asked: Freed) -> bool:
     return not any(isinstance(dim, int) for dim in dims)
 
 
-def _works(model: Model, asked: Freed, refusal: FixError) -> tuple[bool | None, bool]:
-    from onereshape.models.unrepaired import by_terms, has_way_out  # noqa: PLC0415 - as above
+def _works(model: Model, asked: Freed, refusal: FixError, *, likely: bool) -> tuple[FixError, bool | None, bool]:
+    from onereshape.models.unrepaired import by_terms, has_way_out, no_batch  # noqa: PLC0415 - as above
 
     asked = requested(model, refusal.axes) if refusal.axes else asked
     axes = {name: axis for name, dims in asked.items() for axis in dims}
-    return by_terms(model, asked, refusal), has_way_out(model.ir, axes, refusal)
+    works = by_terms(model, asked, refusal)
+    lacks = no_batch(model.ir, axes, refusal) if likely and not works else None
+    if lacks is not None and works is False:
+        raise lacks
+    if lacks is not None:
+        lacks.fields |= {key: value for key, value in refusal.fields.items() if key not in lacks.fields}
+    return lacks or refusal, works, has_way_out(model.ir, axes, refusal)
 
 
 def _with_plans(
@@ -234,7 +241,8 @@ def _with_plans(
         except FixError as error:
             if error.usage:
                 raise
-            refusals += _cannot(places, error, step, *works(error))
+            found, *known = works(error)
+            refusals += _cannot(places, found, step, *known)
     if refusals:  # one command frees all that is asked, or nothing
         able = all(each.finding.fixable is not False for each in refusals)
         changed = [replace(each, fixable=None if able else False) for each in changed]

@@ -47,7 +47,7 @@ def likely_axes(shapes: Shapes) -> Axes:
         # Another input may name the batch; a size of 1 alone says too little.
         called = next((dim for dim in firsts if isinstance(dim, str) and not is_length(dim)), None)
         if called is None and (image := _image(ranked)):
-            raise _without(image, ranked[image])
+            raise without(image, ranked[image])
     first = firsts[0] if called is None else called
     return _axes_of(ranked, first)
 
@@ -139,7 +139,7 @@ def unlikely(shapes: Shapes, axes: Mapping[str, int]) -> FixError | None:
     name, axis = next(iter(axes.items()))
     dims = shapes[name]
     if is_length(dims[axis]) or _is_picture(dims):
-        return _without(name, dims)
+        return without(name, dims)
     return None
 
 
@@ -190,10 +190,11 @@ def _is_picture(dims: tuple[Declared, ...]) -> bool:
     return all(not isinstance(dim, int) or dim >= _SMALL_IMAGE for dim in dims[:2]) and isinstance(dims[0], int)
 
 
-def _without(name: str, dims: tuple[Declared, ...]) -> FixError:
+def without(name: str, dims: tuple[Declared, ...], shown_by: str = "") -> FixError:
+    """The refusal of an input that is one sample; `shown_by`: what shows it, if its dims do not."""
     shown = ", ".join("?" if dim is None else str(dim) for dim in dims)
     why = (
-        f"{name} is [{shown}], one sample without an axis for several; export the model with a batch axis "
+        f"{name} is [{shown}], one sample without an axis for several{shown_by}; export the model with a batch axis "
         f"([1, {shown}]), or name the axis that is the batch (--batch {name}:0)"
     )
     return FixError("no-batch", why=why)

@@ -32,7 +32,7 @@ def from_starts(model: ir.Model, axes: Axes, attempt: Callable[[Axes], Found], *
     if likely and first.code in {_MIXES, "cannot-free"}:
         for other in other_starts(shapes_of(inputs_of(model)), axes, mixes=first.code == _MIXES):
             try:
-                found = attempt(other)
+                found: Found = attempt(other)
             except FixError as refusal:
                 if first.code == _MIXES:
                     last, last.axes = refusal, other

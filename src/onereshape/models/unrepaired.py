@@ -29,7 +29,8 @@ from onereshape.models.certificates.term_sizes import some_sizes
 from onereshape.models.certificates.trial import batch_of
 from onereshape.models.edit import declare
 from onereshape.models.exports import Freed
-from onereshape.models.likely import other_axes, said, unlikely
+from onereshape.models.lacking import is_one, lacking
+from onereshape.models.likely import other_axes, said
 from onereshape.models.pairing import batch_proof, called, carried, lost_axes, places_of
 from onereshape.models.request import batch_size, inputs_of, requested, shapes_of
 from onereshape.models.step import Fixed, Wish, certificate_of, step
@@ -54,6 +55,14 @@ def has_way_out(model: ir.Model, axes: Mapping[str, int], refusal: FixError) -> 
     """Whether a model that mixes its samples, or may, can be run sample by sample."""
     apart = refusal.alone or refusal.code in {"mixes-samples", "no-batching-rule"}
     return apart and batch_size(model, axes) == 1
+
+
+def no_batch(model: ir.Model, axes: Mapping[str, int], refusal: FixError) -> FixError | None:
+    """Why there is no batch at these likely axes, if that is why a rule refused them."""
+    found = lacking(model, axes, refusal) if may_work(refusal) else None
+    if found is not None and is_one(model, axes) and has_way_out(model, axes, refusal):
+        found.add_note(WAY_OUT)
+    return found
 
 
 def needs_proof(refusal: FixError, *, declared: bool) -> bool:
@@ -136,8 +145,8 @@ def otherwise(found: Fixed, asked: Freed, wish: Wish, refusal: FixError, *, simp
     works = _as_it_is(found.model, asked, wish, refusal) or _elsewhere(found.model, axes, wish, refusal)
     if works is not None:
         return works
-    other = unlikely(shapes_of(inputs_of(found.model.ir)), axes) if wish.likely and may_work(refusal) else None
-    if other is not None:
+    other = no_batch(found.model.ir, axes, refusal) if wish.likely else None
+    if other is not None and not (wish.per_sample and is_one(found.model.ir, axes)):
         raise other
     if wish.per_sample and not refusal.usage:
         return _one_by_one(found, axes, wish, simplify=simplify)

@@ -13,6 +13,7 @@ from onnx import parser, printer
 from onereshape.formats.foreign import foreign
 from onereshape.formats.model import unreadable, unwritable
 from onereshape.formats.model_formats import PACKED, START, TEXTUAL, beginning
+from onereshape.formats.onnx_lists import NO_LISTS, Lists, set_apart, size_of, whole, with_lists
 from onereshape.formats.onnx_message import LARGEST
 
 _PACKED_RATIO = 200
@@ -34,18 +35,18 @@ def encoding_of(content: bytes) -> str:
     return ".gz" if start.startswith(PACKED) else ".onnxtxt" if TEXTUAL.match(start) else ""
 
 
-def decoded(content: bytes, encoding: str, path: str) -> onnx.ModelProto:
-    """The message in the content of a file."""
+def decoded(content: bytes, encoding: str, path: str) -> tuple[onnx.ModelProto, Lists]:
+    """The message in the content of a file, with marks for its long lists, and those."""
     if encoding == ".onnxtxt":
-        return _parsed_text(content, path)
+        return _parsed_text(content, path), {}
     proto = onnx.ModelProto()
-    message = _unpacked(content, path) if encoding else content
+    message, lists = set_apart(_unpacked(content, path) if encoding else content)
     try:
         proto.ParseFromString(message)
     except Exception:  # noqa: BLE001 - protobuf's own, which only its untyped package names
         other = foreign(message[:START])
         raise unreadable(path, other or "is no ONNX model: its bytes are not a protobuf ModelProto") from None
-    return proto
+    return proto, lists
 
 
 def _unpacked(content: bytes, path: str) -> bytes:
@@ -87,17 +88,18 @@ def _depth(text: str) -> int:
     return deepest
 
 
-def encoded(proto: onnx.ModelProto, encoding: str, path: str) -> bytes:
+def encoded(proto: onnx.ModelProto, encoding: str, path: str, lists: Lists = NO_LISTS) -> bytes:
     """The content of a file."""
     if encoding == ".onnxtxt":
+        proto = with_lists(proto, lists)
         text = _printed(proto)
         if text is None or _reparsed(text) != proto:
             raise unwritable(path, "the textual form has no words for some of this model; save it as .onnx")
         return text.encode()
-    if proto.ByteSize() > LARGEST:
-        why = f"an ONNX file holds less than 2 GiB without external data, and this one needs {proto.ByteSize()} bytes"
+    if (size := size_of(proto, lists)) > LARGEST:
+        why = f"an ONNX file holds less than 2 GiB without external data, and this one needs {size} bytes"
         raise unwritable(path, why)
-    content = proto.SerializeToString()
+    content = whole(proto.SerializeToString(), lists)
     return gzip.compress(content, mtime=0) if encoding else content
 
 

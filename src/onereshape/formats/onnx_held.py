@@ -26,6 +26,7 @@ from onereshape.formats.onnx_graphs import (
     roots,
 )
 from onereshape.formats.onnx_large import inner_size, is_large, message_of_ir
+from onereshape.formats.onnx_lists import with_lists
 from onereshape.formats.onnx_message import LARGEST
 from onereshape.formats.onnx_model import Original, check_graphs, in_memory, message_of
 from onereshape.formats.onnx_reshapes import reshapes as find_reshapes
@@ -66,7 +67,7 @@ def proto_of(model: Model) -> onnx.ModelProto:
     if isinstance(model.original, Original):
         found, _ = message_of(model.original, model.ir, model.path)
         proto = onnx.ModelProto()
-        proto.CopyFrom(found)
+        proto.CopyFrom(with_lists(found, model.original.lists))
     else:
         proto = message_of_ir(model.ir, model.path)
     _bring_in(proto, model)

@@ -14,6 +14,7 @@ from onereshape.formats.atomic import replacing, replacing_in_turn
 from onereshape.formats.model import cause, unwritable
 from onereshape.formats.onnx_encoding import encoded
 from onereshape.formats.onnx_graphs import graphs, inner_tensors
+from onereshape.formats.onnx_lists import NO_LISTS, Lists, size_of
 from onereshape.formats.onnx_message import LARGEST
 from onereshape.formats.onnx_rows import take
 
@@ -21,10 +22,10 @@ _ALIGNED = 4096
 """Bytes of a page: a tensor that begins at one can be mapped into memory.  Smaller tensors stay in the model."""
 
 
-def is_large(proto: onnx.ModelProto) -> bool:
+def is_large(proto: onnx.ModelProto, lists: Lists = NO_LISTS) -> bool:
     """Whether a message has more bytes than it can be written with."""
     try:
-        return bool(proto.ByteSize() > LARGEST)
+        return size_of(proto, lists) > LARGEST
     except Exception:  # noqa: BLE001 - protobuf's own, which only its untyped package names
         return True
 
@@ -61,10 +62,10 @@ def write_ir(model: ir.Model, path: str, encoding: str) -> None:
             value.const_value = ir.ExternalTensor(
                 location, offset, length, tensor.dtype, shape=ir.Shape(tensor.shape.numpy()), name=str(value.name)
             )
-        file.write(_content(message_of_ir(copy, path), path))
+        file.write(_content(message_of_ir(copy, path), path, NO_LISTS))
 
 
-def write_large(proto: onnx.ModelProto, path: str, encoding: str) -> None:
+def write_large(proto: onnx.ModelProto, path: str, encoding: str, lists: Lists) -> None:
     """Writes a message that is too large, but for its initializers; those have all that is large in a model."""
     with _beside(path, encoding) as (data, file, location):
         short = onnx.ModelProto()
@@ -83,7 +84,7 @@ def write_large(proto: onnx.ModelProto, path: str, encoding: str) -> None:
             for key, said in (("location", location), ("offset", offset), ("length", length)):
                 named.external_data.add(key=key, value=str(said))
             short.graph.initializer.append(named)
-        file.write(_content(short, path))
+        file.write(_content(short, path, lists))
 
 
 @contextmanager
@@ -112,7 +113,7 @@ def _put(data: BinaryIO, content: bytes) -> tuple[int, int]:
     return offset, len(content)
 
 
-def _content(proto: onnx.ModelProto, path: str) -> bytes:
-    if is_large(proto):
+def _content(proto: onnx.ModelProto, path: str, lists: Lists) -> bytes:
+    if is_large(proto, lists):
         raise unwritable(path, "has more than 2 GiB in its nodes, and a model holds less without external data")
-    return encoded(proto, "", path)
+    return encoded(proto, "", path, lists)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -33,6 +33,7 @@ from onereshape.formats.onnx_graphs import (
     roots,
 )
 from onereshape.formats.onnx_large import is_large, write_ir, write_large
+from onereshape.formats.onnx_lists import Lists, hold
 from onereshape.formats.onnx_merge import to_ir
 from onereshape.formats.onnx_message import check_size, message_bytes
 from onereshape.formats.onnx_reshapes import reshapes as find_reshapes
@@ -50,6 +51,8 @@ class Original:
     digest: bytes | None = None
     """None: it was in no file."""
     content: bytes | None = None
+    lists: Lists = field(default_factory=dict)
+    """The long lists that the message has marks for."""
 
 
 def load(path: str) -> Model:
@@ -58,30 +61,31 @@ def load(path: str) -> Model:
     named = path.lower().endswith(format_of("onnx").suffixes)
     encoding = named_encoding(path) if named else encoding_of(content)
     digest = hashlib.sha256(content).digest()
-    proto = decoded(content, encoding, path)
+    proto, lists = decoded(content, encoding, path)
     del content
-    model = checked_ir(proto, path)
+    model = checked_ir(proto, path, lists)
     check_external(model, path)
-    return Model("onnx", path, find_reshapes(model, path), model, Original(proto, encoding, digest))
+    return Model("onnx", path, find_reshapes(model, path), model, Original(proto, encoding, digest, lists=lists))
 
 
 def read(content: bytes, name: str) -> Model:
     """The model of bytes, which say by their beginning how they are encoded."""
     check_size(len(content), name, "model")
     encoding = encoding_of(content)
-    return in_memory(Original(decoded(content, encoding, name), encoding, content=content), name)
+    proto, lists = decoded(content, encoding, name)
+    return in_memory(Original(proto, encoding, content=content, lists=lists), name)
 
 
 def in_memory(original: Original, name: str) -> Model:
     """The model of a message that is in no file, so that nobody knows where weights in other files are."""
-    model = checked_ir(original.proto, name)
+    model = checked_ir(original.proto, name, original.lists)
     for tensor in external_tensors(model):
         why = f"the data of {tensor.name!r} are in the file {str(tensor.location)!r}, and nothing here says in which "
         raise unreadable(name, f"{why}folder: give the path of the model, or an onnx_ir.load(path)")
     return Model("onnx", name, find_reshapes(model, name), model, original)
 
 
-def checked_ir(proto: onnx.ModelProto, path: str) -> ir.Model:
+def checked_ir(proto: onnx.ModelProto, path: str, lists: Lists) -> ir.Model:
     """The model of a message; its external data are still to be checked."""
     check_message(proto, path)
     _check_ranks(proto, path)
@@ -89,6 +93,7 @@ def checked_ir(proto: onnx.ModelProto, path: str) -> ir.Model:
         model = to_ir(proto)
     except Exception as error:  # noqa: BLE001 - whatever onnx-ir raises for a model that is none
         raise unreadable(path, _twice(proto) or f"is not a sound ONNX model: {cause(error)}") from None
+    hold(model, lists)
     check_tensors(proto, path)
     check_graphs(model, path)
     return model
@@ -135,8 +140,8 @@ def save(model: Model, path: str) -> None:
         return
     proto, unchanged = message_of(original, model.ir, path)
     same = unchanged and encoding == original.encoding
-    if not (same and original.content is not None) and is_large(proto):
-        write_large(proto, path, encoding)
+    if not (same and original.content is not None) and is_large(proto, original.lists):
+        write_large(proto, path, encoding, original.lists)
         return
     with replacing(path) as file:
         if same and original.content is not None:
@@ -144,7 +149,7 @@ def save(model: Model, path: str) -> None:
         elif not same or original.digest is None or not _copied(model.path, original.digest, file):
             file.seek(0)
             file.truncate()
-            file.write(encoded(proto, encoding, path))
+            file.write(encoded(proto, encoding, path, original.lists))
 
 
 def message_of(original: Original, model: ir.Model, path: str) -> tuple[onnx.ModelProto, bool]:
@@ -162,6 +167,7 @@ def as_read(model: Model) -> ir.Model:
     if not isinstance(original, Original):
         return cast("ir.Model", original)
     found = to_ir(original.proto)
+    hold(found, original.lists)
     check_external(found, model.path)
     return found
 

@@ -9,17 +9,16 @@ in that makes them, so that the declarations are read and written too.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
 import onnx
 import onnx_ir as ir
 
+from onereshape.formats.onnx_lists import LongAttr, StandIn, marked, message, view
 from onereshape.formats.onnx_merge import Message, merged, node_key, to_ir
 
-_NO_ATTRIBUTES: dict[str, ir.Attr] = {}
 _NO_PROPS: dict[str, str] = {}
 
 
@@ -47,28 +46,13 @@ class Short(NamedTuple):
         return not self.moved and bool(self.before == self.after)
 
 
-@dataclass(slots=True)
-class _StandIn:
-    """A node for onnx-ir to write, with the outputs of others."""
-
-    outputs: list[ir.Value]
-    op_type: str = "StandIn"
-    domain: str = ""
-    name: str = ""
-    overload: str = ""
-    doc_string: str = ""
-    inputs: tuple[ir.Value, ...] = ()
-    attributes: dict[str, ir.Attr] = field(default_factory=lambda: _NO_ATTRIBUTES)
-    metadata_props: dict[str, str] = field(default_factory=lambda: _NO_PROPS)
-
-
 def shortened(original: onnx.ModelProto, model: ir.Model) -> Short:
     """The messages without what did not change; the whole ones, where nodes are not told apart."""
     nodes = original.graph.node
     old = {node_key(node): place for place, node in enumerate(nodes)}
     found = list(_placed(nodes, old, model.graph))
     if len(old) < len(nodes) or len({key for key, _ in found}) < len(found):
-        return Short(original, original, ir.to_proto(to_ir(original)), ir.to_proto(model), None, frozenset(), False)
+        return Short(original, original, ir.to_proto(to_ir(original)), message(model)[0], None, frozenset(), False)
     places = [place for _, place in found]
     moved = [old.get(key) for key, _ in found] != list(range(len(nodes)))
     constants = _same_constants(original.graph, model.graph)
@@ -76,10 +60,10 @@ def shortened(original: onnx.ModelProto, model: ir.Model) -> Short:
     before = ir.to_proto(to_ir(read))
     _drop_nodes(read.graph, are_shown)
     _drop_nodes(before.graph, are_shown)
-    view = copy.copy(model)
+    short = copy.copy(model)
     written = list(_written(places, model.graph))
-    view.graph = _view(model.graph, written, constants)
-    after = ir.serde.serialize_model(view)
+    short.graph = view(model.graph, map(marked, written), constants)
+    after = ir.serde.serialize_model(short)
     _drop_nodes(after.graph, [isinstance(node, ir.Node) for node in written])
     return Short(original, read, before, after, places, constants, moved)
 
@@ -144,10 +128,11 @@ def _is_same(node: ir.Node, inputs: list[str], outputs: list[str], read: onnx.No
 
 def _is_same_attribute(attribute: ir.Attr, read: onnx.AttributeProto) -> bool:
     kind = attribute.type
-    if attribute.is_ref() or int(kind) != read.type or attribute.name != read.name:
+    doc = attribute.entries.mark if isinstance(attribute, LongAttr) else attribute.doc_string or ""
+    if attribute.is_ref() or int(kind) != read.type or attribute.name != read.name or doc != read.doc_string:
         return False
-    if (attribute.doc_string or "") != read.doc_string:
-        return False
+    if isinstance(attribute, LongAttr):
+        return True
     if kind == ir.AttributeType.INT:
         return bool(attribute.value == read.i)
     if kind == ir.AttributeType.INTS:
@@ -221,27 +206,13 @@ def _written(places: Sequence[int], graph: ir.Graph) -> Iterator[Any]:
         if not is_kept:
             yield from (node for _, node in row)
         elif said := [value for _, node in row for value in node.outputs if _says(value)]:
-            yield _StandIn(said)
+            yield StandIn(said)
 
 
 def _says(value: ir.Value) -> bool:
     """Whether there is more of a value than its name."""
     known = value.shape is not None or value.type is not None
     return bool(known or value.metadata_props or value.doc_string or value.meta)
-
-
-def _view(graph: ir.Graph, nodes: Iterable[Any], constants: frozenset[str]) -> Any:
-    """A graph with these nodes and without those constants, to be written."""
-    return ir.GraphView(
-        graph.inputs,
-        graph.outputs,
-        nodes=nodes,
-        initializers=[value for name, value in graph.initializers.items() if name not in constants],
-        doc_string=graph.doc_string,
-        opset_imports=graph.opset_imports,
-        name=graph.name,
-        metadata_props=graph.metadata_props,
-    )
 
 
 def take(result: Message, source: Message, *, but: set[str]) -> None:

@@ -26,14 +26,14 @@ _LARGEST_CHECKED = 1024
 def complaint(model: ir.Model) -> str | None:  # noqa: C901 - all that the checker minds and engines do not
     """What onnx.checker says against a model; large constants are shown to it as inputs."""
     import onnx  # noqa: PLC0415 - takes long
-    import onnx_ir  # noqa: PLC0415
 
     from onereshape.formats.onnx_graphs import MOST_UNFOLDED, unfolded  # noqa: PLC0415
+    from onereshape.formats.onnx_lists import message  # noqa: PLC0415
 
     if unfolded(model) > MOST_UNFOLDED:  # the checker would unfold them
         return f"its functions unfold to more than {MOST_UNFOLDED} nodes"
     try:
-        proto: Any = onnx_ir.to_proto(model)
+        proto: Any = message(model)[0]
         graph = proto.graph
         for info in (*graph.input, *graph.output, *graph.value_info):
             for dim in info.type.tensor_type.shape.dim:

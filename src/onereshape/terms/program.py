@@ -77,8 +77,14 @@ def _known(node: ir.Node, opsets: Mapping[str, int]) -> _Known:
 
 def _attributes(found: Any, there: Mapping[str, ir.Attr]) -> dict[str, Any]:
     """Attributes as a call has them, with the defaults of the schema; graphs are asked for otherwise."""
-    own = {name: each.value for name, each in there.items() if each.type not in GRAPHS}
+    own = {name: _value(each) for name, each in there.items() if each.type not in GRAPHS}
     return {**dict(defaults(found) if found else ()), **own}
+
+
+def _value(attribute: ir.Attr) -> Any:
+    """The value; of a list that nobody read yet, what tells it from others."""
+    entries = getattr(attribute, "entries", None)
+    return attribute.value if entries is None else entries
 
 
 class Program:

@@ -1,15 +1,18 @@
 """Running a model with its engine: the one place that opens sessions, feeds them and reads what they say.
 
 An ONNX model is run by ONNX Runtime, the image of an OpenVINO IR by OpenVINO as the IR that it is.  The engine runs
-apart, in a child process (`served` and `served_openvino` are its side of it).  A model goes there as bytes; weights in
-other files stay there.  What the engine refuses, and whatever ends it, becomes a `Refusal` with one line of text.  What
+apart, in a child process (`served` and `served_openvino` are its side of it).  A model goes there as bytes, a large one
+as a temporary file, which the engine need not have in memory beside what it makes of it; weights in other files stay
+there.  What the engine refuses, and whatever ends it, becomes a `Refusal` with one line of text.  What
 is fed, and what the answers mean, is left to others.
 """
 
 from __future__ import annotations
 
+import tempfile
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +23,7 @@ from onereshape.apart.messages import Array, bytes_array
 from onereshape.apart.room import Child, Ended, Kind, ask, here
 from onereshape.errors import ReshapeError
 from onereshape.formats.model import cause
+from onereshape.formats.onnx_lists import message, whole
 from onereshape.formats.openvino_xml import encoded
 from onereshape.models.certificates.turning import endless
 from onereshape.openvino.drawing import net_of
@@ -29,6 +33,8 @@ __all__ = ["Array", "Refusal", "Session", "engine_name", "engine_of", "folder_of
 
 _LARGEST: Final = 2**31 - 1
 """Bytes of a protobuf message, the form in which a model reaches the engine."""
+_LARGE: Final = 1 << 24
+"""Bytes of a model that goes to the engine as a file."""
 _SERVED: Final = {
     "onnxruntime": "onereshape.models.certificates.served",
     "openvino": "onereshape.models.certificates.served_openvino",
@@ -72,7 +78,8 @@ class Session:
         told, arrays = _for_openvino(model) if openvino else _for_onnxruntime(model, base_dir, optimize)
         self._served = _SERVED[self.engine]
         self._child = _child(self._served)
-        found, _ = self._ask("load", told, arrays)
+        with _as_file(arrays) if not openvino else nullcontext("") as path:
+            found, _ = self._ask("load", {**told, "path": path}, arrays)
         self._number = found["number"]
         self.inputs: Mapping[str, str] = found["inputs"]
         self.outputs: Mapping[str, str] = found["outputs"]
@@ -136,6 +143,23 @@ def _for_onnxruntime(model: ir.Model, base_dir: str, optimize: bool) -> tuple[di
     return told, {"model": bytes_array(_content(model, tensors))}
 
 
+@contextmanager
+def _as_file(arrays: dict[str, Array]) -> Iterator[str]:
+    """The temporary file of a model that is large, which is then no array any more; no name, where it is small."""
+    if arrays["model"].nbytes < _LARGE:
+        yield ""
+        return
+    with ExitStack() as stack:
+        try:
+            path = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="onereshape-"))) / "model.onnx"
+            arrays["model"].tofile(path)
+        except OSError:  # no room there: as bytes then
+            yield ""
+            return
+        del arrays["model"]
+        yield str(path)
+
+
 def _for_openvino(model: ir.Model) -> tuple[dict[str, Any], dict[str, Array]]:
     """The IR that an image is; its dims need not be said, as OpenVINO infers them."""
     net = net_of(model.graph)
@@ -183,7 +207,8 @@ def _content(model: ir.Model, tensors: Iterable[ir.TensorProtocol]) -> bytes:
             f"save them as external data first"
         )
     try:
-        content: bytes = ir.to_proto(model).SerializeToString()
+        proto, lists = message(model)
+        content = whole(proto.SerializeToString(), lists)
     except Exception as error:  # noqa: BLE001 - whatever onnx-ir or protobuf say
         raise Refusal(f"the model cannot be serialised: {cause(error)}") from None
     return content

@@ -43,6 +43,8 @@ _PREFIX: Final = re.compile(r"^\[ONNXRuntimeError\] : \d+ : [A-Z_]+ : ")
 _STATUS: Final = re.compile(r"Non-zero status code returned while running (\w+) node\. Name:'(.*?)' Status Message: ")
 
 
+_LOADED: Final = re.compile(r"Load model from \S+ failed: ?")
+"""How it begins where the model is a file of ours."""
 _NO_MEMORY: Final = re.compile(r"bad_alloc|Failed to allocate memory|bad allocation")
 _MAPS: Final = "seq(map("
 """How the types begin of what a ZipMap gives."""
@@ -79,14 +81,24 @@ def load(told: Plain, arrays: Arrays) -> tuple[Plain, Arrays]:
         options.add_session_config_entry(_WHERE, told["folder"])
         # Packing copies the weights, which otherwise are only mapped: twice their size, measured.
         options.add_session_config_entry("session.disable_prepacking", "1")
-    content = arrays.pop("model").tobytes()
+    path = str(told["path"])
+    content = path or arrays.pop("model").tobytes()
     try:
         session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # noqa: BLE001 - onnxruntime's errors have no class in common
-        return {"refused": _said(error, told["folder"])}, {}
+        return {"refused": _said(error, str(Path(path).parent) if path else told["folder"])}, {}
+    if path:
+        _let_go()
     inputs = {value.name: value.type for value in session.get_inputs()}
     outputs = {value.name: value.type for value in session.get_outputs()}
     return {"number": keep(session), "inputs": inputs, "outputs": outputs}, {}
+
+
+def _let_go() -> None:
+    """Gives back to the system what an engine has freed and the C library keeps, more than half of what it took."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None  # only glibc has it
+    if trim is not None:
+        trim(0)
 
 
 def run(told: Plain, arrays: Arrays) -> tuple[Plain, Arrays]:
@@ -163,7 +175,7 @@ def _said(error: Exception, base_dir: str) -> str:
     text = _STATUS.sub(
         lambda found: f"{found[1]} {found[2]!r}: " if found[2] else f"{found[1]}: ", _PREFIX.sub("", text)
     )
-    text = _CHECK.sub("", _SOURCE.sub("", text))
+    text = _CHECK.sub("", _SOURCE.sub("", _LOADED.sub("", text)))
     folders = {base_dir, str(Path(base_dir).resolve()), str(Path.cwd()), str(Path.home()), tempfile.gettempdir()}
     for folder in sorted(folders - {"", "/", "."}, key=len, reverse=True):
         text = text.replace(folder.rstrip("/") + "/", "").replace(folder, "")

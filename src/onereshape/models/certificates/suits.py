@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 
 import onnx_ir as ir
 
+from onereshape.formats.onnx_lists import message
 from onereshape.formats.onnx_native import Dims, inferred_dims
 from onereshape.models.constants import constant_tensor
 from onereshape.models.operators import Record, record_of
@@ -292,7 +293,7 @@ def _attribute(node: ir.Node, name: str) -> object:
 def _inferred(model: ir.Model) -> dict[str, Dims]:
     """The shapes that onnx infers, from a copy without the large weights; nothing where it cannot."""
     try:
-        content: bytes = ir.to_proto(_without_weights(model)).SerializeToString()
+        content: bytes = message(_without_weights(model))[0].SerializeToString()
     except Exception:  # noqa: BLE001 - of a graph that is none
         return {}
     return inferred_dims(content)

@@ -64,7 +64,7 @@ def load(told: Plain, arrays: Arrays) -> tuple[Plain, Arrays]:
     try:
         model = _core().read_model(io.BytesIO(arrays.pop("model").tobytes()), io.BytesIO(weights))
         compiled = _core().compile_model(model, "CPU", _CONFIG)
-        inputs = [told["inputs"][each.get_node().get_friendly_name()] for each in model.inputs]
+        inputs = [told["inputs"][_called(each, told["inputs"])] for each in model.inputs]
         outputs = [told["outputs"][each.get_friendly_name()] for each in model.get_results()]
     except Exception as error:  # noqa: BLE001 - openvino's errors have no class in common
         return {"refused": _said(error)}, {}
@@ -82,12 +82,19 @@ def run(told: Plain, arrays: Arrays) -> tuple[Plain, Arrays]:
     try:
         request = loaded.compiled.create_infer_request()
         for place, each in enumerate(loaded.inputs):
-            request.set_input_tensor(place, _tensor(arrays[each]))
+            request.set_input_tensor(place, _tensor(arrays[each], loaded.compiled.inputs[place]))
         request.infer()
-        found = {each: np.array(request.get_output_tensor(place).data) for place, each in enumerate(loaded.outputs)}
+        found = {each: _array(request.get_output_tensor(place)) for place, each in enumerate(loaded.outputs)}
     except Exception as error:  # noqa: BLE001 - as above
         return {"refused": _said(error)}, {}
     return {}, found
+
+
+def _called(port: Any, names: Plain) -> str:
+    """The layer of an input; in an IR of version 10 a Convert may stand behind it, which has its name then."""
+    own: str = port.get_node().get_friendly_name()
+    users = (each.get_node().get_friendly_name() for each in port.get_target_inputs())
+    return own if own in names else next((each for each in users if each in names), own)
 
 
 def _type(port: Any) -> str:
@@ -97,12 +104,26 @@ def _type(port: Any) -> str:
     return f"tensor({said if kind is None or kind.onnx is None else kind.onnx})"
 
 
-def _tensor(array: Array) -> Any:
+def _tensor(array: Array, port: Any) -> Any:
+    """What is fed, in the type of its port: of an IR of version 10 OpenVINO reads inputs of f16 as f32."""
     whole = np.ascontiguousarray(array).reshape(array.shape)
+    if whole.dtype == np.float16 and port.get_element_type() == openvino.Type.f32:
+        whole = whole.astype(np.float32)
     if whole.dtype.isbuiltin == 1:
         return openvino.Tensor(whole)
-    kind = openvino.Type(whole.dtype.type)
-    return openvino.Tensor(whole, openvino.Shape(list(whole.shape)), kind)
+    made = openvino.Tensor(port.get_element_type(), openvino.Shape(list(whole.shape)))
+    bits = f"u{whole.dtype.itemsize}"
+    made.data.view(bits)[...] = whole.view(bits)
+    return made
+
+
+def _array(tensor: Any) -> Array:
+    """What came out; of a type that NumPy lacks openvino shows the bits as another one."""
+    found = np.array(tensor.data)
+    kind = named(tensor.get_element_type().get_type_name())
+    if kind is None or kind.numpy is None or kind.numpy.isbuiltin == 1 or kind.numpy.itemsize != found.itemsize:
+        return found
+    return found.view(kind.numpy)
 
 
 def _weights(path: str, start: int, added: Array) -> bytes:

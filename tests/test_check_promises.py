@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import onnx_ir as ir
 import pytest
 
 from onereshape.cli import main
@@ -18,6 +19,7 @@ from onereshape.models.fix import fix
 from tests.budget import part
 from tests.checking import MODELS, written
 from tests.laws import conditions_world
+from tests.shaped_models import read
 
 DATA = Path(__file__).parent / "data"
 SHIPPED = sorted(path for folder in ("idioms", "corpus", "sizes") for path in (DATA / folder).glob("*.onnx"))
@@ -158,3 +160,13 @@ def test_a_model_with_errors_has_other_worries() -> None:
     text = "g (float[1, 6] x) => (float[] y) <int64[1] t = {5}> { y = Reshape(x, t) }"
 
     assert "fixed-batch" not in [each.code for each in check(written(text, Path()))]
+
+
+@pytest.mark.parametrize("length", ["z_dynamic_axes_1", "S", "5"])
+def test_an_output_that_gets_an_axis_for_the_batch_stops_nothing(length: str, tmp_path: Path) -> None:
+    """N would be inside of the length: `fix` puts it in front, in an axis of its own."""
+    nodes = "u = Transpose<perm = [1, 0]>(x) y = Reshape(u, s)"
+    ir.save(read(f"g (float[1, {length}] x) => (float[n] y) <int64[1] s = {{-1}}> {{ {nodes} }}"), tmp_path / "m.onnx")
+
+    assert [each.code for each in check(tmp_path / "m.onnx", batch=True)] == []
+    assert [*fix(tmp_path / "m.onnx", batch=True).freed] == ["x"]

@@ -241,8 +241,8 @@ def _with_plans(
         except FixError as error:
             if error.usage:
                 raise
-            found, *known = works(error)
-            refusals += _cannot(places, found, step, *known)
+            said, working, by_sample = works(error)
+            refusals += _cannot(places, said, step, working, by_sample)
     if refusals:  # one command frees all that is asked, or nothing
         able = all(each.finding.fixable is not False for each in refusals)
         changed = [replace(each, fixable=None if able else False) for each in changed]

@@ -132,7 +132,7 @@ class TestWhatEndsTheEngine:
         )
         said = self.refused(body, tmp_path, timeout=0.5)
 
-        assert said == "onnxruntime cannot run the original model: it did not answer in 0.5 s"
+        assert said.startswith("out of time after 0.5 s: nothing was compared; ")
 
     def test_more_elements_than_there_is_memory_for(self, tmp_path: Path) -> None:
         body = (

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import onereshape as orx
+from onereshape.apart.limits import late
 from onereshape.errors import CODES, FixError, FormatError, ReshapeError
 
 X = np.zeros((2, 3), np.float32)
@@ -292,6 +293,11 @@ MESSAGES: dict[str, tuple[Callable[[], Any], str]] = {
         "nobody witnessed the repaired model at another size: compared at S = 6 (the exported size); ran at S = 12; "
         "give an export at another size (--like OTHER.onnx), or have the file all the same (--unwitnessed)"
         "  [unwitnessed]",
+    ),
+    "out-of-time": (
+        lambda: _fail(late(0.5, "compared at N = 1, 2")),
+        "out of time after 0.5 s: compared at N = 1, 2; --timeout SECONDS (timeout=) gives the whole command more"
+        "  [out-of-time]",
     ),
     "engine-refused": (
         lambda: _fail(

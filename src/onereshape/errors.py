@@ -155,6 +155,7 @@ CODES: dict[str, Code] = {
         "nobody witnessed the repaired model at another size: {why}; give an export at another size (--like "
         "OTHER.onnx), or have the file all the same (--unwitnessed)"
     ),
+    "out-of-time": Code("out of time {after}: {why}; --timeout SECONDS (timeout=) gives the whole command more"),
     "engine-refused": Code("{engine} cannot {what}: {why}"),
 }
 

@@ -13,7 +13,7 @@ from functools import partial
 
 import onnx_ir as ir
 
-from onereshape.apart.limits import SECONDS
+from onereshape.apart.limits import WHOLE
 from onereshape.formats.model import Model
 from onereshape.formats.model_files import load
 from onereshape.models.exports import Exports
@@ -78,7 +78,7 @@ class FreeBatch(_Repair):
         unwitnessed: bool = False,
         new_axis: bool = True,
         seed: int = 0,
-        timeout: float = SECONDS,
+        timeout: float = WHOLE,
         memory: int | None = None,
     ) -> None:
         asked = {"batch": batch, "free": free}
@@ -105,7 +105,7 @@ class Simplify(_Repair):
     """Simplifies the Reshapes of a model, as `onereshape.fix(model, simplify=True)` does."""
 
     def __init__(
-        self, *, certify: bool = True, seed: int = 0, timeout: float = SECONDS, memory: int | None = None
+        self, *, certify: bool = True, seed: int = 0, timeout: float = WHOLE, memory: int | None = None
     ) -> None:
         repair = partial(fix, simplify=True, certify=certify, seed=seed, timeout=timeout, memory=memory)
         super().__init__(repair, "Simplify()")

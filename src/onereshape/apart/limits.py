@@ -1,17 +1,22 @@
-"""How long an answer of native code may take, and how much memory: one pair for all that a command runs."""
+"""How long native code may take, an answer or all that a command asks, and how much memory: one pair for all of it."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf
 from numbers import Integral, Real
 
-from onereshape.errors import ReshapeError
+from onereshape.errors import FixError, ReshapeError
 from onereshape.memory import available
 
 SECONDS = 120.0
+"""Of one answer."""
+WHOLE = 300.0
+"""Of a whole command that repairs or certifies."""
 _LONGEST = 86400
 _LEAST = 256 * 10**6
 """Bytes: with less not even the engine itself can be loaded."""
@@ -23,11 +28,37 @@ _UNKNOWN = 4 * 10**9
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Of one answer."""
+    """Of one answer, or of all until a moment."""
 
     seconds: float
     memory: int
     """Bytes."""
+    until: float = inf
+    """When all of it ends, on the monotonic clock."""
+
+    @property
+    def left(self) -> float:
+        """The seconds that an answer may take now."""
+        return min(self.seconds, self.until - time.monotonic())
+
+    def check(self) -> None:
+        """Goes no further where the time is over."""
+        if self.left <= 0:
+            raise late(self.seconds)
+
+
+class OutOfTime(FixError):  # noqa: N818 - what happened to a command
+    """A command has taken all of its time."""
+
+    @property
+    def after(self) -> str:
+        """How much that was."""
+        return str(self.fields["after"])
+
+
+def late(seconds: float, why: str = "nothing was compared") -> OutOfTime:
+    """What is raised after so many seconds."""
+    return OutOfTime("out-of-time", after=f"after {seconds:g} s", why=why)
 
 
 _LIMITS: ContextVar[Limits | None] = ContextVar("limits", default=None)
@@ -53,6 +84,12 @@ def checked(seconds: float, memory: int | None) -> Limits:
         why = f"memory is {size(max(0, int(memory)))}, and an engine needs at least {size(_LEAST)}"
         raise ReshapeError("bad-usage", why=why)
     return Limits(float(seconds), min(int(memory), _MOST))
+
+
+def whole(seconds: float, memory: int | None) -> Limits:
+    """The same for all that is asked from now on, within the time of whoever asks for it."""
+    limit = checked(seconds, memory)
+    return replace(limit, until=min(time.monotonic() + limit.seconds, limits().until))
 
 
 @contextmanager

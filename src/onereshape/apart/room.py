@@ -16,10 +16,11 @@ import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from math import inf
 from typing import IO, Any, BinaryIO, Literal, Self, cast
 
 from onereshape.apart.child import IDLE, NO_MEMORY
-from onereshape.apart.limits import SECONDS, Limits, limits, size
+from onereshape.apart.limits import SECONDS, Limits, OutOfTime, late, limits, size
 from onereshape.apart.messages import Arrays, Plain, TooLarge, read, write
 from onereshape.apart.pages import kept_pages
 
@@ -102,17 +103,22 @@ class Child:
     def ask(
         self, function: str, plain: Plain, arrays: Arrays, limit: Limits, *, most: int | None = None
     ) -> tuple[Plain, Arrays]:
-        """What MODULE:FUNCTION gives in the child; `arrays` is emptied, and `most` bytes are taken as an answer."""
+        """What MODULE:FUNCTION gives in the child; `arrays` is emptied, and `most` bytes are taken as an answer.
+
+        An OutOfTime where the time of all answers is over.
+        """
+        limit.check()
         freed, self._freed = self._freed, []
-        told = {"function": function, "plain": plain, "freed": freed, "memory": limit.memory, "seconds": limit.seconds}
+        told = {"function": function, "plain": plain, "freed": freed, "memory": limit.memory, "seconds": limit.left}
         self._busy = True
         try:
             # To start, and to import a library, is no answer; who has begun once begins at once.
-            with nullcontext() if function in self._begun else self._killed_after(max(limit.seconds, SECONDS)):
+            patience = min(max(limit.seconds, SECONDS), limit.until - time.monotonic())
+            with nullcontext() if function in self._begun else self._killed_after(patience):
                 write(cast("BinaryIO", self._process.stdin), told, arrays)
                 read(cast("BinaryIO", self._process.stdout), 0)
             self._begun.add(function)
-            with self._killed_after(limit.seconds):
+            with self._killed_after(limit.left):
                 given, found = read(cast("BinaryIO", self._process.stdout), limit.memory if most is None else most)
             failed = given.get("failed")
             answer = {} if failed else dict(given["answer"])
@@ -151,13 +157,16 @@ class Child:
         self.end()
         return Ended(kind, how, sentence)
 
-    def _gone(self, limit: Limits) -> Ended:
+    def _gone(self, limit: Limits) -> Ended | OutOfTime:
         """How it went, after its pipes have closed."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_ENDING)
         self._process.kill()
         code = self._process.wait()
         last = _last_line(self._errors)
+        if self._late and limit.until < inf:
+            self.end()
+            return late(limit.seconds)
         if self._late:
             return self._ended("hang", f"no answer in {limit.seconds:g} s", f"did not answer in {limit.seconds:g} s")
         how = f"exit code {code}" if code >= 0 else signal_name(-code)

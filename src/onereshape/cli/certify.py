@@ -8,12 +8,12 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from onereshape.apart.limits import checked
+from onereshape.apart.limits import whole
 from onereshape.cli.bar import bar
 from onereshape.cli.batch_axes import batch_axes
 from onereshape.cli.dims_options import add_dims
 from onereshape.cli.exports import add_exports
-from onereshape.cli.limits import add_limits, read_memory, read_seed
+from onereshape.cli.limits import add_limits, certifying, in_time, read_memory, read_seed
 from onereshape.cli.streams import loaded
 from onereshape.cli.typed import asked_dims
 from onereshape.errors import ReshapeError
@@ -50,9 +50,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_exports(parser)
     parser.add_argument("--proof", metavar="FILE", help="the certificate that `fix --certificate` wrote")
     parser.add_argument("--seed", type=read_seed, help="of the inputs that are drawn (default 0)")
-    add_limits(parser)
+    add_limits(parser, all_of_it=True)
 
 
+@in_time
 def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any], int]:
     """The answer for people, the answer for machines, and the exit code."""
     batch, free, more = asked_dims(args.batch, args.free, models=args.models)
@@ -69,7 +70,7 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any], int]:
 
     original = loaded(paths[0])
     batch = batch_axes(original, batch, more)
-    with bar("certifying", seen=not args.quiet) as progress:
+    with bar(certifying(args), seen=not args.quiet) as progress:
         found = certify(
             original,
             loaded(paths[1]),
@@ -97,9 +98,9 @@ def _rechecked(args: argparse.Namespace, paths: list[str]) -> tuple[list[str], d
         why = f"beside --proof name both models, the original and the repaired one, or none of them: {len(paths)} named"
         raise ReshapeError("bad-usage", why=f"{why} (see onereshape certify --help)")
     original, repaired = paths or (None, None)
-    limit = checked(args.timeout, read_memory(args.memory))
+    limit = whole(args.timeout, read_memory(args.memory))
     kept = read_proof(args.proof)
-    with bar("checking", seen=not args.quiet) as progress:
+    with bar(certifying(args), seen=not args.quiet) as progress:
         found = recheck(kept, original, repaired, limit=limit, progress=progress)
     now = f"{found.certificate.status}: {shown(found.certificate.reason)}"
     lines = [now]

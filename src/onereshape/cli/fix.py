@@ -17,7 +17,7 @@ from onereshape.cli.dims_options import add_dims
 from onereshape.cli.collecting import collecting_rarely
 from onereshape.cli.colours import Paint, paint
 from onereshape.cli.exports import add_exports
-from onereshape.cli.limits import add_limits, read_memory, read_seed
+from onereshape.cli.limits import add_limits, certifying, in_time, read_memory, read_seed
 from onereshape.cli.streams import check_output, shown_output, shown_source, loaded, write_model
 from onereshape.cli.typed import asked_dims
 from onereshape.errors import FixError, FormatError, ReshapeError
@@ -83,10 +83,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-certify", action="store_true", help="write without running anything, and say so")
     parser.add_argument("--copy-weights", action="store_true", help="copy external data beside OUT, in another folder")
     parser.add_argument("--seed", type=read_seed, default=0, help="of the inputs that are drawn (default 0)")
-    add_limits(parser)
+    add_limits(parser, all_of_it=True)
 
 
 @collecting_rarely()
+@in_time
 def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     """The answer for people and the answer for machines."""
     from onereshape.models.fix import fix  # noqa: PLC0415
@@ -101,7 +102,7 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     _check_others(args, model, written)
     digest = _digest(args, model)
     before = summary(model)
-    with bar("certifying", seen=not args.quiet) as progress:
+    with bar(certifying(args), seen=not args.quiet) as progress:
         try:
             fixed = fix(
                 model,

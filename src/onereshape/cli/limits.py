@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import wraps
+from typing import TypeVar
 
-from onereshape.apart.limits import SECONDS, checked, limited
+from onereshape.apart.limits import SECONDS, WHOLE, checked, limited, whole
 from onereshape.errors import ReshapeError
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 
-def add_limits(parser: argparse.ArgumentParser) -> None:
-    """Adds them."""
+Answer = TypeVar("Answer")
+
+
+def add_limits(parser: argparse.ArgumentParser, *, all_of_it: bool = False) -> None:
+    """Adds them; `all_of_it`: the time is that of the whole command."""
+    each = "how long one answer of an engine may take: a load, or a run"
+    every = "how long the whole command may take; what is shown by then is said"
+    seconds, words = (WHOLE, every) if all_of_it else (SECONDS, each)
     parser.add_argument(
         "--timeout",
         metavar="SECONDS",
         type=read_seconds,
-        default=SECONDS,
-        help=f"how long one answer of an engine may take: a load, or a run (default: {SECONDS:g})",
+        default=seconds,
+        help=f"{words} (default: {seconds:g})",
     )
     parser.add_argument(
         "--memory",
@@ -31,6 +40,22 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
 def limited_by(args: argparse.Namespace) -> AbstractContextManager[None]:
     """Sets the limits for whatever runs inside."""
     return limited(checked(args.timeout, read_memory(args.memory)))
+
+
+def in_time(answer: Callable[[argparse.Namespace], Answer]) -> Callable[[argparse.Namespace], Answer]:
+    """A command whose time begins when it begins, and not when it has read its files."""
+
+    @wraps(answer)
+    def timed(args: argparse.Namespace) -> Answer:
+        with limited(whole(args.timeout, read_memory(args.memory))):
+            return answer(args)
+
+    return timed
+
+
+def certifying(args: argparse.Namespace) -> str:
+    """The title of its progress."""
+    return f"certifying (at most {args.timeout:g} s)"
 
 
 def read_seconds(text: str) -> float:

@@ -14,7 +14,7 @@ from onereshape.cli.batch_axes import batch_axes
 from onereshape.cli.dims_options import add_dims
 from onereshape.cli.collecting import collecting_rarely
 from onereshape.cli.exports import add_exports
-from onereshape.cli.limits import add_limits, read_memory, read_seed
+from onereshape.cli.limits import add_limits, certifying, in_time, read_memory, read_seed
 from onereshape.cli.streams import loaded
 from onereshape.cli.typed import asked_dims
 from onereshape.errors import ReshapeError
@@ -47,10 +47,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--unwitnessed", action="store_true", help="as `onereshape fix` takes it")
     parser.add_argument("--no-certify", action="store_true", help="run nothing: the repair has no certificate")
     parser.add_argument("--seed", type=read_seed, default=0, help="of the inputs that are drawn (default 0)")
-    add_limits(parser)
+    add_limits(parser, all_of_it=True)
 
 
 @collecting_rarely()
+@in_time
 def answer(args: argparse.Namespace) -> tuple[str | list[str], dict[str, Any]]:
     """The answer for people and the answer for machines."""
     from onereshape.reports import report  # noqa: PLC0415
@@ -63,7 +64,7 @@ def answer(args: argparse.Namespace) -> tuple[str | list[str], dict[str, Any]]:
     if args.output == "-" and args.json:
         raise ReshapeError("bad-usage", why="-o - prints the page, and --json prints an answer: name a file")
     model = loaded(path)
-    with bar("certifying", seen=not args.quiet) as progress:
+    with bar(certifying(args), seen=not args.quiet) as progress:
         page = report(
             model,
             None if args.output == "-" else args.output,

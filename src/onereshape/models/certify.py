@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import onnx_ir as ir
 
-from onereshape.apart.limits import SECONDS, Limits, checked, limited
+from onereshape.apart.limits import WHOLE, Limits, limited, whole
 from onereshape.condition import never_empty
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.given import Given
@@ -44,7 +44,7 @@ def certify(  # noqa: PLR0913 - the options of the command
     conditions: Iterable[str] = (),
     seed: int = 0,
     term_seed: int | None = None,
-    timeout: float = SECONDS,
+    timeout: float = WHOLE,
     memory: int | None = None,
     progress: Progress | None = None,
 ) -> Certificate:
@@ -74,7 +74,7 @@ def certify(  # noqa: PLR0913 - the options of the command
         conditions: What sizes must satisfy, such as `"N >= 1"`: then no size is 0.
         seed: The seed of the random inputs.
         term_seed: The seed of the term run; None draws a new one.
-        timeout: Seconds that one answer of an engine may take (120); it runs in a child process.
+        timeout: Seconds that all of it may take (300); what is not shown by then is not claimed.
         memory: Bytes that this process may use; None is half of what is free.
         progress: Called with how many steps are done, how many there are, and what is being done.
 
@@ -84,7 +84,7 @@ def certify(  # noqa: PLR0913 - the options of the command
         Question(batch, free, tuple(conditions)),
         seed=read_seed(seed),
         term_seed=None if term_seed is None else read_seed(term_seed),
-        limit=checked(timeout, memory),
+        limit=whole(timeout, memory),
         progress=progress,
     )
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from onereshape.apart.limits import SECONDS, checked
+from onereshape.apart.limits import WHOLE, limited, whole
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.given import Given
 from onereshape.formats.model import Model
@@ -100,7 +100,7 @@ def fix(  # noqa: PLR0913 - the options of the command
     unwitnessed: bool = False,
     new_axis: bool = True,
     seed: int = 0,
-    timeout: float = SECONDS,
+    timeout: float = WHOLE,
     memory: int | None = None,
     progress: Progress | None = None,
     copy: bool = True,
@@ -133,13 +133,13 @@ def fix(  # noqa: PLR0913 - the options of the command
         new_axis: An output of one sample without a batch, such as `[8]` after a squeeze, gets a new first axis:
             `[N, 8]`.  With False it keeps its rank: `[8*N]`.
         seed: The seed of the random inputs.
-        timeout: Seconds that one answer of an engine may take (120); it runs in a child process.
+        timeout: Seconds that all of it may take (300); what is not shown by then is not claimed.
         memory: Bytes that this process may use; None is half of what is free.
         progress: Called with how many steps are done, how many there are, and what is being done.
         copy: With False the model that is given may be changed, which saves a copy.
 
     """
-    limit = checked(timeout, memory)
+    limit = whole(timeout, memory)
     drawn_from = read_seed(seed)
     check_progress(progress)
     read = given_model(model)
@@ -164,7 +164,7 @@ def fix(  # noqa: PLR0913 - the options of the command
         certify, unwitnessed, drawn_from, limit, progress, fitted, witnesses, per_sample, batch is True, new_axis
     )
     owned = not copy or not isinstance(model, Model)
-    with in_layers(given):
+    with in_layers(given), limited(limit):
         return layered(_freed(given, named, batched, wish, simplify=simplify, owned=owned), read, given, limit)
 
 

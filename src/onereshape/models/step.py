@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from onereshape import notebook
-from onereshape.apart.limits import Limits, limited
+from onereshape.apart.limits import Limits, late, limited
 from onereshape.condition import never_empty
 from onereshape.errors import FixError
 from onereshape.formats.model import Model, cause
@@ -150,6 +150,11 @@ def step(  # noqa: PLR0913 - what a step depends on
 def _refusal(given: Model, certificate: Certificate, wish: Wish) -> FixError:
     """What is raised instead of a model that is not good enough."""
     code, why = "unwitnessed" if certificate.status == "unwitnessed" else "not-certified", certificate.reason
+    if certificate.status == "out-of-time":
+        over = late(wish.limit.seconds)
+        over.fields["why"] = why.removeprefix(f"{over.after}: ")
+        over.certificate = certificate
+        return over
     if certificate.status in {"not proven", "differs"} and certificate.kind == "other":
         if (other := other_weights(given, wish.fitted)) is not None:
             code, why = "unlike", other

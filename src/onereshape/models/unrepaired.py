@@ -13,7 +13,7 @@ from itertools import islice
 
 import onnx_ir as ir
 
-from onereshape.apart.limits import limited
+from onereshape.apart.limits import OutOfTime, late, limited
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model import Model
 from onereshape.formats.model_files import refreshed
@@ -142,7 +142,11 @@ def otherwise(found: Fixed, asked: Freed, wish: Wish, refusal: FixError, *, simp
     """The batch of a model that no rule frees: there already, or sample by sample where that is wished."""
     asked = requested(found.model, refusal.axes) if refusal.axes else asked
     axes = {name: axis for name, dims in asked.items() for axis in dims}
-    works = _as_it_is(found.model, asked, wish, refusal) or _elsewhere(found.model, axes, wish, refusal)
+    try:
+        works = _as_it_is(found.model, asked, wish, refusal) or _elsewhere(found.model, axes, wish, refusal)
+    except OutOfTime as over:
+        refusal.add_note(f"whether it works all the same was not found out: the time was over {over.after}")
+        raise refusal from None
     if works is not None:
         return works
     other = no_batch(found.model.ir, axes, refusal) if wish.likely else None
@@ -217,8 +221,12 @@ def _certified(given: Model, asked: Freed, wish: Wish, *, doubted: bool) -> Fixe
                 if lost:
                     asking = replace(asking, outputs={**asking.outputs, **lost}, proof=None)
                     certificate = certificate_of(given, replace(given, content=copy), asked, asking)
+    except OutOfTime:
+        raise
     except ReshapeError:
         return None
+    if certificate.status == "out-of-time":
+        raise late(wish.limit.seconds)
     notes = tuple(f"output {name} has no axis for the batch where that is 1" for name in _lost(asking.outputs))
     return Fixed(refreshed(replace(given, content=copy)) if fixed else given, (), certificate, (), asked, notes)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from onereshape.apart.limits import SECONDS
+from onereshape.apart.limits import WHOLE, limited, whole
 from onereshape.errors import ReshapeError
 from onereshape.formats.atomic import replacing
 from onereshape.formats.given import Given
@@ -27,7 +27,7 @@ def report(  # noqa: PLR0913 - the options of the command
     unwitnessed: bool = False,
     certify: bool = True,
     seed: int = 0,
-    timeout: float = SECONDS,
+    timeout: float = WHOLE,
     memory: int | None = None,
     progress: Progress | None = None,
 ) -> str:
@@ -61,7 +61,8 @@ def report(  # noqa: PLR0913 - the options of the command
         memory=memory,
         progress=progress,
     )
-    text = page(gathered(found, asking), onereshape.__version__)
+    with limited(whole(timeout, memory)):
+        text = page(gathered(found, asking), onereshape.__version__)
     if path is not None:
         with replacing(os.fspath(path)) as file:
             file.write(text.encode("utf-8", "backslashreplace"))

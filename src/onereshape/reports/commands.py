@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
-from onereshape.apart.limits import SECONDS
+from onereshape.apart.limits import WHOLE
 from onereshape.formats.model import Model
 from onereshape.formats.model_files import command_word, path_word
 from onereshape.models.exports import Exports
@@ -50,7 +50,7 @@ def _options(asking: Asking) -> Iterator[str]:
     yield from (flag for flag, given in (*flags, ("--no-certify", not asking.certify)) if given)
     if asking.seed:
         yield from ("--seed", str(asking.seed))
-    if asking.timeout != SECONDS:
+    if asking.timeout != WHOLE:
         yield from ("--timeout", f"{asking.timeout:g}")
     if asking.memory is not None:
         yield from ("--memory", str(asking.memory))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from onereshape.apart.limits import SECONDS
+from onereshape.apart.limits import WHOLE
 from onereshape.errors import FixError
 from onereshape.formats.model import Model
 from onereshape.formats.onnx_sound import blamed
@@ -37,7 +37,7 @@ class Asking:
     unwitnessed: bool = False
     certify: bool = True
     seed: int = 0
-    timeout: float = SECONDS
+    timeout: float = WHOLE
     memory: int | None = None
     progress: Progress | None = None
 

@@ -36,6 +36,7 @@ MEANINGS = {
     "fitted": "It agrees with the exports that it was fitted on, and was compared with no other.",
     "unwitnessed": "It agrees at the exported size. At other sizes it ran, and was compared with nothing.",
     "untested": "Nothing was shown either way.",
+    "out-of-time": "The time was over before enough was shown.",
     "not proven": "Its outputs are other expressions of the inputs, and no run showed another answer.",
     "differs": "The repaired model answers differently from the original.",
     "failed": "The repaired model does not run.",

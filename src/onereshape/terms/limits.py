@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from math import prod
+from math import inf, prod
 from typing import Any, Final
 
 import onnx_ir as ir
@@ -32,6 +32,8 @@ class Limits:
     """Of the processor, for all runs together: others may use the machine too."""
     elements: int = 1 << 27
     """That are there at one time; no share of what memory is free, or a proof would depend on the machine."""
+    deadline: float = inf
+    """When they end all the same, on the monotonic clock."""
     until: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -41,7 +43,7 @@ class Limits:
         """Refuses to go on."""
         if live > self.elements:
             raise NotProven(f"{here}: {live} elements at one time are more than a term run may hold")
-        if time.thread_time() > self.until:
+        if time.thread_time() > self.until or time.monotonic() > self.deadline:
             raise NotProven(f"{here}: the term run has taken {self.seconds:.0f} s")
 
     def fitting(self, *models: ir.Model) -> Limits:
@@ -49,7 +51,7 @@ class Limits:
         nodes = sum(1 for model in models for graph in _graphs(model) for _ in graph.all_nodes())
         elements = sum(_elements(model) for model in models)
         seconds = _SOON + nodes * _SECONDS_OF_A_NODE + elements * _SECONDS_OF_AN_ELEMENT
-        found = Limits(min(self.seconds, seconds), min(self.elements, _SOME + elements * _EACH))
+        found = Limits(min(self.seconds, seconds), min(self.elements, _SOME + elements * _EACH), self.deadline)
         found.until = min(found.until, self.until)
         return found
 

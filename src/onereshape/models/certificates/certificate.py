@@ -11,7 +11,9 @@ from onereshape import notebook
 from onereshape.terms.proof import Proof, said, said_all
 from onereshape.text import JSON, as_json, brief, shown
 
-Status = Literal["proven", "certified", "fitted", "unwitnessed", "untested", "not proven", "differs", "failed"]
+Status = Literal[
+    "proven", "certified", "fitted", "unwitnessed", "untested", "out-of-time", "not proven", "differs", "failed"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,7 @@ class Certificate:
     a truth that the repair did not use, at other sizes than the exported one if a dim was freed; `fitted`: they agree
     with the two or more exports that the repair was fitted on, and were compared with no other; `unwitnessed`: they
     agree at the exported size and were compared with nothing elsewhere; `untested`: nothing shown either way;
+    `out-of-time`: the time was over before enough was shown, and the reason says what was;
     `not proven`: the terms are another expression, and no run showed another answer; `differs`: a run showed one;
     `failed`: the repaired model does not run."""
     reason: str
@@ -135,7 +138,7 @@ class Certificate:
         """What is shown and at which sizes, in a few words; what was compared and what only ran stay apart."""
         if self.basis is not None:
             return f"{self.status} in two steps: {self.basis.summary}; then the batch{self._sizes()}"
-        if self.status in {"not proven", "differs", "failed", "untested"}:
+        if self.status in {"not proven", "differs", "failed", "untested", "out-of-time"}:
             return f"{self.status}: {self.reason}"
         if self.status == "fitted":
             return f"fitted on {said_all(self.fitted)}"

@@ -9,8 +9,9 @@ from typing import Final
 
 import onnx_ir as ir
 
+from onereshape.apart.limits import OutOfTime, limits
 from onereshape.models.certificates.certificate import Certificate
-from onereshape.models.certificates.combining import merged, reason_of, status_of
+from onereshape.models.certificates.combining import claim, merged, reason_of, status_of
 from onereshape.models.certificates.compare import Carried
 from onereshape.models.certificates.company import run_company
 from onereshape.models.certificates.comparison import Comparison
@@ -55,6 +56,8 @@ def certify(
         always = found.proof is not None and found.status == "proven" and found.proof.always
         if found.kind == "batch" and found.holds and not always and engine.usual is not None:
             found = _in_company(engine.trial, freed, engine.usual, found)
+    elif found.status == "out-of-time" and (known := comparison.proof) is not None and known.holds:
+        found = replace(found, reason=f"{found.reason}; the terms show that {claim(found, known)}", proof=known)
     if progress is not None:
         progress(steps + 1, steps + 1, found.status)
     return found
@@ -116,6 +119,12 @@ def _in_company(trial: Trial, freed: Freed, usual: Reference, found: Certificate
         words, without, why = run_company(trial, freed, usual, proven=found.status == "proven")
     except Stop as stop:
         return replace(found, status=stop.status, reason=stop.reason)
+    except OutOfTime:
+        after = f"after {limits().seconds:g} s"
+        if found.status == "proven":
+            return replace(found, reason=f"{found.reason}; compared at no larger batch ({after})")
+        why = f"{after}: {found.reason}; not compared beside all others"
+        return replace(found, status="out-of-time", reason=why)
     trial.extremes += [f"beside samples that are {each}" for each in words]
     more = trial.compared[before:]
     parts = [f"compared at {said_all(more)} too"] if more else []

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from onereshape.apart.limits import OutOfTime
 from onereshape.models.certificates.batch_runs import together
 from onereshape.models.certificates.beyond_runs import joined
 from onereshape.models.certificates.compare import Meter, samples
@@ -92,7 +93,7 @@ class Seen(NamedTuple):
     words: list[str]
     """What the others were;"""
     without: list[Sizes]
-    """the larger batches that had no room,"""
+    """the larger batches that had no room, or no time,"""
     why: str
     """and why they had none."""
 
@@ -199,25 +200,24 @@ def turns_of(pieces: int) -> list[int]:
 
 
 def _many(repaired: _Open) -> tuple[list[Sizes], str]:
-    """Larger batches, beside the original on the pieces; those that have no room are returned, and why."""
-    inside = elements_inside(repaired.trial.original, repaired.usual.feeds[0])
+    """Larger batches, beside the original on the pieces; those that have no room, or no time, are returned, and why."""
+    trial, usual = repaired.trial, repaired.usual
+    inside = elements_inside(trial.original, usual.feeds[0])
     why = f"more than {MOST} elements in a run"
     fits = [pieces for pieces in _MANY if pieces * inside <= MOST]
     for place, pieces in enumerate(fits):
+        turns, at = turns_of(pieces), repaired.at(pieces)
+        feeds = joined([usual.feeds[turn] for turn in turns], repaired.axes)
         try:
-            _larger(repaired, pieces)
+            got = trial.run(repaired.session, feeds, at)
         except NoRoom as stop:
             fits, why = fits[:place], stop.why
             break
+        except OutOfTime as over:
+            fits, why = fits[:place], over.after
+            break
+        answers = [usual.answers[turn] for turn in turns]
+        wanted = {name: together(meter, answers, trial.size) for name, meter in usual.meters.items()}
+        compare(trial, usual.meters, got, wanted, at)
+        settle(trial, [usual], at)
     return [repaired.at(pieces) for pieces in _MANY[len(fits) :]], why
-
-
-def _larger(repaired: _Open, pieces: int) -> None:
-    trial, usual = repaired.trial, repaired.usual
-    turns = turns_of(pieces)
-    feeds = joined([usual.feeds[turn] for turn in turns], repaired.axes)
-    at = repaired.at(pieces)
-    answers = [usual.answers[turn] for turn in turns]
-    wanted = {name: together(meter, answers, trial.size) for name, meter in usual.meters.items()}
-    compare(trial, usual.meters, trial.run(repaired.session, feeds, at), wanted, at)
-    settle(trial, [usual], at)

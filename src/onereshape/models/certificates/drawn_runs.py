@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import onnx_ir as ir
 
+from onereshape.apart.limits import OutOfTime
 from onereshape.models.certificates.batch_runs import run_batch
 from onereshape.models.certificates.certificate import Certificate
 from onereshape.models.certificates.comparison import Comparison
@@ -20,7 +21,7 @@ from onereshape.models.certificates.reference import Reference
 from onereshape.models.certificates.suits import fed
 from onereshape.models.certificates.same_runs import run_same
 from onereshape.models.certificates.trial import Freed, Stop, Trial, certificate, check_interface
-from onereshape.models.certificates.verdict import verdict
+from onereshape.models.certificates.verdict import until_then, verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,8 @@ def run_drawn(original: ir.Model, repaired: ir.Model, freed: Freed, comparison: 
         status, reason = stop.status, stop.reason
     except Undrawable as why:
         status, reason = "untested", str(why)
+    except OutOfTime:
+        status, reason = "out-of-time", until_then(trial)
     return Drawn(certificate(trial, status, reason), trial, usual)
 
 

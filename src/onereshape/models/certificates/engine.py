@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import onnx_ir as ir
 
-from onereshape.apart.limits import limits
+from onereshape.apart.limits import OutOfTime, limits
 from onereshape.apart.messages import Array, bytes_array
 from onereshape.apart.room import Child, Ended, Kind, ask, here
 from onereshape.errors import ReshapeError
@@ -40,6 +40,8 @@ _SERVED: Final = {
     "openvino": "onereshape.models.certificates.served_openvino",
 }
 """The module that has an engine, in the child."""
+_NAMES: dict[str, str] = {}
+"""Each engine that was asked, and its version."""
 _SHARE: Final = 16
 """A certificate holds so many answers at once, each of which has that part of the memory."""
 _PATIENCE: Final = 2
@@ -124,9 +126,12 @@ def prepare(engine: str) -> None:
 def engine_name(engine: str) -> str:
     """The engine and its version, as a certificate names it."""
     try:
-        return str(ask(f"{_SERVED[engine]}:name", {}, {})[0]["name"])
+        _NAMES[engine] = str(ask(f"{_SERVED[engine]}:name", {}, {})[0]["name"])
+    except OutOfTime:
+        return _NAMES.get(engine, engine)
     except Ended as ended:
         return f"{engine}, which {ended}"
+    return _NAMES[engine]
 
 
 def _child(served: str) -> Child:

@@ -11,6 +11,7 @@ _ORDER: Final[tuple[Status, ...]] = (
     "failed",
     "differs",
     "not proven",
+    "out-of-time",
     "untested",
     "unwitnessed",
     "fitted",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
+from math import inf
 from typing import Any
 
 import onnx_ir as ir
@@ -30,8 +31,9 @@ def fresh_seed() -> int:
 
 
 def allowed() -> Limits:
-    """What all term runs of a certificate may take together: time is limited here, and room as it is everywhere."""
-    return Limits(limits().seconds)
+    """What all term runs of a certificate may take together: half of a command's time that is left, as runs follow."""
+    limit = limits()
+    return Limits(limit.seconds if limit.until == inf else max(limit.left, 0) / 2, deadline=limit.until)
 
 
 def batch_terms(trial: Trial, freed: Freed, places: Mapping[str, Any] | None, seed: int) -> Proof:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from onereshape.apart.limits import limits
 from onereshape.models.certificates.certificate import Status
 from onereshape.models.certificates.trial import Sizes, Trial, is_blind, matters
 from onereshape.terms.proof import said, said_all
@@ -38,6 +39,15 @@ def verdict(trial: Trial) -> tuple[Status, str]:
     largest = max(found.absolute for found in trial.distances.values())
     parts = [f"compared at {compared}", f"the largest difference is {largest:.3g}", *notes]
     return "certified", "; ".join([*parts, *_ran(trial, only)])
+
+
+def until_then(trial: Trial) -> str:
+    """What was shown when the time was over."""
+    after = f"after {limits().seconds:g} s"
+    if not trial.compared:
+        return f"{after}: nothing was compared"
+    largest = max(found.absolute for found in trial.distances.values())
+    return f"{after}: compared at {said_all(trial.compared)}; the largest difference is {largest:.3g}"
 
 
 def _ran(trial: Trial, only: Sequence[Sizes]) -> list[str]:

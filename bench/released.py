@@ -4,7 +4,8 @@
 
 `released.txt` names the packages; `--fetch` fills CACHE with their models (over the network; nothing else here needs
 it).  Printed are, for each distinct file: package, file, producer, opset, fixed or dynamic batch, verdict, what the
-naive edit gives, seconds and reason; then the counts.  The verdicts:
+naive edit gives, seconds, the most memory that all its processes had at once, and reason; then the counts, and what
+took more than a minute or, beside three times its file, more than 2 GB.  The verdicts:
 
     right      the repaired file gives each sample's own answer at 1, 2, 3 and 5
     left       the file did so already, and nothing was changed
@@ -32,9 +33,11 @@ import resource
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,6 +51,10 @@ SECONDS = 60
 WAITING = 5
 """How many times as long it may last, on a machine that others use too."""
 JUDGING = 150
+LOOKING = 0.1
+"""Seconds between two looks at how much memory there is in use."""
+LARGE = 2 * 10**9
+"""Bytes above which a repair takes much, if it takes more than three times its file."""
 MEMORY = 8 * 2**30
 OURS = ("Traceback", "a mistake of onereshape's")
 """What no answer may say."""
@@ -64,6 +71,8 @@ class Child(NamedTuple):
     said: str
     complained: str
     seconds: float
+    memory: int
+    """The most bytes that it and those that it started had at once."""
 
 
 def run(words: list[str], seconds: int) -> Child:
@@ -74,7 +83,7 @@ def run(words: list[str], seconds: int) -> Child:
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
 
     surroundings = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before, most = resource.getrusage(resource.RUSAGE_CHILDREN), [0]
     with subprocess.Popen(  # noqa: S603 - our own code
         [sys.executable, *words],
         stdout=subprocess.PIPE,
@@ -85,6 +94,9 @@ def run(words: list[str], seconds: int) -> Child:
         start_new_session=True,
         preexec_fn=limit,  # noqa: PLW1509 - one thread here
     ) as child:
+        ended = threading.Event()
+        watching = threading.Thread(target=_watched, args=(child.pid, ended, most))
+        watching.start()
         try:
             said, complained = child.communicate(timeout=seconds * WAITING)
             code: int | None = child.returncode
@@ -92,9 +104,23 @@ def run(words: list[str], seconds: int) -> Child:
             os.killpg(child.pid, 9)
             said, complained = child.communicate()
             code = None
+        finally:
+            ended.set()
+            watching.join()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Child(None if code in {-24, -9} else code, said, complained, spent)
+    return Child(None if code in {-24, -9} else code, said, complained, spent, most[0])
+
+
+def _watched(session: int, ended: threading.Event, most: list[int]) -> None:
+    """Notes how much memory the processes of a session have, from time to time."""
+    while not ended.wait(LOOKING):
+        there = 0
+        for each in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError, ValueError):
+                if int((each / "stat").read_text().rpartition(")")[2].split()[3]) == session:
+                    there += int((each / "statm").read_text().split()[1]) * resource.getpagesize()
+        most[0] = max(most[0], there)
 
 
 def original(cache: Path, digest: str) -> Answer:
@@ -118,7 +144,7 @@ def answered(path: Path, out: Path, *more: str) -> tuple[Child, Answer | None]:
     """The repair of one file, and the verdict where it ended as no repair may."""
     words = ["-m", "onereshape", "fix", str(path), "--batch", "--copy-weights", "-o", str(out), "--json"]
     child = run([*words, *more], SECONDS)
-    answer: Answer = {"seconds": round(child.seconds, 1), "reason": ""}
+    answer: Answer = _spent(child)
     if child.code is None:
         return child, {**answer, "verdict": "timeout"}
     if child.code not in {0, 1, 2} or any(words in child.complained for words in OURS):
@@ -135,7 +161,7 @@ def verdict(cache: Path, digest: str) -> Answer:
         child, ended = answered(path, out)
         if ended is not None:
             return ended
-        answer: Answer = {"seconds": round(child.seconds, 1), "reason": "", "verdict": "unjudged"}
+        answer: Answer = _spent(child) | {"verdict": "unjudged"}
         said = json.loads(child.said)
         if "error" in said:
             answer |= _refusal(before, said["error"])
@@ -144,6 +170,11 @@ def verdict(cache: Path, digest: str) -> Answer:
         if "not judged" in before:
             return {**answer, "reason": before["not judged"]}
         return answer | _written(before, said, path, out)
+
+
+def _spent(child: Child) -> Answer:
+    """What a repair took, and no reason yet."""
+    return {"seconds": round(child.seconds, 1), "memory": child.memory, "reason": ""}
 
 
 def _refusal(before: Answer, error: Answer) -> Answer:
@@ -205,7 +236,8 @@ def row(cache: Path, each: Found, *, again: str | None) -> Answer:
     """The answer on one file: the one that is kept, or a new one."""
     kept = cache / "results" / f"{each.digest}.json"
     asked = again is not None and kept.exists() and again in _read(kept)["verdict"]
-    about: Answer = {"package": each.package, "file": each.member, "digest": each.digest}
+    size = path_of(cache, each.digest).stat().st_size
+    about: Answer = {"package": each.package, "file": each.member, "digest": each.digest, "size": size}
     return kept_answer(
         kept, again=asked, ask=lambda: about | original(cache, each.digest) | verdict(cache, each.digest)
     )
@@ -229,6 +261,7 @@ def shown(answer: Answer) -> str:
     edit = answer.get("naive", "-")
     return (
         f"{answer['verdict']:9} {batch:7} naive {edit.split(' ')[0].strip(':'):6} {answer['seconds']:5.1f} s  "
+        f"{answer.get('memory', 0) / 1e6:5.0f} MB  "
         f"{answer.get('producer') or '-'}:{answer.get('opset', 0)}  {answer['package']}  {answer['file']}  "
         f"{answer['digest'][:8]}  {' '.join(answer['reason'].split())[:240]}"
     )
@@ -248,7 +281,14 @@ def summary(answers: list[Answer]) -> str:
     refused = [each for each in answers if each["verdict"] == "refused"]
     apart = sum(each.get("one by one") == "right" for each in refused)
     lines.append(f"of {len(refused)} refused, which no declaration makes right, {apart} are right with --per-sample")
+    lines += [f"much: {shown(each)}" for each in answers if much(each)]
     return "\n".join(lines)
+
+
+def much(answer: Answer) -> bool:
+    """Whether a repair took more than a minute, or more than both 2 GB and three times its file."""
+    memory = answer.get("memory", 0)
+    return answer["verdict"] == "timeout" or memory > max(LARGE, 3 * answer.get("size", 0))
 
 
 def main() -> None:

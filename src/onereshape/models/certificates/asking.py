@@ -177,10 +177,12 @@ def opening_of(trial: Trial, session: Session, chooser: Chooser, make: Make) -> 
     """The manner and the setting in which the original runs and shows something; else one in which it runs."""
     fallback: dict[tuple[bool, bool], Opening] = {}
     refusal = Refusal("")
-    for default in _DEFAULTS if chooser.names else _DEFAULTS[:1]:
+    for default, known, last in _attempts(chooser):
+        if fallback and known:
+            continue
         # Where it runs already, and shows nothing, other sizes and large values are tried, and not everything again.
-        kinds = (*_MANNERS, *_LARGE) if not fallback else (Manner(), *_LARGE)
-        for manner, setting in _beginnings(trial, chooser, default, kinds):
+        kinds = (Manner(),) if last else (Manner(), *_LARGE) if fallback else (*_MANNERS, *_LARGE)
+        for manner, setting in _beginnings(trial, chooser, default, kinds, known):
             if manner.scale > 1 and any(shows for shows, _ in fallback):
                 continue
             feeds = make(np.random.default_rng(trial.seed), manner, setting, _PROBES)
@@ -200,10 +202,20 @@ def opening_of(trial: Trial, session: Session, chooser: Chooser, make: Make) -> 
     raise FixError("engine-refused", engine=session.engine, what="run the original model", why=refusal.why)
 
 
+def _attempts(chooser: Chooser) -> Iterator[tuple[int, Sizes, bool]]:
+    """Sizes for dims that have only a name, such as operators tell of some, and in the end 1, which shows little."""
+    if not chooser.names:
+        yield _DEFAULTS[0], {}, False
+        return
+    for default in _DEFAULTS:
+        yield from ((default, known, False) for known in ({}, *chooser.told.likely))
+    yield from ((default, known, True) for known in chooser.ones() for default in _DEFAULTS)
+
+
 def _beginnings(
-    trial: Trial, chooser: Chooser, default: int, kinds: Sequence[Manner]
+    trial: Trial, chooser: Chooser, default: int, kinds: Sequence[Manner], known: Sizes
 ) -> Iterator[tuple[Manner, Setting]]:
-    for sizes in chooser.first(default):
+    for sizes in chooser.first(default, known):
         if default != _DEFAULTS[0] and _elements(trial, {**chooser.fixed, **sizes}, default) > _MOST_ELEMENTS:
             continue
         for place, style in enumerate(chooser.styles()):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from onereshape.models.certificates.draw import SIZES, UNNAMED, Manner, draw
 from onereshape.models.certificates.naming import grouped, groupings
 from onereshape.models.certificates.size_values import STYLES, Style
 from onereshape.models.certificates.suits import Suit, fed
+from onereshape.models.certificates.told_sizes import Told, told_sizes
 from onereshape.models.certificates.trial import Feeds, Sizes
 
 _SMALL: Final = (3, 5, 2, 7, 4, 9, 6, 8, 11, 13, 10, 12)
@@ -29,6 +31,8 @@ _MOST_ELEMENTS: Final = 1 << 21
 _FEW: Final = 3
 """Samples, where all other dims are large."""
 _LARGE: Final = 16
+_MOST_ONES: Final = 4
+"""Dims that are 1 alone."""
 _TRIES: Final = 3
 """Values that are drawn for inputs that serve as sizes, before those that ran are used again."""
 
@@ -41,7 +45,7 @@ class Setting:
     values: Feeds
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Chooser:
     """Settings for a model."""
 
@@ -69,12 +73,31 @@ class Chooser:
         """Whether there is more than one setting."""
         return bool(self.names or self.sized)
 
+    @cached_property
+    def told(self) -> Told:
+        """What operators tell of these dims."""
+        found = told_sizes(self.model)
+        mine = {*self.names}
+        ways = ({name: size for name, size in way.items() if name in mine} for way in found.likely)
+        sure = {name: size for name, size in found.sure.items() if name in mine}
+        return Told(sure, tuple(way for way in ways if way))
+
+    def ones(self) -> Iterator[Sizes]:
+        """One dim that is 1, then all: hardly a model asks for it, and where one does, other sizes show less."""
+        names = [name for name in self.names if name not in self.told.sure]
+        yield from ({name: 1} for name in names[:_MOST_ONES])
+        if len(names) > 1:
+            yield dict.fromkeys(names, 1)
+
     def styles(self) -> Sequence[Style]:
         """The ways to draw sizes that are worth trying."""
         return STYLES if self.sized or any(suit.kind in SIZES for suit in self.suits.values()) else STYLES[:1]
 
-    def first(self, default: int) -> Iterator[Sizes]:
-        """Sizes to begin with: different ones, then some alike, then few samples; no input is huge with them."""
+    def first(self, default: int, known: Sizes = {}) -> Iterator[Sizes]:  # noqa: B006 - a mapping is not written to
+        """Sizes to begin with: different ones, then some alike, then few samples; no input is huge with them.
+
+        `known` are some of them.
+        """
         names = self.names
         tries = [
             {name: default + place * default // 2 for place, group in enumerate(groups) for name in group}
@@ -88,7 +111,7 @@ class Chooser:
         }
         if default > _LARGE and first & {*names} and first < {*names}:
             tries.append({name: _FEW if name in first else default for name in names})
-        for sizes in tries:
+        for sizes in ({**each, **known, **self.told.sure} for each in tries):
             if self._largest(sizes) <= _MOST_ELEMENTS:
                 yield sizes
 
@@ -111,7 +134,16 @@ class Chooser:
             yield Setting(sizes, first.values)
 
     def _sizes(self, turn: int, default: int, first: Sizes, taken: Collection[int]) -> Iterator[Sizes]:
-        names = self.names
+        names = [name for name in self.names if name not in self.told.sure]
+        kept = {name: first[name] for name in names if first[name] in {1, *(way.get(name) for way in self.told.likely)}}
+        for known in [self.told.sure, {**self.told.sure, **kept}][: 1 + bool(kept)]:
+            yield from ({**sizes, **known} for sizes in self._varied(names, turn, default, first, taken))
+        yield first
+
+    def _varied(
+        self, names: Sequence[str], turn: int, default: int, first: Sizes, taken: Collection[int]
+    ) -> Iterator[Sizes]:
+        """Other sizes for all of these names."""
         if names:
             pool = [size for size in (*_SMALL[turn:], *_SMALL[:turn]) if size not in taken]
             alike = grouped(names, first.get)  # what had to be one size at first may have to be one here
@@ -121,7 +153,6 @@ class Chooser:
                 yield {name: size for group, size in zip(groups, sizes, strict=True) for name in group}
             yield dict.fromkeys(names, 1 if turn == 1 else pool[0])
             yield dict.fromkeys(names, _LARGER.get(default, 2 * default))
-        yield first
 
     def values(self, rng: np.random.Generator, sizes: Sizes, manner: Manner) -> Feeds:
         """Values for the inputs that serve as sizes."""

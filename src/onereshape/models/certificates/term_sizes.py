@@ -12,6 +12,7 @@ import onnx_ir as ir
 from onereshape.models.certificates.draw import UNNAMED
 from onereshape.models.certificates.naming import Groups, groupings
 from onereshape.models.certificates.suits import fed
+from onereshape.models.certificates.told_sizes import told_sizes
 from onereshape.models.certificates.trial import Sizes
 
 _LARGER: Final = (16, 64, 224)
@@ -34,22 +35,23 @@ def other_sizes(model: ir.Model, never_empty: Collection[str], taken: Callable[[
     `never_empty` are the names that are stated to be 1 at least; `taken` says whether the model took any sizes so far:
     dims that have no name of their own are of one size where it did not.
     """
-    names = names_of(model)
+    names, sure = names_of(model), told_sizes(model).sure
     groups: Groups = []
     different: Sizes = {}
     for groups in groupings(names):
-        different = _apart(model, groups)
+        different = {**_apart(model, groups), **sure}
         yield different
         if taken():
             break
-    yield dict.fromkeys(names, 1)
-    for group in [each for each in groups if not {*each} & {*never_empty}][:_ZEROS]:
+    yield {**dict.fromkeys(names, 1), **sure}
+    for group in [each for each in groups if not {*each} & {*never_empty, *sure}][:_ZEROS]:
         yield {**different, **dict.fromkeys(group, 0)}
 
 
 def some_sizes(model: ir.Model) -> Iterator[dict[str, int]]:
     """Sizes that differ from every other dim of the model; then such with dims alike that have no name of their own."""
-    return (_apart(model, groups) for groups in groupings(names_of(model)))
+    sure = told_sizes(model).sure
+    return ({**_apart(model, groups), **sure} for groups in groupings(names_of(model)))
 
 
 def usual_sizes(model: ir.Model) -> Iterator[Sizes]:
@@ -57,9 +59,10 @@ def usual_sizes(model: ir.Model) -> Iterator[Sizes]:
     first = {
         dim.value or UNNAMED for value in fed(model) for dim in list(value.shape or ())[:1] if not isinstance(dim, int)
     }
-    few = next(some_sizes(model))
+    few, sure = next(some_sizes(model)), told_sizes(model).sure
     for size in _LARGER:
         sizes = {name: each if name in first else size for name, each in few.items()}
+        sizes.update(sure)
         if _elements(model, sizes) <= _MOST_ELEMENTS:
             yield sizes
 

@@ -17,7 +17,8 @@ import onereshape as orx
 from onereshape.apart.limits import Limits, OutOfTime, late, limited, limits, whole
 from onereshape.cli import main
 from onereshape.errors import FixError
-from onereshape.models.certificates import term_runs
+from onereshape.models.certificates import asking, term_runs
+from onereshape.models.certificates.engine import Session
 from tests.commands import Captured
 from tests.models import model
 
@@ -155,3 +156,57 @@ def test_a_refusal_stays_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert refusal.value.code == "no-batching-rule"
     notes = getattr(refusal.value, "__notes__", [])
     assert "whether it works all the same was not found out: the time was over after 77 s" in notes
+
+
+def fitting(folder: Path, meet: str) -> Path:
+    """Words, their mask and spans of them, all of which must be of sizes that fit each other: 7, 7 and 7 * 12."""
+    text = f"""g (float[N, S, 4] x, int64[N, T] mask, int64[N, U] spans) => (float[N, S, 4] y) {{
+        m = Cast <to = 1> (mask)
+        u = Unsqueeze(m, two)
+        p = Mul(x, u)
+        q = Cast <to = 1> (spans)
+        r = Reshape(q, table)
+        s = ReduceSum(r, two)
+        t = Unsqueeze(s, two)
+        v = Add(p, t)
+        {meet}
+    }}"""
+    proto = model(text, HEAD)
+    arrays = {"two": np.array([2]), "table": np.array([0, 37, 12]), "odd": np.array([7, 11, 13])}
+    proto.graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in arrays.items())
+    onnx.save(proto, folder / "m.onnx")
+    return folder / "m.onnx"
+
+
+def runs_of(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What any model is run on from now on."""
+    runs: list[object] = []
+    run = Session.run
+
+    def counted(session: Session, feeds: dict[str, Any]) -> dict[str, Any]:
+        runs.append(feeds)
+        return run(session, feeds)
+
+    monkeypatch.setattr(Session, "run", counted)
+    return runs
+
+
+def test_where_only_a_proof_is_of_use_nothing_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = runs_of(monkeypatch)
+
+    with pytest.raises(FixError) as refusal:
+        orx.fix(fitting(tmp_path, "w = ReduceMax(v) y = Sub(v, w)"), batch=True)
+
+    assert refusal.value.code == "mixes-samples"
+    assert runs == []
+
+
+def test_a_search_for_what_a_model_takes_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that is drawn fits: no search goes on for ever."""
+    runs = runs_of(monkeypatch)
+    monkeypatch.setattr(asking, "_MOST_REFUSALS", 12)
+    path = fitting(tmp_path, "o = Reshape(v, odd) y = com.microsoft.SampleOp(o)")
+
+    with pytest.raises(FixError, match=r"onnxruntime cannot run the original model: .* \(one of 12 that it refused\)"):
+        orx.certify(path, path, batch=True)
+    assert len(runs) <= 2 * 12

@@ -13,7 +13,7 @@ from itertools import islice
 
 import onnx_ir as ir
 
-from onereshape.apart.limits import OutOfTime, late, limited
+from onereshape.apart.limits import OutOfTime, late, limited, limits
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.model import Model
 from onereshape.formats.model_files import refreshed
@@ -25,7 +25,7 @@ from onereshape.models.certificates.comparison import Comparison
 from onereshape.models.certificates.naming import apart
 from onereshape.models.certificates.settings import Chooser
 from onereshape.models.certificates.suits import suits_of
-from onereshape.models.certificates.term_sizes import some_sizes
+from onereshape.models.certificates.term_sizes import some_sizes, usual_sizes
 from onereshape.models.certificates.trial import batch_of
 from onereshape.models.edit import declare
 from onereshape.models.exports import Freed
@@ -246,7 +246,7 @@ def _asking(  # noqa: PLR0913 - what it depends on
     proof = first_proof(called(given.ir, asked), copy, asked, size) if doubtful else None
     if proof is not None and not (proof.holds and proof.always):
         return None
-    if doubtful and proof is None and _meet(given.ir, copy, asked, size):
+    if doubtful and proof is None and not _may_be_proven(given.ir, copy, asked, size):
         return None
     outputs = carried(given.ir, copy, asked, size, base_dir=given.folder, proof=proof)
     name = next(name for dims in asked.values() for name in dims.values())
@@ -255,11 +255,27 @@ def _asking(  # noqa: PLR0913 - what it depends on
     return Comparison("batch", size, outputs, seed=wish.seed, proof=proof, progress=wish.progress)
 
 
-def _meet(model: ir.Model, copy: ir.Model, asked: Freed, size: int) -> bool:
-    """Whether the terms see samples meet at some size of the other dims: then no size need be found that runs."""
+def _may_be_proven(model: ir.Model, copy: ir.Model, asked: Freed, size: int) -> bool:
+    """Whether the terms prove it for every batch at some size of the other dims: else no run is of use.
+
+    What an input says of sizes is no term: there runs look for what the model takes.
+    """
     original, other = (apart(each) for each in (called(model, asked), copy))
-    sizes = next(some_sizes(original))
-    return batch_proof(original, other, asked, size, sizes, for_all=True).reason.endswith(PARTED)
+    axes, symbol = batch_of(asked)
+    chooser = Chooser(original, suits_of(original), {symbol: size}, axes.keys())
+    sized, first = chooser.sized, next(some_sizes(original))
+    alike = dict.fromkeys(chooser.names, max(first.values(), default=1))
+    others = ({**first, **each} for each in (alike, *chooser.told.likely, *chooser.ones()))
+    for sizes in (*some_sizes(original), *others, *usual_sizes(original)):
+        limits().check()
+        proof = batch_proof(original, other, asked, size, sizes, for_all=True)
+        if proof.holds and proof.always:
+            return True
+        if proof.reason.endswith(PARTED):
+            return False
+        if sized:
+            break
+    return bool(sized)
 
 
 def _elsewhere(given: Model, axes: Mapping[str, int], wish: Wish, refusal: FixError) -> Fixed | None:

@@ -48,6 +48,8 @@ _LARGE: Final = (Manner(scale=30.0), Manner(scale=255.0))
 """For gates that the usual does not open, and pictures whose levels are bytes."""
 _DEFAULTS: Final = (4, 16, 64, 224, 1024, 16000)
 """Sizes for dims that have only a name; the next is tried where the model refuses to run."""
+_MOST_REFUSALS: Final = 256
+"""After which no other values are looked for: a model whose inputs must fit each other may refuse all that is drawn."""
 _MOST_ELEMENTS: Final = 1 << 24
 """Of all inputs together, where sizes are tried that may not suit."""
 
@@ -176,20 +178,21 @@ def _refer(
 def opening_of(trial: Trial, session: Session, chooser: Chooser, make: Make) -> Opening:
     """The manner and the setting in which the original runs and shows something; else one in which it runs."""
     fallback: dict[tuple[bool, bool], Opening] = {}
-    refusal = Refusal("")
+    refusal, refused = Refusal(""), 0
     for default, known, last in _attempts(chooser):
         if fallback and known:
             continue
+        most = _MOST_REFUSALS if last else _MOST_REFUSALS * 3 // 4
         # Where it runs already, and shows nothing, other sizes and large values are tried, and not everything again.
         kinds = (Manner(),) if last else (Manner(), *_LARGE) if fallback else (*_MANNERS, *_LARGE)
         for manner, setting in _beginnings(trial, chooser, default, kinds, known):
-            if manner.scale > 1 and any(shows for shows, _ in fallback):
+            if (manner.scale > 1 and any(shows for shows, _ in fallback)) or refused >= most:
                 continue
             feeds = make(np.random.default_rng(trial.seed), manner, setting, _PROBES)
             try:
                 answers: list[Answers] = [session.run(each) for each in feeds]
             except Refusal as why:
-                refusal = why
+                refusal, refused = why, refused + 1
                 continue
             shows, suits = _shows(trial, answers), _suited(trial, answers)
             if shows and (suits or not chooser.varies):
@@ -199,7 +202,8 @@ def opening_of(trial: Trial, session: Session, chooser: Chooser, make: Make) -> 
             break
     if fallback:
         return fallback[max(fallback)]
-    raise FixError("engine-refused", engine=session.engine, what="run the original model", why=refusal.why)
+    why = f"{refusal.why} (one of {refused} that it refused)" if refused >= _MOST_REFUSALS * 3 // 4 else refusal.why
+    raise FixError("engine-refused", engine=session.engine, what="run the original model", why=why)
 
 
 def _attempts(chooser: Chooser) -> Iterator[tuple[int, Sizes, bool]]:

@@ -28,6 +28,7 @@ from onereshape.formats.onnx_graphs import (
 from onereshape.formats.onnx_large import inner_size, is_large, message_of_ir
 from onereshape.formats.onnx_lists import with_lists
 from onereshape.formats.onnx_message import LARGEST
+from onereshape.formats.onnx_nameless import forget_nameless
 from onereshape.formats.onnx_model import Original, check_graphs, in_memory, message_of
 from onereshape.formats.onnx_reshapes import reshapes as find_reshapes
 from onereshape.text import shown
@@ -52,6 +53,7 @@ def from_ir(given: ir.Model, kind: str, *, named: bool = True) -> Model:
         raise unreadable(name, f"is not a sound ONNX model: {cause(error)}") from None
     _check_values(copy, name)
     check_graphs(copy, name)
+    forget_nameless(copy)
     folder = _folder(copy, name)
     if folder is not None:
         check_external(copy, name, folder)

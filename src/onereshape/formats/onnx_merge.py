@@ -14,6 +14,8 @@ from typing import Any
 import onnx
 import onnx_ir as ir
 
+from onereshape.formats.onnx_nameless import forget_nameless
+
 # A model that onnx-ir mends while reading is its user's business, who may listen to this logger; nothing is printed.
 logging.getLogger("onnx_ir").addHandler(logging.NullHandler())
 
@@ -47,7 +49,16 @@ _KEYS: dict[str, Callable[[Message], Any]] = {
 
 
 def to_ir(proto: onnx.ModelProto) -> ir.Model:
-    """The model of a message; what onnx-ir cannot hold is left out of it, and `merged` brings it back."""
+    """The model of a message; what onnx-ir cannot hold is left out of it, and `merged` brings it back.
+
+    So are the words that a file has for dims without a name.
+    """
+    model = _readable(proto)
+    forget_nameless(model)
+    return model
+
+
+def _readable(proto: onnx.ModelProto) -> ir.Model:
     try:
         return ir.from_proto(proto)
     except ir.serde.SerdeError:

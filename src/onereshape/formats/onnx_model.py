@@ -117,18 +117,6 @@ def check_graphs(model: ir.Model, path: str) -> None:
     check_outputs(parts, path)
     check_references(model, path)
     put_in_order(model, path)
-    _forget_unknown_dims(model)
-
-
-def _forget_unknown_dims(model: ir.Model) -> None:
-    """A dim of -1, or one called `?`, as some exporters write, is one that is not known."""
-    for value in (*model.graph.inputs, *model.graph.outputs):
-        if value.shape is not None and any(map(_is_unknown, value.shape)):
-            value.shape = ir.Shape([None if _is_unknown(dim) else dim for dim in value.shape])
-
-
-def _is_unknown(dim: int | ir.SymbolicDim) -> bool:
-    return dim < 0 if isinstance(dim, int) else dim.value == "?"
 
 
 def save(model: Model, path: str) -> None:

@@ -141,12 +141,12 @@ def certified(  # noqa: PLR0913 - see certify
         raise ReshapeError("bad-usage", why=f"{what} is for freed dims other than the batch, and none are asked for")
     check_witnesses(first, pair.fitted, pair.witnesses, asked)
     from onereshape.models.certificates.certify import certify as run_both  # noqa: PLC0415 - onnxruntime takes long
-    from onereshape.models.pairing import aligned  # noqa: PLC0415
+    from onereshape.models.pairing import aligned, called  # noqa: PLC0415
 
     with limited(limit), blamed(second), blamed(first):
         twin = aligned(first.ir, second.ir, asked)
         return run_both(
-            first.ir,
+            called(first.ir, asked),
             twin,
             asked,
             replace(

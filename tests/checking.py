@@ -21,6 +21,8 @@ MODELS: dict[str, str] = {
     " y = Reshape(x, t) }",
     "fixed-batch": "g (float[1, 6] x, float[1, 2] z) => (float[a, b] y, float[c, d] v) { v = Relu(z) y = Relu(x) }",
     "cannot-free": "g (float[1, 6] x) => (float[1, 6] y) { y = Softmax <axis = 0> (x) }",
+    "own-scale": "g (float[1, 6] x) => (float[1, 1] y) <uint8[6, 1] w = {1, 2, 3, 4, 5, 6}> {"
+    " q, s, z = DynamicQuantizeLinear(x) p = MatMulInteger(q, w, z) c = Cast <to = 1> (p) y = Mul(c, s) }",
     "foldable-target": "g (float[N, 6] x) => (float[a, b, c] y)"
     " <int64[1] k = {2}, int64[1] m = {-1}, int64[1] z = {0}> {"
     " s = Shape(x) n = Gather(s, z) t = Concat <axis = 0> (n, k, m) y = Reshape(x, t) }",

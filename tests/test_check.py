@@ -63,6 +63,13 @@ FOUND: dict[str, tuple[str | None, str, str | None, str | None, bool | None]] = 
         None,
         False,
     ),
+    "own-scale": (
+        "n0",
+        "n0 takes one scale from all samples; each of N gets its own, as alone, in 17 nodes",
+        "s",
+        "computed by DynamicQuantizeLinear n0",
+        True,
+    ),
     "foldable-target": (
         "n",
         "the target is computed at run time as [N, 2, -1], which always means the same as the constant [0, 2, -1]",
@@ -88,7 +95,12 @@ FOUND: dict[str, tuple[str | None, str, str | None, str | None, bool | None]] = 
         False,
     ),
 }
-OPERATORS = {"cannot-free": "Softmax", "gave-up": "ConstantOfShape", "fixed-batch": "input"}
+OPERATORS = {
+    "cannot-free": "Softmax",
+    "gave-up": "ConstantOfShape",
+    "fixed-batch": "input",
+    "own-scale": "DynamicQuantizeLinear",
+}
 PLACES_OF = {"chain": "graph/Reshape#1", "fixed-batch": "graph"}
 FREED = "fix m.onnx -o m-dynamic.onnx"
 NEXT = {
@@ -100,6 +112,7 @@ NEXT = {
     "declared-mismatch": "show m.onnx --node n",
     "fixed-batch": f"{FREED} --batch",
     "cannot-free": f"{FREED} --batch --per-sample",
+    "own-scale": f"{FREED} --batch",
     "foldable-target": "fix m.onnx -o m-simpler.onnx --simplify",
     "redundant-allowzero": "fix m.onnx -o m-simpler.onnx --simplify",
     "identity": "fix m.onnx -o m-simpler.onnx --simplify",
@@ -110,7 +123,7 @@ NEXT = {
 
 
 def asked_for(code: str) -> dict[str, Any]:
-    return {"batch": True} if code == "cannot-free" else {}
+    return {"batch": True} if code in {"cannot-free", "own-scale"} else {}
 
 
 def codes(findings: list[Finding]) -> list[str]:

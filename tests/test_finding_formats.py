@@ -40,6 +40,8 @@ LINES = {
     f"(declared as a graph output; {SHOWN})",
     "fixed-batch": f"the batch is fixed to 1 at x:0, z:0 (fix may repair it; {FREED})",
     "cannot-free": f"n (Softmax) mixes the samples: its sum runs along axis 0, which is N ({FREED} --per-sample)",
+    "own-scale": "n0 takes one scale from all samples; each of N gets its own, as alone, in 17 nodes "
+    f"(computed by DynamicQuantizeLinear n0; fix can repair it; {FREED})",
     "foldable-target": "the target is computed at run time as [N, 2, -1], which always means the same as the constant "
     f"[0, 2, -1] (computed by Concat n2; fix can repair it; {SIMPLER})",
     "redundant-allowzero": "allowzero=1 says nothing here, since the target [-1, 3] has no 0, and keeps engines from "
@@ -62,7 +64,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def report(code: str) -> Report:
     """Of a model in the folder to work in."""
     path = written(MODELS[code], Path())
-    return Report("m.onnx", tuple(orx.check(path, batch=True if code == "cannot-free" else None)))
+    return Report("m.onnx", tuple(orx.check(path, batch=True if code in {"cannot-free", "own-scale"} else None)))
 
 
 def finding(**changed: Any) -> Finding:
@@ -80,7 +82,7 @@ def finding(**changed: Any) -> Finding:
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("code", MODELS)
 def test_each_finding_is_one_line(code: str) -> None:
-    node = {"identity": "n0", "gave-up": "n0", "fixed-batch": "x"}.get(code, "n")
+    node = {"identity": "n0", "gave-up": "n0", "own-scale": "n0", "fixed-batch": "x"}.get(code, "n")
     total = f"1 {CODES[code].severity} in m.onnx"
 
     assert as_text([report(code)]) == f"m.onnx: {node}: {code}: {LINES[code]}\n{total}"

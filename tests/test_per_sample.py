@@ -240,7 +240,8 @@ def test_the_way_out_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert (refused, taken, out.exists()) == (1, 0, True)
     assert said == [
         "onereshape: DynamicQuantizeLinear of q (DynamicQuantizeLinear) mixes the samples: it takes one scale from all "
-        "samples together, so that what a sample gives depends on those beside it  [mixes-samples]",
+        "samples together, so that what a sample gives depends on those beside it; a scale for each is not written, as "
+        "DequantizeLinear of y (DequantizeLinear) takes its numbers  [mixes-samples]",
         f"  {WAY_OUT}",
         f"  nothing was written to {out}",
     ]

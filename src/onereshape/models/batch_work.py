@@ -14,6 +14,7 @@ from onereshape.models.batch.apply import apply_batch, false_declarations
 from onereshape.models.batch.dropping import Cut, cut
 from onereshape.models.batch.lifting import has_elements, keep, lift
 from onereshape.models.batch.marks import Mark
+from onereshape.models.batch.own_scales import has_scales, own_scales
 from onereshape.models.batch.per_sample import apply_per_sample, per_sample_plan
 from onereshape.models.batch.search import BatchPlan, batch_plan, fresh_patience
 from onereshape.models.batch.stacking import Stacked, stacked
@@ -44,9 +45,12 @@ def batch_work(  # noqa: PLR0913 - what may be done for it
     shapes = shapes_of(inputs_of(model.ir))
     alone = _is_alone(model.ir, axes)
     changes: list[Change] = []
+    symbol = next(name for dims in requested(model, axes).values() for name in dims.values())
+    if lifts and has_scales(model.ir) and batch_size(model.ir, axes) == 1:
+        changes += scaled(model.ir, axes, symbol, facts)
+        facts = None if changes else facts
     if lifts and alone and has_elements(model.ir):
-        symbol = next(name for dims in requested(model, axes).values() for name in dims.values())
-        changes = lifted(model.ir, axes, symbol, facts)
+        changes += lifted(model.ir, axes, symbol, facts)
         facts = None if changes else facts
     place, cuts, refused = _placed(model, axes, facts, likely=likely, cutting=new_axis and alone)
     axes, found = place.axes, place.plan
@@ -115,6 +119,15 @@ def per_sample_work(model: Model, axes: Mapping[str, int], doubts: list[str], *,
         conditions=(at_least(symbol, 1),),
         notes=found.notes,
     )
+
+
+def scaled(model: ir.Model, axes: Mapping[str, int], symbol: str, facts: Facts | None = None) -> list[Change]:
+    """Gives each sample scales of its own, in place, if the batch gets through the model with them."""
+    try:
+        found = batch_plan(model, axes, symbol, 1, facts, own_scales=True)
+    except FixError:
+        return []
+    return own_scales(model, found.marks, found.facts, symbol)
 
 
 def lifted(model: ir.Model, axes: Mapping[str, int], symbol: str, facts: Facts | None = None) -> list[Change]:

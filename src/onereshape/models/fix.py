@@ -72,13 +72,14 @@ def _planned_batch(given: Model, axes: Axes, *, facts: Facts | None, likely: boo
     """The same for a batch, on a copy where nodes would be cut off, or an output gets a new axis."""
     from onereshape.models.batch.dropping import may_cut  # noqa: PLC0415 - only who asks for it needs it
     from onereshape.models.batch.lifting import may_lift  # noqa: PLC0415
+    from onereshape.models.batch.own_scales import has_scales  # noqa: PLC0415
     from onereshape.models.batch_work import batch_work  # noqa: PLC0415
 
     try:
         return batch_work(given, axes, facts, likely=likely)
     except FixError as refusal:
         label, at_end = str(refusal.fields.get("node")), refusal.fields.get("op") == "output"
-        if not (at_end or may_cut(given.ir, label) or may_lift(given.ir, label)):
+        if not (at_end or may_cut(given.ir, label) or may_lift(given.ir, label) or has_scales(given.ir)):
             raise
         try:
             copy = copied(given, inline=False)

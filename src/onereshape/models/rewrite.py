@@ -259,11 +259,11 @@ class Rewriter:
         return node.outputs[0]
 
     def insert(
-        self, before: ir.Node | None, op: str, inputs: Sequence[ir.Value], attributes: Mapping[str, Any] = _BARE
+        self, before: ir.Node | None, op: str, inputs: Sequence[ir.Value | None], attributes: Mapping[str, Any] = _BARE
     ) -> ir.Value:
         """A new node right before another."""
         if before is None:
-            return self.front(op, inputs, attributes)
+            return self.front(op, [each for each in inputs if each is not None], attributes)
         node = self._node(op, inputs, attributes)
         before.graph.insert_before(before, node)  # type: ignore[union-attr]
         return node.outputs[0]
@@ -373,7 +373,9 @@ class Rewriter:
         else:
             self.graph.insert_before(self._front, node)
 
-    def _node(self, op: str, inputs: Sequence[ir.Value], attributes: Mapping[str, Any], name: str = "") -> ir.Node:
+    def _node(
+        self, op: str, inputs: Sequence[ir.Value | None], attributes: Mapping[str, Any], name: str = ""
+    ) -> ir.Node:
         """A new node that is not in the graph yet."""
         called = self.unused(name or f"onereshape/{op}")
         node = ir.node(op, inputs, dict(attributes), domain=domain_of(self.graph), name=called)
@@ -405,14 +407,15 @@ def _initializer(graph: ir.Graph, name: str, array: np.ndarray[Any, Any]) -> ir.
     return value
 
 
-def _type(op: str, inputs: Sequence[ir.Value], attributes: Mapping[str, Any]) -> ir.TypeProtocol | None:
+def _type(op: str, inputs: Sequence[ir.Value | None], attributes: Mapping[str, Any]) -> ir.TypeProtocol | None:
     """The type of a new node's output: that of its first input, as for all operators that are added but these."""
     if op == "Shape":
         return ir.TensorType(ir.DataType.INT64)
     if op == "Cast":
         return ir.TensorType(ir.DataType(attributes["to"]))
-    if op == "Less":
+    if op in {"Less", "Equal"}:
         return ir.TensorType(ir.DataType.BOOL)
-    if op == "Where":
-        return inputs[1].type
-    return None if op == "Scan" else inputs[0].type
+    if op in {"ConvInteger", "MatMulInteger"}:
+        return ir.TensorType(ir.DataType.INT32)
+    first = inputs[2 if op in {"QuantizeLinear", "Where"} else 0]
+    return None if op == "Scan" or first is None else first.type

@@ -78,10 +78,12 @@ def batch_plan(  # noqa: PLR0913 - what a plan depends on
     facts: Facts | None = None,
     *,
     patience: Patience | None = None,
+    own_scales: bool = False,
 ) -> BatchPlan:
     """Decides how the batch of size `size`, on these axes of these inputs, goes through the graph; changes nothing.
 
     `facts` are those of the model as it is, where they are known already; `patience` is what plans for other axes left.
+    `own_scales`: only to see where N goes if scales that are found in data are those of each sample.
     """
     opset = opset_of(model.graph)
     inputs = {value.name: value for value in model.graph.inputs}
@@ -94,6 +96,7 @@ def batch_plan(  # noqa: PLR0913 - what a plan depends on
     if facts is None or named:
         facts = facts_of(model, {name: {axis: size} for name, axis in freed.items()})
     state = BatchState(facts, symbol, size, opset, named)
+    state.own_scales = own_scales
     state.sources = _sources(model.graph, freed, facts)
     state.asked = [*map(said, ({name: axis} for name, axis in freed.items()))]
     marks = {inputs[name]: Mark(axis) for name, axis in freed.items()}

@@ -80,6 +80,9 @@ class BatchState:
     numbered: bool = False
     """and whether there was such a one while it might not."""
 
+    own_scales: bool = False
+    """Whether scales that are found in data are taken for those of each sample, to see where N goes then."""
+
     def __post_init__(self) -> None:
         self.folding = Folding(self.dims, self.opset, fixed=self.facts.fixed)
         self.batch = symbol(self.symbol)

@@ -38,6 +38,7 @@ CODES: dict[str, Kind] = {
     "absorbed-dim": Kind(
         "error", "A -1 swallows the dim that another slot should carry; it runs, and answers wrongly.", _FREE
     ),
+    "own-scale": Kind("error", "A scale is taken from all samples, where each must have its own.", _FREE),
     "size-condition": Kind("error", "The Reshape runs at some of the sizes only that the file declares."),
     "cannot-free": Kind(
         "error",

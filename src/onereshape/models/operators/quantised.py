@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from onereshape.models.batch.answers import along, common_mark, images, mixing, only_first, shared
 from onereshape.models.batch.marks import times
+from onereshape.models.batch.own_scales import ONE_SCALE
 from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.edit import Edit
 from onereshape.models.facts.answers import same_first
@@ -14,7 +15,7 @@ from onereshape.models.facts.kinds import Attribute, Kind, Kinds
 from onereshape.models.node_view import Refused
 from onereshape.models.operators.contractions import product_answer, product_mark, product_of, shape_matmul
 from onereshape.models.operators.joining import joined
-from onereshape.models.operators.quantising import ONE_SCALE, batch_quantize
+from onereshape.models.operators.quantising import batch_quantize
 from onereshape.models.operators.windows import pooled_space
 from onereshape.models.record import Record
 

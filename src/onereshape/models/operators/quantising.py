@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from onereshape.models.batch.answers import mixing, only_first
+from onereshape.models.batch.marks import Mark
+from onereshape.models.batch.own_scales import ONE_SCALE
 from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.answers import same_first
 from onereshape.models.facts.asking import Asking, Shapes
@@ -15,9 +17,15 @@ from onereshape.models.free.view import FreeView
 from onereshape.models.node_view import Refused
 from onereshape.models.record import Record
 
+_PER_AXIS = 13
+"""The opset since which there is a scale for each entry of an axis."""
+
 
 def batch_quantize(view: BatchView) -> Iterator[BatchAnswer]:
     """QuantizeLinear, DequantizeLinear: a scale for all, or one per entry of an axis (or per block of it)."""
+    if view.mark(1) is not None:
+        yield _own_scales(view)
+        return
     mark = only_first(view)
     if view.attribute("block_size", 0):
         if view.axis(view.rank(0), 1) == mark.axis:
@@ -29,6 +37,15 @@ def batch_quantize(view: BatchView) -> Iterator[BatchAnswer]:
         if axis == mark.axis or view.rank(1) > 1:
             raise Refused(f"it has a scale for each entry of axis {axis}, and {mark.size(view.batch)} is among them")
     yield BatchAnswer((mark,))
+
+
+def _own_scales(view: BatchView) -> BatchAnswer:
+    """Scales and zero points, each of a sample, along the axis of the samples."""
+    mark, others = view.mark(0), [view.mark(index) for index in (1, 2) if view.has(index)]
+    alone = all(other == Mark(0) and view.rank(index) == 1 for index, other in enumerate(others, 1))
+    if mark is None or not (alone and mark.bare and mark.axis == view.axis(view.rank(0), 1)) or view.opset < _PER_AXIS:
+        raise Refused(f"its input {view.value(1).name} differs from sample to sample")
+    return BatchAnswer((mark,))
 
 
 def free_quantize(view: FreeView) -> Iterator[FreeAnswer]:
@@ -52,12 +69,18 @@ def kinds_quantised(given: Kinds, attribute: Attribute) -> list[Kind | None]:
     return [given(2) or otherwise]
 
 
-ONE_SCALE = "it takes one scale from all samples together, so that what a sample gives depends on those beside it"
+def batch_dynamic(view: BatchView) -> Iterator[BatchAnswer]:
+    """DynamicQuantizeLinear: one scale for all samples, unless it is asked where N would be with one for each."""
+    if view.state.own_scales and (mark := view.mark(0)) is not None:
+        yield BatchAnswer((mark,))
+        return
+    yield from mixing(ONE_SCALE)(view)
+
 
 _LINEAR = Record(shape=same_first, batch=batch_quantize, free=free_quantize)
 
 RECORDS = {
     "QuantizeLinear": _LINEAR._replace(kinds=kinds_quantised),
     "DequantizeLinear": _LINEAR._replace(kinds=by_attribute("output_dtype", 1), folds=True),
-    "DynamicQuantizeLinear": Record(shape=shape_dynamic, batch=mixing(ONE_SCALE)),
+    "DynamicQuantizeLinear": Record(shape=shape_dynamic, batch=batch_dynamic),
 }

@@ -7,14 +7,16 @@ first: (A B)' has the words of B' A'.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 import onnx_ir as ir
 
 from onereshape.terms.call import Call, Record, record
-from onereshape.terms.hashing import Words
-from onereshape.terms.records.bounds import bounds
+from onereshape.terms.hashing import Array, Words
+from onereshape.terms.records.arithmetic import RECORDS as ARITHMETIC
+from onereshape.terms.records.bounds import bounded, bounds, small
 from onereshape.terms.records.pointwise import cast
 from onereshape.terms.tensor import Tensor, numbers, once, terms
 
@@ -145,14 +147,50 @@ def centred(call: Call, data: Tensor, zero: Tensor | None) -> Tensor:
 
 
 def _matmul_integer(call: Call) -> Sequence[Tensor]:
-    found = []
-    for place in (0, 1):
-        data = call.tensor(place)
+    factors, points = [call.tensor(0), call.tensor(1)], list[Tensor | None]()
+    for place, data in enumerate(factors):
         zero = call.tensor(place + 2) if call.has(place + 2) else None
         if zero is not None:
             zero = _zero_point(call, data, zero, along=max(data.rank - 2, 0) if place == 0 else data.rank - 1)
-        found.append(centred(call, data, zero))
-    return [product(call, *found)]
+        points.append(zero)
+    apart = [place for place, zero in enumerate(points) if zero is not None and not zero.known]
+    if len(apart) == 1 and factors[1 - apart[0]].known and min(each.rank for each in factors) > 1:
+        return [_apart(call, factors, points, apart[0])]
+    wide = [centred(call, data, zero) for data, zero in zip(factors, points, strict=True)]
+    return [within(product(call, *wide), wide[0], wide[1], wide[0].shape[-1])]
+
+
+def _apart(call: Call, factors: Sequence[Tensor], points: Sequence[Tensor | None], place: int) -> Tensor:
+    """A product with known integers, less what a zero point adds to it: sum((y - z) * w) = sum(y * w) - z * sum(w)."""
+    wide = [centred(call, data, None if at == place else points[at]) for at, data in enumerate(factors)]
+    sums = wide[1 - place].array.astype(np.int64).sum(-1 if place else -2, keepdims=True)
+    whole = within(product(call, *wide), wide[0], wide[1], wide[0].shape[-1])
+    return less(call, whole, points[place], sums)
+
+
+def within(found: Tensor, left: Tensor, right: Tensor, count: int) -> Tensor:
+    """Sums of so many products, with bounds where they fit into their type."""
+    if found.words is None:
+        return found
+    ends = [end for tensor in (left, right) for end in bounds(tensor)]
+    if not small(*ends):
+        return found
+    sizes = [int(np.abs(once(end)).max(initial=0)) for end in ends if end is not None]
+    most = np.asarray(count * max(sizes[:2]) * max(sizes[2:]))
+    return bounded(found.words, found.dtype, -most, most)
+
+
+def less(call: Call, whole: Tensor, point: Tensor | None, sums: Array) -> Tensor:
+    """A sum of products, less a zero point times a sum of known integers."""
+    if point is None or np.any(np.abs(sums) > np.iinfo(np.int32).max):
+        call.refuse("a sum of its weights is beyond 32 bits")
+    factor = cast(call, point, ir.DataType.INT32)
+    inputs = factor, numbers(sums.astype(np.int32), ir.DataType.INT32)
+    (part,) = ARITHMETIC["Mul"].rule(replace(call, op="Mul", version=14, inputs=inputs))
+    (found,) = ARITHMETIC["Sub"].rule(replace(call, op="Sub", version=14, inputs=(whole, part)))
+    if not isinstance(found, Tensor):
+        call.refuse("a difference is no tensor")
+    return found
 
 
 def _zero_point(call: Call, data: Tensor, zero: Tensor, along: int) -> Tensor:

@@ -141,6 +141,9 @@ def cast(call: Call, data: Tensor, kind: ir.DataType) -> Tensor:  # noqa: C901, 
         return terms(words, kind, np.zeros((), np.int64), np.ones((), np.int64))
     if data.depends:
         call.doubt("casts a number that depends on the number of samples")
+    if kind.bitwidth in {8, 16}:  # nothing linear, so that it is within its type
+        info = np.iinfo(kind.numpy())
+        return terms(words, kind, np.asarray(info.min), np.asarray(info.max))
     return terms(words, kind)
 
 

@@ -7,6 +7,7 @@ it is spread to the dims of the data, so that no axis enters a word.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +15,7 @@ import onnx_ir as ir
 
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.hashing import Array, Words
+from onereshape.terms.records import arithmetic, comparisons, pointwise, reductions
 from onereshape.terms.records.content import content
 from onereshape.terms.tensor import Tensor, numbers, terms
 
@@ -122,10 +124,21 @@ def quantized(  # noqa: PLR0913 - what the formula has
         exact = _rounded(data, scale, point, precision)
         if exact is not None:
             return numbers(exact, dtype)
+    plain = {data.dtype, scale.dtype, precision} == {ir.DataType.FLOAT}
+    if plain and dtype == ir.DataType.UINT8:
+        return _by_steps(call, data, scale, point)
     wraps = ("wraps",) if dtype.is_floating_point() and not saturates else ()
     key = call.key(dtype.name, precision.name, *wraps, op="QuantizeLinear")
     found = call.mixed(dtype, key, *(each.hashed(call.hashing) for each in (data, scale, point)))
     return limited(found.array, dtype)
+
+
+def _by_steps(call: Call, data: Tensor, scale: Tensor, point: Tensor) -> Tensor:
+    """The same as other operators write it."""
+    zero, top = (numbers(np.asarray(number, np.float32)) for number in (0, 255))
+    steps = _step(call, "Round", _step(call, "Div", data, scale))
+    moved = _step(call, "Add", steps, _step(call, "Cast", point, to=int(ir.DataType.FLOAT)))
+    return _step(call, "Cast", _step(call, "Clip", moved, zero, top), to=int(ir.DataType.UINT8))
 
 
 def _rounded(data: Tensor, scale: Tensor, point: Tensor, precision: ir.DataType) -> Array | None:
@@ -162,14 +175,37 @@ def whole(call: Call, tensor: Tensor) -> Words:
 
 
 def _dynamic(call: Call) -> Sequence[Tensor]:
-    """The scale and the zero point come of the whole tensor, all samples of it."""
+    """By its formula, as if it were written with other operators: all samples have one scale and one zero point."""
     data = call.tensor(0)
     if not data.size:
         call.refuse("there is no least and no largest of no elements")
-    content = whole(call, data)
-    scale = terms(call.hashing.mix(call.key("scale"), content), ir.DataType.FLOAT)
-    point = limited(call.hashing.mix(call.key("zero point"), content), ir.DataType.UINT8)
+    zero, one, top = (numbers(np.asarray(number, np.float32)) for number in (0, 1, 255))
+    ends = [_step(call, op, _step(call, f"Reduce{op}", data, keepdims=0), zero) for op in ("Min", "Max")]
+    width = _step(call, "Sub", ends[1], ends[0])
+    flat = _step(call, "Equal", width, zero)
+    scale = _step(call, "Where", flat, one, _step(call, "Div", width, top))
+    near = _step(call, "Clip", _step(call, "Neg", _step(call, "Div", ends[0], scale)), zero, top)
+    point = _step(call, "Cast", _step(call, "Round", near), to=int(ir.DataType.UINT8))
     return [quantized(call, data, scale, point, ir.DataType.FLOAT), scale, point][: call.outputs]
+
+
+_STEPS: Final = {
+    **arithmetic.RECORDS,
+    **comparisons.RECORDS,
+    **pointwise.RECORDS,
+    **reductions.RECORDS,
+}
+_STEP_VERSION: Final = 13
+"""Of the operators of a formula."""
+
+
+def _step(call: Call, op: str, *inputs: Tensor, **attributes: int) -> Tensor:
+    """What another operator makes of these inputs."""
+    step = replace(call, op=op, version=_STEP_VERSION, inputs=inputs, outputs=1, attributes=attributes)
+    (found,) = _STEPS[op].rule(step)
+    if not isinstance(found, Tensor):
+        call.refuse(f"{op} gives no tensor")
+    return found
 
 
 class Factors:

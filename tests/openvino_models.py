@@ -217,6 +217,19 @@ def time_first(n: int) -> openvino.Model:
     return model([x], y=op.einsum([apart, weights(4, 3)], "tnc,cd->tnd"))
 
 
+def aside(n: int) -> openvino.Model:
+    """Attention with the batch in the middle: of one sample the converter makes the Transpose at its end a Reshape."""
+    x = given("x", [n, 6, 16])
+    rows = op.matmul(op.transpose(x, i64(1, 0, 2)), weights(16, 16), False, False)
+    heads = op.transpose(op.reshape(rows, i64(6, 2 * n, 8), special_zero=False), i64(1, 0, 2))
+    mixed = op.transpose(
+        op.matmul(op.softmax(op.matmul(heads, heads, False, True), 2), heads, False, False), i64(1, 0, 2)
+    )
+    joined = op.matmul(op.reshape(mixed, i64(6 * n, 16), special_zero=False), weights(16, 16, seed=1), False, False)
+    apart = op.reshape(joined, i64(1, 6, 16), False) if n == 1 else op.reshape(joined, i64(6, n, 16), False)
+    return model([x], y=op.add(x, apart if n == 1 else op.transpose(apart, i64(1, 0, 2))))
+
+
 def noted(n: int) -> openvino.Model:
     """Notes at an input and at the model, two names of one tensor, and weights that are stored as f16."""
     x = given("x", [n, 4, 8])
@@ -278,6 +291,7 @@ CASES: dict[str, Case] = {
     "resized": Case(resized, _floats(x=0), {"y": 0}),
     "detected": Case(detected, _floats(x=0), {"boxes": 0, "best": 0, "priors": None}),
     "time first": Case(time_first, _floats(x=1), {"y": 1}),
+    "aside": Case(aside, _floats(x=0), {"y": 0}),
     "noted": Case(noted, _floats(x=0), {"y": 0}, compressed=True),
     "looped": Case(looped, _floats(x=0), {"y": 0}, refused="TensorIterator"),
     "mixing": Case(mixing, _floats(x=0), {"y": 0}, free=False, refused="ReduceMean"),

@@ -151,24 +151,31 @@ def _decided(
 ) -> list[tuple[ir.Node, BatchAnswer]]:
     """What the walk decided; where N met itself at different places, a second walk brings it to one.
 
-    The same where a constant has other numbers for each of several samples, which may be those of the samples.
+    The same where a constant has other numbers for each of several samples, which may be those of the samples.  Where
+    that fails too, a last walk takes Reshapes for Transposes of which one sample shows nothing.
     """
     state = walk.state
     state.restart(marks)
     try:
         return Search(nodes, walk).run()
     except FixError as refusal:
-        if not state.apart and not state.numbered:
-            raise
-        first = refusal
-    state.restart(marks)
-    state.aligns, state.numbers = state.apart, state.numbered
-    try:
-        return Search(nodes, walk).run()
-    except FixError as second:
-        if state.numbers and second.code == "mixes-samples":  # which is so, however the numbers are understood
-            raise
-        raise first from None
+        said = refusal
+    if state.apart or state.numbered:
+        state.restart(marks)
+        state.aligns, state.numbers = state.apart, state.numbered
+        try:
+            return Search(nodes, walk).run()
+        except FixError as refusal:
+            if state.numbers and refusal.code == "mixes-samples":  # which is so, however the numbers are understood
+                said = refusal
+    if state.turned:
+        state.restart(marks)
+        state.turns = True
+        try:
+            return Search(nodes, walk).run()
+        except FixError:
+            pass
+    raise said
 
 
 def _check_names(graph: ir.Graph, freed: Mapping[str, int], symbol: str) -> None:

@@ -79,6 +79,10 @@ class BatchState:
     """Whether a constant of several samples may count them,"""
     numbered: bool = False
     """and whether there was such a one while it might not."""
+    turns: bool = False
+    """Whether a Reshape may be made a Transpose of several samples,"""
+    turned: bool = False
+    """and whether there was one that might have been."""
 
     own_scales: bool = False
     """Whether scales that are found in data are taken for those of each sample, to see where N goes then."""

@@ -13,6 +13,7 @@ from onereshape.models.batch.answers import each_home
 from onereshape.models.batch.folded_operators import Array, Unfolded, Use
 from onereshape.models.rewrite import Rewriter, Entry
 from onereshape.models.batch.marks import Mark, homes, marked, times
+from onereshape.models.batch.turned import turned
 from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.edit import Edit
 from onereshape.models.facts.elements import Elements, Holding, Unknown
@@ -61,7 +62,14 @@ def batch_reshape(view: BatchView) -> Iterator[BatchAnswer]:
         return f"no dim of its output begins where {view.state.symbol} does, after {here} elements"
 
     found = homes(dims, mark, view.output_dims(), view.size)
-    yield from each_home(found, lambda home: BatchAnswer((home,), _rewritten(view, home)), none)
+    others = turned(view, place)
+    try:
+        yield from each_home(found, lambda home: BatchAnswer((home,), _rewritten(view, home)), none)
+    except Refused:
+        if (other := next(others, None)) is None:
+            raise
+        yield other
+    yield from others
 
 
 def _rewritten(view: BatchView, home: Mark) -> tuple[Edit, ...]:

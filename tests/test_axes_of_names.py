@@ -70,7 +70,11 @@ OTHERS: list[tuple[Shapes, bool, list[dict[str, int]]]] = [
     ({"x": (1, 3, "batch_size_1", "batch_size_2")}, True, [{"x": 2}]),
     ({"h": (1, "batch", 8), "x": ("batch", 3)}, True, []),
     ({"x": ("seq", 1, 8)}, False, [{"x": 1}]),
+    ({"x": ("batch_len", 1, 8)}, True, [{"x": 1}]),
+    ({"x": ("batch", 1, 8)}, True, []),
     ({"x": ("N", 1, 8)}, True, []),
+    ({"x": ("height", 1, 4), "z": ("unk__3", 4)}, True, [{"x": 1}]),
+    ({"x": ("height", 1, 4), "z": ("M", 4)}, True, []),
     ({"x": (1, 4)}, True, []),
 ]
 
@@ -87,6 +91,16 @@ def test_inputs_move_one_by_one_and_then_all_that_nobody_named() -> None:
         [{"x": 0, "a": 0}, {"x": 0, "b": 0}],
         [{"x": 0, "a": 0, "b": 0}],
         [{"x": 0, "a": 0, "b": 0}],
+    ]
+
+
+def test_behind_a_length_inputs_may_begin_with_the_batch() -> None:
+    shapes: Shapes = {"x": ("seq", 1, 4), "z": ("s0", 4), "h": ("N", "s1")}
+
+    assert [*other_axes(shapes, {"x": 1})] == [
+        [{"x": 1, "z": 0}, {"x": 1, "h": 1}],
+        [{"x": 1, "z": 0, "h": 1}],
+        [{"x": 1, "z": 0, "h": 1}],
     ]
 
 
@@ -115,6 +129,7 @@ def test_height_and_width_that_are_called_batch(tmp_path: Path) -> None:
     assert freed(fixed) == {"x": [0]}
     assert proven(fixed)
     assert [finding.severity for finding in orx.check(path, batch=True) if finding.code == "cannot-free"] == []
+    assert orx.certify(path, fixed.model, batch=True).for_all
 
 
 def test_one_name_that_lies_is_left_where_operators_work_along_it(tmp_path: Path) -> None:
@@ -174,6 +189,7 @@ def test_a_name_that_nobody_gave_is_freed_with_the_batch(tmp_path: Path, name: s
     found = [each for each in orx.check(path, batch=True) if each.severity == "error"]
     assert found
     assert {each.fixable for each in found} == {None}  # terms decide
+    assert orx.certify(path, fixed.model, batch=True).for_all
 
 
 @pytest.mark.parametrize("name", ["rows", "M", "heads"])

@@ -76,7 +76,7 @@ def _is_first(shapes: Shapes, dim: Declared) -> bool:
 def other_starts(shapes: Shapes, axes: Mapping[str, int], *, mixes: bool) -> Iterator[Axes]:
     """Where else the batch is looked for, if operators work along the likely one, or, not `mixes`, cannot free it.
 
-    A name behind a 1 may lie; a length may stand before a batch of 1.
+    A name behind a 1 may lie, and so may one that is also that of a length; a length may stand before a batch of 1.
     """
     first = next(iter(axes))
     dims = shapes[first]
@@ -85,12 +85,14 @@ def other_starts(shapes: Shapes, axes: Mapping[str, int], *, mixes: bool) -> Ite
     if is_batch(batch):
         if mixes and dims[0] == 1 and not _is_first(shapes, batch):
             yield {name: axis for name, axis in ones.items() if not axis}
+        elif mixes and first in ones and _words(str(batch)) & _OTHERS:
+            yield ones
     elif isinstance(batch, int):
         if batch != 1 and first in ones:
             yield ones
         elif batch == 1 and mixes and (called := next(filter(is_batch, dims), None)):
             yield _axes_of(shapes, called)
-    elif first in ones and (is_length(batch) or is_nameless(batch)):
+    elif (first in ones and is_length(batch)) or (next(iter(shapes)) in ones and is_nameless(batch)):
         yield ones
 
 
@@ -100,13 +102,14 @@ def other_axes(shapes: Shapes, axes: Mapping[str, int]) -> Iterator[list[Axes]]:
     batch = shapes[first][axes[first]]
     size, home = batch if isinstance(batch, int) else 1, axes[first]
     moves: dict[tuple[object, ...], tuple[list[str], list[int]]] = {}
-    nameless: list[str] = []
+    nameless: Axes = {}
     for name, dims in shapes.items():
         here = axes.get(name)
         options = [] if name == first else [*_options(dims, here, batch, size)]
-        if isinstance(batch, int) and here is None and is_nameless(dims[home] if home < len(dims) else 1):
-            options.append(home)
-            nameless.append(name)
+        for axis in sorted({0, home}) if isinstance(batch, int) and here is None and name != first else ():
+            if axis < len(dims) and is_nameless(dims[axis]):
+                options.append(axis)
+                nameless.setdefault(name, axis)
         if options:
             key = (here, *(dim if isinstance(dim, int) else None for dim in dims))
             moves.setdefault(key, ([], options))[0].append(name)
@@ -115,7 +118,7 @@ def other_axes(shapes: Shapes, axes: Mapping[str, int]) -> Iterator[list[Axes]]:
         if found := [*islice(level, _MOST)]:
             yield found
     if len(nameless) > 1 and len(moves) > 1:
-        yield [{**axes, **dict.fromkeys(nameless, home)}]
+        yield [{**axes, **nameless}]
 
 
 def is_length(dim: Declared) -> bool:

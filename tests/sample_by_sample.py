@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import onnx
 from tests.running import session
 
+Array = np.ndarray[Any, Any]
 COUNTS = (1, 2, 3, 5)
 
 
-def compared(original: bytes, repaired: bytes, sizes: Mapping[str, int], seed: int = 0) -> tuple[int, list[str]]:
-    """How often both gave something, and what differs; every input and output carries the samples on its axis 0."""
-    rng, alone, many = np.random.default_rng(seed), session(original), session(repaired)
+def compared(
+    original: bytes, repaired: bytes, sizes: Mapping[str, int], places: Sequence[tuple[int, int]] = ()
+) -> tuple[int, list[str]]:
+    """How often both gave something, and what differs; every input carries the samples on its axis 0.
+
+    So does every output, where `places` do not say another axis, and how many rows of all samples it has.
+    """
+    rng, alone, many = np.random.default_rng(0), session(original), session(repaired)
     inputs = [each for each in onnx.load_from_string(original).graph.input if each.name]
     found, wrong = 0, list[str]()
     for count in COUNTS:
@@ -29,10 +35,21 @@ def compared(original: bytes, repaired: bytes, sizes: Mapping[str, int], seed: i
             continue
         found += 1
         for place, array in enumerate(given):
-            expected = np.concatenate([each[place] for each in wanted])
+            axis, rows = places[place] if places else (0, 1)
+            expected = _joined([each[place] for each in wanted], axis, rows, new=array.ndim > wanted[0][place].ndim)
             if array.shape != expected.shape or not np.allclose(array, expected, 1e-4, 1e-5, equal_nan=True):
                 wrong.append(f"output {place} of {count} samples at {dict(sizes)}")
     return found, wrong
+
+
+def _joined(parts: Sequence[Array], axis: int, rows: int, *, new: bool) -> Array:
+    """What single samples gave, as a batch has it: on an axis of their own, or in each row of an axis."""
+    if new:  # it may have an axis for them now
+        return np.stack(parts, axis)
+    before, after = parts[0].shape[:axis], parts[0].shape[axis + 1 :]
+    split = [each.reshape(*before, rows, each.shape[axis] // rows, *after) for each in parts]
+    whole = np.concatenate(split, axis + 1)
+    return whole.reshape(*before, rows * whole.shape[axis + 1], *after)
 
 
 def _run(model: Any, feeds: Mapping[str, Any]) -> list[Any] | str:
@@ -43,7 +60,7 @@ def _run(model: Any, feeds: Mapping[str, Any]) -> list[Any] | str:
         return str(error).splitlines()[0]
 
 
-def _drawn(rng: np.random.Generator, value: onnx.ValueInfoProto, sizes: Mapping[str, int]) -> np.ndarray[Any, Any]:
+def _drawn(rng: np.random.Generator, value: onnx.ValueInfoProto, sizes: Mapping[str, int]) -> Array:
     kind = value.type.tensor_type
     dims = [sizes[dim.dim_param] if dim.dim_param else dim.dim_value for dim in kind.shape.dim]
     dtype = onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type)

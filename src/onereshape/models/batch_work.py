@@ -70,14 +70,15 @@ def batch_work(  # noqa: PLR0913 - what may be done for it
     fixed = all(isinstance(shapes[name][axis], int) for name, axis in axes.items())
     declared = false_declarations(found)
     mended = [] if fixed or found.edits else [each for each in (declared, _dropped(found)) if each]
+    # A model that named its batch may have taken no samples; what is rewritten need not.
+    open_batch = [at_least(found.symbol, 1)] if found.edits and not fixed else []
     return Work(
         (*changes, *found.changes),
         lambda: apply_batch(model.ir, found, axes),
         Comparison("batch", found.size, outputs),
         bool(changes or found.edits or found.dead or declared),
         requested(model, axes),
-        # A model that named its batch may have taken no samples; what is rewritten need not.
-        (at_least(found.symbol, 1),) if found.edits and not fixed else (),
+        tuple(dict.fromkeys([*open_batch, *(each for change in found.changes for each in change.conditions)])),
         (*place.notes, *(each.note for each in new.values()), *mended),
         place.unless_proven,
     )

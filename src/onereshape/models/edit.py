@@ -75,6 +75,10 @@ class Edit(NamedTuple):
         """The same edit, with another report of its first change."""
         return self._replace(changes=(replace(self.changes[0], **fields), *self.changes[1:]))  # type: ignore[arg-type]
 
+    def given(self, conditions: tuple[str, ...]) -> Edit:
+        """The same edit, which is right where this holds."""
+        return self._replace(changes=tuple(replace(each, conditions=conditions) for each in self.changes))
+
 
 def apply_edits(model: ir.Model, edits: Iterable[Edit], sources: Sources, dead: Iterable[ir.Node] = ()) -> None:
     """Makes the edits, in place, and removes what nobody needs after them, and these nodes, which nobody needed."""

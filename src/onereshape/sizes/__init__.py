@@ -23,7 +23,7 @@ from onereshape.sizes.algebra import (
     times,
 )
 from onereshape.sizes.limits import bounds, fewest, is_size, reach
-from onereshape.sizes.meeting import met
+from onereshape.sizes.meeting import is_never_one, met
 
 __all__ = [
     "MOST_ATOMS",
@@ -40,6 +40,7 @@ __all__ = [
     "depends",
     "exact",
     "fewest",
+    "is_never_one",
     "is_size",
     "largest",
     "met",

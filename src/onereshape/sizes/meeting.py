@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil, floor
 
-from onereshape.sizes.algebra import Formula, Operation
+from onereshape.sizes.algebra import Formula, Operation, Size
 from onereshape.sizes.limits import Known, bounds
 
 Number = int | Fraction
@@ -26,7 +26,18 @@ def met(one: Formula, other: Formula) -> Formula | None:
     return min(sure, key=lambda size: (size.weight, len(str(size)), str(size)), default=None)
 
 
-def _is_one_beside(beside: Formula, size: Formula) -> bool:
+def is_never_one(size: Size) -> bool:
+    """Whether a size is another than 1 whatever the symbols are.
+
+    >>> from onereshape.sizes import cut, symbol
+    >>> S = symbol("S")
+    >>> is_never_one(S + 2), is_never_one(2 * S), is_never_one(S + 1), is_never_one(cut(S, 2))
+    (True, True, False, False)
+    """
+    return size != 1 if isinstance(size, int) else _is_one_beside(0, size)
+
+
+def _is_one_beside(beside: Size, size: Formula) -> bool:
     """Whether a size is 1 wherever another is."""
     known: Known | None = Known(size, 1, 1)
     while known is not None:

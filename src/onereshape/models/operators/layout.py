@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 
 import numpy as np
+import onnx_ir as ir
 
-from onereshape.sizes import Size, product
+from onereshape.condition import Condition, at_least
+from onereshape.sizes import Formula, Size, bounds, is_never_one, product
 from onereshape.models.batch.answers import each_home, node_words, only_first
 from onereshape.models.batch.folded_operators import Array, Unfolded, Use
 from onereshape.models.rewrite import Rewriter
@@ -22,9 +24,13 @@ from onereshape.models.free.grown import Growing, Inputs, moved_axes
 from onereshape.models.free.meeting import ONE, same_dims
 from onereshape.models.free.state import FreeAnswer
 from onereshape.models.free.view import FreeView
+from onereshape.models.edit import Edit
 from onereshape.models.node_view import NodeView, Refused, counted
 from onereshape.models.operators.pointwise import batch_elementwise, grow_elementwise
 from onereshape.models.record import Record
+
+
+_AXES_ARE_INPUTS = 13
 
 
 def shape_flatten(asking: Asking) -> Shapes:
@@ -75,7 +81,18 @@ def shape_squeeze(asking: Asking) -> Shapes:
     if asking.has(1):
         count = asking.length(1)
         return [None if not count or count > len(dims) else asking.unknown(len(dims) - count)]
-    return [tuple(size for size in dims if size != 1) if all(isinstance(size, int) for size in dims) else None]
+    if not all(is_never_one(size) or size == 1 or _empties(size) for size in dims):
+        return [None]
+    for size in dims:
+        if size != 1 and not is_never_one(size):
+            asking.at_least(size, 2)
+    return [tuple(size for size in dims if size != 1)]
+
+
+def _empties(size: Size) -> bool:
+    """Whether a size that may be 1 is so only where a dim is 0."""
+    least = bounds(size, 1)[0]
+    return least is not None and least > 1
 
 
 def held_squeeze(holding: Holding) -> Elements:
@@ -90,27 +107,47 @@ def batch_squeeze(view: BatchView) -> Iterator[BatchAnswer]:
     """Dims of size 1 go; where N would be one of them, a Reshape keeps it in another."""
     mark, dims = only_first(view), view.dims(0)
     given = view.axes(1, len(dims))
-    if given is None:
-        _same_rank(view, mark)
+    conditions = _same_rank(view) if given is None else ()
     axes = [axis for axis, dim in enumerate(dims) if dim == 1] if given is None else given
-    if given is not None and mark.axis not in axes:
-        yield BatchAnswer((mark.at(mark.axis - sum(axis < mark.axis for axis in axes)),))
+    kept = mark.axis not in axes
+    if kept and (given is not None or not all(isinstance(dim, int) for dim in dims)):
+        edits = () if given is not None else (_with_axes(view, axes, conditions),)
+        yield BatchAnswer((mark.at(mark.axis - sum(axis < mark.axis for axis in axes)),), edits)
         return
     output = [dim for axis, dim in enumerate(dims) if axis not in axes]
     places = homes(dims, mark, output, view.size)
-    yield from _as_reshape(view, output, f"removes the axis that is {view.state.symbol}", places)
+    yield from _as_reshape(view, output, f"removes the axis that is {view.state.symbol}", places, conditions)
 
 
-def _same_rank(view: BatchView, mark: Mark) -> None:
-    """Makes sure that a Squeeze without axes removes the same ones at all sizes."""
-    named = [dim for axis, dim in enumerate(view.dims(0)) if axis != mark.axis and not isinstance(dim, int)]
-    if named:
-        raise Refused(f"it removes whatever has size 1, and only the run says whether {named[0]} has")
+def _same_rank(view: BatchView) -> tuple[Condition, ...]:
+    """Makes sure that a Squeeze without axes removes the same ones at all sizes, or at these."""
+    found: dict[Condition, None] = {}
+    for dim in (each for each in view.dims(0) if isinstance(each, Formula) and not is_never_one(each)):
+        if not _empties(dim) or not view.state.declared(dim):
+            raise Refused(f"it removes whatever has size 1, and only the run says whether {dim} has")
+        found |= {at_least(view.state.facts.in_words(name), 1): None for name in sorted(dim.symbols)}
     if view.state.named and view.size == 1:
         raise Refused(f"it removes the axis that is {view.state.symbol} where that is 1, and keeps it elsewhere")
+    return tuple(found)
 
 
-def _as_reshape(view: BatchView, output: Sequence[Size], does: str, places: Iterable[Mark]) -> Iterator[BatchAnswer]:
+def _with_axes(view: BatchView, axes: Sequence[int], conditions: tuple[Condition, ...]) -> Edit:
+    """The same Squeeze with the axes that it removes written out."""
+    node = view.node
+
+    def apply(build: Rewriter) -> None:
+        if view.opset < _AXES_ARE_INPUTS:
+            node.attributes["axes"] = ir.AttrInt64s("axes", axes)
+        else:
+            build.replace(node, "Squeeze", [node.inputs[0], build.integers(axes)])
+
+    message = f"{view.label} removes whatever has size 1, which {view.state.symbol} may have"
+    return view.edit(None, message, node_words(view), f"axes {list(axes)}", apply).given(conditions)
+
+
+def _as_reshape(
+    view: BatchView, output: Sequence[Size], does: str, places: Iterable[Mark], conditions: tuple[Condition, ...] = ()
+) -> Iterator[BatchAnswer]:
     """The same as a Reshape of input 0, which can keep N at one of these places."""
     mark, dims, node = only_first(view), view.dims(0), view.node
 
@@ -122,7 +159,7 @@ def _as_reshape(view: BatchView, output: Sequence[Size], does: str, places: Iter
 
         after = f"Reshape [{', '.join(map(str, target))}]"
         message = f"{view.label} {does}"
-        return BatchAnswer((home,), (view.edit(None, message, node_words(view), after, apply),))
+        return BatchAnswer((home,), (view.edit(None, message, node_words(view), after, apply).given(conditions),))
 
     yield from each_home(places, answer, lambda: f"it {does}, and no other can take it")
 

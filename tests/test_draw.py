@@ -248,3 +248,9 @@ def test_an_input_of_any_rank() -> None:
     made = helper.make_graph([node], "g", [value], [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)])
     with pytest.raises(Undrawable, match="input 'x' does not declare its dims"):
         drawn(ir.from_proto(helper.make_model(made)))
+
+
+def test_an_input_of_too_many_dims() -> None:
+    dims = ", ".join("1" * 33)
+    with pytest.raises(Undrawable, match="input 'x' has 33 dims, and no more than 32 are drawn"):
+        drawn(built(f"(float[{dims}] x) => (float[{dims}] y) {{ y = Neg(x) }}"))

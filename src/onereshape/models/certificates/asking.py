@@ -202,8 +202,8 @@ def opening_of(trial: Trial, session: Session, chooser: Chooser, make: Make) -> 
             break
     if fallback:
         return fallback[max(fallback)]
-    why = f"{refusal.why} (one of {refused} that it refused)" if refused >= _MOST_REFUSALS * 3 // 4 else refusal.why
-    raise FixError("engine-refused", engine=session.engine, what="run the original model", why=why)
+    often = f" (one of {refused} that it refused)" if refused >= _MOST_REFUSALS * 3 // 4 else ""
+    raise FixError("engine-refused", engine=session.engine, what="run the original model", why=refusal.why + often)
 
 
 def _attempts(chooser: Chooser) -> Iterator[tuple[int, Sizes, bool]]:

@@ -30,6 +30,8 @@ _FAR: Final = 3000
 """Integers that are far from those that masks and counts have."""
 _DRAWING: Final = 64
 """Bytes that each element takes while it is drawn, in float64 and more than once, and kept for several runs."""
+_MOST_DIMS: Final = 32
+"""That arrays may have in every NumPy."""
 UNNAMED: Final = "?"
 """What dims are called that have neither a size nor a name."""
 SIZES: Final = frozenset({"size", "scale"})
@@ -74,6 +76,8 @@ def draw(  # noqa: PLR0913 - what is drawn, and how
         name = value.name or ""
         _check(value)
         dims = dims_of(value, sizes, manner.default)
+        if len(dims) > _MOST_DIMS:
+            raise Undrawable(f"input {name!r} has {len(dims)} dims, and no more than {_MOST_DIMS} are drawn")
         if prod(dims) > limits().memory // _DRAWING:
             why = f"drawing them takes more than {size(limits().memory)} of memory"
             raise Undrawable(f"input {name!r} has {prod(dims)} elements, and {why}")

@@ -13,6 +13,7 @@ import numpy as np
 from onereshape.models.certificates.asking import Question, consult
 from onereshape.models.certificates.compare import Meter, samples
 from onereshape.models.certificates.draw import Manner, draw
+from onereshape.models.certificates.dynamic import DYNAMIC, fixed_agrees
 from onereshape.models.certificates.engine import Array, Session
 from onereshape.models.certificates.beyond_runs import Beyond, joined, run_beyond
 from onereshape.models.certificates.reference import Reference, settle
@@ -109,6 +110,9 @@ def _beside(repaired: _Open, times: Sequence[int], references: Sequence[Referenc
         except Stop as stop:
             for other in turns[place + 1 :] if stop.status == "untested" else ():
                 repaired.run(*other)  # that it runs can still be seen
+            feeds = joined(reference.feeds[:each], repaired.axes)
+            if stop.status == "differs" and fixed_agrees(trial, meters, feeds, wanted):
+                raise Stop(stop.status, f"{stop.reason}; {DYNAMIC}") from None
             raise
 
 

@@ -417,5 +417,7 @@ def _type(op: str, inputs: Sequence[ir.Value | None], attributes: Mapping[str, A
         return ir.TensorType(ir.DataType.BOOL)
     if op in {"ConvInteger", "MatMulInteger"}:
         return ir.TensorType(ir.DataType.INT32)
+    if op == "ConstantOfShape":
+        return ir.TensorType(attributes["value"].dtype)
     first = inputs[2 if op in {"QuantizeLinear", "Where"} else 0]
     return None if op == "Scan" or first is None else first.type

@@ -22,6 +22,7 @@ from onereshape.models.edit import Change, origin_of
 from onereshape.models.facts.facts import Facts
 from onereshape.models.node_view import Refused, label_of
 from onereshape.models.rewrite import Rewriter
+from onereshape.sizes import Size
 
 ONE_SCALE = "it takes one scale from all samples together, so that what a sample gives depends on those beside it"
 _PER_AXIS = 13
@@ -36,8 +37,8 @@ class _Finder(NamedTuple):
 
     node: ir.Node
     mark: Mark
-    dims: tuple[int, ...]
-    """Those of its data, where a sample has several entries on the axis of N; else as many, whatever they are."""
+    dims: tuple[Size, ...]
+    """Those of its data in one sample."""
     scales: Sequence[ir.Value]
     """Its scale, and what is made of it: they have more dims now."""
     readers: Sequence[ir.Node]
@@ -53,8 +54,8 @@ def own_scales(model: ir.Model, marks: Mapping[ir.Value, Mark], facts: Facts, sy
     """Gives each sample its own scales, in place, where a plan with one scale for all found N there; all or none."""
     data = {node: value for node in _finders(model.graph) if (value := node.inputs[0]) is not None}
     carried = {node: marks[value] for node, value in data.items() if value in marks}
-    finders = [_finder(node, mark, facts, symbol) for node, mark in carried.items()]
     build = Rewriter(model)
+    finders = [_finder(node, mark, facts, symbol, build.opset) for node, mark in carried.items()]
     found: dict[ir.Value, Quantised] = {}
     changes = []
     for each in finders:
@@ -71,7 +72,7 @@ def _finders(graph: ir.Graph) -> Iterator[ir.Node]:
     return (node for node in graph if node.op_type == "DynamicQuantizeLinear" and node.domain in ONNX)
 
 
-def _finder(node: ir.Node, mark: Mark, facts: Facts, symbol: str) -> _Finder:
+def _finder(node: ir.Node, mark: Mark, facts: Facts, symbol: str, opset: int) -> _Finder:
     """What is known of a node; a refusal where each sample cannot have a scale of its own."""
     data = node.inputs[0]
     dims = tuple((None if data is None else facts.dims_of(data)) or ())
@@ -79,13 +80,13 @@ def _finder(node: ir.Node, mark: Mark, facts: Facts, symbol: str) -> _Finder:
     try:
         _check(node, mark, dims, symbol)
         for reader in readers:
-            check_reader(node, reader, facts)
+            check_reader(node, reader, facts, opset)
         _check_points(node, readers)
         scales = [scale for value in node.outputs[1:2] for scale in _scales(value, readers, len(dims), facts)]
     except Refused as refused:
         why = f"{ONE_SCALE}; a scale for each is not written, as {refused.why}"
         raise FixError("mixes-samples", node=label_of(node), op=node.op_type, why=why) from None
-    return _Finder(node, mark, tuple(dim if isinstance(dim, int) else -1 for dim in dims), scales, readers)
+    return _Finder(node, mark, dims, scales, readers)
 
 
 def _check(node: ir.Node, mark: Mark, dims: Sequence[object], symbol: str) -> None:
@@ -155,14 +156,14 @@ def _written(build: Rewriter, each: _Finder) -> Quantised:
         steps = insert("Add", [insert("Round", [insert("Div", [data, scale])]), exact])
         words = insert("Cast", [insert("Clip", [steps, zero, top])], {"to": int(ir.DataType.UINT8)})
     if not each.mark.bare:
-        words = insert("Reshape", [words, build.integers([-1, *each.dims[1:]])])
-        scale, whole = (_repeated(build, node, value, each.dims) for value in (scale, whole))
+        words = insert("Reshape", [words, build.vector([-1, *each.dims[1:]])])
+        scale, whole, short = (_repeated(build, node, value, each.dims) for value in (scale, whole, short))
     node.outputs[0].replace_all_uses_with(words)
     for value in each.scales:
         value.shape = None
     if len(node.outputs) > 1:
         node.outputs[1].replace_all_uses_with(scale)
-    return Quantised(words, whole, flat_scale, flat_point, axis)
+    return Quantised(words, whole, short, each.dims)
 
 
 def _extreme(build: Rewriter, node: ir.Node, data: ir.Value, op: str, others: Sequence[int]) -> ir.Value:
@@ -174,7 +175,7 @@ def _extreme(build: Rewriter, node: ir.Node, data: ir.Value, op: str, others: Se
     return build.insert(node, op, [found, build.constant(np.array(0, np.float32))])
 
 
-def _repeated(build: Rewriter, node: ir.Node, value: ir.Value, dims: Sequence[int]) -> ir.Value:
+def _repeated(build: Rewriter, node: ir.Node, value: ir.Value, dims: Sequence[Size]) -> ir.Value:
     """A number of each sample, once for each entry that it has on axis 0."""
-    wide = build.insert(node, "Expand", [value, build.integers([1, dims[0]])])
+    wide = build.insert(node, "Expand", [value, build.vector([1, dims[0]])])
     return build.insert(node, "Reshape", [wide, build.integers([-1, *[1] * (len(dims) - 1)])])

@@ -157,18 +157,18 @@ def _matmul_integer(call: Call) -> Sequence[Tensor]:
     if len(apart) == 1 and factors[1 - apart[0]].known and min(each.rank for each in factors) > 1:
         return [_apart(call, factors, points, apart[0])]
     wide = [centred(call, data, zero) for data, zero in zip(factors, points, strict=True)]
-    return [within(product(call, *wide), wide[0], wide[1], wide[0].shape[-1])]
+    return [within_type(product(call, *wide), wide[0], wide[1], wide[0].shape[-1])]
 
 
 def _apart(call: Call, factors: Sequence[Tensor], points: Sequence[Tensor | None], place: int) -> Tensor:
     """A product with known integers, less what a zero point adds to it: sum((y - z) * w) = sum(y * w) - z * sum(w)."""
     wide = [centred(call, data, None if at == place else points[at]) for at, data in enumerate(factors)]
     sums = wide[1 - place].array.astype(np.int64).sum(-1 if place else -2, keepdims=True)
-    whole = within(product(call, *wide), wide[0], wide[1], wide[0].shape[-1])
+    whole = within_type(product(call, *wide), wide[0], wide[1], wide[0].shape[-1])
     return less(call, whole, points[place], sums)
 
 
-def within(found: Tensor, left: Tensor, right: Tensor, count: int) -> Tensor:
+def within_type(found: Tensor, left: Tensor, right: Tensor, count: int) -> Tensor:
     """Sums of so many products, with bounds where they fit into their type."""
     if found.words is None:
         return found

@@ -13,7 +13,7 @@ import numpy as np
 
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.hashing import Words
-from onereshape.terms.records.contractions import centred, dot
+from onereshape.terms.records.contractions import centred, dot, less, within_type
 from onereshape.terms.records.sliding import (
     Windows,
     automatic,
@@ -36,14 +36,15 @@ def _conv(call: Call) -> Sequence[Tensor]:
     return [_convolved(call, call.tensor(0), call.tensor(1), bias)]
 
 
-def _convolved(call: Call, data: Tensor, weights: Tensor, bias: Tensor | None) -> Tensor:
+def _convolved(call: Call, data: Tensor, weights: Tensor, bias: Tensor | None, outside: Tensor | None = None) -> Tensor:
+    """The convolution; beside the data are zeros, or a number."""
     group = _group(call, data, weights)
     outputs, channels, *kernel = weights.shape
     if data.shape[1] != channels * group or outputs % group:
         call.refuse(f"the dims {list(data.shape)} and {list(weights.shape)} do not go together in {group} groups")
     windows = windows_of(call, data.shape[2:], kernel)
     check_growth(call, data, windows)
-    words, zero = _folded_channels(call, data, group, kernel)
+    words, zero = _folded_channels(call, data, group, kernel, outside)
     rows = contents(call, padded(call, words, windows, zero), windows)
     columns = weights.folded(call.hashing, tuple(range(1, weights.rank)))
     return _together(call, data, rows, columns.reshape(group, -1), bias)
@@ -62,9 +63,13 @@ def _group(call: Call, data: Tensor, weights: Tensor) -> int:
     return group
 
 
-def _folded_channels(call: Call, data: Tensor, group: int, kernel: Sequence[int]) -> tuple[Words, Words]:
-    """The content of the channels of each group, and that of zeros."""
+def _folded_channels(
+    call: Call, data: Tensor, group: int, kernel: Sequence[int], outside: Tensor | None = None
+) -> tuple[Words, Words]:
+    """The content of the channels of each group, and that of what is beside them."""
     zero = call.hashing.constants(np.zeros((), data.dtype.numpy()), data.dtype.name)
+    if outside is not None:
+        zero = outside.hashed(call.hashing)
     dims = (data.shape[0], group, data.shape[1] // group, *data.shape[2:])
     words = call.hashing.fold(data.hashed(call.hashing).reshape(dims), (2,))
     pad = call.hashing.fold(np.broadcast_to(zero, (1, dims[2])), (1,))
@@ -166,7 +171,15 @@ def _conv_integer(call: Call) -> Sequence[Tensor]:
             call.refuse("the zero points of its weights are not one, nor one for each channel")
         dims = [1 if one else -1, *[1] * (weights.rank - 1)]
         zeros[1] = zeros[1].moved(lambda array: array.reshape(dims))
-    return [_convolved(call, centred(call, data, zeros[0]), centred(call, weights, zeros[1]), None)]
+    wide, filters = centred(call, data, zeros[0]), centred(call, weights, zeros[1])
+    count = prod(filters.shape[1:])
+    if zeros[0] is None or zeros[0].known or not filters.known:
+        return [within_type(_convolved(call, wide, filters, None), wide, filters, count)]
+    # sum((y - z) * w) = sum(y * w) - z * sum(w), where y is z beside the data
+    wide, point = centred(call, data, None), centred(call, zeros[0], None)
+    found = within_type(_convolved(call, wide, filters, None, point), wide, filters, count)
+    sums = filters.array.astype(np.int64).sum(tuple(range(1, filters.rank)))
+    return [less(call, found, point, sums.reshape(-1, *[1] * (filters.rank - 2)))]
 
 
 RECORDS: Final[dict[str, Record]] = {

@@ -63,7 +63,7 @@ MODEL_FLOORS = [
     {"exports", "lacking", "pairing", "placing"},
     {"work"},
     {"step"},
-    {"batch_work", "dims_work", "layered", "starts"},
+    {"batch_work", "dims_work", "layered", "longest", "starts"},
     {"unrepaired"},
     {"certify", "fix"},
     {"repairs"},

@@ -212,6 +212,7 @@ def _is_named(model: ir.Model, asked: Freed) -> bool:
 
 
 def _works(model: Model, asked: Freed, refusal: FixError, *, likely: bool) -> tuple[FixError, bool | None, bool]:
+    from onereshape.models.longest import tell_longest  # noqa: PLC0415 - as above
     from onereshape.models.unrepaired import by_terms, has_way_out, no_batch  # noqa: PLC0415 - as above
 
     asked = requested(model, refusal.axes) if refusal.axes else asked
@@ -222,7 +223,10 @@ def _works(model: Model, asked: Freed, refusal: FixError, *, likely: bool) -> tu
         raise lacks
     if lacks is not None:
         lacks.fields |= {key: value for key, value in refusal.fields.items() if key not in lacks.fields}
-    return lacks or refusal, works, has_way_out(model.ir, axes, refusal)
+    way_out = has_way_out(model.ir, axes, refusal)
+    if lacks is None and not works:
+        tell_longest(refusal, model.ir, asked)
+    return lacks or refusal, works, way_out
 
 
 def _with_plans(

@@ -31,6 +31,7 @@ from onereshape.models.edit import declare
 from onereshape.models.exports import Freed
 from onereshape.models.lacking import is_one, lacking
 from onereshape.models.likely import other_axes, said
+from onereshape.models.longest import tell_longest
 from onereshape.models.pairing import batch_proof, called, carried, lost_axes, places_of
 from onereshape.models.request import batch_size, inputs_of, requested, shapes_of
 from onereshape.models.step import Fixed, Wish, certificate_of, step
@@ -156,6 +157,7 @@ def otherwise(found: Fixed, asked: Freed, wish: Wish, refusal: FixError, *, simp
         return _one_by_one(found, axes, wish, simplify=simplify)
     if not wish.per_sample and has_way_out(found.model.ir, axes, refusal):
         refusal.add_note(WAY_OUT)
+    tell_longest(refusal, found.model.ir, asked)
     raise refusal
 
 

@@ -287,8 +287,8 @@ def summary(answers: list[Answer]) -> str:
 
 def much(answer: Answer) -> bool:
     """Whether a repair took more than a minute, or more than both 2 GB and three times its file."""
-    memory = answer.get("memory", 0)
-    return answer["verdict"] == "timeout" or memory > max(LARGE, 3 * answer.get("size", 0))
+    memory: int = answer.get("memory", 0)
+    return answer["verdict"] == "timeout" or memory > max(LARGE, 3 * int(answer.get("size", 0)))
 
 
 def main() -> None:

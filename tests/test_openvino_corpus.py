@@ -49,7 +49,7 @@ def test_only_what_is_no_pass_is_said() -> None:
 
 
 def test_a_process_that_is_lost_costs_its_own_answer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    right, lost = Child(0, json.dumps(PASS), "", 1.0), Child(-11, "", "", 1.0)
+    right, lost = Child(0, json.dumps(PASS), "", 1.0, 0), Child(-11, "", "", 1.0, 0)
     monkeypatch.setattr(openvino_corpus, "run", lambda words, _: lost if "reshape" in words else right)
     found = openvino_corpus._peers(CASES["noted"].entry(tmp_path / "a.onnx"), tmp_path / "a.xml", 2)
 

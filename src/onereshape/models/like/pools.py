@@ -47,7 +47,7 @@ class Pool(NamedTuple):
         split: list[Size] = [0, 0]
         for part, window in zip(self.parts, self.windows, strict=True):
             split += [part, window]
-        apart = writer.insert(self.node, "Reshape", [data, writer.vector(split)])  # type: ignore[list-item]
+        apart = writer.insert(self.node, "Reshape", [data, writer.vector(split)])
         self._reduce(writer, apart, list(range(3, 2 * len(self.parts) + 2, 2)), keep=False)
 
     def _reduce(self, writer: Rewriter, data: ir.Value | None, axes: list[int], *, keep: bool) -> None:

@@ -281,3 +281,20 @@ def test_what_computed_a_target_goes_with_its_names(tmp_path: Path) -> None:
     assert any("names of tensors: x" in each for each in untouched(path, out).lost)
     out.write_text(path.read_text(encoding="utf-8").replace('names="half"', ""), encoding="utf-8")
     assert any("names of tensors: half" in each for each in untouched(path, out).lost)
+
+
+def test_only_layers_that_are_reshapes_are_simplified(tmp_path: Path) -> None:
+    """A Range of limits without dims is drawn with Reshapes that do nothing."""
+    x = given("x", [2, 4, 8])
+    places = op.range(op.constant(np.int64(0)), op.gather(op.shape_of(x), number(1), number(0)), number(1), "i64")
+    target = op.concat([op.gather(op.shape_of(x), i64(0), number(0)), i64(32)], 0)
+    summed = op.add(x, op.convert(op.unsqueeze(places, i64(1)), "f32"))
+    path = tmp_path / "model.xml"
+    openvino.save_model(model([x], y=op.reshape(summed, target, special_zero=False)), path, compress_to_fp16=False)
+    fixed = orx.fix(path, simplify=True)
+    nets = [ET.parse(path).getroot(), root_of(fixed.model)]  # noqa: S314 - our own file
+    types = [{each.get("type") for each in net.iter("layer")} for net in nets]
+
+    assert [each.op for each in fixed.changes] == ["Reshape"]
+    assert {each.op for each in orx.check(path)} <= {"Reshape", "input"}
+    assert "Range" in types[0] & types[1]

@@ -111,6 +111,12 @@ def mark_of(node: ir.Node) -> Mark | None:
     return found
 
 
+def is_within(node: ir.Node, net: Net | None, kind: str) -> bool:
+    """Whether a node is in the drawing of a layer of another type than this."""
+    mark = mark_of(node)
+    return mark is not None and net is not None and net.body.layers[mark.drawing.layer].get("type") != kind
+
+
 def fed(drawing: Drawing, nodes: Mapping[int, ir.Node]) -> dict[int, ir.Value] | None:
     """What feeds each port of a layer now; None where its drawing is not what it was.
 

@@ -15,6 +15,7 @@ import onnx_ir as ir
 from onereshape.formats.onnx_graphs import ONNX, opset_of
 from onereshape.models.facts.facts import Facts
 from onereshape.models.words import meant
+from onereshape.openvino.drawing import is_within, net_of
 from onereshape.sizes import Size, exact, product
 
 _Words = tuple[Sequence[ir.Value | None], ir.Attr | None, ir.Attr | None]
@@ -54,11 +55,12 @@ class Reader:
     def __init__(self, model: ir.Model, facts: Facts) -> None:
         self._model = model
         self._facts = facts
+        self._net = net_of(model.graph)
         self._known: dict[ir.Node, tuple[_Words, Reading | None]] = {}
 
     def read(self, node: ir.Node, root: ir.Graph | ir.Function) -> Reading | None:
         """What is known of a node, None if it is no Reshape or breaks the rules of one; found anew where it changed."""
-        if node.op_type != "Reshape" or node.domain not in ONNX:
+        if node.op_type != "Reshape" or node.domain not in ONNX or is_within(node, self._net, "Reshape"):
             return None
         if self._model.functions and node.op_identifier() in self._model.functions:
             return None

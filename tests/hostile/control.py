@@ -1,4 +1,4 @@
-"""Graphs within graphs: If, Loop and Scan, functions, and sequences."""
+"""Graphs within graphs: If, Loop and Scan, and functions."""
 
 from __future__ import annotations
 
@@ -181,14 +181,3 @@ def called(g: Sketch, _: str) -> None:
     hints = [(value, axis) if size > 0 else None for axis, size in enumerate(numbers)]
     made = g.op("Folded", value, vector(g, numbers, hints), domain="local", batch=value.batch)
     g.keep(made)
-
-
-@makes("SequenceAt:11 ConcatFromSequence:11", weight=0.3)
-def sequence(g: Sketch, op: str) -> None:
-    value = g.pick("f", 1)
-    axis = g.axis(value)
-    parts = g.raw("SplitToSequence", [value.name], axis=axis, keepdims=1)[0]
-    if op == "SequenceAt":
-        g.keep(g.op(op, parts, g.const(g.dice.pick([0, -1]), np.int64), batch=value.batch))
-    else:
-        g.keep(g.op(op, parts, axis=axis, batch=value.batch))

@@ -19,6 +19,7 @@ from tests.laws.batching_layout import layout
 from tests.laws.batching_learned import learned
 from tests.laws.batching_lists import lists
 from tests.laws.batching_pointwise import pointwise
+from tests.laws.batching_sequences import sequences
 from tests.laws.batching_shipped import shipped
 from tests.laws.batching_signals import signals
 from tests.laws.batching_sketch import Sketch
@@ -41,7 +42,7 @@ FEW = 13
 def whole_world() -> Iterator[Sketch]:
     """All cases."""
     families = (traps, meetings, pointwise, layout, contractions, indexing, spatial, control, learned, contributed)
-    for family in (*families, attending, signals, experimental, lists, shipped):
+    for family in (*families, attending, signals, experimental, lists, shipped, sequences):
         yield from family()
 
 

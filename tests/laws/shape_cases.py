@@ -38,7 +38,7 @@ def versions(op: str, domain: str = "") -> list[int]:
 
 def each(op: str, *inputs: In | None, **rest: Any) -> Iterator[Case]:
     """The case under every version of the operator, or under `opsets`; what is no field of a case is an attribute."""
-    fields = {name: rest.pop(name) for name in ("outputs", "sizes", "domain", "reference") if name in rest}
+    fields = {name: rest.pop(name) for name in ("outputs", "sizes", "domain", "reference", "chain") if name in rest}
     opsets = rest.pop("opsets", None)
     for opset in versions(op, fields.get("domain", "")) if opsets is None else opsets:
         yield Case(op, opset, inputs, rest, **fields)

@@ -102,6 +102,8 @@ class Case(NamedTuple):
     domain: str = ""
     reference: bool = False
     """Whether onnxruntime lacks the operator, so that onnx's reference implementation is asked."""
+    chain: str = ""
+    """Nodes that make the outputs of the inputs, with the operator among them, where a single one cannot: sequences."""
 
     @property
     def text(self) -> str:
@@ -326,10 +328,12 @@ def model_of(case: Case) -> onnx.ModelProto:
                 name = f"{name}s"
             inputs.append(helper.make_tensor_value_info(name, kind, list(given.dims)))
     outputs = [f"y{index}" for index in range(case.outputs)]
-    node = helper.make_node(case.op, names, outputs, domain=case.domain, **case.attributes)
-    graph = helper.make_graph(
-        [*nodes, node], "g", inputs, [onnx.ValueInfoProto(name=each) for each in outputs], constants
-    )
+    if case.chain:
+        zero = "zero = Constant<value_int=0>()"
+        nodes += onnx.parser.parse_graph(f"g () => () {{ {zero} {case.chain} }}").node
+    else:
+        nodes.append(helper.make_node(case.op, names, outputs, domain=case.domain, **case.attributes))
+    graph = helper.make_graph(nodes, "g", inputs, [onnx.ValueInfoProto(name=each) for each in outputs], constants)
     imports = [helper.make_opsetid("", case.opset)]
     if case.domain:
         imports.append(helper.make_opsetid(case.domain, version(case.op) if case.domain == DOMAIN else 1))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.laws import shape_contributed, shape_layers, shape_learned, shape_moves, shape_pointwise, shape_signals
+from tests.laws import shape_contributed, shape_layers, shape_learned, shape_moves, shape_pointwise, shape_sequences
+from tests.laws import shape_signals
 from tests.laws.shape_law import Case
 
 FAMILIES = [
@@ -10,7 +11,7 @@ FAMILIES = [
     *(shape_moves.layout, shape_moves.indexing),
     *(shape_layers.spatial, shape_layers.layers, shape_layers.flow),
     *(shape_contributed.contributed, shape_contributed.attending, shape_learned.learned),
-    *(shape_signals.signals, shape_signals.experimental),
+    *(shape_signals.signals, shape_signals.experimental, shape_sequences.sequences),
 ]
 
 CASES: list[Case] = [case for family in FAMILIES for case in family()]

@@ -24,7 +24,8 @@ from tests.budget import WHOLE, part
 from tests.laws.batching_compositions import composition
 from tests.laws.batching_law import TIMES, Engine, Unfit, Verdict, difference, judge
 import tests.laws.batching_mutants_control
-import tests.laws.batching_mutants_lists  # noqa: F401 - the bugs of both are planted too
+import tests.laws.batching_mutants_lists
+import tests.laws.batching_mutants_sequences  # noqa: F401 - the bugs of these are planted too
 from tests.laws.batching_mutants import MUTANTS, Mutant
 from tests.laws.batching_sketch import Sketch
 from tests.laws.batching_wild import wild

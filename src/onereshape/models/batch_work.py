@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import onnx_ir as ir
 
@@ -57,7 +57,7 @@ def batch_work(  # noqa: PLR0913 - what may be done for it
     if cuts and not _is_alone(model.ir, axes):
         raise refused or FixError("cannot-free", node=next(iter(cuts)), op="output", why="no axis can be added")
     alone = alone and _is_alone(model.ir, axes)
-    marks = {value.name or "": found.marks.get(value) for value in model.ir.graph.outputs}
+    marks = {name: mark for value in model.ir.graph.outputs for name, mark in marks_of(value, found)}
     new: dict[str, Stacked] = {}
     if new_axis and alone:
         both = stacked(model.ir, found, opset_of(model.ir.graph), cuts)
@@ -176,6 +176,20 @@ def _placed(
             known = facts_of(model.ir) if fixed else None
         else:
             return place, cuts, refused
+
+
+def marks_of(value: ir.Value, plan: BatchPlan) -> Iterator[tuple[str, Mark | None]]:
+    """Where an output carries N; of a sequence each of its tensors, by its number."""
+    kind = value.type.elem_type if isinstance(value.type, ir.OptionalType) else value.type
+    if value not in plan.facts.parts and not isinstance(kind, ir.SequenceType):
+        yield value.name or "", plan.marks.get(value)
+        return
+    known = plan.facts.parts.get(value)
+    if known is None and value in plan.marks:
+        why = "how many tensors are in it is not known"
+        raise FixError("cannot-free", node=value.name or "", op="output", why=why)
+    for place, mark in enumerate(plan.parts.get(value, (None,) * len(known or ()))):
+        yield f"{value.name}[{place}]", mark
 
 
 def _carried(output: str, mark: Mark | None) -> Carried | None:

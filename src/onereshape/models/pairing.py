@@ -100,17 +100,21 @@ def carried(  # noqa: PLR0913 - all that may tell it
     after = {value.name: value.shape for value in repaired.graph.outputs}
     options: dict[str, Sequence[Place]] = {}
     _, symbol = batch_of(asked)
+    lists = [value.name for value in original.graph.outputs if isinstance(value.type, ir.SequenceType)]
     for value in original.graph.outputs:
+        if value.name in lists:
+            continue
         shape = after.get(value.name)
         likely = [*_declared(value.shape, shape, size)]
         named = [each for each in likely if each and shape is not None and _is_called(shape[each.axis], symbol)]
         options[value.name or ""] = named or likely
-    if all(len(each) == 1 for each in options.values()):
+    if not lists and all(len(each) == 1 for each in options.values()):
         return _unless_lost(repaired, asked, size, {name: each[0] for name, each in options.items()}, base_dir)
     told = _by_terms(original, repaired, asked, size) if proof is None else places_of(proof)
-    if any(_are_apart(places) and name not in told for name, places in options.items()):
+    parts = {name for name in told if any(name.startswith(f"{each}[") for each in lists)}
+    if (lists and not parts) or any(_are_apart(places) and name not in told for name, places in options.items()):
         told = {**grown(repaired, asked, size, folder_of(repaired) or base_dir), **told}
-    found: dict[str, Place] = {}
+    found: dict[str, Place] = {name: place for name, place in told.items() if name not in options}
     for name, places in options.items():
         if name in told:
             found[name] = told[name]

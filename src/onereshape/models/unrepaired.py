@@ -121,6 +121,8 @@ def declared_outputs(original: ir.Model, copy: ir.Model, outputs: Mapping[str, C
     after = {value.name: value for value in copy.graph.outputs}
     for value in original.graph.outputs:
         place, shape = outputs.get(value.name or ""), value.shape
+        if any(each is not None and part.startswith(f"{value.name}[") for part, each in outputs.items()):
+            return False  # what a sequence held for one sample nobody says
         if place is not None:
             alone = place.inner == 1 if shape is None else place.axis < len(shape) and shape[place.axis] == 1
             if place.outer != 1 or not alone:

@@ -113,6 +113,7 @@ def at_own_size(trial: Trial, ones: Ones, size: int) -> None:
     else:
         got, duties = trial.repaired.run(trial.feeds(trial.repaired, labels))[0], trial.repaired.duties
     check_duties(trial.original.duties, duties)
+    check_names(wanted, got)
     for name, value in wanted.items():
         mine, theirs = tensor(value, name), tensor(got[name], name)
         words = _with_axis(trial, name, mine.hashed(trial.hashing), (NEW_AXIS,))
@@ -157,6 +158,12 @@ def check_duties(before: Iterable[Duty], after: Iterable[Duty]) -> None:
         # By sorting: the other way NumPy 2.0 takes differences of words for int64.
         if not np.all(np.isin(words, known, kind="sort")):
             raise NotProven(f"{node}: it takes only indices that are there, where the original takes others too")
+
+
+def check_names(wanted: Iterable[str], got: Iterable[str]) -> None:
+    """Both models give the same outputs, and as many tensors in a sequence."""
+    if odd := {*wanted} ^ {*got}:
+        raise Differs(f"{min(odd)!r} is given by one model only: a sequence has other tensors")
 
 
 def tensor(value: Value, name: str) -> Tensor:
@@ -216,6 +223,8 @@ def not_for_all(trial: Trial, ones: Ones) -> str:
         return f"from {stop.node} on {PARTED}"
     if doubts:
         return doubts[0]
+    if found.keys() != ones.outputs[0].keys():
+        return "a sequence has other tensors than for one sample"
     for name, words in _hashed(trial, found).items():
         wanted = {label: ones.outputs[label][name] for label in _looked_at(samples)}
         if not _matches(trial, name, words, samples, wanted):
@@ -287,6 +296,7 @@ def at_some_sizes(trial: Trial, ones: Ones, size: int) -> None:
             _wanted(trial, ones, label)
         got, _ = trial.repaired.run(trial.feeds(trial.repaired, range(samples)))
         check_duties(ones.duties, trial.repaired.duties)
+        check_names(ones.wanted[0], got)
         other = _check_made(trial, ones, got, samples)
         if other is not None:
             if size == 1 and _sorts(trial.repaired.model) and _in_any_order(trial, ones):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -133,7 +133,20 @@ class Program:
                 raise NotProven(f"input {value.name!r} is not fed")
         found = yield from run.steps(graph, scope, self.model.opset_imports, {}, main=True)
         self.duties = run.duties
-        return {value.name or "": each for value, each in zip(graph.outputs, found, strict=True)}, run.doubts
+        return _named(graph.outputs, found), run.doubts
+
+
+def _named(outputs: Iterable[ir.Value], found: Iterable[Value]) -> dict[str, Value]:
+    """The outputs by name; of a sequence each tensor, by its number."""
+    named: list[tuple[str, Value]] = []
+    for value, each in zip(outputs, found, strict=True):
+        if isinstance(each, tuple):
+            named += [(f"{value.name}[{place}]", one) for place, one in enumerate(each)]
+        else:
+            named.append((value.name or "", each))
+    if len(dict(named)) < len(named):
+        raise NotProven("a tensor of a sequence has the name of an output")
+    return dict(named)
 
 
 def side_by_side(*runs: Steps) -> list[Outcome]:

@@ -17,6 +17,7 @@ from onereshape.terms.batches import (
     at_some_sizes,
     check_duties,
     check_interface,
+    check_names,
     not_for_all,
     tensor,
 )
@@ -134,6 +135,7 @@ def _compare(trial: Trial, sizes: Mapping[str, int]) -> None:
     wanted, _ = trial.original.run(feeds[0])
     got, _ = trial.repaired.run(feeds[1])
     check_duties(trial.original.duties, trial.repaired.duties)
+    check_names(wanted, got)
     for name, value in wanted.items():
         mine, theirs = tensor(value, name), tensor(got[name], name)
         if mine.dtype != theirs.dtype or mine.shape != theirs.shape:

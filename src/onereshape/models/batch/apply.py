@@ -54,6 +54,9 @@ def _declare(graph: ir.Graph, plan: BatchPlan) -> None:
     for value, mark in plan.marks.items():
         if value.shape is None or mark.axis >= len(value.shape):
             continue
+        if len(set(plan.parts.get(value, (mark,)))) > 1:  # of the tensors in it not all carry N there
+            value.shape = None
+            continue
         factors = [str(size) for size in (mark.outer, mark.inner) if size != 1]
         before = value.shape[mark.axis]
         if isinstance(before, ir.SymbolicDim):

@@ -8,7 +8,7 @@ Every rule is right by itself, so the whole is; nothing here depends on names or
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import onnx_ir as ir
 
@@ -23,7 +23,7 @@ from onereshape.models.batch.masks import mask_puts
 from onereshape.models.facts.facts import Facts
 from onereshape.models.facts.order import inner_graphs, ordered, values_of
 from onereshape.models.shapes import facts_of, telling
-from onereshape.models.batch.view import Array, BatchAnswer, BatchState, BatchView
+from onereshape.models.batch.view import Array, BatchAnswer, BatchState, BatchView, Parts
 from onereshape.models.likely import said
 from onereshape.models.node_view import NoRule, Refused, RefusedInside
 from onereshape.models.operators import record_of
@@ -51,6 +51,8 @@ class BatchPlan:
     """Other names of dims of the inputs, and where they are."""
     facts: Facts
     """What is known of the original."""
+    parts: Mapping[ir.Value, Parts] = field(default_factory=dict)
+    """Of outputs that are sequences where each of their tensors carries N."""
     dead: frozenset[ir.Node] = frozenset()
     """Nodes that no output needs, and that N samples would break: they go."""
 
@@ -110,7 +112,7 @@ def batch_plan(  # noqa: PLR0913 - what a plan depends on
     edits = [edit for _, answer in decided for edit in answer.edits]
     dims = {value: state.dims(value) for value in model.graph.outputs}
     dead = frozenset(walk.broken(node for node in model.graph if node not in live))
-    return BatchPlan(dict(state.marks), tuple(edits), symbol, size, dims, state.sources, facts, dead)
+    return BatchPlan(dict(state.marks), tuple(edits), symbol, size, dims, state.sources, facts, dict(state.parts), dead)
 
 
 def _planned(
@@ -226,6 +228,8 @@ class _Walk:
         for value, mark in zip(node.outputs, answer.marks, strict=False):
             if mark is not None:
                 self.state.marks[value] = mark
+        if answer.parts is not None and any(answer.parts):
+            self.state.parts[node.outputs[0]] = answer.parts
         self.state.marks.update(answer.inside)
         if not answer.edits:  # those take sizes for one sample alone
             self._follow_sizes(node, answer.sizes)
@@ -238,6 +242,7 @@ class _Walk:
         """Forgets them."""
         for value in node.outputs:
             self.state.marks.pop(value, None)
+            self.state.parts.pop(value, None)
             self.state.sized.pop(value, None)
             self.state.counts.pop(value, None)
         for graph in inner_graphs(node):

@@ -31,6 +31,7 @@ from onereshape.models.words import constant_words
 
 
 Array = np.ndarray[Any, Any]
+Parts = tuple[Mark | None, ...]
 _NO_WORD = -2
 """In place of a word that need not be kept."""
 
@@ -48,6 +49,8 @@ class BatchAnswer(NamedTuple):
     """What the outputs of a node hold that computes nothing but sizes."""
     inside: Mapping[ir.Value, Mark] = MappingProxyType({})
     """The marks of the values in the graphs inside a node."""
+    parts: Parts | None = None
+    """Of an output that is a sequence where each of its tensors carries N."""
 
 
 @dataclass(slots=True)
@@ -63,6 +66,8 @@ class BatchState:
     """Whether the original leaves the size of the batch open, so that it says itself what several samples give."""
     folding: Folding = field(init=False)
     marks: dict[ir.Value, Mark] = field(default_factory=dict)
+    parts: dict[ir.Value, Parts] = field(default_factory=dict)
+    """Of marked values that are sequences where each of their tensors carries N."""
     sized: dict[ir.Value, Array] = field(default_factory=dict)
     """Values that hold sizes which depend on N: what the repaired model computes there."""
     counts: dict[ir.Value, Array] = field(default_factory=dict)
@@ -117,6 +122,7 @@ class BatchState:
     def within(self, marks: Mapping[ir.Value, Mark]) -> BatchState:
         """What is known in a graph inside a node whose inputs have these marks; what is found there stays there."""
         other = replace(self, marks={**self.marks, **marks}, sized=dict(self.sized), counts=dict(self.counts))
+        other.parts = dict(self.parts)
         other.folding = self.folding
         return other
 
@@ -126,7 +132,7 @@ class BatchState:
 
     def restart(self, marks: Mapping[ir.Value, Mark]) -> None:
         """Forgets all that was decided but for these marks."""
-        for decided in (self.marks, self.sized, self.counts):
+        for decided in (self.marks, self.parts, self.sized, self.counts):
             decided.clear()
         self.marks.update(marks)
 
@@ -190,6 +196,18 @@ class BatchView(NodeView):
     def mark(self, index: int) -> Mark | None:
         """The mark of an input."""
         return self._marks[index] if index < len(self._marks) else None
+
+    def parts(self, index: int = 0) -> Parts:
+        """Where each tensor carries N in an input that is a sequence."""
+        return self.state.parts.get(self.value(index)) or (None,) * len(self.parts_dims(index))
+
+    def parts_dims(self, index: int = 0) -> Sequence[tuple[Size, ...] | None]:
+        """The dims of each of them in the original."""
+        value = self.value(index)
+        found = self.state.facts.parts.get(value)
+        if found is None:
+            raise Refused(f"how many tensors are in {value.name} is not known")
+        return found
 
     def counts(self, index: int) -> Array | None:
         """What each sample adds to an input that counts the samples."""

@@ -94,8 +94,8 @@ def consult(trial: Trial, chooser: Chooser, question: Question) -> Asked:
     """The original's answers, on values drawn in the first manner in which they show anything."""
     session = opened(trial.original, trial.base_dir, "original model")
     for name, kind in session.outputs.items():
-        if not kind.startswith(("tensor(", "seq(map(")):
-            raise Stop("untested", f"output {name!r} is a {kind}, and only tensors and maps are compared")
+        if not kind.startswith(("tensor(", "seq(", "optional(")):
+            raise Stop("untested", f"output {name!r} is a {kind}, and only tensors, sequences and maps are compared")
     opening = opening_of(trial, session, chooser, question.make)
     manner = opening.manner
     if chooser.varies:

@@ -64,11 +64,23 @@ class Session:
     A run that ends the engine's process is refused; the next one loads the model again, into another process.
     """
 
-    __slots__ = ("__weakref__", "_child", "_late", "_number", "_served", "_source", "engine", "inputs", "outputs")
+    __slots__ = (
+        "__weakref__",
+        "_child",
+        "_late",
+        "_names",
+        "_number",
+        "_served",
+        "_source",
+        "engine",
+        "inputs",
+        "outputs",
+    )
 
     def __init__(self, model: ir.Model, base_dir: str, *, optimize: bool = True) -> None:
         """Loads the model, whose external data are in the folder `base_dir`, or raises a Refusal."""
         self._source = model, base_dir, optimize
+        self._names: set[str] = set()
         why = endless(model, limits().seconds)
         self._late: list[str] = [] if why is None else [why] * _PATIENCE
         self._load()
@@ -88,12 +100,20 @@ class Session:
         weakref.finalize(self, self._child.free, self._number).atexit = False
 
     def run(self, feeds: Mapping[str, Array]) -> dict[str, Array]:
-        """The outputs, or a Refusal; of a sequence of maps a row for each, and their labels beside them."""
+        """The outputs, or a Refusal; of a sequence each tensor; of maps a row for each, and their labels beside them.
+
+        A sequence that has another number of tensors than before is refused: nobody could put them side by side.
+        """
         if len(self._late) >= _PATIENCE:
             raise Refusal(self._late[0])
         if not self._child.lives:
             self._load()
-        return self._ask("run", {"number": self._number}, dict(feeds))[1]
+        found = self._ask("run", {"number": self._number}, dict(feeds))[1]
+        if self._names and self._names != {*found}:
+            odd = min(self._names ^ {*found})
+            raise Refusal(f"a sequence has other tensors than on other values: {odd!r} is in one of both only")
+        self._names = {*found}
+        return found
 
     def _ask(
         self, what: str, told: dict[str, Any], arrays: dict[str, Array]

@@ -48,6 +48,8 @@ _LOADED: Final = re.compile(r"Load model from \S+ failed: ?")
 _NO_MEMORY: Final = re.compile(r"bad_alloc|Failed to allocate memory|bad allocation")
 _MAPS: Final = "seq(map("
 """How the types begin of what a ZipMap gives."""
+_LISTS: Final = ("seq(tensor(", "optional(")
+"""The same of sequences of tensors, and of what may be left out."""
 _PACKED: Final = frozenset({"int2", "uint2", "int4", "uint4", "float4e2m1"})
 """Two or more to a byte."""
 
@@ -119,8 +121,14 @@ def run(told: Plain, arrays: Arrays) -> tuple[Plain, Arrays]:
     for each, output in [*found.items()]:
         if isinstance(output, np.ndarray):
             continue
+        if types[each].startswith(_LISTS) and isinstance(output, list):
+            del found[each]
+            found.update({f"{each}[{place}]": tensor for place, tensor in enumerate(output)})
+            continue
+        if output is None:
+            return {"refused": f"output {each!r} holds nothing"}, {}
         if not types[each].startswith(_MAPS):
-            return {"refused": f"output {each!r} is a {types[each]}, and only tensors and maps are read"}, {}
+            return {"refused": f"output {each!r} is a {types[each]}, and only tensors, sequences and maps are read"}, {}
         if len({tuple(row) for row in output}) > 1:
             return {"refused": f"the maps of output {each!r} have different labels"}, {}
         found[each], found[f"{each} (labels)"] = _table(output)

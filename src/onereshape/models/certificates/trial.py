@@ -128,6 +128,10 @@ class Trial:
             raise (NoRoom(why, refusal.why) if refusal.kind == "memory" else Stop("failed", why)) from None
         if listed:
             note(self.ran, at)
+        if self.shapes and (odd := self.shapes.keys() ^ found.keys()):
+            where = f" at {said(at)}" if at else ""
+            who = "the original" if min(odd) in self.shapes else "the repaired model"
+            raise Stop("differs", f"only {who} gives {min(odd)!r}{where}: its sequence has other tensors")
         return found
 
 
@@ -238,7 +242,7 @@ def matters(trial: Trial, name: str) -> bool:
     """Whether an output can show that the samples are kept apart; the labels of maps cannot."""
     if trial.kind == "batch":
         return trial.outputs.get(name) is not None
-    return any(value.name == name for value in trial.original.graph.outputs)
+    return any(name == value.name or name.startswith(f"{value.name}[") for value in trial.original.graph.outputs)
 
 
 def is_blind(trial: Trial, name: str) -> bool:

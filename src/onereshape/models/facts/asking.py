@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from onereshape.models.facts.walk import Scope
 
 Dims = tuple[Size, ...]
+Parts = tuple[Dims | None, ...]
+"""The dims of each tensor in a sequence, None for one of which not even the rank is known."""
 Shapes = Sequence[Dims | None]
 """The dims of all outputs, None for one of which not even the rank is known."""
 
@@ -66,6 +68,18 @@ class Asking(NodeView):
     def rank(self, index: int = 0) -> int:
         """The rank of an input."""
         return len(self.dims(index))
+
+    def parts(self, index: int = 0) -> Parts:
+        """The tensors in an input that is a sequence, of which at least the number must be known."""
+        found = self.scope.parts.get(self.value(index))
+        if found is None:
+            raise Refused("how many tensors are in it is not known")
+        return found
+
+    def give(self, parts: Parts) -> Shapes:
+        """Says what is in the output, which is a sequence, and has no dims."""
+        self.scope.parts[self.node.outputs[0]] = parts
+        return [None]
 
     def held(self, index: int) -> Array | None:
         """What an input holds."""

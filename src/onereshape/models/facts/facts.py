@@ -15,7 +15,7 @@ from onereshape.condition import Condition
 from onereshape.dims import Dim, as_name, parse
 from onereshape.errors import ReshapeError
 from onereshape.models.facts.elements import INTEGERS, Array
-from onereshape.models.facts.asking import Dims
+from onereshape.models.facts.asking import Dims, Parts
 from onereshape.models.facts.order import inner_graphs
 from onereshape.models.facts.walk import Scope, Walk
 from onereshape.sizes import Formula, Size
@@ -37,6 +37,8 @@ class Facts:
     ) -> None:
         self.sizes: Mapping[ir.Value, Dims] = {} if scope is None else scope.dims
         """The dims of a value; one whose rank is not known is not there."""
+        self.parts: Mapping[ir.Value, Parts] = {} if scope is None else scope.parts
+        """The tensors in sequences of which the number is known."""
         self.kinds: Mapping[ir.Value, ir.DataType] = {} if scope is None else scope.kinds
         """The element types, as far as they are known."""
         self.conditions: Mapping[ir.Node, tuple[Condition, ...]] = {} if walk is None else walk.conditions
@@ -121,6 +123,7 @@ class Facts:
         walk.unread = {nodes[node]: why for node, why in self._walk.unread.items() if node in nodes}
         scope.walk = walk
         scope.dims = {values[value]: dims for value, dims in self._scope.dims.items() if value in values}
+        scope.parts = {values[value]: parts for value, parts in self._scope.parts.items() if value in values}
         scope.kinds = {values[value]: kind for value, kind in self._scope.kinds.items() if value in values}
         scope.elements = {values[value]: held for value, held in self._scope.elements.items() if value in values}
         scope.constants = {values[value]: each for value, each in self._scope.constants.items() if value in values}

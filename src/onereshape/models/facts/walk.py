@@ -16,7 +16,7 @@ import onnx_ir as ir
 from onereshape.condition import Condition
 from onereshape.errors import ReshapeError
 from onereshape.models.constants import DEFAULTS, constant_tensor, dims_of_tensor
-from onereshape.models.facts.asking import Asking, Dims
+from onereshape.models.facts.asking import Asking, Dims, Parts
 from onereshape.models.facts.elements import (
     FOLLOWED,
     REFUSALS,
@@ -66,6 +66,8 @@ class Scope:
         self.dims: dict[ir.Value, Dims] = {}
         self.kinds: dict[ir.Value, ir.DataType] = {}
         self.elements: dict[ir.Value, Array | None] = {}
+        self.parts: dict[ir.Value, Parts] = {}
+        """The tensors in sequences."""
         self.constants: dict[ir.Value, Any] = {}
         """The tensors of Constant nodes, whose elements are read when they are asked for."""
 
@@ -131,6 +133,7 @@ class Scope:
     def forget(self, value: ir.Value) -> None:
         """Takes back what was found of a value."""
         self.dims.pop(value, None)
+        self.parts.pop(value, None)
         self.elements.pop(value, None)
         self.constants.pop(value, None)
 

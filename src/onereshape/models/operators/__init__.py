@@ -29,6 +29,7 @@ from onereshape.models.operators import (
     repeating,
     reshape,
     scattering,
+    sequences,
     signals,
     sizes,
     slicing,
@@ -42,7 +43,7 @@ FAMILIES = (
     *(pointwise, arithmetic, normalising, quantising, contractions, reductions, recurrent),
     *(layout, reshape, repeating, filling, joining, slicing, padding, indexing, scattering, choosing),
     *(windows, images, regions, signals, sizes, drawing, control, contributed, experimental),
-    *(attention, features, predictors, quantised),
+    *(attention, features, predictors, quantised, sequences),
 )
 
 for family in FAMILIES:

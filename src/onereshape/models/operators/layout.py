@@ -15,7 +15,6 @@ from onereshape.models.batch.folded_operators import Array, Unfolded, Use
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.batch.marks import Mark, homes, marked, times
 from onereshape.models.batch.view import BatchAnswer, BatchView
-from onereshape.models.facts.answers import same_first
 from onereshape.models.facts.asking import Asking, Shapes
 from onereshape.models.facts.elements import Elements, Holding, Unknown
 from onereshape.models.free.alignment import Axis, axis_of, size_of
@@ -27,6 +26,7 @@ from onereshape.models.free.view import FreeView
 from onereshape.models.edit import Edit
 from onereshape.models.node_view import NodeView, Refused, counted
 from onereshape.models.operators.pointwise import batch_elementwise, grow_elementwise
+from onereshape.models.operators.sequences import batch_identity, shape_same
 from onereshape.models.record import Record
 
 
@@ -322,6 +322,10 @@ RECORDS = {
         shape=shape_transpose, elements=held_transpose, batch=batch_transpose, free=by_shape, grows=grow_transpose
     ),
     "Identity": _ORDERED._replace(
-        shape=same_first, elements=held_identity, batch=batch_elementwise, free=same_dims, grows=grow_elementwise
+        shape=shape_same,
+        elements=held_identity,
+        batch=batch_identity(batch_elementwise),
+        free=same_dims,
+        grows=grow_elementwise,
     ),
 }

@@ -1,0 +1,51 @@
+"""Planted bugs in sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from onereshape.models.batch.answers import only_first
+from onereshape.models.batch.view import BatchAnswer, BatchView
+from onereshape.models.operators import RECORDS, sequences
+from tests.laws.batching_mutants import _record, mutant
+
+
+@mutant("ConcatFromSequence SequenceAt")
+def tensors_that_stay_shared(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(sequences, "_evened", lambda *_: ())
+
+
+@mutant("SequenceErase SequenceInsert SequenceAt")
+def places_counted_from_the_end(patch: pytest.MonkeyPatch) -> None:
+    place = sequences._place
+    patch.setattr(
+        sequences, "_place", lambda view, index, count, **end: count - 1 - (place(view, index, count, **end) or 0)
+    )
+
+
+@mutant("SplitToSequence")
+def an_axis_that_stays(patch: pytest.MonkeyPatch) -> None:
+    rule = RECORDS["SplitToSequence"].batch
+    assert rule is not None
+
+    def wrong(view: BatchView) -> Iterator[BatchAnswer]:
+        mark = only_first(view)
+        for answer in rule(view):
+            yield answer._replace(marks=(mark,), parts=(mark,) * len(answer.parts or ()))
+
+    _record(patch, "SplitToSequence", batch=wrong)
+
+
+@mutant("ConcatFromSequence")
+def samples_inside_of_what_is_joined(patch: pytest.MonkeyPatch) -> None:
+    rule = RECORDS["ConcatFromSequence"].batch
+    assert rule is not None
+
+    def wrong(view: BatchView) -> Iterator[BatchAnswer]:
+        for answer in rule(view):
+            marks = [mark and mark._replace(outer=mark.inner, inner=mark.outer) for mark in answer.marks]
+            yield answer._replace(marks=tuple(marks))
+
+    _record(patch, "ConcatFromSequence", batch=wrong)

@@ -24,7 +24,7 @@ FOUND: dict[str, tuple[str | None, str, str | None, str | None, bool | None]] = 
         "N is swallowed by n: target[1] = -1 becomes 512*N, while target[0] = 1 stands where N should be",
         "t",
         "initializer t",
-        None,
+        True,
     ),
     "impossible-volume": (
         "n",
@@ -415,7 +415,7 @@ def test_asked_for_a_batch(tmp_path: Path) -> None:
     assert (found.tensor, found.origin, found.fixable) == ("t", "initializer t", True)
     assert found.message == "N is forced to 1 by n: shape[0] = 1"
     assert codes(of(STATIC, tmp_path, batch={"x": 0})) == ["baked-dim"]
-    assert of(STATIC, tmp_path, batch={"z": 0}) == []
+    assert codes(of(STATIC, tmp_path, batch={"z": 0})) == ["fixed-batch"]
 
 
 def test_asked_for_a_batch_and_another_dim(tmp_path: Path) -> None:

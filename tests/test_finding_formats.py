@@ -28,7 +28,7 @@ SHOWN = "next: onereshape show m.onnx --node n"
 LINES = {
     "baked-dim": f"s77 is forced to 1 by n: shape[0] = 1 (initializer t; fix can repair it; {FREED})",
     "absorbed-dim": "N is swallowed by n: target[1] = -1 becomes 512*N, while target[0] = 1 stands where N should be "
-    f"(initializer t; fix may repair it; {FREED})",
+    f"(initializer t; fix can repair it; {FREED})",
     "impossible-volume": "data [2, 3] and target [4, -1]: target[1] cannot be inferred: 6 elements do not divide by 4 "
     f"(remainder 2) (initializer t; {SHOWN})",
     "spec-error": "data [2, 3] and target [-1, -1]: target[1] is a second -1, after target[0] "

@@ -64,6 +64,7 @@ MODEL_FLOORS = [
     {"work"},
     {"step"},
     {"batch_work", "dims_work", "layered", "longest", "starts"},
+    {"last_word"},
     {"unrepaired"},
     {"certify", "fix"},
     {"repairs"},

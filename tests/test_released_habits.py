@@ -19,7 +19,8 @@ from onereshape.models.certificates.growing import grown
 from onereshape.apart.limits import checked
 from onereshape.models.edit import Change
 from onereshape.models.step import Wish
-from onereshape.models.unrepaired import declared_outputs, untouched, with_batch
+from onereshape.models.last_word import declared_outputs, with_batch
+from onereshape.models.unrepaired import untouched
 
 Dims = list[int | str]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import onnx_ir as ir
 import pytest
@@ -10,7 +11,7 @@ from onnx import parser, save
 
 import onereshape as orx
 from onereshape.errors import FixError
-from onereshape.models import unrepaired
+from onereshape.models import last_word, unrepaired
 from onereshape.models.batch.search import batch_plan
 from onereshape.terms.batches import LOST_AXIS, NEW_AXIS
 from onereshape.terms.prove import prove_batch
@@ -165,7 +166,13 @@ def test_a_branch_that_may_be_taken_mixes(given: str, constants: str, tmp_path: 
 def test_a_batch_that_is_a_number_is_never_right_already(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So nobody asks whether the model could be left as it is: that takes as long as the certificate."""
     asked: list[object] = []
-    monkeypatch.setattr(unrepaired, "_certified", lambda *given, **_: asked.append(given))
+    first = last_word.first_proof
+
+    def proof(*given: Any, **how: Any) -> Any:
+        asked.append(given)
+        return first(*given, **how)
+
+    monkeypatch.setattr(last_word, "first_proof", proof)
     body = "g (float[B, 6] x) => (float[B, 6] y) <int64[2] t = {1, 6}> { r = Reshape(x, t) y = Softmax(r) }"
 
     for batch, times in (("1", 0), ("N", 1)):

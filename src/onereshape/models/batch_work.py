@@ -10,7 +10,7 @@ from onereshape.condition import at_least
 from onereshape.errors import FixError
 from onereshape.formats.model import Model
 from onereshape.formats.onnx_graphs import opset_of
-from onereshape.models.batch.apply import apply_batch, false_declarations
+from onereshape.models.batch.apply import apply_batch, false_declarations, static_declarations
 from onereshape.models.batch.dropping import Cut, cut
 from onereshape.models.batch.lifting import has_elements, keep, lift
 from onereshape.models.batch.marks import Mark
@@ -81,6 +81,7 @@ def batch_work(  # noqa: PLR0913 - what may be done for it
         tuple(dict.fromkeys([*open_batch, *(each for change in found.changes for each in change.conditions)])),
         (*place.notes, *(each.note for each in new.values()), *mended),
         place.unless_proven,
+        frozenset(value.name or "" for value in static_declarations(found)),
     )
 
 

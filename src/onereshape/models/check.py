@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
 _PLACE = re.compile(r"\(([^()\s]+\[\d+\])\)")
 """A dim that is called by its place needs no brackets, whatever it is multiplied by."""
-_RUNS = "`fix` runs the model, and leaves it as it is if that shows nothing wrong"
-"""Of a model that no rule frees, and whose batch may be right already."""
+RUNS = "`fix` runs the model, and leaves it as it is if that shows nothing wrong"
+"""Of a model that no rule frees, or that one would rewrite, and whose batch may be right already."""
 _MAY_BE_MEANT = frozenset({"absorbed-dim"})
 """What runs at every size: `fix` leaves it, if the terms show that all samples come out apart all the same."""
 _MOST_INPUTS = 4
@@ -122,11 +122,11 @@ def _findings(found: Model, batch: Batch, free: Free, *, owned: bool) -> list[_T
             (
                 partial(planned, found, asked, batch=batched, likely=batch is True, facts=facts),
                 partial(_works, found, asked, likely=batch is True) if batched else lambda error: (error, False, False),
-                batched and _is_named(found.ir, asked),
+                partial(_right, found) if batched else lambda _: False,
             )
             for asked, batched in wishes
         ]
-        told = _with_plans(told, places, plans, asked_step(batch, free) or _SIMPLER)
+        told = _with_plans(found.ir, told, places, plans, asked_step(batch, free) or _SIMPLER)
     elif not any(each.finding.severity == "error" for each in told):
         told += _fixed_batch(found)
     order = places.order  # as long as the model is what it was
@@ -163,14 +163,14 @@ def _limiting(model: Model, facts: Facts, places: Places, *, planning: bool) -> 
         repairs = Repairs(model, symbols, places.called, planning=planning)
         plain = all(held.plain for held, _ in said) and len({name for held, _ in said for name in held.names}) == 1
         for held, finding in said:
-            yield _mended(finding, held, repairs, plain=plain, anywhere=bool(model.ir.functions))
+            yield from _mended(finding, held, repairs, plain=plain, anywhere=bool(model.ir.functions))
 
 
 def _words(message: str) -> str:
     return _PLACE.sub(r"\1", message)
 
 
-def _mended(finding: Finding, held: Held, repairs: Repairs, *, plain: bool, anywhere: bool) -> _Told:
+def _mended(finding: Finding, held: Held, repairs: Repairs, *, plain: bool, anywhere: bool) -> Iterator[_Told]:
     """A finding with the repair that rewrites its node, as far as there is one.
 
     `fix` compares before it writes, at sizes at which the original runs: it can find them where one dim alone is in the
@@ -181,22 +181,24 @@ def _mended(finding: Finding, held: Held, repairs: Repairs, *, plain: bool, anyw
         repair = repairs.of(name)
         mends = False if repair is None else repair.mends(finding.place, anywhere=anywhere)
         if repair is not None and mends is not False:
-            sure = plain and finding.code not in _MAY_BE_MEANT
-            return _Told(replace(finding, fixable=mends if sure else None), repair.step)
-    return _Told(finding)
+            right = repairs.right(repair) if finding.code in _MAY_BE_MEANT else False
+            found = _as_far_as(right, [replace(finding, fixable=mends)], sure=plain)
+            yield from (_Told(each, repair.step) for each in found)
+            return
+    yield _Told(finding)
 
 
 def _fixed_batch(model: Model) -> Iterator[_Told]:
     """A model that was exported for one sample."""
     axes = fixed_batch(model.ir)
     if axes:
-        where = listed([f"{name}:{axis}" for name, axis in axes.items()], _MOST_INPUTS)
-        name = next(iter(axes))
-        message = f"the batch is fixed to 1 at {where}"
-        yield _Told(
-            Finding("fixed-batch", "note", name, "graph", "input", name, None, message, fixable=None),
-            NextStep("fix", batch=True),
-        )
+        yield _Told(_fixed(axes, 1, fixable=None), NextStep("fix", batch=True))
+
+
+def _fixed(axes: Mapping[str, int], size: int, *, fixable: bool | None) -> Finding:
+    where = listed([f"{name}:{axis}" for name, axis in axes.items()], _MOST_INPUTS)
+    name, message = next(iter(axes)), f"the batch is fixed to {size} at {where}"
+    return Finding("fixed-batch", "note", name, "graph", "input", name, None, message, fixable)
 
 
 Works = Callable[[FixError], tuple[FixError, bool | None, bool]]
@@ -204,44 +206,50 @@ Works = Callable[[FixError], tuple[FixError, bool | None, bool]]
 it can run sample by sample."""
 
 
-def _is_named(model: ir.Model, asked: Freed) -> bool:
-    """Whether the dims that are asked for are free already, by their names."""
-    inputs = {value.name or "": value.shape for value in model.graph.inputs}
-    dims = [shape[axis] for name, axes in asked.items() if (shape := inputs[name]) is not None for axis in axes]
-    return not any(isinstance(dim, int) for dim in dims)
+def _right(model: Model, planned: Plan) -> bool | None:
+    """Whether a model is right at any batch as it is, whatever a rule would change; None: only runs tell."""
+    from onereshape.models.last_word import last_word  # noqa: PLC0415 - as above
+
+    return last_word(model, planned.freed, None, outputs=planned.outputs).works if planned.changes else False
 
 
 def _works(model: Model, asked: Freed, refusal: FixError, *, likely: bool) -> tuple[FixError, bool | None, bool]:
+    from onereshape.models.last_word import by_terms, final, has_way_out  # noqa: PLC0415 - as above
     from onereshape.models.longest import tell_longest  # noqa: PLC0415 - as above
-    from onereshape.models.unrepaired import by_terms, has_way_out, no_batch  # noqa: PLC0415 - as above
 
     asked = requested(model, refusal.axes) if refusal.axes else asked
     axes = {name: axis for name, dims in asked.items() for axis in dims}
-    works = by_terms(model, asked, refusal)
-    lacks = no_batch(model.ir, axes, refusal) if likely and not works else None
-    if lacks is not None and works is False:
-        raise lacks
-    if lacks is not None:
-        lacks.fields |= {key: value for key, value in refusal.fields.items() if key not in lacks.fields}
+    works = by_terms(model, asked, refusal, likely=likely)
+    last = refusal if works else final(model.ir, axes, refusal, likely=likely, per_sample=False)
+    if last is not refusal:
+        if works is False:
+            raise last
+        last.fields |= {key: value for key, value in refusal.fields.items() if key not in last.fields}
     way_out = has_way_out(model.ir, axes, refusal)
-    if lacks is None and not works:
+    if last is refusal and not works:
         tell_longest(refusal, model.ir, asked)
-    return lacks or refusal, works, way_out
+    return last, works, way_out
 
 
 def _with_plans(
-    told: list[_Told], places: Places, plans: Iterable[tuple[Callable[[], Plan], Works, bool]], step: NextStep
+    model: ir.Model,
+    told: list[_Told],
+    places: Places,
+    plans: Iterable[tuple[Callable[[], Plan], Works, Callable[[Plan], bool | None]]],
+    step: NextStep,
 ) -> list[_Told]:
     """The findings, with what the repairs of the asked dims would change, or why there is none."""
     changed: list[Finding] = []
     refusals: list[_Told] = []
-    for plan, works, named in plans:
+    false: set[str | None] = set()
+    known: set[tuple[str, str]] = set()
+    for plan, works, right in plans:
         try:
             planned = plan()
             found = [_of_change(change, places.called) for change in planned.changes]
-            doubted = _MAY_BE_MEANT if named else frozenset()
-            sure = planned.sure
-            changed += [each if sure and each.code not in doubted else replace(each, fixable=None) for each in found]
+            known |= {(each.code, each.place) for each in found}
+            false |= planned.declared
+            changed += _as_far_as(right(planned), [*found, *_declared(model, planned)], sure=planned.sure)
         except FixError as error:
             if error.usage:
                 raise
@@ -250,9 +258,37 @@ def _with_plans(
     if refusals:  # one command frees all that is asked, or nothing
         able = all(each.finding.fixable is not False for each in refusals)
         changed = [replace(each, fixable=None if able else False) for each in changed]
-    known = {(each.code, each.place) for each in changed}
     kept = [each for each in told if (each.finding.code, each.finding.place) not in known]
+    if not refusals:
+        kept = [_declaring(each, step) if each.finding.tensor in false else each for each in kept]
     return [*(_Told(each, step) for each in changed), *kept, *refusals]
+
+
+def _as_far_as(right: bool | None, found: Iterable[Finding], *, sure: bool) -> Iterator[Finding]:
+    """The findings of a plan: none of a model that is right already, and no errors where only runs tell."""
+    for each in found if not right else ():
+        if right is None:
+            severity: Severity = "warning" if each.severity == "error" else each.severity
+            yield replace(each, severity=severity, message=f"{each.message}; {RUNS}", fixable=None)
+        else:
+            yield each if sure else replace(each, fixable=None)
+
+
+def _declared(model: ir.Model, planned: Plan) -> Iterator[Finding]:
+    """What keeps a batch from varying where nothing else does: inputs that are declared with a number."""
+    inputs = {value.name or "": value.shape for value in model.graph.inputs}
+    axes = {name: axis for name, dims in planned.freed.items() for axis in dims}
+    sizes = {(shape[axis] if (shape := inputs[name]) is not None else None) for name, axis in axes.items()}
+    numbers = [size for size in sizes if isinstance(size, int)]
+    if numbers and not planned.changes:
+        yield _fixed(axes, numbers[0], fixable=True)
+
+
+def _declaring(told: _Told, step: NextStep) -> _Told:
+    """The finding of a declaration that a repair mends."""
+    if told.finding.code != "declared-mismatch":
+        return told
+    return _Told(replace(told.finding, fixable=True), step)
 
 
 def _cannot(places: Places, error: FixError, step: NextStep, works: bool | None, by_sample: bool) -> Iterator[_Told]:
@@ -261,7 +297,7 @@ def _cannot(places: Places, error: FixError, step: NextStep, works: bool | None,
         return
     node, op = str(error.fields.get("node", "")), str(error.fields.get("op", ""))
     place, tensor = places.called.get(node, node), _name(error.fields.get("tensor"))
-    more = [_RUNS] if works is None else []
+    more = [RUNS] if works is None else []
     message = "; ".join([error.sentence, *getattr(error, "__notes__", ()), *more])
     severity: Severity = "warning" if works is None else "error"
     fixable = None if works is None else False

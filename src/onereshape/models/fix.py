@@ -8,7 +8,7 @@ its owner says that a copy need not be made.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from onereshape.apart.limits import WHOLE, limited, whole
@@ -39,6 +39,12 @@ class Plan:
     conditions: tuple[str, ...] = ()
     sure: bool = True
     """Whether it is right whatever the terms say."""
+    freed: Freed = field(default_factory=dict)
+    """Input -> axis -> the name of a dim that is free then."""
+    outputs: Mapping[str, int | None] = field(default_factory=dict)
+    """The axes at which outputs carry a batch."""
+    declared: frozenset[str] = frozenset()
+    """The values that are declared falsely, and that it declares rightly."""
 
 
 def plan(model: Given, *, batch: Batch = None, free: Free = None) -> Plan:
@@ -65,7 +71,8 @@ def planned(
             work = from_starts(given.ir, axes, attempt, likely=likely)
         else:
             work = free_work(given, asked, (), given)
-    return Plan(work.changes, work.conditions, sure=work.unless_proven is None)
+    outputs = {name: None if place is None else place.axis for name, place in work.comparison.outputs.items()}
+    return Plan(work.changes, work.conditions, work.unless_proven is None, work.freed, outputs, work.declared)
 
 
 def _planned_batch(given: Model, axes: Axes, *, facts: Facts | None, likely: bool) -> Work:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Container, Iterator, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import onnx_ir as ir
 
@@ -16,6 +16,9 @@ from onereshape.models.findings.symbols import Places, is_unnamed
 from onereshape.models.likely import likely_axes, unlikely
 from onereshape.models.request import Batch, Free, inputs_of, shapes_of
 
+if TYPE_CHECKING:
+    from onereshape.models.fix import Plan
+
 _MOST_PLANNED, _FEWEST_PLANS = 5_000, 4
 """Whether a name can be freed is found by planning it: for so many nodes, all names together, and a few in any case."""
 
@@ -26,6 +29,8 @@ class Repair(NamedTuple):
     step: NextStep
     places: frozenset[str] | None
     """The places of the nodes that it rewrites; None: nobody has planned it."""
+    plan: Plan | None = None
+    """Of a batch."""
 
     def mends(self, place: str, *, anywhere: bool) -> bool | None:
         """Whether it rewrites the node of a finding, or `anywhere` anything; None where nobody knows."""
@@ -58,6 +63,15 @@ class Repairs:
             self._known[symbol] = self._planned(symbol)
         return self._known[symbol]
 
+    def right(self, repair: Repair) -> bool | None:
+        """Whether the model is right at any batch as it is, and is not rewritten; None: only runs tell."""
+        planned = repair.plan
+        if planned is None:
+            return None if repair.places is None else False
+        from onereshape.models.last_word import last_word  # noqa: PLC0415 - takes long, and is rarely needed
+
+        return last_word(self._model, planned.freed, None, outputs=planned.outputs).works
+
     def may_be_batch(self, symbol: str) -> bool:
         """Whether a dim may be that of the samples."""
         return may_be_batch(symbol, self._symbols)
@@ -75,10 +89,11 @@ class Repairs:
             for name, axis, called in step.free:
                 free.setdefault(name, {})[axis] = called
             try:
-                changes = plan(self._model, batch=axes, free=free or None).changes
+                found = plan(self._model, batch=axes, free=free or None)
             except FixError:
                 continue
-            return Repair(step, frozenset(self._called.get(each.node, each.node) for each in changes))
+            places = frozenset(self._called.get(each.node, each.node) for each in found.changes)
+            return Repair(step, places, found if step.batch else None)
         return None
 
     def _ways(self, symbol: str) -> Iterator[NextStep]:

@@ -28,3 +28,5 @@ class Work:
     notes: tuple[str, ...] = ()
     unless_proven: FixError | None = None
     """What is raised where the terms do not prove it for every batch: a dim was taken whose name says nothing."""
+    declared: frozenset[str] = frozenset()
+    """The values that are declared with a fixed size where they carry the batch."""

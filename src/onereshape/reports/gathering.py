@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from onereshape.apart.limits import WHOLE
 from onereshape.errors import FixError
 from onereshape.formats.model import Model
 from onereshape.formats.onnx_sound import blamed
-from onereshape.models.check import check
+from onereshape.models.check import RUNS, check
 from onereshape.models.edit import Change
 from onereshape.models.exports import Exports, Freed
 from onereshape.models.findings.finding import Finding
@@ -88,7 +88,7 @@ class Story:
 def gathered(model: Model, asking: Asking) -> Story:
     """What there is to tell of a model, which is not changed."""
     fixed, refusal = _fixed(model, asking)
-    findings = _found(model, asking, repaired=fixed is not None)
+    findings = _settled(_found(model, asking), fixed, refusal)
     changes, left = _paired(findings, () if fixed is None else fixed.changes)
     changed = fixed is not None and fixed.model is not model
     try:
@@ -155,11 +155,30 @@ def _fixed(model: Model, asking: Asking) -> tuple[Fixed | None, FixError | None]
     return found, None
 
 
-def _found(model: Model, asking: Asking, *, repaired: bool) -> list[Finding]:
+def _found(model: Model, asking: Asking) -> list[Finding]:
     """The findings; what other exports tell of dims is not asked of `check`, which does not know them."""
     asked = {} if asking.like is not None else {"batch": asking.batch, "free": asking.free}
-    found = check(model, **asked)  # type: ignore[arg-type]
-    return [each for each in found if not (repaired and each.code == "cannot-free")]
+    return [*check(model, **asked)]  # type: ignore[arg-type]
+
+
+def _settled(findings: list[Finding], fixed: Fixed | None, refusal: FixError | None) -> list[Finding]:
+    """The findings after what `fix` said: what only runs could tell, it told."""
+    if fixed is not None:
+        open_ = [each for each in findings if each.message.endswith(RUNS)] if not fixed.changes else []
+        return [each for each in findings if each.code != "cannot-free" and not _is_mended(each) and each not in open_]
+    if refusal is None:
+        return findings
+    return [
+        replace(each, severity="error", message=each.message.removesuffix(f"; {RUNS}"), fixable=False)
+        if each.message.endswith(RUNS)
+        else each
+        for each in findings
+    ]
+
+
+def _is_mended(finding: Finding) -> bool:
+    """Whether it is about a declaration that every repair mends."""
+    return finding.fixable is True and finding.code in {"declared-mismatch", "fixed-batch"}
 
 
 def _paired(findings: list[Finding], changes: tuple[Change, ...]) -> tuple[Iterator[Case], Iterator[Case]]:

@@ -13,11 +13,12 @@ from typing import Final
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.terms.call import Call, Record, record
-from onereshape.terms.hashing import Array, Words
+from onereshape.terms.call import Call, Record, Value, record
+from onereshape.terms.hashing import Words
 from onereshape.terms.records.arithmetic import RECORDS as ARITHMETIC
 from onereshape.terms.records.bounds import bounded, bounds, small
 from onereshape.terms.records.pointwise import cast
+from onereshape.terms.records.reductions import RECORDS as REDUCTIONS
 from onereshape.terms.tensor import Tensor, numbers, once, terms
 
 _ADDEND_MAY_MISS: Final = 11
@@ -153,19 +154,34 @@ def _matmul_integer(call: Call) -> Sequence[Tensor]:
         if zero is not None:
             zero = _zero_point(call, data, zero, along=max(data.rank - 2, 0) if place == 0 else data.rank - 1)
         points.append(zero)
-    apart = [place for place, zero in enumerate(points) if zero is not None and not zero.known]
-    if len(apart) == 1 and factors[1 - apart[0]].known and min(each.rank for each in factors) > 1:
-        return [_apart(call, factors, points, apart[0])]
+    if min(each.rank for each in factors) > 1 and any(zero is not None and not zero.known for zero in points):
+        return [_apart(call, factors, points)]
     wide = [centred(call, data, zero) for data, zero in zip(factors, points, strict=True)]
     return [within_type(product(call, *wide), wide[0], wide[1], wide[0].shape[-1])]
 
 
-def _apart(call: Call, factors: Sequence[Tensor], points: Sequence[Tensor | None], place: int) -> Tensor:
-    """A product with known integers, less what a zero point adds to it: sum((y - z) * w) = sum(y * w) - z * sum(w)."""
-    wide = [centred(call, data, None if at == place else points[at]) for at, data in enumerate(factors)]
-    sums = wide[1 - place].array.astype(np.int64).sum(-1 if place else -2, keepdims=True)
-    whole = within_type(product(call, *wide), wide[0], wide[1], wide[0].shape[-1])
-    return less(call, whole, points[place], sums)
+def _apart(call: Call, factors: Sequence[Tensor], points: Sequence[Tensor | None]) -> Tensor:
+    """A product, less what zero points that are not known add to it: sum((y - z) * w) = sum(y * w) - z * sum(w)."""
+    known = [None if zero is None or not zero.known else zero for zero in points]
+    wide = [centred(call, data, zero) for data, zero in zip(factors, known, strict=True)]
+    found = within_type(product(call, *wide), wide[0], wide[1], wide[0].shape[-1])
+    for place, zero in enumerate(points):
+        if zero is not None and known[place] is None:
+            # what is taken off for the first zero point counts for the second
+            other = wide[1] if place == 0 else centred(call, factors[0], points[0])
+            found = less(call, found, zero, _sums(call, other, -1 if place else -2))
+    return found
+
+
+def _sums(call: Call, data: Tensor, axis: int) -> Tensor:
+    """The sums along an axis, which stays."""
+    if data.values is not None:
+        total = data.values.astype(np.int64).sum(axis, keepdims=True)
+        if np.any(np.abs(total) > np.iinfo(np.int32).max):
+            call.refuse("a sum of its weights is beyond 32 bits")
+        return numbers(total.astype(np.int32), ir.DataType.INT32)
+    step = replace(call, op="ReduceSum", version=11, inputs=(data,), attributes={"axes": [axis], "keepdims": 1})
+    return _tensor(call, REDUCTIONS["ReduceSum"].rule(step))
 
 
 def within_type(found: Tensor, left: Tensor, right: Tensor, count: int) -> Tensor:
@@ -180,17 +196,17 @@ def within_type(found: Tensor, left: Tensor, right: Tensor, count: int) -> Tenso
     return bounded(found.words, found.dtype, -most, most)
 
 
-def less(call: Call, whole: Tensor, point: Tensor | None, sums: Array) -> Tensor:
-    """A sum of products, less a zero point times a sum of known integers."""
-    if point is None or np.any(np.abs(sums) > np.iinfo(np.int32).max):
-        call.refuse("a sum of its weights is beyond 32 bits")
+def less(call: Call, whole: Tensor, point: Tensor, sums: Tensor) -> Tensor:
+    """A sum of products, less a zero point times a sum of the other factors."""
     factor = cast(call, point, ir.DataType.INT32)
-    inputs = factor, numbers(sums.astype(np.int32), ir.DataType.INT32)
-    (part,) = ARITHMETIC["Mul"].rule(replace(call, op="Mul", version=14, inputs=inputs))
-    (found,) = ARITHMETIC["Sub"].rule(replace(call, op="Sub", version=14, inputs=(whole, part)))
-    if not isinstance(found, Tensor):
-        call.refuse("a difference is no tensor")
-    return found
+    part = _tensor(call, ARITHMETIC["Mul"].rule(replace(call, op="Mul", version=14, inputs=(factor, sums))))
+    return _tensor(call, ARITHMETIC["Sub"].rule(replace(call, op="Sub", version=14, inputs=(whole, part))))
+
+
+def _tensor(call: Call, found: Sequence[Value]) -> Tensor:
+    if not isinstance(found[0], Tensor):
+        call.refuse("a step of it gives no tensor")
+    return found[0]
 
 
 def _zero_point(call: Call, data: Tensor, zero: Tensor, along: int) -> Tensor:

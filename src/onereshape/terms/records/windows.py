@@ -10,6 +10,7 @@ from math import prod
 from typing import Final
 
 import numpy as np
+import onnx_ir as ir
 
 from onereshape.terms.call import Call, Record, record
 from onereshape.terms.hashing import Words
@@ -26,7 +27,7 @@ from onereshape.terms.records.sliding import (
     windows_of,
     within,
 )
-from onereshape.terms.tensor import Tensor
+from onereshape.terms.tensor import Tensor, numbers
 
 _SAME_IS_SAID: Final = 11
 
@@ -178,8 +179,10 @@ def _conv_integer(call: Call) -> Sequence[Tensor]:
     # sum((y - z) * w) = sum(y * w) - z * sum(w), where y is z beside the data
     wide, point = centred(call, data, None), centred(call, zeros[0], None)
     found = within_type(_convolved(call, wide, filters, None, point), wide, filters, count)
-    sums = filters.array.astype(np.int64).sum(tuple(range(1, filters.rank)))
-    return [less(call, found, point, sums.reshape(-1, *[1] * (filters.rank - 2)))]
+    sums = filters.array.astype(np.int64).sum(tuple(range(1, filters.rank))).reshape(-1, *[1] * (filters.rank - 2))
+    if np.any(np.abs(sums) > np.iinfo(np.int32).max):
+        call.refuse("a sum of its weights is beyond 32 bits")
+    return [less(call, found, point, numbers(sums.astype(np.int32), ir.DataType.INT32))]
 
 
 RECORDS: Final[dict[str, Record]] = {

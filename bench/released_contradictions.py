@@ -108,10 +108,11 @@ def _answered(said: Said) -> Iterator[str]:
     for each in told:
         if each.code == "cannot-free" and each.fixable is False:
             yield f"check says that it cannot be freed ({each.message}), and fix {what}"
-        elif not said.changed and each.severity == "error":
+        elif not said.changed and each.severity == "error" and each.message not in said.fixed.notes:
             yield f"check says {each.code} at {each.node} ({each.message}), and fix {what}"
         elif not said.changed and each.fixable:
             yield f"check says that fix can repair {each.code} at {each.node}, and fix {what}"
+    yield from _unmentioned(told, said.fixed.notes)
     if said.changed and not any(each.fixable is not False for each in told):
         yield f"check finds nothing that fix repairs, and fix {what}"
     if said.changed != said.lead.startswith("Repaired") or (said.lead.startswith("Nothing to repair.") is said.changed):
@@ -120,6 +121,14 @@ def _answered(said: Said) -> Iterator[str]:
         yield f"fix {what}, and the page shows what only runs could tell"
     if "cannot-free" in said.left:
         yield f"fix {what}, and the page shows what cannot be freed"
+
+
+def _unmentioned(told: list[Any], notes: tuple[str, ...]) -> Iterator[str]:
+    """Sizes that the model does not take, of which `fix` names the first and counts the rest."""
+    limits = [each for each in told if each.code == "size-condition" and each.severity != "note"]
+    if limits and not any(each.message in notes for each in limits):
+        each = limits[0]
+        yield f"check says {each.code} at {each.node} ({each.message}), and fix does not mention it"
 
 
 def _is_about(finding: Any) -> bool:

@@ -52,6 +52,8 @@ MODELS: dict[str, tuple[str, str, str]] = {
     ),
     "samples that must divide": ("float[N, 2] x", "float[a, 4] y", "y = Reshape(x, fours)"),
     "a length that must divide": ("float[N, S] x", "float[N, a, 2] y", "y = Reshape(x, pairs)"),
+    "a length that is fixed": ("float[N, S] x", "float[N, 2, 4] y", "y = Reshape(x, halves)"),
+    "a length that must divide, beside a fixed batch": ("float[1, S] x", "float[1, a, 4] y", "y = Reshape(x, ones1)"),
     "declared falsely": ("float[N, 8] x", "float[1, 8] y", "y = Softmax<axis = 1>(x)"),
     "declared falsely, and baked": ("float[N, 8] x", "float[1, 2, 4] y", "y = Reshape(x, ones)"),
     "samples meet": ("float[N, 8] x", "float[N, 8] y", "y = Softmax<axis = 0>(x)"),

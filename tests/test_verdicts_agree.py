@@ -31,6 +31,7 @@ LEFT = {
     "absorbed, and set apart",
     "absorbed, and set apart, beside a length",
     "a length that must divide",
+    "a length that is fixed",
     "boxes by pairs",
     "boxes in a row",
     "boxes in a row, by their number",
@@ -58,6 +59,18 @@ def test_what_becomes_of_each(name: str, told: dict[str, Said]) -> None:
     else:
         assert not isinstance(fixed, orx.FixError)
         assert told[name].changed == (name not in LEFT)
+
+
+def test_fix_says_which_sizes_the_model_does_not_take(told: dict[str, Said]) -> None:
+    said = {name: told[name].fixed.notes for name in MODELS if name.startswith("a length")}
+
+    assert said == {
+        "a length that must divide": ("graph/Reshape#0 runs only where S is divisible by 2: not at S = 1",),
+        "a length that is fixed": ("S is forced to 8 by graph/Reshape#0: shape = [0, 2, 4]",),
+        "a length that must divide, beside a fixed batch": (
+            "graph/Reshape#0 runs only where S is divisible by 4: not at S = 1",
+        ),
+    }
 
 
 @pytest.mark.parametrize("name", MODELS)

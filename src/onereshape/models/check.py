@@ -7,7 +7,6 @@ no rule frees is judged by the terms, as `fix` does, and what only runs could te
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -26,7 +25,7 @@ from onereshape.models.facts.facts import Facts
 from onereshape.models.findings.declared import given_up, mismatches
 from onereshape.models.findings.finding import CODES, Finding, Findings, Severity
 from onereshape.models.findings.forced import Held, absorbed, forced
-from onereshape.models.findings.limited import limited
+from onereshape.models.findings.limited import in_words, limited
 from onereshape.models.findings.next_step import NextStep
 from onereshape.models.findings.places import Places
 from onereshape.models.findings.reshapes import finding_of, of_view, refused
@@ -40,8 +39,6 @@ from onereshape.text import listed
 if TYPE_CHECKING:
     from onereshape.models.fix import Plan
 
-_PLACE = re.compile(r"\(([^()\s]+\[\d+\])\)")
-"""A dim that is called by its place needs no brackets, whatever it is multiplied by."""
 RUNS = "`fix` runs the model, and leaves it as it is if that shows nothing wrong"
 """Of a model that no rule frees, or that one would rewrite, and whose batch may be right already."""
 _MAY_BE_MEANT = frozenset({"absorbed-dim"})
@@ -155,19 +152,15 @@ def _limiting(model: Model, facts: Facts, places: Places, *, planning: bool) -> 
     for node in model.reshapes:
         baked, swallowed = forced(node, facts, symbols), absorbed(node, facts, symbols)
         for code, found in (("baked-dim", baked), ("absorbed-dim", swallowed)):
-            said += [(each, finding_of(code, node, _words(each.message))) for each in found]
+            said += [(each, finding_of(code, node, in_words(each.message))) for each in found]
     for limit in limited(model, facts, symbols):
-        finding = replace(finding_of("size-condition", limit.node, _words(limit.message)), severity=limit.severity)
+        finding = replace(finding_of("size-condition", limit.node, in_words(limit.message)), severity=limit.severity)
         said.append((Held(limit.names, plain=False, message=limit.message), finding))
     if said:
         repairs = Repairs(model, symbols, places.called, planning=planning)
         plain = all(held.plain for held, _ in said) and len({name for held, _ in said for name in held.names}) == 1
         for held, finding in said:
             yield from _mended(finding, held, repairs, plain=plain, anywhere=bool(model.ir.functions))
-
-
-def _words(message: str) -> str:
-    return _PLACE.sub(r"\1", message)
 
 
 def _mended(finding: Finding, held: Held, repairs: Repairs, *, plain: bool, anywhere: bool) -> Iterator[_Told]:

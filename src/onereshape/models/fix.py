@@ -8,7 +8,7 @@ its owner says that a copy need not be made.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from onereshape.apart.limits import WHOLE, limited, whole
@@ -22,6 +22,7 @@ from onereshape.models.edit import Change
 from onereshape.models.exports import Exports, Freed, given_exports
 from onereshape.models.facts.facts import Facts
 from onereshape.models.images import imaged, in_layers
+from onereshape.models.last_word import has_other_names
 from onereshape.models.layered import layered
 from onereshape.models.likely import Axes
 from onereshape.models.request import Batch, Free, Progress, check_progress, given_model, read_seed, requested
@@ -202,8 +203,18 @@ def _freed(  # noqa: PLR0913 - what is asked
             second = otherwise(found, batched, wish, refusal, simplify=simplify)
         else:
             second = second if simplify else untouched(found.model, second, wish) or second
-        return both(found, second)
+        return both(found, _with_sizes(second, batched))
     return found if freeing else step(given, None, wish, simplify=True, owned=owned)
+
+
+def _with_sizes(fixed: Fixed, batched: Freed) -> Fixed:
+    """The same with what `check` says of sizes beside the batch that the model does not take, which no batch mends."""
+    if not has_other_names(fixed.model.ir, fixed.freed or batched):
+        return fixed
+    from onereshape.models.findings.limited import untaken  # noqa: PLC0415 - rarely needed
+
+    with blamed(fixed.model):
+        return replace(fixed, notes=(*fixed.notes, *untaken(fixed.model)))
 
 
 def _check_usage(witness: Exports, per_sample: bool, *, freeing: bool, batched: bool) -> None:

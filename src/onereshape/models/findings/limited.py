@@ -13,8 +13,8 @@ from onereshape.dims import Product
 from onereshape.formats.model import Model, ReshapeNode
 from onereshape.models.facts.facts import Facts
 from onereshape.models.findings.finding import Severity
-from onereshape.models.findings.forced import may_be_batch
-from onereshape.models.findings.symbols import Places, names_of
+from onereshape.models.findings.forced import forced, may_be_batch
+from onereshape.models.findings.symbols import Places, names_of, places_as_names, symbol_places
 from onereshape.models.findings.trials import Question, Sizes, Trial, Tried, tried
 from onereshape.models.shapes import facts_of
 from onereshape.sizes import Formula
@@ -25,6 +25,10 @@ _MOST_WALKED, _FEWEST_WALKS, _MOST_WALKS = 60_000, 4, 24
 """Sizes that the whole model is walked at: for so many nodes, all walks together."""
 _MOST_BEFORE, _MOST_NUMBERS = 6, 4
 """Reshapes whose conditions a later one is tried under, and numbers of conditions around which sizes are tried."""
+_MOST_TOLD = 3
+"""Sentences about sizes that one model does not take."""
+_PLACE = re.compile(r"\(([^()\s]+\[\d+\])\)")
+"""A dim that is called by its place needs no brackets, whatever it is multiplied by."""
 
 
 class Limit(NamedTuple):
@@ -64,6 +68,22 @@ def limited(model: Model, facts: Facts, symbols: Places) -> Iterator[Limit]:
             continue  # what the first says holds for all
         if (found := told[question]) is not None:
             yield found._replace(node=node)
+
+
+def untaken(model: Model) -> list[str]:
+    """Sizes that a model calls free and does not take, a sentence each; not of inputs that must only agree."""
+    symbols = symbol_places(model.ir)
+    facts = facts_of(model.ir, places_as_names(symbols))
+    found = [each.message for node in model.reshapes for each in forced(node, facts, symbols)]
+    found += [each.message for each in limited(model, facts, symbols) if each.severity != "note"]
+    told = [*dict.fromkeys(map(in_words, found))]
+    rest = [f"{len(told) - _MOST_TOLD} more conditions of sizes (check says which)"]
+    return told if len(told) <= _MOST_TOLD else [*told[:_MOST_TOLD], *rest]
+
+
+def in_words(message: str) -> str:
+    """A sentence in which dims that are called by their places have no brackets."""
+    return _PLACE.sub(r"\1", message)
 
 
 def _limits(condition: Condition) -> bool:

@@ -172,8 +172,13 @@ REFUSED = {
         " y = Mul(c, turned)",
         "as Reshape of turned (Reshape) takes its scale",
     ),
+    "another node mixes them all the same": (
+        f"float[1, 5, 64] x => {PRODUCT} y = CumSum(o, first)",
+        "CumSum of y (CumSum) mixes the samples",
+    ),
 }
 CONSTANTS["one"] = np.array([1], np.int64)
+CONSTANTS["first"] = np.array(0, np.int64)
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -46,13 +46,21 @@ def batch_work(  # noqa: PLR0913 - what may be done for it
     alone = _is_alone(model.ir, axes)
     changes: list[Change] = []
     symbol = next(name for dims in requested(model, axes).values() for name in dims.values())
+    beyond: FixError | None = None
     if lifts and has_scales(model.ir) and batch_size(model.ir, axes) == 1:
-        changes += scaled(model.ir, axes, symbol, facts)
+        try:
+            changes += scaled(model.ir, axes, symbol, facts)
+        except FixError as error:
+            beyond = error
         facts = None if changes else facts
     if lifts and alone and has_elements(model.ir):
         changes += lifted(model.ir, axes, symbol, facts)
         facts = None if changes else facts
-    place, cuts, refused = _placed(model, axes, facts, likely=likely, cutting=new_axis and alone)
+    try:
+        place, cuts, refused = _placed(model, axes, facts, likely=likely, cutting=new_axis and alone)
+    except FixError as error:
+        # What refuses also where each sample has scales of its own is what is in the way.
+        raise (beyond if beyond is not None and error.fields.get("op") == "DynamicQuantizeLinear" else error) from None
     axes, found = place.axes, place.plan
     if cuts and not _is_alone(model.ir, axes):
         raise refused or FixError("cannot-free", node=next(iter(cuts)), op="output", why="no axis can be added")
@@ -124,11 +132,8 @@ def per_sample_work(model: Model, axes: Mapping[str, int], doubts: list[str], *,
 
 
 def scaled(model: ir.Model, axes: Mapping[str, int], symbol: str, facts: Facts | None = None) -> list[Change]:
-    """Gives each sample scales of its own, in place, if the batch gets through the model with them."""
-    try:
-        found = batch_plan(model, axes, symbol, 1, facts, own_scales=True)
-    except FixError:
-        return []
+    """Gives each sample scales of its own, in place; a refusal where the batch does not get through the model with them."""
+    found = batch_plan(model, axes, symbol, 1, facts, own_scales=True)
     return own_scales(model, found.marks, found.facts, symbol)
 
 

@@ -132,7 +132,7 @@ def per_sample_work(model: Model, axes: Mapping[str, int], doubts: list[str], *,
 
 
 def scaled(model: ir.Model, axes: Mapping[str, int], symbol: str, facts: Facts | None = None) -> list[Change]:
-    """Gives each sample scales of its own, in place; a refusal where the batch does not get through the model with them."""
+    """Gives each sample scales of its own, in place; a FixError where the batch does not get through with them."""
     found = batch_plan(model, axes, symbol, 1, facts, own_scales=True)
     return own_scales(model, found.marks, found.facts, symbol)
 

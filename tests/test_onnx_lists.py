@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -235,3 +237,24 @@ def test_a_large_model_goes_to_the_engine_as_a_file(tmp_path: Path, monkeypatch:
     assert "Forest" in refused.value.why
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
     assert onereshape.certify(tmp_path / "m.onnx", tmp_path / "m.onnx").status == "proven"
+
+
+def pickled(model: Any) -> Any:
+    return pickle.loads(pickle.dumps(model))  # noqa: S301 - what was written just now
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickled])
+def test_a_model_is_copied_with_its_lists(tmp_path: Path, copied: Any) -> None:
+    made = ensemble(tmp_path / "m.onnx")
+    assert copied(load(tmp_path / "m.onnx")).proto() == made
+
+
+def test_what_looks_like_a_mark_is_none(tmp_path: Path) -> None:
+    made = ensemble(tmp_path / "m.onnx")
+    _, lists = set_apart(made.SerializeToString())
+    mark = next(mark for mark, each in lists.items() if each.kind == ir.AttributeType.FLOATS)
+    made.graph.node[0].attribute.append(onnx.AttributeProto(name="own", type="FLOATS", doc_string=mark))
+    onnx.save(made, tmp_path / "m.onnx")
+    model = load(tmp_path / "m.onnx")
+    assert not long_attributes(model.ir)
+    assert model.proto() == made

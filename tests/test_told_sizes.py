@@ -9,7 +9,10 @@ from onnx import parser, save
 
 import onnx_ir as ir
 import onereshape as orx
+from onereshape.models.certificates.engine import Session
 from onereshape.models.certificates.told_sizes import Told, told_sizes
+from onereshape.models.certificates.trial import Answers, Feeds
+
 from tests.sample_by_sample import compared
 from tests.shaped_models import HEAD, read
 
@@ -152,3 +155,25 @@ def test_a_size_that_must_be_is_found(case: str, tmp_path: Path) -> None:
     repaired = ir.to_proto(fixed.model.ir).SerializeToString()
     found, wrong = compared(before, repaired, {"N": 1, "n": 5, **sizes})
     assert (found, wrong) == (4, [])
+
+
+@pytest.mark.parametrize("names", ["h, w", "s, 4"])
+def test_what_shows_nothing_is_not_tried_at_sizes_of_large_outputs(names: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (
+        f"g (float[{names}] z) => (float[a, b, c] y) <int64[2] k = {{1, 1}}, float[1] o = {{0}}>"
+        " { s = Shape <end = 1> (z) t = Concat <axis = 0> (s, k) e = Expand(z, t) y = Mul(e, o) }"
+    )
+    model = parser.parse_model(HEAD + text)
+    model.graph.output[0].type.tensor_type.ClearField("shape")
+    elements, run = [], Session.run
+
+    def counted(session: Session, feeds: Feeds) -> Answers:
+        answers = run(session, feeds)
+        elements.append(sum(array.size for array in answers.values()))
+        return answers
+
+    monkeypatch.setattr(Session, "run", counted)
+    certificate = orx.certify(ir.from_proto(model), ir.from_proto(model))
+
+    assert certificate.for_all or certificate.holds
+    assert sum(each > 1 << 20 for each in elements) <= 2  # of one manner

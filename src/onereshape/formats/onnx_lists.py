@@ -52,6 +52,10 @@ class Entries:
     def __len__(self) -> int:
         return self.count
 
+    def __reduce__(self) -> tuple[type[Entries], tuple[ir.AttributeType, bytes, int, str]]:
+        """How it is copied and pickled, which no view of a file can be."""
+        return Entries, (self.kind, bytes(self.content), self.count, self.mark)
+
     def __iter__(self) -> Iterator[Any]:
         found = onnx.AttributeProto.FromString(bytes(self.content))
         if self.kind == ir.AttributeType.STRINGS:
@@ -102,6 +106,8 @@ def set_apart(content: bytes) -> tuple[bytes, Lists]:
     try:
         pieces = _rebuilt(content, 0, len(content), _WAY, lambda start, end: end - start > 2 * _LEAST, marked)
     except Exception:  # noqa: BLE001 - a ValueError, or protobuf's own, which only its untyped package names
+        return content, {}
+    if any(content.find(mark.encode()) >= 0 for mark in lists):  # it would be taken for one that was put there
         return content, {}
     if 2 * sum(len(each.content) for each in lists.values()) < len(content):  # what is in the file for others may go
         lists = {mark: replace(each, content=bytes(each.content)) for mark, each in lists.items()}

@@ -48,6 +48,8 @@ _LARGE: Final = (Manner(scale=30.0), Manner(scale=255.0))
 """For gates that the usual does not open, and pictures whose levels are bytes."""
 _DEFAULTS: Final = (4, 16, 64, 224, 1024, 16000)
 """Sizes for dims that have only a name; the next is tried where the model refuses to run."""
+_MANY: Final = 1 << 20
+"""Elements of outputs that show nothing, with which no larger sizes are tried."""
 _MOST_REFUSALS: Final = 256
 """After which no other values are looked for: a model whose inputs must fit each other may refuse all that is drawn."""
 _MOST_ELEMENTS: Final = 1 << 24
@@ -178,7 +180,7 @@ def _refer(
 def opening_of(trial: Trial, session: Session, chooser: Chooser, make: Make) -> Opening:
     """The manner and the setting in which the original runs and shows something; else one in which it runs."""
     fallback: dict[tuple[bool, bool], Opening] = {}
-    refusal, refused = Refusal(""), 0
+    refusal, refused, largest = Refusal(""), 0, 0
     for default, known, last in _attempts(chooser):
         if fallback and known:
             continue
@@ -188,6 +190,8 @@ def opening_of(trial: Trial, session: Session, chooser: Chooser, make: Make) -> 
         for manner, setting in _beginnings(trial, chooser, default, kinds, known):
             if (manner.scale > 1 and any(shows for shows, _ in fallback)) or refused >= most:
                 continue
+            if default > _DEFAULTS[0] and largest > _MANY:
+                break
             feeds = make(np.random.default_rng(trial.seed), manner, setting, _PROBES)
             try:
                 answers: list[Answers] = [session.run(each) for each in feeds]
@@ -195,6 +199,7 @@ def opening_of(trial: Trial, session: Session, chooser: Chooser, make: Make) -> 
                 refusal, refused = why, refused + 1
                 continue
             shows, suits = _shows(trial, answers), _suited(trial, answers)
+            largest = max(largest, sum(array.size for array in answers[0].values()))
             if shows and (suits or not chooser.varies):
                 return Opening(manner, setting, answers)
             fallback.setdefault((shows, suits), Opening(manner, setting, answers))

@@ -329,8 +329,8 @@ def model_of(case: Case) -> onnx.ModelProto:
             inputs.append(helper.make_tensor_value_info(name, kind, list(given.dims)))
     outputs = [f"y{index}" for index in range(case.outputs)]
     if case.chain:
-        zero = "zero = Constant<value_int=0>()"
-        nodes += onnx.parser.parse_graph(f"g () => () {{ {zero} {case.chain} }}").node
+        constants.append(numpy_helper.from_array(np.array(0), "zero"))
+        nodes += onnx.parser.parse_graph(f"g () => () {{ {case.chain} }}").node
     else:
         nodes.append(helper.make_node(case.op, names, outputs, domain=case.domain, **case.attributes))
     graph = helper.make_graph(nodes, "g", inputs, [onnx.ValueInfoProto(name=each) for each in outputs], constants)

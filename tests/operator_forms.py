@@ -89,7 +89,7 @@ FORMS: dict[str, dict[int, Form]] = {
     "BitwiseNot": {18: Form("xi[1,4]")},
     "Cast": {1: Form(_LINE, {"to": "DOUBLE"}), 6: Form(_LINE, {"to": TensorProto.DOUBLE})},
     "CastLike": {15: Form(f"{_LINE} i.1")},
-    "CausalConvWithState": {27: Form("x[1,3,4] f[3,1,2]")},
+    "CausalConvWithState": {27: Form("x[1,3,4] f[3,1,2]", {}, 2)},
     "CenterCropPad": {18: Form(f"{_LINE} i(2)", {"axes": [1]})},
     "Clip": {1: Form(_LINE, _FIRST), 6: Form(_LINE, {"min": 0.0}), 11: Form(f"{_LINE} f.0")},
     "Col2Im": {18: Form("x[1,4,4] i(3,3) i(2,2)")},
@@ -133,7 +133,7 @@ FORMS: dict[str, dict[int, Form]] = {
     "LSTM": {1: Form(_CELL[8], {"hidden_size": 2}, 3)},
     "LayerNormalization": {17: Form("x[1,3,4] f[4] f[4]")},
     "LinearAttention": {
-        27: Form("x[1,3,4] x[1,3,4] x[1,3,4]", {"q_num_heads": 1, "kv_num_heads": 1, "update_rule": "linear"})
+        27: Form("x[1,3,4] x[1,3,4] x[1,3,4]", {"q_num_heads": 1, "kv_num_heads": 1, "update_rule": "linear"}, 2)
     },
     "Loop": {1: Form("i.3 b.1 x[1,4]", {"body": _SAME})},
     "LpPool": {1: Form(_IMAGE, {"kernel_shape": [2, 2], "p": 2.0}), 2: Form(_IMAGE, {"kernel_shape": [2, 2], "p": 2})},

@@ -28,11 +28,8 @@ NO_SAMPLES = frozenset(
 )
 """Operators that take sizes, numbers or nothing, and no data that could be a sample's."""
 
-NO_RULE = frozenset(
-    "BitCast CausalConvWithState LinearAttention SwiGLU TensorScatter "
-    "SequenceMap RegexFullMatch StringConcat StringNormalizer StringSplit TfIdfVectorizer".split()
-)
-"""What opsets after 22 brought, and operators of texts: they are named as ones without a rule."""
+NO_RULE = frozenset({"SequenceMap"})
+"""Operators that are named as ones without a rule."""
 
 LISTS = frozenset("SequenceConstruct SplitToSequence".split())
 """Operators that give sequences; the law of batching runs them."""
@@ -60,6 +57,7 @@ REFUSED: dict[str, dict[int, str]] = {
         9: "it lists the places of all samples that are not 0 one after the other, and how many each has depends on it"
     },
     "Scan": {8: "before opset 9 it takes its inputs otherwise", 9: ""},
+    "StringSplit": {20: "it fills the pieces of each text up to those of the one with the most, of all samples"},
     "Shape": {1: "the output y0 would give the size of the whole batch"},
     "Size": {1: "the output y0 would give the size of the whole batch"},
     "Unique": {11: "it compares the samples with one another, and keeps one of those that are equal"},
@@ -111,12 +109,12 @@ def test_every_form_is_freed_or_refused_for_what_it_does(op: str) -> None:
         assert not reason_of(node), node
         assert op not in NO_RULE, node
         marks = [plan.marks.get(value) for value in model.graph.outputs]
-        apply_batch(model, plan, axes)
         places = {
             name: mark and (mark.axis, int(str(mark.outer)))
             for value in model.graph.outputs
             for name, mark in marks_of(value, plan)
         }
+        apply_batch(model, plan, axes)
         proof = prove_batch(ir.from_proto(proto), model, axes, places=places, seed=5)
         if proof.verdict != "proven" or not proof.always:
             assert UNPROVEN[op] in proof.reason, f"{node}: {proof}"
@@ -154,6 +152,9 @@ def check_runs(
         rows = [piece[place] for piece in pieces]
         wanted = rows[0] if mark is None else np.concatenate(rows, axis=mark.axis)
         assert answer.shape == wanted.shape, node
+        if answer.dtype == object:
+            np.testing.assert_array_equal(answer, wanted, err_msg=str(node))
+            continue
         np.testing.assert_allclose(answer, wanted, rtol=1e-4, atol=1e-5, err_msg=str(node))
 
 

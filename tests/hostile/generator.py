@@ -24,6 +24,7 @@ from tests.hostile import (  # noqa: F401 - they enter their makers
     shipped,
     signals,
     spatial,
+    texts,
 )
 from tests.hostile.dice import Dice
 from tests.hostile.engine import Array, Engine, Failed, type_of

@@ -1,4 +1,4 @@
-"""Planted bugs in sequences."""
+"""Planted bugs in sequences, in texts, and in what newer opsets brought."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from onereshape.models.batch.answers import only_first
 from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.operators import RECORDS, sequences
-from tests.laws.batching_mutants import _record, mutant
+from tests.laws.batching_mutants import _record, _without_edits, mutant
 
 
 @mutant("ConcatFromSequence SequenceAt")
@@ -49,3 +49,32 @@ def samples_inside_of_what_is_joined(patch: pytest.MonkeyPatch) -> None:
             yield answer._replace(marks=tuple(marks))
 
     _record(patch, "ConcatFromSequence", batch=wrong)
+
+
+@mutant("StringNormalizer")
+def many_rows_where_one_is_taken(patch: pytest.MonkeyPatch) -> None:
+    _without_edits(patch, "StringNormalizer")
+
+
+@mutant("TensorScatter")
+def a_cache_that_stays_one(patch: pytest.MonkeyPatch) -> None:
+    _without_edits(patch, "TensorScatter")
+
+
+@mutant("SwiGLU")
+def a_gate_that_stays_one(patch: pytest.MonkeyPatch) -> None:
+    _without_edits(patch, "SwiGLU")
+
+
+@mutant("CausalConvWithState LinearAttention")
+def a_state_that_stays_one(patch: pytest.MonkeyPatch) -> None:
+    for op in ("CausalConvWithState", "LinearAttention"):
+        _without_edits(patch, op)
+
+
+@mutant("TfIdfVectorizer")
+def words_that_are_samples(patch: pytest.MonkeyPatch) -> None:
+    def wrong(view: BatchView) -> Iterator[BatchAnswer]:
+        yield BatchAnswer((only_first(view),) * len(view.node.outputs))
+
+    _record(patch, "TfIdfVectorizer", batch=wrong)

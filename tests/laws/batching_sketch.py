@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from math import prod
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -17,6 +18,7 @@ Array = np.ndarray[Any, Any]
 Dims = Sequence[int | str]
 
 FLOAT, INT, BOOL = np.dtype(np.float32), np.dtype(np.int64), np.dtype(np.bool_)
+TEXT = np.dtype(object)
 
 
 OPSETS = (7, 9, 11, 12, 13, 15, 17, 18, 20, 22, 24)
@@ -219,6 +221,8 @@ class Sketch:
 def _drawn(seed: np.random.Generator, dims: Sequence[int], each: Given) -> Array:
     if each.dtype.kind == "f":
         return seed.uniform(each.low, each.high, dims).astype(each.dtype)
+    if each.dtype.kind == "O":
+        return np.array([f"w{number}" for number in seed.integers(0, 4, prod(dims))], object).reshape(dims)
     if each.dtype.kind == "b":
         return seed.integers(0, 2, dims).astype(np.bool_)
     return seed.integers(each.low, each.high, dims).astype(each.dtype)

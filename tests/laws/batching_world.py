@@ -24,6 +24,7 @@ from tests.laws.batching_shipped import shipped
 from tests.laws.batching_signals import signals
 from tests.laws.batching_sketch import Sketch
 from tests.laws.batching_spatial import spatial
+from tests.laws.batching_texts import texts
 from tests.laws.batching_growth import traps
 from tests.laws.batching_meetings import meetings
 
@@ -42,7 +43,7 @@ FEW = 13
 def whole_world() -> Iterator[Sketch]:
     """All cases."""
     families = (traps, meetings, pointwise, layout, contractions, indexing, spatial, control, learned, contributed)
-    for family in (*families, attending, signals, experimental, lists, shipped, sequences):
+    for family in (*families, attending, signals, experimental, lists, shipped, sequences, texts):
         yield from family()
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
 from itertools import islice, product
-from math import ceil, floor
+from math import ceil, floor, prod
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -36,6 +36,7 @@ _TYPES = {
     "?": "bool",
     "B": "uint8",
     "b": "int8",
+    "s": "object",
 }
 _MOST_RUNS = 160
 """Of one form of a case."""
@@ -294,6 +295,8 @@ def drawn(given: In, dims: Sequence[Any]) -> Array:
 def _drawn(kind: str, high: int, dims: tuple[int, ...]) -> Array:
     rng = np.random.default_rng(len(dims))
     values: Any
+    if kind == "s":
+        return np.array([f"w{number}" for number in rng.integers(0, 3, prod(dims))], object).reshape(dims)
     if high:
         values = rng.integers(-high, high, dims)
     elif kind in "fhd":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.laws import shape_contributed, shape_layers, shape_learned, shape_moves, shape_pointwise, shape_sequences
-from tests.laws import shape_signals
+from tests.laws import shape_signals, shape_texts
 from tests.laws.shape_law import Case
 
 FAMILIES = [
@@ -12,6 +12,7 @@ FAMILIES = [
     *(shape_layers.spatial, shape_layers.layers, shape_layers.flow),
     *(shape_contributed.contributed, shape_contributed.attending, shape_learned.learned),
     *(shape_signals.signals, shape_signals.experimental, shape_sequences.sequences),
+    *(shape_texts.texts, shape_texts.newer),
 ]
 
 CASES: list[Case] = [case for family in FAMILIES for case in family()]

@@ -86,3 +86,36 @@ def test_counts() -> None:
     check_apart(node, {0: 0}, [0])
     other = Node("TfIdfVectorizer", node.inputs, {**attributes, "pool_int64s": [2, 3, 5, 4, 5, 7]})
     assert differ(node, other, everywhere=True)
+
+
+def _itself(text: str, opset: int = 21) -> str:
+    return _same(text, text, opset)
+
+
+def test_texts_that_are_left_out_or_cut() -> None:
+    upper = 'agraph (string[2] x) => (string[n] y) { y = StringNormalizer<case_change_action = "UPPER">(x) }'
+    lower = upper.replace("UPPER", "LOWER")
+    assert _same(upper, upper) == "proven"
+    assert _same(upper, lower) == "differs"
+    assert _itself(upper.replace("<", '<stopwords = ["a"], ')) == "not proven"
+    assert _itself(upper.replace("string[2]", "string[2, 2]")) == "not proven"
+    numbers = 'agraph (string[2] x) => (int64[2] z) { y, z = StringSplit<delimiter = "a">(x) }'
+    assert _same(numbers, numbers) == "proven"
+    assert _same(numbers, numbers.replace('"a"', '"b"')) == "differs"
+    assert _itself("agraph (string[2] x) => (string[2, n] y) { y, z = StringSplit(x) }") == "not proven"
+
+
+@pytest.mark.parametrize("mode", ["DCR", "CRD"])
+def test_blocks_in_either_order(mode: str) -> None:
+    """A SpaceToDepth that has a mode, as Reshapes and a Transpose."""
+    order = "0, 3, 5, 1, 2, 4" if mode == "DCR" else "0, 1, 3, 5, 2, 4"
+    head = "agraph (float[1, 2, 4, 4] x) => (float[1, 8, 2, 2] y)"
+    whole = f'{head} {{ y = SpaceToDepth<blocksize = 2, mode = "{mode}">(x) }}'
+    parts = (
+        f"{head} <int64[6] a = {{1, 2, 2, 2, 2, 2}}, int64[4] b = {{1, 8, 2, 2}}>"
+        f" {{ r = Reshape(x, a) t = Transpose<perm = [{order}]>(r) y = Reshape(t, b) }}"
+    )
+    other = whole.replace(mode, "CRD" if mode == "DCR" else "DCR")
+    assert _same(whole, parts, 28) == "proven"
+    assert _same(whole, other, 28) == "differs"
+    assert _itself(whole.replace(mode, "RCD"), 28) == "not proven"

@@ -123,7 +123,7 @@ def _float_suit(value: ir.Value, graph: _Graph) -> Suit:
 
 _LISTS: Final = (
     *("cats_int64s", "cats_strings", "classes_strings", "keys_int64s", "keys_strings", "keys_floats"),
-    "keys_tensor",
+    *("keys_tensor", "pool_int64s", "pool_strings"),
 )
 """The attributes that list what an operator knows."""
 

@@ -33,6 +33,8 @@ from onereshape.models.operators import (
     signals,
     sizes,
     slicing,
+    states,
+    texts,
     windows,
 )
 from onereshape.models.record import RECORDS, Record, operator_of, record_named, record_of
@@ -43,7 +45,7 @@ FAMILIES = (
     *(pointwise, arithmetic, normalising, quantising, contractions, reductions, recurrent),
     *(layout, reshape, repeating, filling, joining, slicing, padding, indexing, scattering, choosing),
     *(windows, images, regions, signals, sizes, drawing, control, contributed, experimental),
-    *(attention, features, predictors, quantised, sequences),
+    *(attention, features, predictors, quantised, sequences, states, texts),
 )
 
 for family in FAMILIES:

@@ -36,6 +36,7 @@ from onereshape.terms.records import (
     sequences,
     shapes,
     signals,
+    states,
     windows,
 )
 
@@ -43,7 +44,7 @@ _FAMILIES: Final = (
     *(along, arithmetic, attention, comparisons, contractions, contrib, contrib_attention, contrib_quantised),
     *(control, einsum, features, losses, normalisations, padding, patches, picking, pointwise, pools, quantised),
     *(quantised_windows, recurrent, reductions, reshaping, resizing, rest, sampling, scattering, sequences),
-    *(shapes, signals, windows),
+    *(shapes, signals, states, windows),
 )
 
 RECORDS: Final[dict[tuple[str, str], Record]] = {

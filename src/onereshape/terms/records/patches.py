@@ -27,8 +27,10 @@ def _depth_to_space(call: Call) -> Sequence[Tensor]:
     block = _block(call, data)
     samples, channels, height, width = data.shape
     mode = call.attribute("mode", "DCR")
-    if channels % (block * block) or mode not in {"DCR", "CRD"}:
-        call.refuse(f"{channels} channels are no blocks of {block} by {block}, or there is no mode {mode!r}")
+    if channels % (block * block):
+        call.refuse(f"{channels} channels are no blocks of {block} by {block}")
+    if mode not in {"DCR", "CRD"}:
+        call.refuse(f"there is no mode {mode!r}")
     if data.growth and data.growth[1]:
         call.doubt("splits channels that grow with the number of samples")
     depth = channels // (block * block)
@@ -44,13 +46,17 @@ def _space_to_depth(call: Call) -> Sequence[Tensor]:
     data = call.tensor(0)
     block = _block(call, data)
     samples, channels, height, width = data.shape
-    if height % block or width % block or call.attribute("mode", "DCR") != "DCR":
+    mode = call.attribute("mode", "DCR")
+    if height % block or width % block:
         call.refuse(f"the dims {list(data.shape)} have no blocks of {block}")
+    if mode not in {"DCR", "CRD"}:
+        call.refuse(f"there is no mode {mode!r}")
     if any(each % block for each in data.growth[2:]):
         call.doubt("has blocks over a dim that grows with the number of samples")
     dims = (samples, channels, height // block, block, width // block, block)
     shape = (samples, channels * block * block, height // block, width // block)
-    return [data.moved(lambda array: array.reshape(dims).transpose(0, 3, 5, 1, 2, 4).reshape(shape))]
+    order = (0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4)
+    return [data.moved(lambda array: array.reshape(dims).transpose(order).reshape(shape))]
 
 
 def _col2im(call: Call) -> Sequence[Tensor]:

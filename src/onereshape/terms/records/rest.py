@@ -44,6 +44,23 @@ def _matches(call: Call) -> Sequence[Tensor]:
     return [call.mixed(ir.DataType.BOOL, call.key(*attributes_of(call)), call.words(0))]
 
 
+def _normalised(call: Call) -> Sequence[Tensor]:
+    """Each text by itself, where none is left out."""
+    data = call.tensor(0)
+    if data.rank not in {1, 2} or (data.rank == 2 and data.shape[0] != 1) or not prod(data.shape):
+        call.refuse(f"the dims {list(data.shape)} are not [C] or [1, C]")
+    if call.attribute("stopwords"):
+        call.refuse("leaves texts out, and how many are left depends on them")
+    if data.rank == 2 and data.growth and data.growth[0]:
+        call.doubt("takes a single row")
+    return [call.mixed(ir.DataType.STRING, call.key(*attributes_of(call)), call.words(0))]
+
+
+def _pieces(call: Call) -> Sequence[Tensor | None]:
+    """How many pieces each text has; that with the most decides on the dims of the pieces themselves."""
+    return [None, call.mixed(ir.DataType.INT64, call.key(*attributes_of(call)), call.words(0))][: call.outputs]
+
+
 def _swiglu(call: Call) -> Sequence[Tensor]:
     """Swish(a) * b, of the same dims."""
     gate, data = call.tensor(0), call.tensor(1)
@@ -70,6 +87,8 @@ RECORDS: Final[dict[str, Record]] = {
     "BitCast": record(_bit_cast, carries=True),
     "RegexFullMatch": record(_matches),
     "StringConcat": record(_string_concat),
+    "StringNormalizer": record(_normalised),
+    "StringSplit": record(_pieces),
     "SwiGLU": record(_swiglu),
     "TfIdfVectorizer": record(_counted),
 }

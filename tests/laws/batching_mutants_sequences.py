@@ -78,3 +78,9 @@ def words_that_are_samples(patch: pytest.MonkeyPatch) -> None:
         yield BatchAnswer((only_first(view),) * len(view.node.outputs))
 
     _record(patch, "TfIdfVectorizer", batch=wrong)
+
+
+@mutant("QuantizeLinear DequantizeLinear")
+def blocks_of_one_sample_for_all(patch: pytest.MonkeyPatch) -> None:
+    for op in ("QuantizeLinear", "DequantizeLinear"):
+        _without_edits(patch, op)

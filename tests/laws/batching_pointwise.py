@@ -301,6 +301,38 @@ def others() -> Iterator[Sketch]:
             yield s.out(s.op("OneHot", x, depth, values, axis=along))
 
 
+def scales() -> Iterator[Sketch]:
+    """A scale for each block, or for each sample: the samples' own, or shared."""
+    for size, op, axis, along, shared in product((1, 2), ("Quantize", "Dequantize"), (0, 1), (0, 1), (False, True)):
+        if shared and size > 1:
+            continue
+        s = Sketch(f"{op}Linear", (21, 23)[axis], size)
+        inner = 4 if axis == along else 1
+        dims = [4, 6]
+        dims[axis] = size * inner
+        blocks = [dim // 2 if place == along else dim for place, dim in enumerate(dims)]
+        x = s.x(dims, axis, 1, inner, dtype=np.float32 if op == "Quantize" else np.uint8, low=0)
+        own = s.x(blocks, axis, 1, max(inner // 2, 1), low=1)
+        scale = s.floats(*blocks) if shared else own if op == "Quantize" else s.op("Abs", own)
+        yield s.out(s.op(f"{op}Linear", x, scale, axis=along, block_size=2), own)
+    for size, op, axis, opset in product((1, 2), ("Quantize", "Dequantize"), (0, 1), (10, 13, 21)):
+        s = Sketch(f"{op}Linear", opset, size, free=opset > 10 and (axis == 0 or size == 1))
+        x = s.x((size, 3), dtype=np.float32 if op == "Quantize" else np.uint8, low=0)
+        said = {} if opset == 10 or (axis and size == 1) else {"axis": axis}
+        if size == 1 or axis == 0:
+            yield s.out(s.op(f"{op}Linear", x, s.x((size,), low=1), **said))
+    for op in ("Quantize", "Dequantize"):
+        s = Sketch(f"{op}Linear", 21, 2, free=False)
+        x = s.x((2, 2), dtype=np.float32 if op == "Quantize" else np.uint8, low=0)
+        yield s.out(s.op(f"{op}Linear", x, s.x((2,), low=1), axis=1))
+    for along, axis in ((1, 1), (0, 0)):
+        s = Sketch("QuantizeLinear", 21, free=False)
+        dims = [6, 6]
+        dims[axis] = 1
+        blocks = [-(-dim // 2) if place == along else dim for place, dim in enumerate(dims)]
+        yield s.out(s.op("QuantizeLinear", s.x(dims, axis), s.floats(*blocks), axis=along, block_size=2))
+
+
 def mixing() -> Iterator[Sketch]:
     """What takes one scale from all samples: never freed, wherever they are."""
     own: dict[str, Any] = {"domain": "com.microsoft"}
@@ -328,5 +360,5 @@ def mixing() -> Iterator[Sketch]:
 
 
 def pointwise() -> Iterator[Sketch]:
-    for family in (unary, binary, more_operands, along_axes, normalizations, others, mixing):
+    for family in (unary, binary, more_operands, along_axes, normalizations, others, scales, mixing):
         yield from family()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from onereshape.models.batch.answers import mixing, only_first
+import onnx_ir as ir
+
+from onereshape.models.batch.answers import common_mark, mixing, only_first
 from onereshape.models.batch.marks import Mark
 from onereshape.models.batch.own_scales import ONE_SCALE
 from onereshape.models.batch.view import BatchAnswer, BatchView
@@ -16,6 +18,8 @@ from onereshape.models.free.state import FreeAnswer
 from onereshape.models.free.view import FreeView
 from onereshape.models.node_view import Refused
 from onereshape.models.record import Record
+from onereshape.models.rewrite import Rewriter
+from onereshape.sizes import exact
 
 _PER_AXIS = 13
 """The opset since which there is a scale for each entry of an axis."""
@@ -23,15 +27,13 @@ _PER_AXIS = 13
 
 def batch_quantize(view: BatchView) -> Iterator[BatchAnswer]:
     """QuantizeLinear, DequantizeLinear: a scale for all, or one per entry of an axis (or per block of it)."""
+    if view.attribute("block_size", 0):
+        yield _in_blocks(view)
+        return
     if view.mark(1) is not None:
         yield _own_scales(view)
         return
     mark = only_first(view)
-    if view.attribute("block_size", 0):
-        if view.axis(view.rank(0), 1) == mark.axis:
-            raise Refused(f"it has a scale for each block of axis {mark.axis}, which is {mark.size(view.batch)}")
-        yield BatchAnswer((mark,), tuple(view.spread(index, mark) for index in (1, 2) if view.has(index)))
-        return
     if view.rank(1) and not all(dim == 1 for dim in view.dims(1)):
         axis = view.axis(view.rank(0), 1)
         if axis == mark.axis or view.rank(1) > 1:
@@ -39,13 +41,49 @@ def batch_quantize(view: BatchView) -> Iterator[BatchAnswer]:
     yield BatchAnswer((mark,))
 
 
+def _in_blocks(view: BatchView) -> BatchAnswer:
+    """Data and scales that each sample has for itself, or all share; along the blocks N stands outside of them."""
+    axis, block = view.axis(view.rank(0), 1), int(view.attribute("block_size"))
+    given = [index for index in (0, 1, 2) if view.has(index)]
+
+    def within(mark: Mark, times: int, parts: int) -> Mark:
+        """The same mark where its axis has so many entries for as many here."""
+        if mark.axis != axis:
+            return mark
+        inner = exact(mark.inner * times, parts)
+        if inner is None:
+            raise Refused(f"it has a scale for each block of axis {axis}, which is {mark.size(view.batch)}")
+        return mark._replace(inner=inner)
+
+    marks = {index: mark for index in given if (mark := view.mark(index)) is not None}
+    home = common_mark((within(mark, block if index else 1, 1) for index, mark in marks.items()), view)
+    scales = within(home, 1, block)
+    if any(view.rank(index) != view.rank(0) for index in given):
+        raise Refused("its scales have other dims than its data")
+    edits = [view.spread(index, scales if index else home) for index in given if index not in marks]
+    return BatchAnswer((home,), tuple(edits))
+
+
 def _own_scales(view: BatchView) -> BatchAnswer:
-    """Scales and zero points, each of a sample, along the axis of the samples."""
+    """Scales and zero points, each of a sample, along the axis of the samples; of one sample the axis may be any."""
     mark, others = view.mark(0), [view.mark(index) for index in (1, 2) if view.has(index)]
     alone = all(other == Mark(0) and view.rank(index) == 1 for index, other in enumerate(others, 1))
-    if mark is None or not (alone and mark.bare and mark.axis == view.axis(view.rank(0), 1)) or view.opset < _PER_AXIS:
+    if mark is None or not (alone and mark.bare) or view.opset < _PER_AXIS:
         raise Refused(f"its input {view.value(1).name} differs from sample to sample")
-    return BatchAnswer((mark,))
+    node, axis = view.node, view.axis(view.rank(0), 1)
+    if axis == mark.axis:
+        return BatchAnswer((mark,))
+    if view.size != 1 or view.state.named:
+        why = (
+            f"it takes {view.value(1).name}, a scale for each sample, along axis {axis}, and they are along {mark.axis}"
+        )
+        raise Refused(why, mixes=True)
+
+    def turn(_: Rewriter) -> None:
+        node.attributes["axis"] = ir.AttrInt64("axis", mark.axis)
+
+    message = f"{view.value(1).name} is a scale for each sample, and {view.label} takes its scales along axis {axis}"
+    return BatchAnswer((mark,), (view.edit(None, message, f"axis {axis}", f"axis {mark.axis}", turn),))
 
 
 def free_quantize(view: FreeView) -> Iterator[FreeAnswer]:

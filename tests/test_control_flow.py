@@ -84,8 +84,9 @@ def test_a_choice_for_each_sample_is_a_where(tmp_path: Path) -> None:
 REFUSED = {
     "an operator without a rule, after a choice": (
         "g (float[1, 4, 3] x) => (float[1, 12] y) <int64[2] t = {1, 12}>"
-        " { r = Reshape(x, t) s = SequenceConstruct(r) y = ConcatFromSequence <axis = 1> (s) }",
-        "SequenceConstruct of s: SequenceConstruct has no batching rule, and its input r carries the batch",
+        " { r = Reshape(x, t) q = SequenceConstruct(r) s = SequenceMap <body = b (float[1, 12] v) => (float[1, 12] w)"
+        " { w = Neg(v) }> (q) y = ConcatFromSequence <axis = 1> (s) }",
+        "SequenceMap of s: SequenceMap has no batching rule, and its input q carries the batch",
     ),
     "an operator that lists its findings, after a choice": (
         "g (float[1, 4, 3] x) => (int64[2, k] y) <int64[2] t = {1, 12}> { r = Reshape(x, t) y = NonZero(r) }",

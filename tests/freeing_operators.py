@@ -63,6 +63,7 @@ def pointwise() -> Iterator[Sized]:
         ),
     )
     yield Sized("Cast", lambda s: graph(_X.format(s), "y = Cast <to = 7> (x)", gives="int64[] y"))
+    yield Sized("BitCast", lambda s: graph(_X.format(s), "y = BitCast <to = 6> (x)", gives="int32[] y"), opset=26)
     yield Sized(
         "Where",
         lambda s: graph(_X.format(s), "y = Where(c, x, z)", filled("bool", "c", (s, 2), 1, 0), "float z = {9}"),

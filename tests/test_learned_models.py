@@ -146,9 +146,7 @@ def test_a_vector_is_one_sample(tmp_path: Path) -> None:
     with pytest.raises(FixError) as refused:
         fix(path, batch=True)
 
-    assert str(refused.value).startswith(
-        "LinearRegressor (LinearRegressor): its data are a vector, which it takes for the features of a single sample"
-    )
+    assert str(refused.value).startswith("no input carries a batch: x is [3], one sample without an axis for several")
 
 
 def test_a_norm_along_the_samples_is_said_to_mix(tmp_path: Path) -> None:

@@ -117,6 +117,7 @@ SEQUENCES: dict[str, Maker] = {
     **{f"{DOMAIN}::{op}": make for op, make in LEARNED.items()},
     **{op: newer(8, unary(op, **attributes)) for op, attributes in TRIED.items()},
     "DynamicSlice": newer(8, lambda g: g.node("DynamicSlice", row(g), ints(g, 1), ints(g, 3), ints(g, 2))),
+    "BitCast": newer(26, lambda g: g.node("BitCast", row(g), to=6)),
     "CumProd": newer(26, lambda g: g.node("CumProd", row(g), g.constant(np.int64(1)))),
     "CenterCropPad": lambda g: g.node("CenterCropPad", row(g), ints(g, g.sizes["S"], 3), axes=[1, 2]),
     "DFT": lambda g: g.node("DFT", g.x(1, "S", 1), axis=1),

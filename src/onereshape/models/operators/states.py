@@ -8,7 +8,7 @@ from onereshape.models.batch.answers import common_mark
 from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.answers import same_first
 from onereshape.models.facts.asking import Asking, Dims, Shapes
-from onereshape.models.facts.kinds import by_attribute
+from onereshape.models.facts.kinds import Attribute, Kind, Kinds, by_attribute
 from onereshape.models.free.meeting import same_dims
 from onereshape.models.node_view import Refused
 from onereshape.models.operators.pointwise import batch_elementwise
@@ -82,10 +82,15 @@ def shape_attended(asking: Asking) -> Shapes:
     return [(*query[:2], width * queries), state][: asking.count]
 
 
+def kinds_attended(given: Kinds, _attribute: Attribute) -> list[Kind | None]:
+    """LinearAttention: the state is of the type that it had; a new one of that of the queries."""
+    return [given(0), given(3) or given(0)]
+
+
 RECORDS = {
     "BitCast": Record(shape=same_first, kinds=by_attribute("to", 0), batch=batch_elementwise, free=same_dims),
     "SwiGLU": Record(shape=same_first, batch=batch_gate),
     "TensorScatter": Record(shape=same_first, batch=batch_cache),
     "CausalConvWithState": Record(shape=shape_convolved, batch=_rows(1, 2)),
-    "LinearAttention": Record(shape=shape_attended, batch=_rows()),
+    "LinearAttention": Record(shape=shape_attended, batch=_rows(), kinds=kinds_attended),
 }

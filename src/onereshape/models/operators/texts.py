@@ -8,10 +8,8 @@ from onereshape.models.batch.answers import only_first, reshaped_around
 from onereshape.models.batch.view import BatchAnswer, BatchView
 from onereshape.models.facts.answers import broadcast, same_first
 from onereshape.models.facts.asking import Asking, Shapes
-from onereshape.models.free.by_shape import by_shape
-from onereshape.models.free.meeting import same_dims
 from onereshape.models.node_view import Refused
-from onereshape.models.operators.pointwise import batch_elementwise, free_elementwise
+from onereshape.models.operators.pointwise import batch_elementwise
 from onereshape.models.record import Record
 from onereshape.sizes import product
 
@@ -77,9 +75,9 @@ def batch_split(view: BatchView) -> Iterator[BatchAnswer]:
 
 
 RECORDS = {
-    "RegexFullMatch": Record(shape=same_first, batch=batch_elementwise, free=same_dims),
-    "StringConcat": Record(shape=broadcast, batch=batch_elementwise, free=free_elementwise),
+    "RegexFullMatch": Record(shape=same_first, batch=batch_elementwise),
+    "StringConcat": Record(shape=broadcast, batch=batch_elementwise),
     "StringNormalizer": Record(shape=shape_normalised, batch=batch_normalised),
     "StringSplit": Record(shape=shape_split, batch=batch_split),
-    "TfIdfVectorizer": Record(shape=shape_counted, batch=batch_counted, free=by_shape, takes={0: "category"}),
+    "TfIdfVectorizer": Record(shape=shape_counted, batch=batch_counted, takes={0: "category"}),
 }

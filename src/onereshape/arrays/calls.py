@@ -165,10 +165,3 @@ def open_doors(operator: type, reshape: type) -> None:
     if _calls is not None:
         _calls.open_operator(operator)
         _calls.open_reshape(reshape)
-
-
-def know_torch(tensor: type, tracing: Callable[[], object]) -> None:
-    """Tells the C++ of torch's tensors, if both can."""
-    exchange = getattr(tensor, "__dlpack_c_exchange_api__", None)
-    if _calls is not None and exchange is not None:
-        _calls.know_torch(tensor, exchange, tracing)

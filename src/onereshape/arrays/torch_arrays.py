@@ -11,11 +11,17 @@ import torch
 from torch import _C
 from torch.autograd import forward_ad
 
-from onereshape.arrays import calls, cpu_copy
+from onereshape.arrays import cpu_copy
 from onereshape.arrays.layout import view_strides
 from onereshape.errors import ReshapeError
 
-calls.know_torch(torch.Tensor, _C._is_tracing)  # noqa: SLF001 - what torch.jit.is_tracing asks
+try:
+    from onereshape.arrays import _calls
+except ImportError:  # installed without a compiler
+    pass
+else:
+    if _exchange := getattr(torch.Tensor, "__dlpack_c_exchange_api__", None):  # what the C++ reads tensors through
+        _calls.know_torch(torch.Tensor, _exchange, _C._is_tracing)  # noqa: SLF001 - what torch.jit.is_tracing asks
 
 SMALLEST = {"cpu": cpu_copy.SMALLEST, "cuda": 4 << 20}
 """The bytes of a copy, on each kind of device, below which torch's own is as fast; on other devices it always is."""

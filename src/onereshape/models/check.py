@@ -23,14 +23,15 @@ from onereshape.models.edit import Change
 from onereshape.models.exports import Freed
 from onereshape.models.facts.facts import Facts
 from onereshape.models.findings.declared import given_up, mismatches
-from onereshape.models.findings.finding import CODES, Finding, Findings, Severity
+from onereshape.models.findings.finding import CODES, Finding, Findings
 from onereshape.models.findings.forced import Held, absorbed, forced
 from onereshape.models.findings.limited import in_words, limited
 from onereshape.models.findings.next_step import NextStep
 from onereshape.models.findings.places import Places
 from onereshape.models.findings.reshapes import finding_of, of_view, refused
+from onereshape.models.findings.severity import Severity
 from onereshape.models.findings.symbols import places_as_names, symbol_places
-from onereshape.models.images import findings_of, imaged
+from onereshape.models.images import told_of_layers, imaged
 from onereshape.models.repairs import Repairs, asked_step, fixed_batch
 from onereshape.models.request import Batch, Free, given_model, requested
 from onereshape.models.shapes import facts_of
@@ -82,7 +83,7 @@ def check(
         told = _findings(given, batch, free, owned=owned or given is not found)
         findings = [each.finding for each in told]
         if given is not found:
-            findings = findings_of(findings, given.ir)
+            findings = told_of_layers(findings, given.ir)
         return Findings(_with_steps(findings, [each.step for each in told], found))
 
 

@@ -9,18 +9,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import onnx_ir as ir
 
 from onereshape.errors import FixError
 from onereshape.formats.model import Model
 from onereshape.formats.onnx_graphs import nodes
-from onereshape.models.edit import Change
-from onereshape.models.findings.finding import Finding
 from onereshape.openvino.drawing import KEY, Net, mark_of, net_of
 
-_Said = TypeVar("_Said", Change, Finding)
+
+class Told(Protocol):
+    """What is told of one node: a change of a repair, or a finding of `check`, which also has its `place`."""
+
+    @property
+    def node(self) -> str: ...
+    @property
+    def origin(self) -> str | None: ...
+
+
+_Told = TypeVar("_Told", bound=Told)
 
 
 def imaged(model: Model) -> Model:
@@ -66,7 +74,7 @@ def in_layers(model: Model) -> Iterator[None]:
         raise
 
 
-def findings_of(found: list[Finding], model: ir.Model) -> list[Finding]:
+def told_of_layers(found: list[_Told], model: ir.Model) -> list[_Told]:
     """Findings with the layers of an IR in place of the nodes of its image."""
     return found if net_of(model.graph) is None else [Names(model).of(each) for each in found]
 
@@ -91,18 +99,18 @@ class Names:
             if (number := value.meta.get(KEY)) is not None
         }
 
-    def of(self, said: _Said) -> _Said:
+    def of(self, said: _Told) -> _Told:
         """What is said of a layer."""
         number = self._layers.get(getattr(said, "place", "")) or self._layers.get(said.node)
         held = (said.origin or "").removeprefix("initializer ")
         if held != said.origin and held in self._constants:
-            said = replace(said, origin=f"Const {self._constants[held]}")
+            said = replace(said, origin=f"Const {self._constants[held]}")  # type: ignore[type-var]
         if number is None:
             return said
         layer = self._net.body.layers[number]
         place = self._places[number]
         words = {"node": layer.get("name") or place, "op": layer.get("type", "")}
-        return replace(said, **words, **({"place": place} if isinstance(said, Finding) else {}))  # type: ignore[arg-type]
+        return replace(said, **words, **({"place": place} if hasattr(said, "place") else {}))  # type: ignore[type-var]
 
     def correct(self, error: FixError) -> None:
         """The same in a refusal."""

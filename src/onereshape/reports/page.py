@@ -11,7 +11,7 @@ from onereshape.errors import FixError
 from onereshape.formats.model import Model
 from onereshape.formats.model_formats import format_of
 from onereshape.models.certificates.certificate import Certificate
-from onereshape.models.findings.finding import SEVERITIES
+from onereshape.models.findings.severity import SEVERITIES
 from onereshape.models.show import TITLES, cells_of
 from onereshape.models.summary import rows
 from onereshape.reports.cases import Drawer

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Literal
 
 from onereshape import notebook
+from onereshape.models.findings.severity import SEVERITIES, Severity
 from onereshape.text import JSON, as_json, brief, shown
 
-Severity = Literal["error", "warning", "note"]
-
-SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
-"""From the worst on."""
 _MOST_SHOWN = 50
 """Findings that a prompt shows."""
 _NEXT_LINE = ",\n "

@@ -11,7 +11,8 @@ from typing import Any
 from urllib.parse import quote
 
 from onereshape.errors import ReshapeError
-from onereshape.models.findings.finding import CODES, SEVERITIES, Finding
+from onereshape.models.findings.finding import CODES, Finding
+from onereshape.models.findings.severity import SEVERITIES
 from onereshape.text import Ready, exact_json, printable, shown
 
 Paint = Callable[[str, str], str]

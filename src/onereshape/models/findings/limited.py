@@ -12,7 +12,7 @@ from onereshape.condition import Condition
 from onereshape.dims import Product
 from onereshape.formats.model import Model, ReshapeNode
 from onereshape.models.facts.facts import Facts
-from onereshape.models.findings.finding import Severity
+from onereshape.models.findings.severity import Severity
 from onereshape.models.findings.forced import forced, may_be_batch
 from onereshape.models.findings.symbols import Places, names_of, places_as_names, symbol_places
 from onereshape.models.findings.trials import Question, Sizes, Trial, Tried, tried

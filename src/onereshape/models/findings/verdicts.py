@@ -9,7 +9,7 @@ from onereshape.dims import Dim
 from onereshape.errors import ReshapeError
 from onereshape.formats.model import ReshapeNode
 from onereshape.inference import infer
-from onereshape.models.findings.finding import Severity
+from onereshape.models.findings.severity import Severity
 
 
 def judged(node: ReshapeNode, data: tuple[Dim, ...] | None) -> tuple[ReshapeError | None, tuple[Dim, ...] | None]:

@@ -23,8 +23,6 @@ _PIECE = 1 << 22
 """Bytes that are compared at once."""
 _SMALL = 1 << 14
 """Bytes that are copied rather than compared in place."""
-_SHOWN = 8
-"""Names that a message shows."""
 
 
 def signature(node: ir.Node) -> tuple[Any, ...]:
@@ -157,9 +155,3 @@ def _told(value: ir.Value) -> str:
 def label(node: ir.Node) -> str:
     """A node in a message."""
     return node.name or f"{node.op_type} of {node.outputs[0].name}"
-
-
-def listed(names: Sequence[str | None]) -> str:
-    """Names in a message."""
-    shown = [str(name) for name in names[:_SHOWN]]
-    return ", ".join([*shown, *(["..."] if len(names) > _SHOWN else [])]) or "none"

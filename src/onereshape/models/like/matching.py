@@ -20,6 +20,7 @@ from onereshape.models.constants import constant_tensor, dims_of_tensor
 from onereshape.models.facts.facts import Facts
 from onereshape.models.facts.order import nodes_of
 from onereshape.models.like.idle import IDLE, handed_on, idling
+from onereshape.models.like.symbols import listed
 from onereshape.models.like.likeness import (
     GRAPHS,
     Array,
@@ -27,7 +28,6 @@ from onereshape.models.like.likeness import (
     apart,
     equal,
     graphs_of,
-    listed,
     same_kind,
     signature,
     stored_alike,

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import onnx_ir as ir
 
 from onereshape.errors import FixError
-from onereshape.models.like.likeness import listed
 
 Names = Mapping[str, Mapping[int, str]]
 """Input -> axis -> what its dim is called."""
@@ -18,6 +17,8 @@ Place = tuple[str, int]
 
 _MOST = 64
 """Sizes of their own that the dims of a model may have."""
+_SHOWN = 8
+"""Names that a message shows."""
 
 
 class Symbols(NamedTuple):
@@ -134,3 +135,9 @@ def _called(name: str, axis: int, taken: set[str]) -> str:
 
 def _shown(place: Place, sizes: Sequence[int]) -> str:
     return f"{place[0]}[{place[1]}] = {' and '.join(map(str, sizes))}"
+
+
+def listed(names: Sequence[str | None]) -> str:
+    """Names in a message."""
+    shown = [str(name) for name in names[:_SHOWN]]
+    return ", ".join([*shown, *(["..."] if len(names) > _SHOWN else [])]) or "none"

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
-if TYPE_CHECKING:  # the algebra asks for bounds itself
-    from onereshape.sizes.algebra import Formula, Monomial, Operation, Size
+from onereshape.sizes.reading import ReadFormula, ReadMonomial, ReadOperation, ReadSize
 
 Bounds = tuple[int | Fraction | None, int | Fraction | None]
 """None where there is no limit."""
 
 
-class Known(NamedTuple):
+Formula_co = TypeVar("Formula_co", bound=ReadFormula, covariant=True)
+
+
+class Known(NamedTuple, Generic[Formula_co]):
     """A size of which more is known than of its symbols."""
 
-    size: Formula
+    size: Formula_co
     low: int | Fraction | None
     high: int | Fraction | None
 
@@ -27,7 +29,7 @@ _NEAR = 256
 """Sizes around an end at which a formula that rises by steps may fall."""
 
 
-def bounds(size: Size, least: int = 0, known: Known | None = None) -> Bounds:
+def bounds(size: ReadSize, least: int = 0, known: Known[ReadFormula] | None = None) -> Bounds:
     """The least and the most that a size can be where symbols are `least` or more, None where there is no limit.
 
     `known` is a part of it whose own limits are given.
@@ -53,13 +55,13 @@ def bounds(size: Size, least: int = 0, known: Known | None = None) -> Bounds:
     return lowest, highest
 
 
-def is_size(size: Size) -> bool:
+def is_size(size: ReadSize) -> bool:
     """Whether it is 0 or more, whatever the symbols are."""
     least = bounds(size)[0]
     return least is not None and least >= 0
 
 
-def reach(size: Formula, most: int, start: int) -> int:
+def reach(size: ReadFormula, most: int, start: int) -> int:
     """The largest size of its only symbol at which a formula is not above a number, from one on at which it is not.
 
     >>> from onereshape.sizes import cut, symbol
@@ -77,7 +79,7 @@ def reach(size: Formula, most: int, start: int) -> int:
     return low
 
 
-def fewest(size: Formula, most: int, start: int, step: int = 1) -> int:
+def fewest(size: ReadFormula, most: int, start: int, step: int = 1) -> int:
     """The smallest size of its only symbol, in steps, down to which a formula is not above a number; 1 if all are so.
 
     >>> from onereshape.sizes import cut, symbol
@@ -99,7 +101,7 @@ def fewest(size: Formula, most: int, start: int, step: int = 1) -> int:
     return 1 if again == len(smaller) else start - again * step
 
 
-def _monomial_bounds(monomial: Monomial, least: int, known: Known | None) -> Bounds:
+def _monomial_bounds(monomial: ReadMonomial, least: int, known: Known[ReadFormula] | None) -> Bounds:
     if known is not None and known.size.terms == ((monomial, 1),):
         return known.low, known.high
     lowest: int | Fraction = 1
@@ -113,7 +115,7 @@ def _monomial_bounds(monomial: Monomial, least: int, known: Known | None) -> Bou
     return lowest, highest
 
 
-def _operation_bounds(operation: Operation, least: int, known: Known | None) -> Bounds:
+def _operation_bounds(operation: ReadOperation, least: int, known: Known[ReadFormula] | None) -> Bounds:
     (one, most), (other, limit) = (bounds(part, least, known) for part in operation.parts)
     if operation.name == "Max":
         low = other if one is None else one if other is None else max(one, other)

@@ -39,7 +39,7 @@ def is_never_one(size: Size) -> bool:
 
 def _is_one_beside(beside: Size, size: Formula) -> bool:
     """Whether a size is 1 wherever another is."""
-    known: Known | None = Known(size, 1, 1)
+    known: Known[Formula] | None = Known(size, 1, 1)
     while known is not None:
         size, low, high = known
         lows, highs = ([end for end in ends if end is not None] for ends in zip(bounds(size), (low, high), strict=True))
@@ -52,7 +52,7 @@ def _is_one_beside(beside: Size, size: Formula) -> bool:
     return False
 
 
-def _inward(known: Known) -> Known | None:
+def _inward(known: Known[Formula]) -> Known[Formula] | None:
     """The same said of a part of the size, where the rest of it is numbers."""
     size, low, high = known
     *others, (monomial, factor) = size.terms
@@ -71,7 +71,7 @@ def _less(end: Number | None, number: Number) -> Number | None:
     return None if end is None else end - number
 
 
-def _within(operation: Operation, low: Number | None, high: Number | None) -> Known | None:
+def _within(operation: Operation, low: Number | None, high: Number | None) -> Known[Formula] | None:
     """Where the only part of an operation that is no number must be, for the operation to be between these."""
     first, second = operation.parts
     if operation.name == "Max" and isinstance(first, int) and isinstance(second, Formula):

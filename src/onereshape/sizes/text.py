@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from onereshape.dims import as_name
-
-if TYPE_CHECKING:  # the algebra sorts by texts
-    from onereshape.sizes.algebra import Atom, Formula, Operation, Size
+from onereshape.sizes.reading import ReadAtom, ReadFormula, ReadOperation, ReadSize
 
 _QUOTIENTS = frozenset({"floor", "over"})
 _FORMULA = re.compile(r"[()*/,]| [+-] |^\d+$")
 """What a name has that may be taken for a formula."""
 
 
-def written(formula: Formula) -> str:
+def written(formula: ReadFormula) -> str:
     """A formula as a text."""
     if (name := formula.name) is not None:
         return as_name(name)
@@ -28,7 +25,7 @@ def written(formula: Formula) -> str:
     return text.removeprefix(" + ") if text.startswith(" + ") else "-" + text.removeprefix(" - ")
 
 
-def written_operation(operation: Operation) -> str:
+def written_operation(operation: ReadOperation) -> str:
     """An operation as a text."""
     one, other = operation.parts
     if operation.name not in _QUOTIENTS:
@@ -37,20 +34,20 @@ def written_operation(operation: Operation) -> str:
     return text if operation.name == "over" else f"floor({text})"
 
 
-def _factor(atom: Atom) -> str:
+def _factor(atom: ReadAtom) -> str:
     """An atom as a part of a larger formula: a name that is no plain one in parentheses."""
     text = str(atom)
     plain = atom.isidentifier() if isinstance(atom, str) else atom.name != "over"
     return text if plain else f"({text})"
 
 
-def _listed(size: Size) -> str:
+def _listed(size: ReadSize) -> str:
     """A part of `Max` or `Min`."""
     name = None if isinstance(size, int) else size.name
     return str(size) if name is None or not _FORMULA.search(name) else f"({name})"
 
 
-def _grouped(size: Size, *, below: bool = False) -> str:
+def _grouped(size: ReadSize, *, below: bool = False) -> str:
     """A part of a quotient; a name that looks like a formula has a pair of parentheses more than that formula."""
     text = _listed(size)
     if isinstance(size, int):

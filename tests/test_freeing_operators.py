@@ -11,7 +11,8 @@ import pytest
 
 from onereshape.models.free.freeing import apply_free, free_plan
 from onereshape.models.free.meeting import Meeting, same_dims
-from onereshape.models.record import RECORDS, operator_of
+from onereshape.models.record import RECORDS
+from onereshape.models.registry import operator_of
 from onereshape.models.shapes import facts_of
 from tests.freeing_operators import CASES
 from tests.freeing_sized import Sized

@@ -8,9 +8,10 @@ import onnx
 import onnx_ir as ir
 import pytest
 
-from onereshape.models import record as records
+from onereshape.models import registry
 from onereshape.models.operators import FAMILIES, RECORDS
-from onereshape.models.record import NOTHING, operator_of, record_named, record_of
+from onereshape.models.record import NOTHING, record_named, record_of
+from onereshape.models.registry import operator_of
 from onereshape.models.takes import INDEX, SIZES
 
 
@@ -52,7 +53,7 @@ def test_control_flow_has_a_shape_and_is_followed_for_the_batch_alone() -> None:
 
 def test_records_that_were_never_read_are_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing would be freed, and nobody would know why."""
-    monkeypatch.setattr(records, "RECORDS", {})
+    monkeypatch.setattr(registry, "RECORDS", registry.Registry())
     with pytest.raises(RuntimeError, match="must be imported"):
         record_named("Reshape")
 

@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from onereshape.errors import FixError
-from onereshape.models.facts.walk import Scope
+from onereshape.models.facts.scope import Scope
 from onereshape.models.like.fitting import _Fitting
 from onereshape.models.like.plan import like_plan
 

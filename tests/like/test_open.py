@@ -9,8 +9,7 @@ import numpy as np
 import onnx_ir as ir
 import pytest
 
-from onereshape.models.facts.asking import Dims
-from onereshape.models.facts.walk import Scope
+from onereshape.models.facts.scope import Dims, Scope
 from onereshape.models.like.fitting import _Fitting
 from tests.like.exporting import EXPORTERS, Case, Export
 from tests.like.law import fitted, verdict

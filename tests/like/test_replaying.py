@@ -12,7 +12,8 @@ import pytest
 
 from onereshape.errors import FixError
 from onereshape.models.facts.elements import array_of
-from onereshape.models.facts.walk import Scope, Walk
+from onereshape.models.facts.scope import Scope
+from onereshape.models.facts.walk import Walk
 from onereshape.models.like import fitting
 from onereshape.models.like.exported import Exported
 from onereshape.models.like.formulas import Known

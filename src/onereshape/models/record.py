@@ -1,30 +1,30 @@
 """Record: all that is known of one operator, in one place.
 
 The families in `models/operators` write the records; the searches, the growth of tensors and the folding read them.
+A record is made of what the rules of shapes, of the batch and of free dims see: it stands above `facts`, `batch` and
+`free`, which look their operators up in `models/registry.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import onnx_ir as ir
 
-from onereshape.formats.onnx_graphs import ONNX
+from onereshape.models import registry
+from onereshape.models.batch.folded_operators import Use
+from onereshape.models.batch.view import BatchAnswer, BatchState, BatchView
+from onereshape.models.facts.asking import Asking, Dims
+from onereshape.models.facts.elements import Array, Holding
+from onereshape.models.facts.kinds import KindRule
+from onereshape.models.free.grown import Grown, Growing, Inputs
+from onereshape.models.free.spans import Spans
+from onereshape.models.free.state import FreeAnswer, Limit
+from onereshape.models.free.view import FreeView
 from onereshape.models.takes import Stretch, Take
-
-if TYPE_CHECKING:  # what the fields hold stands above this floor
-    from onereshape.models.batch.folded_operators import Use
-    from onereshape.models.batch.view import BatchAnswer, BatchState, BatchView
-    from onereshape.models.facts.asking import Asking, Dims
-    from onereshape.models.facts.elements import Array, Holding
-    from onereshape.models.facts.kinds import Attribute, Kind, Kinds
-    from onereshape.models.free.grown import Grown, Growing, Inputs
-    from onereshape.models.free.spans import Spans
-    from onereshape.models.free.state import FreeAnswer, Limit
-    from onereshape.models.free.view import FreeView
-    from onereshape.sizes import Size
+from onereshape.sizes import Size
 
 
 class Record(NamedTuple):
@@ -51,7 +51,7 @@ class Record(NamedTuple):
     """The dims of the outputs, None for one of which not even the rank is known; what it says holds in every run."""
     elements: Callable[[Holding], Sequence[Array | None]] | None = None
     """What the outputs hold, where they are small tensors of integers, truth values or floating-point numbers."""
-    kinds: Callable[[Kinds, Attribute], Sequence[Kind | None]] | None = None
+    kinds: KindRule | None = None
     """The element types of its first outputs, where an attribute chooses them; the others have those of its schema."""
     from_dims: Callable[[ir.Node, Sequence[int]], Array] | None = None
     """What it gives, where that follows from the dims of its input alone: a Shape, a Size."""
@@ -134,23 +134,9 @@ class Record(NamedTuple):
 NOTHING = Record()
 """Of an operator that nobody wrote a record for."""
 
-RECORDS: dict[str, Record] = {}
-"""By operator; those of other domains than ONNX's are written `domain::operator`.  `models/operators` fills it."""
+registry.RECORDS.nothing = NOTHING
 
-
-def record_named(operator: str) -> Record:
-    """The record of an operator."""
-    if not RECORDS:
-        raise RuntimeError("onereshape.models.operators must be imported before a record is asked for")
-    return RECORDS.get(operator, NOTHING)
-
-
-def record_of(node: ir.Node) -> Record:
-    """The record of a node's operator."""
-    operator = operator_of(node)
-    return RECORDS.get(operator) or record_named(operator)
-
-
-def operator_of(node: ir.Node) -> str:
-    """The operator of a node, as it is written in `RECORDS`."""
-    return node.op_type if node.domain in ONNX else f"{node.domain}::{node.op_type}"
+# The registry for all that stands above this file: its values are records.
+RECORDS: dict[str, Record] = registry.RECORDS
+record_named: Callable[[str], Record] = registry.record_named
+record_of: Callable[[ir.Node], Record] = registry.record_of

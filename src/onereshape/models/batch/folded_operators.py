@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import onnx
 
-from onereshape.models.record import record_named
+from onereshape.models.registry import record_named
 
 OLDEST, NEWEST = 7, 25
 """The opsets between which the operators are held against onnxruntime."""
@@ -69,11 +69,12 @@ def folded(use: Use) -> list[Array]:
     record = record_named(op)
     if not record.folds or not _held(op, use.opset):
         raise Unfolded
+    rule: Callable[[Use], Sequence[Array]] = record.fold or reference
     if any(array is not None and array.dtype.name not in TYPES for array in use.inputs):
         raise Unfolded
     try:
         with np.errstate(all="ignore"):
-            return [np.asarray(each) for each in (record.fold or reference)(use)]
+            return [np.asarray(each) for each in rule(use)]
     except _BROKEN:
         raise Unfolded from None
 

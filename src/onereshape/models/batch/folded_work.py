@@ -5,12 +5,13 @@ A node of a few bytes can ask for more elements than any memory holds; a product
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 
 import numpy as np
 
 from onereshape.models.batch.folded_operators import Unfolded, Use
-from onereshape.models.record import record_named
+from onereshape.models.registry import record_named
 
 STEPS_PER_ELEMENT = 64
 """How many multiplications a product of matrices may take for each element that an array may have."""
@@ -18,7 +19,7 @@ STEPS_PER_ELEMENT = 64
 
 def work(use: Use) -> int:
     """About how many elements the output has; of a product, how many steps it takes, in elements."""
-    rule = record_named(use.node.op_type).work or _given
+    rule: Callable[[Use], int] = record_named(use.node.op_type).work or _given
     try:
         return rule(use)
     except (ValueError, IndexError, OverflowError, ZeroDivisionError):

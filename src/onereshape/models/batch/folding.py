@@ -13,7 +13,7 @@ from onereshape.sizes import Size
 from onereshape.models.batch.folded_operators import Unfolded, Use, folded
 from onereshape.models.batch.folded_work import work
 from onereshape.models.constants import constant_tensor
-from onereshape.models.record import record_of
+from onereshape.models.registry import record_of
 
 MOST_ELEMENTS = 1 << 24
 """Of an array that is folded; nothing that is tiled over a batch is larger."""
@@ -113,7 +113,8 @@ class Folding:
         return [dim for dim in dims if isinstance(dim, int)]
 
     def _outputs(self, node: ir.Node) -> list[Array] | None:
-        sizes, from_dims = self._sizes(node), record_of(node).from_dims
+        sizes = self._sizes(node)
+        from_dims: Callable[[ir.Node, Sequence[int]], Array] | None = record_of(node).from_dims
         if sizes is not None and from_dims is not None:
             return [from_dims(node, sizes)]
         arrays = [None if value is None else self._found.get(value) for value in node.inputs]

@@ -27,7 +27,8 @@ from onereshape.models.batch.view import Array, BatchAnswer, BatchState, BatchVi
 from onereshape.models.likely import said
 from onereshape.models.node_view import NoRule, Refused, RefusedInside
 from onereshape.models.operators import record_of
-from onereshape.models.record import Record, operator_of
+from onereshape.models.record import Record
+from onereshape.models.registry import operator_of
 from onereshape.models.search import Patience, Search, has_graphs, inside, used
 from onereshape.models.unneeded import live_nodes
 from onereshape.sizes import Formula, Size

@@ -25,7 +25,7 @@ from onereshape.models.batch.numbering import added, numbered, rows_from
 from onereshape.models.batch.writing import Place, computed, first, named_dims, spread
 from onereshape.models.facts.facts import Facts
 from onereshape.models.node_view import NodeView, Ranked, Refused
-from onereshape.models.record import record_of
+from onereshape.models.registry import record_of
 from onereshape.models.search import counts_turns, has_graphs
 from onereshape.models.words import constant_words
 

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import onnx_ir as ir
 
 from onereshape.condition import Condition, Written
 from onereshape.models.facts.elements import Array, is_number
+from onereshape.models.facts.scope import Dims, Parts, Scope, Shapes
 from onereshape.models.node_view import NodeView, Ranked, Refused
 from onereshape.sizes import Formula, Size, bounds, is_size, met
 
-if TYPE_CHECKING:
-    from onereshape.models.facts.walk import Scope
-
-Dims = tuple[Size, ...]
-Parts = tuple[Dims | None, ...]
-"""The dims of each tensor in a sequence, None for one of which not even the rank is known."""
-Shapes = Sequence[Dims | None]
-"""The dims of all outputs, None for one of which not even the rank is known."""
+__all__ = ["Asking", "Dims", "Parts", "Shapes"]
 
 
 class Asking(NodeView):

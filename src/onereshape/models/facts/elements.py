@@ -18,7 +18,7 @@ from onereshape.condition import Condition, Written
 from onereshape.models.constants import dims_of_tensor
 from onereshape.models.facts.limits import LARGEST, MOST_ELEMENTS, MOST_FLOATS, TooLargeError
 from onereshape.models.node_view import NodeView, Refused
-from onereshape.models.record import record_of
+from onereshape.models.registry import record_of
 from onereshape.sizes import Formula, Size, is_size
 
 Array = np.ndarray[Any, np.dtype[np.object_]]
@@ -130,14 +130,15 @@ def evaluated(  # noqa: PLR0913 - one node, and all that is known around it
 ) -> list[Array | None]:
     """What the outputs of one node hold where its inputs hold these and have these dims; None: not known."""
     record, nothing = record_of(node), list[Array | None]([None] * len(node.outputs))
-    if record.elements is None:
+    rule: Callable[[Holding], Sequence[Array | None]] | None = record.elements
+    if rule is None:
         return nothing
     if record.from_dims is not None:
         inputs = ()
     elif any(array is None and value is not None for array, value in zip(inputs, node.inputs, strict=True)):
         return nothing
     try:
-        found = list(record.elements(Holding(node, inputs, dims, opset, plain=plain)))
+        found = list(rule(Holding(node, inputs, dims, opset, plain=plain)))
     except REFUSALS:
         return nothing
     small = (array if array is not None and array.size <= MOST_ELEMENTS else None for array in found)

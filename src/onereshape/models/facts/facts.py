@@ -15,9 +15,9 @@ from onereshape.condition import Condition
 from onereshape.dims import Dim, as_name, parse
 from onereshape.errors import ReshapeError
 from onereshape.models.facts.elements import INTEGERS, Array
-from onereshape.models.facts.asking import Dims, Parts
+from onereshape.models.facts.scope import Dims, Parts, Scope
 from onereshape.models.facts.order import inner_graphs
-from onereshape.models.facts.walk import Scope, Walk
+from onereshape.models.facts.walk import Walk
 from onereshape.sizes import Formula, Size
 
 

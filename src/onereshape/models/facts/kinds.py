@@ -13,13 +13,14 @@ import onnx
 import onnx_ir as ir
 
 from onereshape.formats.onnx_graphs import ONNX
-from onereshape.models.record import Record
 
 Kind = ir.DataType
 Kinds = Callable[[int], Kind | None]
 """The type of an input."""
 Attribute = Callable[[str], object]
 """The value of an attribute, None where it is left out."""
+KindRule = Callable[[Kinds, Attribute], Sequence[Kind | None]]
+"""The types of the first outputs, where an attribute chooses them."""
 
 _NAMES = {
     "float": Kind.FLOAT,
@@ -28,9 +29,11 @@ _NAMES = {
 }
 
 
-def kinds_of(node: ir.Node, record: Record, version: int, given: Kinds, attribute: Attribute) -> Sequence[Kind | None]:
+def kinds_of(
+    node: ir.Node, rule: KindRule | None, version: int, given: Kinds, attribute: Attribute
+) -> Sequence[Kind | None]:
     """The types of the outputs, None for one that is not known."""
-    op, count, rule = node.op_type, len(node.outputs), record.kinds
+    op, count = node.op_type, len(node.outputs)
     if node.domain not in ONNX or op == "SimplifiedLayerNormalization":
         told = [given(0)] * count  # which no schema of onnx has
     else:

@@ -7,16 +7,12 @@ given in the file: the same dims, and the same sizes where an input holds some.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import onnx_ir as ir
 
-from onereshape.models.facts.asking import Dims
 from onereshape.models.facts.limits import SHORT
+from onereshape.models.facts.scope import Dims, Scope
 from onereshape.sizes import Size
-
-if TYPE_CHECKING:
-    from onereshape.models.facts.walk import Scope
 
 _SIZES = (ir.DataType.INT64, ir.DataType.INT32)
 """The types of numbers that say dims."""

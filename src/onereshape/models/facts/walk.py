@@ -16,7 +16,7 @@ import onnx_ir as ir
 from onereshape.condition import Condition
 from onereshape.errors import ReshapeError
 from onereshape.models.constants import DEFAULTS, constant_tensor, dims_of_tensor
-from onereshape.models.facts.asking import Asking, Dims, Parts
+from onereshape.models.facts.asking import Asking
 from onereshape.models.facts.elements import (
     FOLLOWED,
     REFUSALS,
@@ -33,109 +33,23 @@ from onereshape.models.facts.limits import (
     DEEPEST_CALL,
     MOST_DIMS,
     MOST_FORMULAS,
-    SHORT,
     TOO_LONG,
     Limits,
     TooLargeError,
 )
 from onereshape.models.facts.order import inner_graphs, ordered, values_of
+from onereshape.models.facts.scope import Dims, Scope, Shapes
 from onereshape.models.facts.undrawn import declared
 from onereshape.models.facts.wellformed import is_wellformed
 from onereshape.models.node_view import Refused
-from onereshape.models.record import RECORDS, Record
+from onereshape.models.registry import RECORDS
 from onereshape.openvino.drawing import DOMAIN
 from onereshape.sizes import Formula, Size, symbol
 
-_SHORT_ONES = (ir.DataType.INT64, ir.DataType.INT32, ir.DataType.FLOAT)
-"""The types of targets, indices and sizes, and of scales: of a short vector at least the length is known."""
 _FOLLOWED = (ir.DataType.FLOAT, *(kind for kind in ir.DataType if kind.name in FOLLOWED - {"FLOAT"}))
 """The types of elements that are followed, the commonest first."""
 
 _ODD = "its inputs do not go together"
-
-
-class Scope:
-    """A graph, or one call of a function: what is known in it."""
-
-    def __init__(self, walk: Walk, imports: Mapping[str, int], attributes: Mapping[str, Any] | None = None) -> None:
-        self.walk = walk
-        self.opset = imports.get("", imports.get("ai.onnx", 1))
-        self.imports = imports
-        self.attributes = attributes
-        """Those that the caller of a function gave; None: this is no function, or nobody calls it."""
-        self.dims: dict[ir.Value, Dims] = {}
-        self.kinds: dict[ir.Value, ir.DataType] = {}
-        self.elements: dict[ir.Value, Array | None] = {}
-        self.parts: dict[ir.Value, Parts] = {}
-        """The tensors in sequences."""
-        self.constants: dict[ir.Value, Any] = {}
-        """The tensors of Constant nodes, whose elements are read when they are asked for."""
-
-    def attribute(self, _: ir.Node, name: str, default: Any = None) -> Any:
-        """An attribute that refers to one of the caller's."""
-        reference = _.attributes[name].ref_attr_name
-        if self.attributes is None:
-            raise Refused(f"its attribute {name} is chosen by the caller")
-        found = self.attributes.get(reference or "")
-        return default if found is None else found
-
-    def dims_of(self, value: ir.Value) -> Dims | None:
-        """The dims of a value, None for an unknown rank."""
-        found = self.dims.get(value)
-        if found is None and value.const_value is not None and self.walk.is_fixed(value):
-            found = self.dims[value] = dims_of_tensor(value.const_value)
-        return found
-
-    def kind_of(self, value: ir.Value) -> ir.DataType | None:
-        """The element type of a value."""
-        found = self.kinds.get(value)
-        if found is None:
-            tensor = value.const_value
-            found = tensor.dtype if tensor is not None else value.dtype if value.producer() is None else None
-            if found is not None:
-                self.kinds[value] = found
-        return found
-
-    def held(self, value: ir.Value) -> Array | None:
-        """What a value holds, None where not even the number of its elements is known, or they are many."""
-        if value in self.elements:
-            return self.elements[value]
-        if value.const_value is not None and self.walk.is_fixed(value):
-            found = self.walk.constant(value.const_value)
-        else:
-            tensor = self.constants.get(value)
-            found = None if tensor is None else self.walk.constant(tensor)
-            if found is None and self.kind_of(value) in _SHORT_ONES:
-                found = self._nothing(value)
-        self.elements[value] = found
-        return found
-
-    def read_constants(self) -> None:
-        """Reads the elements of all Constant nodes."""
-        for value in self.constants:
-            self.held(value)
-
-    def _nothing(self, value: ir.Value) -> Array | None:
-        """Elements of which none is known, of a short vector."""
-        dims = self.dims_of(value)
-        if dims is None or len(dims) > 1 or not all(isinstance(size, int) and size <= SHORT for size in dims):
-            return None
-        return array_of([None] * (dims[0] if dims else 1), dims)  # type: ignore[arg-type, operator]
-
-    def new(self) -> Size:
-        """A size of which nothing is known."""
-        return self.walk.new()
-
-    def together(self, one: Size, other: Size) -> Size:
-        """The size that two have together where they are broadcast."""
-        return self.walk.together(one, other)
-
-    def forget(self, value: ir.Value) -> None:
-        """Takes back what was found of a value."""
-        self.dims.pop(value, None)
-        self.parts.pop(value, None)
-        self.elements.pop(value, None)
-        self.constants.pop(value, None)
 
 
 def unlike(names: Iterable[str]) -> str:
@@ -278,17 +192,18 @@ class Walk:
             if value.dtype is not None:
                 scope.kinds[value] = value.dtype
 
-    def _recorded(self, node: ir.Node, scope: Scope, record: Record, version: int) -> None:
+    def _recorded(self, node: ir.Node, scope: Scope, record: Any, version: int) -> None:
         """A node whose operator has a rule for its shape."""
         asking = Asking(node, scope)
         outputs = node.outputs
-        for value, kind in zip(outputs, kinds_of(node, record, version, asking.kind, asking.attribute), strict=False):
+        kinds = kinds_of(node, record.kinds, version, asking.kind, asking.attribute)
+        for value, kind in zip(outputs, kinds, strict=False):
             if kind is not None:
                 scope.kinds[value] = kind
         if not is_wellformed(node, version):
             self.unread[node] = "it has not the inputs, outputs or attributes that its operator asks for"
             return
-        found = record.shape(asking)  # type: ignore[misc]
+        found: Shapes = record.shape(asking)
         for value, dims in zip(outputs, found, strict=False):
             if dims is not None:
                 scope.dims[value] = self._followed(node, dims, scope)
@@ -312,7 +227,7 @@ class Walk:
 
     # What tensors hold
 
-    def _elements(self, node: ir.Node, record: Record, scope: Scope) -> None:
+    def _elements(self, node: ir.Node, record: Any, scope: Scope) -> None:
         kinds = [scope.kinds.get(value) for value in node.outputs]
         for kind in kinds:
             if kind is not None and kind not in _FOLLOWED:
@@ -325,7 +240,7 @@ class Walk:
             inputs.append(held)
         holding = Holding(node, inputs, scope.dims_of, scope.opset, scope.attribute, plain=self.plain)
         try:
-            found = record.elements(holding)  # type: ignore[misc]
+            found: Sequence[Array | None] = record.elements(holding)
         except TooLargeError as error:
             self.limits.unread.setdefault(node, str(error))
             return

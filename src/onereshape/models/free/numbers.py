@@ -15,7 +15,8 @@ import onnx_ir as ir
 from onereshape.errors import FixError
 from onereshape.models.free.state import FreeState
 from onereshape.models.constants import constant_tensor
-from onereshape.models.record import operator_of, record_of
+from onereshape.models.record import record_of
+from onereshape.models.registry import operator_of
 from onereshape.sizes import Size
 
 _TAKE = frozenset({"Add", "Div", "Mul", "Pow", "Sub"})

@@ -12,7 +12,7 @@ import onnx_ir as ir
 
 from onereshape.sizes import Formula, Size
 from onereshape.models.free.state import FreeState
-from onereshape.models.record import record_of
+from onereshape.models.registry import record_of
 
 _DEEPEST = 24
 
@@ -57,7 +57,8 @@ def _made(spans: Spans, node: ir.Node, depth: int) -> Size | None:
     record = record_of(node)
     if record.moves:
         return span_within(spans, node.inputs[0], depth + 1)
-    return None if record.span is None else record.span(spans, node, depth)
+    rule: Callable[[Spans, ir.Node, int], Size | None] | None = record.span
+    return None if rule is None else rule(spans, node, depth)
 
 
 def combined(

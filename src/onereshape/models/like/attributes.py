@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import onnx_ir as ir
 
-from onereshape.models.facts.asking import Dims
+from onereshape.models.facts.scope import Dims
 from onereshape.models.like.formulas import Known
-from onereshape.models.record import operator_of
+from onereshape.models.registry import operator_of
 from onereshape.models.rewrite import LAST, Rewriter
 
 Given = Mapping[str, Sequence[Sequence[int]]]

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import onnx_ir as ir
 
-from onereshape.models.facts.walk import Scope
+from onereshape.models.facts.scope import Scope
 from onereshape.models.like.formulas import Known
-from onereshape.models.record import operator_of
+from onereshape.models.registry import operator_of
 from onereshape.sizes import Formula, Size, cut
 
 _TOLD = slice(1, 4)

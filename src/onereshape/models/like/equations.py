@@ -8,10 +8,10 @@ from math import prod
 import onnx_ir as ir
 
 from onereshape.models.facts.answers import broadcast
-from onereshape.models.facts.asking import Dims
-from onereshape.models.facts.walk import Scope
+from onereshape.models.facts.scope import Dims, Scope
 from onereshape.models.operators.contractions import letters_of
-from onereshape.models.record import operator_of, record_of
+from onereshape.models.record import record_of
+from onereshape.models.registry import operator_of
 from onereshape.sizes import Formula, Size
 
 Equation = tuple[Size, Size]

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import onnx_ir as ir
 
 from onereshape.errors import FixError
-from onereshape.models.facts.asking import Dims
+from onereshape.models.facts.scope import Dims, Scope
 from onereshape.models.facts.elements import array_of
-from onereshape.models.facts.walk import Scope, Walk, unlike
+from onereshape.models.facts.walk import Walk, unlike
 from onereshape.models.like.attributes import Said, said
 from onereshape.models.like.doubts import Doubt, Key, refusal
 from onereshape.models.like.equations import equations, spread
@@ -34,7 +34,7 @@ from onereshape.models.like.starts import Start, copied, keep_constants
 from onereshape.models.like.strided import WINDOWED, limited, strided, uneven
 from onereshape.models.like.symbols import named
 from onereshape.models.like.unsettled import Kind, Unsettled, is_open
-from onereshape.models.record import operator_of
+from onereshape.models.registry import operator_of
 from onereshape.sizes import Formula, Size
 
 _MOST_HELD = 64

@@ -15,7 +15,7 @@ import onnx_ir as ir
 from onereshape.formats.onnx_graphs import ONNX
 from onereshape.models.constants import constant_tensor
 from onereshape.models.like.likeness import Array
-from onereshape.models.record import operator_of
+from onereshape.models.registry import operator_of
 
 _THE_END = 2**31 - 1
 """Ends from here on are no sizes: they say that all is taken that is left."""

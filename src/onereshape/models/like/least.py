@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 
 import onnx_ir as ir
 
-from onereshape.models.facts.walk import Scope
+from onereshape.models.facts.scope import Scope
 from onereshape.models.like.exported import Limit, at_least
 from onereshape.models.like.formulas import Known
 from onereshape.models.like.signs import never_below
 from onereshape.models.like.strided import WINDOWED
-from onereshape.models.record import operator_of
+from onereshape.models.registry import operator_of
 from onereshape.sizes import Formula, Size, fewest, symbol
 
 _WINDOW = "no window is longer than what it goes over"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.record import operator_of
+from onereshape.models.registry import operator_of
 
 Array = np.ndarray[Any, Any]
 Nodes = tuple[ir.Node, ...]

@@ -32,7 +32,8 @@ from onereshape.models.like.likeness import (
     signature,
     stored_alike,
 )
-from onereshape.models.record import operator_of, record_of
+from onereshape.models.record import record_of
+from onereshape.models.registry import operator_of
 from onereshape.models.shapes import facts_of
 from onereshape.sizes import Size
 

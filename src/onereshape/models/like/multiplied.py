@@ -14,7 +14,7 @@ from onereshape.models.constants import constant_tensor
 from onereshape.models.like.fitting import Fitted
 from onereshape.models.like.exported import Binding
 from onereshape.models.like.families.strides import Quotient, quotients
-from onereshape.models.record import operator_of
+from onereshape.models.registry import operator_of
 from onereshape.sizes import Formula
 
 _HANDED_ON = {"Add", "Cast", "Concat", "Expand", "Flatten", "Identity", "Reshape", "Sub", "Transpose", "Unsqueeze"}

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import onnx_ir as ir
 
-from onereshape.models.facts.walk import Scope
+from onereshape.models.facts.scope import Scope
 from onereshape.models.like.doubts import ambiguous
 from onereshape.models.like.ends import is_clipped
 from onereshape.models.like.formulas import Known, told_apart
@@ -20,7 +20,7 @@ from onereshape.models.like.idle import handed_on
 from onereshape.models.like.places import SIZED
 from onereshape.models.like.readings import MULTIPLES
 from onereshape.models.like.strided import windows_of
-from onereshape.models.record import operator_of
+from onereshape.models.registry import operator_of
 from onereshape.sizes import Formula, Size, ceiling, cut, depends
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from onereshape.models.facts.asking import Dims
+from onereshape.models.facts.scope import Dims
 from onereshape.models.like.equations import Part
 from onereshape.models.like.formulas import Known
 from onereshape.models.like.unsettled import is_open

@@ -16,7 +16,7 @@ from onereshape.errors import FixError
 from onereshape.formats.onnx_graphs import opset_of
 from onereshape.models.constants import DEFAULTS
 from onereshape.models.edit import Change, Edit, apply_edits, declare
-from onereshape.models.facts.asking import Dims
+from onereshape.models.facts.scope import Dims
 from onereshape.models.like.attributes import Said
 from onereshape.models.like.clauses import clauses_of, known_clauses
 from onereshape.models.like.exported import Binding, Exported, Fit, Limit, alike, mixed, multiples, nearby, sizes_at

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import onnx_ir as ir
 
-from onereshape.models.facts.asking import Dims
+from onereshape.models.facts.scope import Dims
 from onereshape.models.like.formulas import Known
 from onereshape.models.rewrite import Rewriter
 from onereshape.sizes import Size, exact, over

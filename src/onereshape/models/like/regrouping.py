@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from onereshape.models.facts.asking import Dims
+from onereshape.models.facts.scope import Dims
 from onereshape.models.like.equations import groups
 from onereshape.models.like.formulas import Known
 from onereshape.models.like.parting import parted

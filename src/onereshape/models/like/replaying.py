@@ -12,10 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.facts.asking import Dims
+from onereshape.models.facts.scope import Dims, Scope
 from onereshape.models.facts.elements import Array
 from onereshape.models.facts.order import inner_graphs
-from onereshape.models.facts.walk import Scope
 from onereshape.models.like.regrouping import Must, Target
 from onereshape.sizes import Formula
 

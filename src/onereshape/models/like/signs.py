@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 
 import onnx_ir as ir
 
-from onereshape.models.facts.walk import Scope
+from onereshape.models.facts.scope import Scope
 from onereshape.models.like.exported import Binding, Limit
 from onereshape.models.like.formulas import Known
-from onereshape.models.record import operator_of
+from onereshape.models.registry import operator_of
 from onereshape.sizes import Formula, Size
 
 _PADS = "a pad that is negative removes entries"

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from onereshape.models.facts.walk import Scope
+from onereshape.models.facts.scope import Scope
 from onereshape.models.like.formulas import Known
-from onereshape.models.record import operator_of
+from onereshape.models.registry import operator_of
 from onereshape.sizes import Formula, Size, ceiling, largest, smallest
 
 STEPPED = frozenset({"Slice"})

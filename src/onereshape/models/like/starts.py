@@ -10,7 +10,8 @@ from typing import NamedTuple, TypeVar
 
 import onnx_ir as ir
 
-from onereshape.models.facts.walk import Scope, Walk
+from onereshape.models.facts.scope import Scope
+from onereshape.models.facts.walk import Walk
 from onereshape.models.like.formulas import Known
 
 AnyWalk = TypeVar("AnyWalk", bound=Walk)

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import onnx_ir as ir
 
 from onereshape.errors import FixError
-from onereshape.models.facts.walk import Scope
+from onereshape.models.facts.scope import Scope
 from onereshape.models.like.formulas import Known
 from onereshape.models.like.idle import handed_on
-from onereshape.models.record import operator_of
+from onereshape.models.registry import operator_of
 from onereshape.sizes import Formula, Size, ceiling, over, symbol
 
 WINDOWED = frozenset({"Conv", "AveragePool", "MaxPool", "LpPool"})

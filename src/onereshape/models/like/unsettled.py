@@ -13,7 +13,7 @@ from onereshape.models.like.doubts import Doubt, Key
 from onereshape.models.like.formulas import Known
 from onereshape.models.like.narrowing import Narrowed, by_equal, by_whole
 from onereshape.models.like.strided import Strided, followed
-from onereshape.models.record import operator_of
+from onereshape.models.registry import operator_of
 from onereshape.models.like.differing import Use
 from onereshape.sizes import Formula, Size, symbol
 

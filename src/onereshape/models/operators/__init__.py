@@ -37,7 +37,8 @@ from onereshape.models.operators import (
     texts,
     windows,
 )
-from onereshape.models.record import RECORDS, Record, operator_of, record_named, record_of
+from onereshape.models.record import RECORDS, Record, record_named, record_of
+from onereshape.models.registry import operator_of
 
 __all__ = ["FAMILIES", "RECORDS", "Record", "operator_of", "record_named", "record_of"]
 

@@ -8,7 +8,7 @@ import onnx_ir as ir
 
 from onereshape.models.facts.asking import Asking, Dims, Shapes
 from onereshape.models.facts.order import inner_graphs
-from onereshape.models.facts.walk import Scope
+from onereshape.models.facts.scope import Scope
 from onereshape.models.node_view import Refused, counted
 from onereshape.models.operators.control_batch import batch_if
 from onereshape.models.operators.control_loops import batch_loop, batch_scan

@@ -19,7 +19,7 @@ SOURCE = ROOT / "src" / "onereshape"
 # Each floor may import the floors above it in this list, and nothing below.
 FLOORS = [
     {"delayed", "installed", "integers", "memory", "text"},
-    {"notebook", "terms"},
+    {"carried", "notebook", "terms"},
     {"errors"},
     {"specs", "dtypes", "dims"},
     {"sizes"},

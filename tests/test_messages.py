@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -341,6 +342,18 @@ def test_a_refusal_can_cross_processes(code: str) -> None:
 
     assert type(back) is type(refusal.value)
     assert str(back) == str(refusal.value)
+
+
+@pytest.mark.parametrize("kind", [orx.ReshapeError, orx.FormatError, orx.FixError, orx.TranslateError])
+def test_an_error_names_the_package_alone(kind: type[orx.ReshapeError]) -> None:
+    """Tracebacks and pickles stay what they are when a file of ours gets another name."""
+    error = kind("unreadable", path="m.onnx", why="No such file or directory")
+    error.add_note("a note")
+    pickled = pickle.dumps(error)
+
+    assert traceback.format_exception_only(error)[0].startswith(f"onereshape.{kind.__name__}: m.onnx: No such file")
+    assert b"onereshape." not in pickled
+    assert pickle.loads(pickled).to_json() == error.to_json()  # noqa: S301 - our own bytes
 
 
 def test_every_code_has_a_heading_in_the_documentation() -> None:

@@ -8,7 +8,6 @@ import importlib
 import inspect
 import subprocess
 import sys
-import textwrap
 import typing
 from collections.abc import Iterator
 from dataclasses import is_dataclass
@@ -56,8 +55,14 @@ def aliases() -> dict[str, Any]:
     return found
 
 
+def home(thing: Any) -> str:
+    """The module that defines a function or a class; an error that is public says that it is the package."""
+    found: str = thing.__module__
+    return found if found != "onereshape" else thing.__init__.__module__
+
+
 def hints(thing: Any) -> dict[str, Any]:
-    names = {**vars(sys.modules[thing.__module__]), **for_checkers(thing.__module__), **aliases()}
+    names = {**vars(sys.modules[home(thing)]), **for_checkers(home(thing)), **aliases()}
     return typing.get_type_hints(thing, localns=names)
 
 
@@ -98,7 +103,7 @@ def members(kind: type) -> Iterator[tuple[str, list[dict[str, Any]]]]:
 
 
 def is_ours(thing: Any) -> bool:
-    return isinstance(thing, type) and thing.__module__.startswith("onereshape.")
+    return isinstance(thing, type) and thing.__module__.partition(".")[0] == "onereshape"
 
 
 def typed() -> dict[str, list[Any]]:
@@ -169,8 +174,10 @@ try:
     orx.certify(model, fixed.model, batch=True)
 except orx.FixError as error:
     print(error.code, error.certificate.reason if error.certificate else error.sentence)
-except (orx.FormatError, orx.TranslateError, orx.ReshapeError):
-    pass
+    print(error.certificate is not None and (error.certificate.status == "differs", error.certificate.to_json()))
+except (orx.FormatError, orx.TranslateError, orx.ReshapeError) as error:
+    print(error.spec is not None and (error.spec.name, error.spec.dialect, error.spec.operator, error.spec.version))
+    print(error.spec is not None and error.spec.flag is not None and error.spec.flag.name)
 version: str = orx.__version__
 """
 
@@ -324,8 +331,8 @@ def test_every_public_name_has_an_example(name: str) -> None:
 
 def fields(kind: type) -> dict[str, bool]:
     """The public fields that a class declares, and whether a docstring follows each."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
-    assert isinstance(tree, ast.ClassDef)
+    source = ast.parse(inspect.getsource(sys.modules[home(kind)]))
+    (tree,) = (node for node in source.body if isinstance(node, ast.ClassDef) and node.name == kind.__name__)
     found = {}
     for node, after in zip(tree.body, [*tree.body[1:], None], strict=True):
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and not node.target.id.startswith("_"):

@@ -2,7 +2,7 @@
 
 Every message of onereshape is built here, from one table and the fields that the exception also carries: a sentence
 with the numbers, the data, the target with a caret under the culprit, and the rule.  Names from files pass the door of
-`text`, the only one of ours that is imported.
+`text`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from onereshape.carried import CarriedCertificate, CarriedSpec, ShownDim
 from onereshape.text import JSON, as_json, printable, shown
-
-if TYPE_CHECKING:  # what an error carries is defined above it
-    from onereshape.dims import Dim
-    from onereshape.models.certificates.certificate import Certificate
-    from onereshape.specs import Spec
 
 INT64_MAX = 2**63 - 1
 
@@ -175,11 +171,11 @@ class ReshapeError(ValueError):
 
     code: str
     """The reason; docs/errors.md has a heading for each."""
-    data: tuple[Dim, ...] | None
+    data: tuple[ShownDim, ...] | None
     """The dims of data that the message shows; None where the reason has none."""
-    target: tuple[Dim, ...] | None
+    target: tuple[ShownDim, ...] | None
     """The entries of the target that the message shows; None where the reason has none."""
-    spec: Spec | None
+    spec: CarriedSpec | None
     """The specification that refuses; None where none does."""
     axis: int | None
     """The entry at fault, of the target or of data; None where it is no single one."""
@@ -190,9 +186,9 @@ class ReshapeError(ValueError):
         self,
         code: str,
         *,
-        data: tuple[Dim, ...] | None = None,
-        target: tuple[Dim, ...] | None = None,
-        spec: Spec | None = None,
+        data: tuple[ShownDim, ...] | None = None,
+        target: tuple[ShownDim, ...] | None = None,
+        spec: CarriedSpec | None = None,
         axis: int | None = None,
         **fields: object,
     ) -> None:
@@ -232,9 +228,11 @@ class ReshapeError(ValueError):
 
     def __reduce__(self) -> tuple[object, ...]:
         # Exceptions pickle through their args; ours are keywords.
-        state = {"data": self.data, "target": self.target, "spec": self.spec, "axis": self.axis, **self.fields}
-        notes = getattr(self, "__notes__", None)
-        return _rebuild, (type(self), self.code, state), None if notes is None else {"__notes__": notes}
+        state: dict[str, object] = {name: getattr(self, name) for name in ("data", "target", "spec", "axis")}
+        state["fields"] = {**self.fields}
+        if (notes := getattr(self, "__notes__", None)) is not None:
+            state["__notes__"] = notes
+        return type(self), (self.code,), state
 
 
 class FormatError(ReshapeError):
@@ -243,7 +241,7 @@ class FormatError(ReshapeError):
     >>> import onereshape as orx
     >>> orx.load("missing.onnx")
     Traceback (most recent call last):
-    onereshape.errors.FormatError: missing.onnx: No such file or directory  [unreadable]
+    onereshape.FormatError: missing.onnx: No such file or directory  [unreadable]
     """
 
 
@@ -258,7 +256,7 @@ class FixError(ReshapeError):
     mixes-samples ReduceMean
     """
 
-    certificate: Certificate | None = None
+    certificate: CarriedCertificate | None = None
     """What was found instead of a certificate, where both models ran."""
     alone: bool = False
     """Whether the model would be right if it ran once for each sample, though no rule mixes them."""
@@ -278,7 +276,14 @@ class TranslateError(ReshapeError):
     """
 
 
+__test__ = {kind.__name__: kind for kind in (ReshapeError, FormatError, FixError, TranslateError)}
+"""The public errors: tracebacks and pickles name the package alone, wherever this file lies, so doctest is told."""
+for _kind in __test__.values():
+    _kind.__module__ = "onereshape"
+
+
 def _rebuild(cls: type[ReshapeError], code: str, state: dict[str, Any]) -> ReshapeError:
+    """The error of a pickle that names this file."""
     return cls(code, **state)
 
 
@@ -317,7 +322,7 @@ class _Count(int):
         return repr(int(self)) if bits <= 1024 else f"2^{bits - 1} or more"  # Python refuses to print the longest
 
 
-def _cells(entries: tuple[Dim, ...], axis: int | None) -> tuple[str, list[str]]:
+def _cells(entries: tuple[ShownDim, ...], axis: int | None) -> tuple[str, list[str]]:
     """The list as it is printed, and the line with the caret under entry `axis`."""
     texts = [str(_Count(entry)) if type(entry) is int else shown(str(entry), _WIDEST) for entry in entries]
     if len(texts) > _LONGEST:  # the ends of a long list, and the culprit only by its number
@@ -329,6 +334,6 @@ def _cells(entries: tuple[Dim, ...], axis: int | None) -> tuple[str, list[str]]:
     return cells, [" " * before + "^" * len(texts[axis])]
 
 
-def _elements(data: tuple[Dim, ...]) -> str:
+def _elements(data: tuple[ShownDim, ...]) -> str:
     known = [dim for dim in data if isinstance(dim, int) and dim >= 0]
     return f"  ({_Count(prod(known)):element})" if len(known) == len(data) else ""

@@ -186,7 +186,7 @@ def _certificate(story: Story) -> str:
 def _refusal(error: FixError) -> list[str]:
     parts: list[str] = [element("p", "There is none: the repair is refused, and nothing was written.")]
     parts += [element("p", escaped(note)) for note in list(getattr(error, "__notes__", ()))[:8]]
-    return parts + (_said(error.certificate) if error.certificate is not None else [])
+    return parts + (_said(error.certificate) if isinstance(error.certificate, Certificate) else [])
 
 
 def _said(certificate: Certificate) -> list[str]:

@@ -21,7 +21,7 @@ LAYERS = 200
 
 READERS = {
     "onereshape, .onnx": (
-        "from onereshape.formats import onnx_model\nfrom onereshape.formats.model_files import load, save",
+        "from onereshape.formats import onnx_model\nfrom onereshape.formats.model import load, save",
         "model = load('model.onnx'); found = len(model.reshapes)",
         "save(model, 'again.onnx')",
     ),
@@ -36,7 +36,7 @@ READERS = {
         "onnx.save(model, 'again.onnx', save_as_external_data=True, location='again.bin')",
     ),
     "onereshape, .xml": (
-        "from onereshape.formats import openvino_ir\nfrom onereshape.formats.model_files import load, save",
+        "from onereshape.formats import openvino_ir\nfrom onereshape.formats.model import load, save",
         "model = load('model.xml'); found = len(model.reshapes)",
         "save(model, 'model.xml')",
     ),

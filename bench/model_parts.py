@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 PARTS = {
-    "load": ["onereshape.formats.model_files.load"],
+    "load": ["onereshape.formats.model.load"],
     "shapes": ["onereshape.models.shapes.facts_of"],
     "search": ["onereshape.models.batch_work.batch_plan"],
     "simpler": ["onereshape.models.simpler.simplify.simplifications"],
@@ -28,7 +28,7 @@ PARTS = {
     "copy": ["onereshape.models.step.copied"],
     "apply": ["onereshape.models.batch_work.apply_batch"],
     "certificate": ["onereshape.models.step.certificate_of"],
-    "save": ["onereshape.formats.model_files.save"],
+    "save": ["onereshape.formats.model.save"],
 }
 """Each part, and the functions that are it.  What is not there (any more) is no part."""
 OURS = {

@@ -15,7 +15,7 @@ from onnx import checker, helper, numpy_helper
 
 import onereshape
 from onereshape.cli import main
-from onereshape.formats.model_files import load
+from onereshape.formats.model import load
 from tests.engines.onednn_engines import run_graph
 from tests.models import write
 from tests.running import session

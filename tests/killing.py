@@ -33,7 +33,7 @@ import openvino
 
 from onereshape.cli import main as onereshape
 from onereshape.formats import atomic
-from onereshape.formats.model_files import load
+from onereshape.formats.model import load
 from onereshape.formats.temporary import temporary
 from tests.models import external, model
 

@@ -6,7 +6,8 @@ from typing import Any, get_args
 
 from hypothesis import strategies as st
 
-from onereshape.formats.model import Model, ReshapeNode
+from onereshape.formats.model import Model
+from onereshape.formats.model_data import ReshapeNode
 from onereshape.models.certificates.certificate import Certificate, OutputAnswer, RefusedSize, Status
 from onereshape.models.edit import Change
 from onereshape.models.findings.finding import Finding, Findings

@@ -15,8 +15,8 @@ from onnx import checker, helper
 
 import onereshape
 from onereshape.errors import ReshapeError, TranslateError
-from onereshape.formats.model import ReshapeNode
-from onereshape.formats.model_files import load, refreshed
+from onereshape.formats.model import load, refreshed
+from onereshape.formats.model_data import ReshapeNode
 from tests.converting import UNKNOWN, Captured, here, onnx_source, refused, run_onednn, run_onnx, run_openvino, said
 from tests.models import external, model, write
 

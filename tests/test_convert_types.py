@@ -14,7 +14,7 @@ from onnx import TensorProto, checker
 from onereshape import dtypes
 from onereshape.convert.extract import extract
 from onereshape.convert.inferred import completed
-from onereshape.formats.model_files import load
+from onereshape.formats.model import load
 from tests.converting import Captured, here, refused, run_onednn, run_onnx, run_openvino, said
 from tests.engines.onednn_engines import UNSUPPORTED, RefusedError, takes
 from tests.models import model, write

@@ -19,8 +19,9 @@ from onereshape import specs
 from onereshape.convert.files import check_output
 from onereshape.dtypes import ELEMENT_TYPES, ElementType
 from onereshape.errors import FormatError, ReshapeError
-from onereshape.formats import model_files, model_formats
-from onereshape.formats.model import Model, unreadable
+from onereshape.formats import model as models, model_formats
+from onereshape.formats.model import Model
+from onereshape.formats.refusals import unreadable
 from onereshape.formats.model_formats import FORMATS, Files, Format, Plans
 from onereshape.specs import DIALECTS, SPECS
 
@@ -138,7 +139,7 @@ def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A file of that format, whose row is in the table."""
     row = Format("toy", "a toy", "a .toy", ".toy", (".toy.gz", ".toy"), (".box",), b"~", "toy_files")  # type: ignore[arg-type]
     monkeypatch.setitem(sys.modules, "onereshape.formats.toy_files", Toy("toy_files"))
-    for module in (model_formats, model_files):
+    for module in (model_formats, models):
         monkeypatch.setattr(module, "FORMATS", (*FORMATS, row))
         monkeypatch.setattr(module, "SUFFIXES", (*model_formats.SUFFIXES, *row.suffixes))
     monkeypatch.setitem(model_formats.__dict__["_BY_DIALECT"], "toy", row)

@@ -11,7 +11,7 @@ import pytest
 
 import onereshape as orx
 from onereshape.errors import FixError, ReshapeError
-from onereshape.formats.model_files import refreshed
+from onereshape.formats.model import refreshed
 from onereshape.models.edit import Change
 from onereshape.models.fix import plan
 from onereshape.models.step import Fixed

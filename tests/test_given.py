@@ -20,8 +20,7 @@ from onnx import numpy_helper, printer
 import onereshape as orx
 from onereshape.errors import ReshapeError
 from onereshape.formats import onnx_encoding, onnx_held, onnx_large
-from onereshape.formats.model import Model
-from onereshape.formats.model_files import refreshed
+from onereshape.formats.model import Model, refreshed
 from onereshape.formats.onnx_graphs import external_tensors
 from tests.budget import part
 from tests.given import YOLO, said, snapshot

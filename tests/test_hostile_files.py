@@ -16,7 +16,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from onereshape.errors import FormatError
-from onereshape.formats.model_files import load
+from onereshape.formats.model import load
 from onereshape.formats.model_formats import SUFFIXES
 from tests.models import PEAK, external, model, small, write
 from tests.test_onednn_graph import graph, operator
@@ -391,7 +391,7 @@ def test_little_memory_and_little_time(tmp_path: Path) -> None:
 import glob
 import onnx, onnx_ir
 from onereshape.errors import FormatError
-from onereshape.formats.model_files import load
+from onereshape.formats.model import load
 before = peak()
 for name in sorted(glob.glob("*.*")):
     try:

@@ -10,7 +10,7 @@ import pytest
 from onnx import parser
 
 import onereshape as orx
-from onereshape.formats.model_files import load
+from onereshape.formats.model import load
 from tests.commands import Captured, said
 from tests.shaped_models import HEAD
 

@@ -19,7 +19,7 @@ from onereshape.convert.extract import extract
 from onereshape.convert.files import write
 from onereshape.convert.whole import whole
 from onereshape.dtypes import named
-from onereshape.formats.model_files import load
+from onereshape.formats.model import load
 from onereshape.formats.onednn_plans import _VERSION
 from tests.converting import here, onnx_source
 from tests.engines.answers import Array, Dims

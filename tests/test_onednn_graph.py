@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from onereshape.errors import FormatError
-from onereshape.formats.model import ReshapeNode
-from onereshape.formats.model_files import load, refreshed, save
+from onereshape.formats.model import load, refreshed, save
+from onereshape.formats.model_data import ReshapeNode
 from onereshape.formats.onednn_graph import graph_of
 from onereshape.operator import Reshape
 

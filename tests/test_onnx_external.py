@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto
 
 from onereshape.errors import FormatError
-from onereshape.formats.model_files import load, save
+from onereshape.formats.model import load, save
 from tests.models import PEAK, external, small, write
 from tests.models import saved
 
@@ -78,7 +78,7 @@ class TestExternalData:
         code = f"""{PEAK}
 import onnx, onnx_ir
 
-from onereshape.formats.model_files import load, save
+from onereshape.formats.model import load, save
 before = peak()
 model = load("model.onnx")
 assert [entry.target for entry in model.reshapes] == [(-1, 3)]

@@ -19,7 +19,7 @@ from onnx import TensorProto, helper
 
 import onereshape
 from onereshape.formats import onnx_lists
-from onereshape.formats.model_files import load
+from onereshape.formats.model import load
 from onereshape.formats.onnx_lists import LongAttr, set_apart, whole
 from onereshape.models.certificates import engine
 

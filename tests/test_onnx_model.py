@@ -14,7 +14,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from onereshape.errors import FormatError
-from onereshape.formats.model_files import load, save
+from onereshape.formats.model import load, save
 from onereshape.formats.onnx_merge import merged, to_ir
 from onereshape.formats.onnx_rows import completed, shortened
 from tests.budget import part

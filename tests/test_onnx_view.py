@@ -11,8 +11,8 @@ import onnx_ir as ir
 import pytest
 from onnx import TensorProto, helper
 
-from onereshape.formats.model import ReshapeNode
-from onereshape.formats.model_files import load, refreshed
+from onereshape.formats.model import load, refreshed
+from onereshape.formats.model_data import ReshapeNode
 from onereshape.operator import Reshape
 from tests.models import model, small, write
 from tests.models import nested

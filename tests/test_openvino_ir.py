@@ -15,8 +15,8 @@ import pytest
 from openvino import opset1, opset8, opset13
 
 from onereshape.errors import FormatError
-from onereshape.formats.model import Model, ReshapeNode
-from onereshape.formats.model_files import load, refreshed, save
+from onereshape.formats.model import Model, load, refreshed, save
+from onereshape.formats.model_data import ReshapeNode
 from onereshape.formats.openvino_ir import root_of
 from onereshape.operator import Reshape
 from tests.models import model as onnx_text

@@ -14,7 +14,7 @@ import pytest
 from onereshape.cli import main
 from onereshape.errors import FormatError
 from onereshape.formats import openvino_ir
-from onereshape.formats.model_files import load, save
+from onereshape.formats.model import load, save
 from onereshape.formats.openvino_ir import root_of
 from onereshape.formats.openvino_pair import write_pair
 from onereshape.formats.openvino_xml import encoded, parsed

@@ -12,7 +12,7 @@ import pytest
 
 from onereshape.cli import main
 from onereshape.errors import FormatError
-from onereshape.formats.model_files import load, save
+from onereshape.formats.model import load, save
 from tests.models import external, model
 
 LINKS: dict[str, Callable[[Path, Path], None]] = {

@@ -25,6 +25,7 @@ NOUNS = [name for name in orx.__all__ if name[0].isupper()]
 
 HELD: dict[str, str] = {
     "Model.content": "a oneDNN graph is the JSON of its file",
+    "ModelData.content": "the same",
     "ReshapeNode.attributes": "as the file has them",
     "ReshapeNode.node": "the node itself, in its own library's words",
     "ElementType.numpy": "np.dtype[Any] is NumPy's own word for any dtype",
@@ -62,8 +63,10 @@ def home(thing: Any) -> str:
 
 
 def hints(thing: Any) -> dict[str, Any]:
-    names = {**vars(sys.modules[home(thing)]), **for_checkers(home(thing)), **aliases()}
-    return typing.get_type_hints(thing, localns=names)
+    names: dict[str, Any] = {}
+    for module in {home(each) for each in (thing, *filter(is_dataclass, getattr(thing, "__mro__", ())))}:
+        names |= {**vars(sys.modules[module]), **for_checkers(module)}
+    return typing.get_type_hints(thing, localns={**names, **aliases()})
 
 
 def parts(annotation: Any, seen: set[Any]) -> Iterator[Any]:

@@ -18,7 +18,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from onereshape.cli import main
 from onereshape.errors import ReshapeError
-from onereshape.formats.model_files import load
+from onereshape.formats.model import load
 from onereshape.models.fix import fix
 from onereshape.models.request import given_model
 from onereshape.reports import report

@@ -15,7 +15,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from onereshape.errors import ReshapeError
-from onereshape.formats.model_files import load
+from onereshape.formats.model import load
 from onereshape.models.show import ReshapeTable, listed_dims, show
 from tests import report_models
 from tests.commands import Captured, refused, said

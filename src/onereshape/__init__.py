@@ -28,8 +28,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from onereshape.errors import FixError, FormatError, ReshapeError, TranslateError
-    from onereshape.formats.model import Model
-    from onereshape.formats.model_files import load, save
+    from onereshape.formats.model import Model, load, save
     from onereshape.inference import infer
     from onereshape.models.certificates.certificate import Certificate
     from onereshape.models.certify import certify
@@ -91,11 +90,11 @@ _LATER = {
     "check": "onereshape.models.check",
     "fix": "onereshape.models.fix",
     "infer": "onereshape.inference",
-    "load": "onereshape.formats.model_files",
+    "load": "onereshape.formats.model",
     "report": "onereshape.reports",
     "reshape": "onereshape.operator",
     "resolve": "onereshape.semantics",
-    "save": "onereshape.formats.model_files",
+    "save": "onereshape.formats.model",
     "show": "onereshape.models.show",
     "spec": "onereshape.specs",
     "translate": "onereshape.translation",

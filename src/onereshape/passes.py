@@ -14,8 +14,7 @@ from functools import partial
 import onnx_ir as ir
 
 from onereshape.apart.limits import WHOLE
-from onereshape.formats.model import Model
-from onereshape.formats.model_files import load
+from onereshape.formats.model import Model, load
 from onereshape.models.exports import Exports
 from onereshape.models.fix import fix
 from onereshape.models.request import Batch, Free

@@ -20,7 +20,8 @@ import zarr
 
 from onereshape import cli
 from onereshape.errors import ReshapeError
-from onereshape.formats.model_files import load, suffix
+from onereshape.formats.model import load
+from onereshape.formats.model_formats import suffix
 from onereshape.formats.model_formats import SUFFIXES
 from onereshape.formats.tensor_files import read_tensor
 from tests.fuzz.capture import Capture

@@ -20,8 +20,7 @@ import openvino
 from openvino import opset1
 
 from onereshape.errors import FixError
-from onereshape.formats.model import Model
-from onereshape.formats.model_files import load
+from onereshape.formats.model import Model, load
 from onereshape.models import layered
 from onereshape.models.batch import apply
 from onereshape.models.batch.marks import Mark

@@ -21,7 +21,7 @@ from onnx import defs
 from onereshape.apart import room
 from onereshape.convert.opset import change_opset
 from onereshape.errors import ReshapeError
-from onereshape.formats.model_files import load
+from onereshape.formats.model import load
 from tests.budget import part
 from tests.laws.converting_world import WORLD, Row
 from tests.running import session

@@ -22,8 +22,8 @@ from onereshape.cli.streams import check_output, shown_output, shown_source, loa
 from onereshape.cli.typed import asked_dims
 from onereshape.errors import FixError, FormatError, ReshapeError
 from onereshape.formats.given import STREAM
-from onereshape.formats.model import Model
-from onereshape.formats.model_files import data_files, load, save, suffix
+from onereshape.formats.model import Model, data_files, load, save
+from onereshape.formats.model_formats import suffix
 from onereshape.formats.model_formats import format_of
 from onereshape.formats.overwriting import is_same, refuse_overwriting
 from onereshape.text import Ready, shown

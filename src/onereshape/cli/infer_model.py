@@ -10,7 +10,8 @@ from onereshape.cli.pasted import pasted
 from onereshape.cli.streams import shown_source, loaded
 from onereshape.dims import Dim, read_dim
 from onereshape.errors import ReshapeError
-from onereshape.formats.model import Model, ReshapeNode
+from onereshape.formats.model import Model
+from onereshape.formats.model_data import ReshapeNode
 from onereshape.formats.naming import node_named
 from onereshape.text import listed, shown
 

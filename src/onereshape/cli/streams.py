@@ -23,7 +23,7 @@ _IN, _OUT = "standard input", "standard output"
 
 def loaded(path: str) -> Model:
     """The model that was typed: a path, or `-` for standard input."""
-    from onereshape.formats.model_files import load  # noqa: PLC0415 - `run` needs none
+    from onereshape.formats.model import load  # noqa: PLC0415 - `run` needs none
 
     return replace(load(_input()), typed=STREAM) if path == STREAM else load(path)
 
@@ -53,7 +53,7 @@ def check_output(path: str | None, args: argparse.Namespace) -> None:
 
 def write_model(model: Model) -> None:
     """Writes a model to standard output, as `save` would write it to a file."""
-    from onereshape.formats.model_files import data_files, save  # noqa: PLC0415 - `run` needs none
+    from onereshape.formats.model import data_files, save  # noqa: PLC0415 - `run` needs none
 
     if model.format != "onnx":
         raise FormatError("unwritable", path=_OUT, why="takes one file, and an OpenVINO IR is two: name them with -o")

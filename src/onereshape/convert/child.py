@@ -12,7 +12,7 @@ from onnx import checker, shape_inference, version_converter
 from onereshape.apart.messages import Arrays, Plain, bytes_array
 from onereshape.convert.resizing import resized
 from onereshape.convert.trial import CannotConvertError, compare
-from onereshape.formats.model import cause
+from onereshape.formats.refusals import cause
 
 
 def converted(told: Plain, arrays: Arrays) -> tuple[Plain, Arrays]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from onereshape.convert.steps import planned
-from onereshape.formats.model import Model, ReshapeNode
+from onereshape.formats.model import Model
+from onereshape.formats.model_data import ReshapeNode
 from onereshape.formats.naming import node_named
 from onereshape.formats.plan import Plan
 from onereshape.specs import opset_of, spec as find_spec

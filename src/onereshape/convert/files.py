@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from onereshape.errors import ReshapeError
-from onereshape.formats.model import Model
-from onereshape.formats.model_files import data_files, suffix
+from onereshape.formats.model import Model, data_files
+from onereshape.formats.model_formats import suffix
 from onereshape.formats.model_formats import format_of
 from onereshape.formats.overwriting import refuse_overwriting
 from onereshape.formats.plan import Plan

@@ -8,7 +8,8 @@ import onnx_ir as ir
 
 from onereshape.convert.unchanged import type_name
 from onereshape.dims import Dim, parse
-from onereshape.formats.model import LONGEST_TARGET, Model, ReshapeNode
+from onereshape.formats.model import Model
+from onereshape.formats.model_data import LONGEST_TARGET, ReshapeNode
 from onereshape.formats.plan import Dims
 from onereshape.models.facts.facts import Facts
 from onereshape.models.shapes import facts_of

@@ -16,8 +16,8 @@ from onereshape.convert.trial import CannotConvertError
 from onereshape.convert.unchanged import schema, spread_types, unchanged
 from onereshape.dims import Dim
 from onereshape.errors import ReshapeError
-from onereshape.formats.model import Model, ReshapeNode
-from onereshape.formats.model_files import save
+from onereshape.formats.model import Model, save
+from onereshape.formats.model_data import ReshapeNode
 from onereshape.formats.onnx_graphs import nodes, roots
 from onereshape.formats.onnx_plans import fresh, ir_version
 from onereshape.formats.onnx_sound import complaint

@@ -6,7 +6,7 @@ from typing import Any
 
 from onereshape.dtypes import ElementType, named
 from onereshape.errors import ReshapeError
-from onereshape.formats.model import ReshapeNode
+from onereshape.formats.model_data import ReshapeNode
 from onereshape.formats.plan import Dims, Step, Tensor
 from onereshape.inference import infer
 from onereshape.operator import Reshape

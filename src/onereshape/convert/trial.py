@@ -17,7 +17,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from onereshape.formats.model import cause
+from onereshape.formats.refusals import cause
 from onereshape.installed import RUNTIME_MISSING
 
 IR_VERSION = 10

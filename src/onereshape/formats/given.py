@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import onnx
     import onnx_ir
 
-    from onereshape.formats.model import Model
+    from onereshape.formats.model_data import ModelData
 
 
 STREAM = "-"
@@ -43,7 +43,7 @@ class OpenvinoModel(Protocol):
 
 
 Given: TypeAlias = (
-    "Model | str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryFile"
+    "ModelData | str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryFile"
     " | onnx.ModelProto | onnx_ir.Model | Program | OpenvinoModel"
 )
 """A model, the path of its file, its bytes, or what another library holds it as."""

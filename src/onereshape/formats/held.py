@@ -13,7 +13,8 @@ from typing import Any
 
 from onereshape.errors import FormatError, ReshapeError
 from onereshape.formats.foreign import foreign
-from onereshape.formats.model import Model, cause, unreadable
+from onereshape.formats.model_data import ModelData
+from onereshape.formats.refusals import cause, unreadable
 from onereshape.formats.model_formats import START, sniffed
 from onereshape.text import shown
 
@@ -34,9 +35,9 @@ _HINTS = (
 """What is no model though its owner may take it for one: where its class is, and what to do."""
 
 
-def held(given: Any) -> Model | None:
+def held(given: Any) -> ModelData | None:
     """The model of what was given; None: that is a path."""
-    if isinstance(given, Model):
+    if isinstance(given, ModelData):
         return given
     if isinstance(given, (str, os.PathLike)):
         return None
@@ -52,7 +53,7 @@ def held(given: Any) -> Model | None:
 
 def is_model(given: Any) -> bool:
     """Whether this is one model, or its path, rather than a list of them."""
-    kinds = (Model, str, os.PathLike, bytes, bytearray, memoryview)
+    kinds = (ModelData, str, os.PathLike, bytes, bytearray, memoryview)
     held_elsewhere = any(_is(given, module, name) for module, name, _ in _KINDS)
     return isinstance(given, kinds) or held_elsewhere or callable(getattr(given, "read", None))
 
@@ -71,25 +72,25 @@ def _is(given: Any, module: str, name: str) -> bool:
     return isinstance(found, type) and isinstance(given, found)
 
 
-def _of_openvino(given: Any) -> Model:
+def _of_openvino(given: Any) -> ModelData:
     from onereshape.formats.openvino_models import held as from_openvino  # noqa: PLC0415 - only who has one needs it
 
     return from_openvino(given)
 
 
-def _of_proto(given: Any) -> Model:
+def _of_proto(given: Any) -> ModelData:
     from onereshape.formats.onnx_held import from_proto  # noqa: PLC0415 - as above
 
     return from_proto(given)
 
 
-def _of_ir(given: Any) -> Model:
+def _of_ir(given: Any) -> ModelData:
     from onereshape.formats.onnx_held import from_ir  # noqa: PLC0415 - as above
 
     return from_ir(given, "onnx_ir.Model")
 
 
-def _of_program(given: Any) -> Model:
+def _of_program(given: Any) -> ModelData:
     from onereshape.formats.onnx_held import from_ir  # noqa: PLC0415 - as above
 
     if not _is(given.model, "onnx_ir", "Model"):
@@ -97,7 +98,7 @@ def _of_program(given: Any) -> Model:
     return from_ir(given.model, "ONNXProgram", named=False)
 
 
-_KINDS: tuple[tuple[str, str, Callable[[Any], Model]], ...] = (
+_KINDS: tuple[tuple[str, str, Callable[[Any], ModelData]], ...] = (
     ("openvino", "Model", _of_openvino),
     ("onnx", "ModelProto", _of_proto),
     ("onnx_ir", "Model", _of_ir),
@@ -106,7 +107,7 @@ _KINDS: tuple[tuple[str, str, Callable[[Any], Model]], ...] = (
 """What other libraries hold a model as: where its class is, and who reads it."""
 
 
-def _of_bytes(given: bytes | bytearray | memoryview) -> Model:
+def _of_bytes(given: bytes | bytearray | memoryview) -> ModelData:
     try:
         content = given if type(given) is bytes else bytes(given)
     except ValueError as error:  # a memoryview that was released
@@ -114,7 +115,7 @@ def _of_bytes(given: bytes | bytearray | memoryview) -> Model:
     return _read(content, "bytes")
 
 
-def _of_file(given: Any) -> Model:
+def _of_file(given: Any) -> ModelData:
     """The model in the rest of an open file."""
     called = getattr(given, "name", None)
     name = f"file {shown(called, _LONGEST_NAME)}" if isinstance(called, str) and called else "file object"
@@ -150,7 +151,7 @@ def _part(given: Any, name: str) -> bytes:
     return bytes(part)
 
 
-def _read(content: bytes, name: str) -> Model:
+def _read(content: bytes, name: str) -> ModelData:
     if not content:
         raise unreadable(name, "is empty")
     found, what = sniffed(content), foreign(content[:START])

@@ -8,30 +8,31 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 from onereshape.specs import Dialect
 
 if TYPE_CHECKING:
-    from onereshape.formats.model import Model, ReshapeNode
+    from onereshape.formats.model_data import ModelData, ReshapeNode
     from onereshape.formats.plan import Plan, Wiring
 
 
 class Files(Protocol):
     """What the module of a format has: its files as models, and back."""
 
-    def load(self, path: str) -> Model: ...
-    def read(self, content: bytes, name: str) -> Model: ...
-    def save(self, model: Model, path: str) -> None: ...
-    def reshapes(self, model: Model) -> tuple[ReshapeNode, ...]: ...
-    def data_files(self, model: Model) -> list[str]: ...
+    def load(self, path: str) -> ModelData: ...
+    def read(self, content: bytes, name: str) -> ModelData: ...
+    def save(self, model: ModelData, path: str) -> None: ...
+    def reshapes(self, model: ModelData) -> tuple[ReshapeNode, ...]: ...
+    def data_files(self, model: ModelData) -> list[str]: ...
 
 
 class Plans(Protocol):
     """What the module of its Reshapes alone has: a plan written as a file, and the wiring of a file read."""
 
     def write(self, plan: Plan, path: str) -> None: ...
-    def wiring(self, model: Model) -> Wiring: ...
+    def wiring(self, model: ModelData) -> Wiring: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,12 @@ def sniffed(content: bytes) -> Format | None:
 def format_of(dialect: Dialect) -> Format:
     """The format of a dialect's files."""
     return _BY_DIALECT[dialect]
+
+
+def suffix(path: str) -> str:
+    """The suffix in small letters, `.onnx.gz` being one."""
+    name = Path(path).name.lower()
+    return next((each for each in SUFFIXES if each.count(".") > 1 and name.endswith(each)), Path(name).suffix)
 
 
 def typed_formats() -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import difflib
 
 from onereshape.errors import ReshapeError
-from onereshape.formats.model import Model, ReshapeNode
+from onereshape.formats.model_data import ModelData, ReshapeNode
 
 _SHOWN = 8
 """Places that a message shows."""
 
 
-def node_named(model: Model, text: str) -> ReshapeNode:
+def node_named(model: ModelData, text: str) -> ReshapeNode:
     """The one Reshape with that place or that name; `Reshape#1` is short for `graph/Reshape#1`.
 
     A whole place comes before a name, and a name before what is short for a place.  None, or several, is refused.
@@ -28,7 +28,7 @@ def node_named(model: Model, text: str) -> ReshapeNode:
     raise ReshapeError("bad-usage", why=f"{model.path}: no Reshape is named {text!r}{_nearest(model, text)}")
 
 
-def _named(model: Model, text: str) -> list[ReshapeNode]:
+def _named(model: ModelData, text: str) -> list[ReshapeNode]:
     """All that the text may mean, by the first of its meanings that is there."""
     nodes = model.reshapes
     for meant in (
@@ -42,7 +42,7 @@ def _named(model: Model, text: str) -> list[ReshapeNode]:
     return []
 
 
-def _nearest(model: Model, text: str) -> str:
+def _nearest(model: ModelData, text: str) -> str:
     """What comes close to a name, or a place, that no Reshape has."""
     names = list(dict.fromkeys(node.place if "#" in text else node.name for node in model.reshapes))
     folded = {name.casefold().removeprefix("graph/"): name for name in names}

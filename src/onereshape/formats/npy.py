@@ -23,7 +23,7 @@ from onereshape import dtypes
 from onereshape.arrays.numpy_arrays import Array
 from onereshape.dtypes import DType
 from onereshape.memory import available
-from onereshape.formats.model import unreadable, unwritable
+from onereshape.formats.refusals import unreadable, unwritable
 from onereshape.formats.tensor import MOST_DIMS, NATIVE, Tensor
 
 _SIGNATURE = npy_format.MAGIC_PREFIX

@@ -13,16 +13,9 @@ from typing import Any, NamedTuple, cast
 
 from onereshape.dims import Dim
 from onereshape.formats.atomic import replacing
-from onereshape.formats.model import (
-    content_of,
-    LONGEST_TARGET,
-    Model,
-    ReshapeNode,
-    cause,
-    cycle,
-    unreadable,
-    unwritable,
-)
+from onereshape.formats.model_data import LONGEST_TARGET, ModelData, ReshapeNode
+from onereshape.formats.reading import content_of, cycle
+from onereshape.formats.refusals import cause, unreadable, unwritable
 from onereshape.specs import spec as find_spec
 
 _LARGEST = 1 << 27
@@ -46,25 +39,25 @@ class _Operator(NamedTuple):
         return self.node.get("name") or self.place
 
 
-def load(path: str) -> Model:
+def load(path: str) -> ModelData:
     """The graph of a file, checked as far as its operators and their tensors are asked for."""
     return read(content_of(path, _LARGEST, _TOO_LARGE), path)
 
 
-def read(content: bytes, name: str) -> Model:
+def read(content: bytes, name: str) -> ModelData:
     """The same of the content of a file."""
     if len(content) > _LARGEST:
         raise unreadable(name, f"has more than {_LARGEST} bytes, {_TOO_LARGE}")
     graph = _parsed(content, name)
-    return Model("onednn", name, _reshapes(graph, name), graph, content)
+    return ModelData("onednn", name, _reshapes(graph, name), graph, content)
 
 
-def graph_of(model: Model) -> dict[str, Any]:
+def graph_of(model: ModelData) -> dict[str, Any]:
     """The dict of a graph."""
     return cast("dict[str, Any]", model.content)
 
 
-def save(model: Model, path: str) -> None:
+def save(model: ModelData, path: str) -> None:
     """Writes the graph, in the bytes that were read if it is unchanged."""
     try:
         text = json.dumps(graph_of(model), indent=2, allow_nan=False)
@@ -76,12 +69,12 @@ def save(model: Model, path: str) -> None:
         file.write(original if unchanged else f"{text}\n".encode())
 
 
-def reshapes(model: Model) -> tuple[ReshapeNode, ...]:
+def reshapes(model: ModelData) -> tuple[ReshapeNode, ...]:
     """The view of the model as it is now."""
     return _reshapes(graph_of(model), model.path)
 
 
-def data_files(_: Model) -> list[str]:
+def data_files(_: ModelData) -> list[str]:
     """None: a dump has no elements of tensors."""
     return []
 

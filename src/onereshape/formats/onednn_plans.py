@@ -9,7 +9,7 @@ from typing import Any
 
 from onereshape.errors import TranslateError
 from onereshape.formats.atomic import replacing
-from onereshape.formats.model import Model
+from onereshape.formats.model_data import ModelData
 from onereshape.formats.onednn_graph import graph_of
 from onereshape.formats.plan import Link, Plan, Step, Tensor, Wiring, not_whole
 
@@ -108,7 +108,7 @@ def _strides(shape: list[int]) -> list[int]:
     return [prod(max(dim, 1) for dim in shape[axis + 1 :]) for axis in range(len(shape))]
 
 
-def wiring(model: Model) -> Wiring:
+def wiring(model: ModelData) -> Wiring:
     """The values of a file of nothing but Reshapes and their constants."""
     by_node = {id(node.node): node for node in model.reshapes}
     links = []

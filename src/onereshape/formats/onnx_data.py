@@ -13,7 +13,7 @@ import onnx
 import onnx_ir as ir
 from onnx import helper
 
-from onereshape.formats.model import unreadable
+from onereshape.formats.refusals import unreadable
 
 _FIELDS = ("float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data")
 _TENSOR = onnx.AttributeProto.TENSOR

@@ -11,7 +11,7 @@ import onnx
 from onnx import parser, printer
 
 from onereshape.formats.foreign import foreign
-from onereshape.formats.model import unreadable, unwritable
+from onereshape.formats.refusals import unreadable, unwritable
 from onereshape.formats.model_formats import PACKED, START, TEXTUAL, beginning
 from onereshape.formats.onnx_lists import NO_LISTS, Lists, set_apart, size_of, whole, with_lists
 from onereshape.formats.onnx_message import LARGEST

@@ -13,7 +13,8 @@ import onnx_ir as ir
 
 from onereshape.formats.beside import file_beside
 from onereshape.formats.foreign import pointer
-from onereshape.formats.model import cycle, unreadable, unwritable
+from onereshape.formats.reading import cycle
+from onereshape.formats.refusals import unreadable, unwritable
 
 ONNX = frozenset({"", "ai.onnx"})
 """The domain of ONNX's own operators, by both of its names."""

@@ -13,7 +13,8 @@ from pathlib import Path
 import onnx
 import onnx_ir as ir
 
-from onereshape.formats.model import Model, cause, unreadable, unwritable
+from onereshape.formats.model_data import ModelData
+from onereshape.formats.refusals import cause, unreadable, unwritable
 from onereshape.formats.onnx_data import tensors_of
 from onereshape.formats.onnx_graphs import (
     check_external,
@@ -36,7 +37,7 @@ from onereshape.text import shown
 _LONGEST_NAME = 80
 
 
-def from_proto(given: onnx.ModelProto) -> Model:
+def from_proto(given: onnx.ModelProto) -> ModelData:
     """The model of a message."""
     name = _called("ModelProto", given.graph.name)
     copy = onnx.ModelProto()
@@ -44,7 +45,7 @@ def from_proto(given: onnx.ModelProto) -> Model:
     return in_memory(Original(copy), name)
 
 
-def from_ir(given: ir.Model, kind: str, *, named: bool = True) -> Model:
+def from_ir(given: ir.Model, kind: str, *, named: bool = True) -> ModelData:
     """The model that onnx-ir holds; `kind` is what it was given as."""
     name = _called(kind, getattr(given.graph, "name", None) if named else None)
     try:
@@ -57,10 +58,10 @@ def from_ir(given: ir.Model, kind: str, *, named: bool = True) -> Model:
     folder = _folder(copy, name)
     if folder is not None:
         check_external(copy, name, folder)
-    return Model("onnx", name, find_reshapes(copy, name), copy, given, "" if folder is None else str(folder))
+    return ModelData("onnx", name, find_reshapes(copy, name), copy, given, "" if folder is None else str(folder))
 
 
-def proto_of(model: Model) -> onnx.ModelProto:
+def proto_of(model: ModelData) -> onnx.ModelProto:
     """The message of a model as it is now, with all weights in it."""
     size = inner_size(model.ir) + sum(tensor.nbytes for tensor in external_tensors(model.ir))
     too_large = f"has {size} bytes of weights, and a ModelProto holds less than 2 GiB: save(path) writes it"
@@ -126,7 +127,7 @@ def _folder(model: ir.Model, name: str) -> Path | None:
     return next(iter(folders), None)
 
 
-def _bring_in(proto: onnx.ModelProto, model: Model) -> None:
+def _bring_in(proto: onnx.ModelProto, model: ModelData) -> None:
     """Puts the data of other files into a message."""
     there = {(str(tensor.location), tensor.offset or 0): tensor for tensor in external_tensors(model.ir)}
     for tensor, what in tensors_of(proto) if there else ():

@@ -11,7 +11,7 @@ import onnx
 import onnx_ir as ir
 
 from onereshape.formats.atomic import replacing, replacing_in_turn
-from onereshape.formats.model import cause, unwritable
+from onereshape.formats.refusals import cause, unwritable
 from onereshape.formats.onnx_encoding import encoded
 from onereshape.formats.onnx_graphs import graphs, inner_tensors
 from onereshape.formats.onnx_lists import NO_LISTS, Lists, size_of

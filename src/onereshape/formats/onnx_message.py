@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from onereshape.formats.model import unreadable
+from onereshape.formats.refusals import unreadable
 
 LARGEST = 2**31 - 1
 """Bytes of a protobuf message."""

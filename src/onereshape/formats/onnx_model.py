@@ -17,7 +17,8 @@ import onnx
 import onnx_ir as ir
 
 from onereshape.formats.atomic import replacing
-from onereshape.formats.model import LONGEST_TARGET, Model, ReshapeNode, cause, unreadable, unwritable
+from onereshape.formats.model_data import LONGEST_TARGET, ModelData, ReshapeNode
+from onereshape.formats.refusals import cause, unreadable, unwritable
 from onereshape.formats.model_formats import format_of
 from onereshape.formats.onnx_data import check_tensors
 from onereshape.formats.onnx_encoding import decoded, encoded, encoding_of, named_encoding
@@ -55,7 +56,7 @@ class Original:
     """The long lists that the message has marks for."""
 
 
-def load(path: str) -> Model:
+def load(path: str) -> ModelData:
     """The model of a file, checked as far as its Reshapes and its external data need it."""
     content = message_bytes(path, "model")
     named = path.lower().endswith(format_of("onnx").suffixes)
@@ -65,10 +66,10 @@ def load(path: str) -> Model:
     del content
     model = checked_ir(proto, path, lists)
     check_external(model, path)
-    return Model("onnx", path, find_reshapes(model, path), model, Original(proto, encoding, digest, lists=lists))
+    return ModelData("onnx", path, find_reshapes(model, path), model, Original(proto, encoding, digest, lists=lists))
 
 
-def read(content: bytes, name: str) -> Model:
+def read(content: bytes, name: str) -> ModelData:
     """The model of bytes, which say by their beginning how they are encoded."""
     check_size(len(content), name, "model")
     encoding = encoding_of(content)
@@ -76,13 +77,13 @@ def read(content: bytes, name: str) -> Model:
     return in_memory(Original(proto, encoding, content=content, lists=lists), name)
 
 
-def in_memory(original: Original, name: str) -> Model:
+def in_memory(original: Original, name: str) -> ModelData:
     """The model of a message that is in no file, so that nobody knows where weights in other files are."""
     model = checked_ir(original.proto, name, original.lists)
     for tensor in external_tensors(model):
         why = f"the data of {tensor.name!r} are in the file {str(tensor.location)!r}, and nothing here says in which "
         raise unreadable(name, f"{why}folder: give the path of the model, or an onnx_ir.load(path)")
-    return Model("onnx", name, find_reshapes(model, name), model, original)
+    return ModelData("onnx", name, find_reshapes(model, name), model, original)
 
 
 def checked_ir(proto: onnx.ModelProto, path: str, lists: Lists) -> ir.Model:
@@ -119,7 +120,7 @@ def check_graphs(model: ir.Model, path: str) -> None:
     put_in_order(model, path)
 
 
-def save(model: Model, path: str) -> None:
+def save(model: ModelData, path: str) -> None:
     """Writes the model beside its weights; those are neither read nor copied, and no other folder is allowed."""
     check_weights(model.ir, path)
     original, encoding = model.original, named_encoding(path)
@@ -149,7 +150,7 @@ def message_of(original: Original, model: ir.Model, path: str) -> tuple[onnx.Mod
         raise unwritable(path, f"the model cannot be written: {cause(error)}") from None
 
 
-def as_read(model: Model) -> ir.Model:
+def as_read(model: ModelData) -> ir.Model:
     """The model as it was read, whatever has become of it."""
     original = model.original
     if not isinstance(original, Original):
@@ -160,12 +161,12 @@ def as_read(model: Model) -> ir.Model:
     return found
 
 
-def reshapes(model: Model) -> tuple[ReshapeNode, ...]:
+def reshapes(model: ModelData) -> tuple[ReshapeNode, ...]:
     """The view of the model as it is now."""
     return find_reshapes(model.ir, model.path)
 
 
-def data_files(model: Model) -> list[str]:
+def data_files(model: ModelData) -> list[str]:
     """The files that hold external data."""
     return list(dict.fromkeys(os.fspath(tensor.path) for tensor in external_tensors(model.ir)))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from onereshape.apart.messages import Arrays, Plain, bytes_array
 from onereshape.apart.room import Ended, ask
-from onereshape.formats.model import cause
+from onereshape.formats.refusals import cause
 
 Dims = tuple[int | str | None, ...]
 

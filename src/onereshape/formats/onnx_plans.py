@@ -12,7 +12,8 @@ from onnx import helper, parser, printer
 from onereshape.formats.onnx_graphs import ONNX
 from onereshape.dims import parse
 from onereshape.formats.atomic import replacing
-from onereshape.formats.model import Model, unwritable
+from onereshape.formats.model_data import ModelData
+from onereshape.formats.refusals import unwritable
 from onereshape.formats.onnx_merge import to_ir
 from onereshape.formats.onnx_native import refused_by_checker
 from onereshape.formats.onnx_reshapes import reshapes
@@ -125,7 +126,7 @@ def _text(proto: onnx.ModelProto, path: str) -> str:
     return text
 
 
-def wiring(model: Model) -> Wiring:
+def wiring(model: ModelData) -> Wiring:
     """The values of a file of nothing but Reshapes and their constants."""
     graph = model.ir.graph
     by_node = {id(node.node): node for node in model.reshapes}

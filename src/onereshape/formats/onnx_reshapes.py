@@ -14,7 +14,8 @@ import onnx_ir as ir
 
 from onereshape.dims import Dim, declared
 from onereshape.errors import INT64_MAX, ReshapeError
-from onereshape.formats.model import LONGEST_TARGET, ReshapeNode, unreadable
+from onereshape.formats.model_data import LONGEST_TARGET, ReshapeNode
+from onereshape.formats.refusals import unreadable
 from onereshape.formats.onnx_graphs import ONNX, external_file, nodes, roots
 from onereshape.specs import NEWEST_OPSET, Spec, spec as find_spec
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onereshape.errors import ReshapeError
-from onereshape.formats.model import Model, cause, unreadable
+from onereshape.formats.model_data import ModelData
+from onereshape.formats.refusals import cause, unreadable
 from onereshape.formats.onnx_native import refused_by_checker
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def complaint(model: ir.Model) -> str | None:  # noqa: C901 - all that the check
 
 
 @contextmanager
-def blamed(model: Model, *, rewritten: bool = False) -> Iterator[None]:
+def blamed(model: ModelData, *, rewritten: bool = False) -> Iterator[None]:
     """Turns what breaks down on a model that is not sound into a refusal that says what is wrong with the model.
 
     `rewritten`: it may be half another one by then, and its file as it was read is judged.
@@ -80,7 +81,7 @@ def blamed(model: Model, *, rewritten: bool = False) -> Iterator[None]:
         raise ReshapeError("unsupported-model", why=fault(model, why)) from error
 
 
-def check_data(model: Model) -> None:
+def check_data(model: ModelData) -> None:
     """Refuses a model whose data are in files that are not there, before something asks for them."""
     from onereshape.formats.onnx_graphs import external_tensors  # noqa: PLC0415 - onnx-ir takes long
 
@@ -92,7 +93,7 @@ def check_data(model: Model) -> None:
             raise unreadable(model.path, f"its data in {location!r} cannot be read ({error.strerror})") from None
 
 
-def fault(model: Model, why: str) -> str:
+def fault(model: ModelData, why: str) -> str:
     """What is wrong with a model of which something else says that it is not sound."""
     from onereshape.formats.onnx_graphs import every  # noqa: PLC0415 - onnx-ir takes long
     from onereshape.formats.onnx_model import Original  # noqa: PLC0415
@@ -109,7 +110,7 @@ def fault(model: Model, why: str) -> str:
     return f"{model.path}: is not a sound ONNX model: {why}"
 
 
-def _judged(model: Model, rewritten: bool) -> ir.Model:
+def _judged(model: ModelData, rewritten: bool) -> ir.Model:
     from onereshape.formats.onnx_model import as_read  # noqa: PLC0415 - onnx-ir takes long
 
     return as_read(model) if rewritten and model.original is not None else model.ir

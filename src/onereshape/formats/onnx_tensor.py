@@ -18,7 +18,7 @@ from onereshape.arrays.numpy_arrays import Array
 from onereshape.dtypes import ElementType
 from onereshape.errors import FormatError
 from onereshape.formats.beside import file_beside
-from onereshape.formats.model import unreadable, unwritable
+from onereshape.formats.refusals import unreadable, unwritable
 from onereshape.formats.onnx_message import LARGEST, message_bytes
 from onereshape.formats.tensor import MOST_DIMS, Tensor, is_nameless
 

@@ -8,8 +8,8 @@ import shutil
 from pathlib import Path
 
 from onereshape.formats.atomic import replacing_in_turn
-from onereshape.formats.model import Model, unwritable
-from onereshape.formats.model_files import save
+from onereshape.formats.model import Model, save
+from onereshape.formats.refusals import unwritable
 from onereshape.formats.onnx_graphs import external_tensors
 
 _CHUNK = 1 << 20

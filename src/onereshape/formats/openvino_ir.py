@@ -13,7 +13,9 @@ from xml.etree import ElementTree as ET
 
 from onereshape.errors import FormatError
 from onereshape.formats.atomic import replacing
-from onereshape.formats.model import content_of, Model, ReshapeNode, unreadable, unwritable
+from onereshape.formats.model_data import ModelData, ReshapeNode
+from onereshape.formats.reading import content_of
+from onereshape.formats.refusals import unreadable, unwritable
 from onereshape.formats.openvino_pair import Longer, write_pair
 from onereshape.formats.openvino_reshapes import reshapes as find_reshapes
 from onereshape.formats.openvino_xml import encoded, LARGEST, parsed
@@ -44,7 +46,7 @@ class Original:
         return None if self.stamp is None else self.stamp[0]
 
 
-def load(path: str) -> Model:
+def load(path: str) -> ModelData:
     """The model of an .xml, with each constant checked to lie in the .bin; of a pair being replaced, old or new."""
     for _ in range(_TRIES):
         content = _content(path)
@@ -59,7 +61,7 @@ def load(path: str) -> Model:
     raise unreadable(path, "changes again and again while it is read")
 
 
-def save(model: Model, path: str) -> None:
+def save(model: ModelData, path: str) -> None:
     """Writes the .xml, and the .bin of the same name beside it unless that is the one that was read."""
     original = original_of(model)
     weights = Path(path).with_suffix(".bin")
@@ -87,33 +89,33 @@ def _save_longer(path: str, content: bytes, original: Original) -> None:
         write_pair(path, content, Longer(file, original.start, original.added))
 
 
-def rewritten(model: Model, net: ET.Element, added: bytes, start: int) -> Model:
+def rewritten(model: ModelData, net: ET.Element, added: bytes, start: int) -> ModelData:
     """A model that was read, with another net, which has more constants from a byte of the .bin on."""
     ET.indent(net, "\t")
     original = original_of(model)
     longer = replace(original, added=added, start=start)
-    changed = Model("openvino", model.path, (), net, longer)
+    changed = ModelData("openvino", model.path, (), net, longer)
     return replace(changed, reshapes=reshapes(changed))
 
 
-def reshapes(model: Model) -> tuple[ReshapeNode, ...]:
+def reshapes(model: ModelData) -> tuple[ReshapeNode, ...]:
     """The view of the model as it is now."""
     original = original_of(model)
     return find_reshapes(root_of(model), original.weights, original.size, model.path, (original.start, original.added))
 
 
-def data_files(model: Model) -> list[str]:
+def data_files(model: ModelData) -> list[str]:
     """The .bin."""
     original = original_of(model)
     return [] if original.weights == _NOWHERE else [str(original.weights)]
 
 
-def root_of(model: Model) -> ET.Element:
+def root_of(model: ModelData) -> ET.Element:
     """The root element of an IR."""
     return cast("ET.Element", model.content)
 
 
-def original_of(model: Model) -> Original:
+def original_of(model: ModelData) -> Original:
     """The files of an IR as they were."""
     return cast("Original", model.original)
 
@@ -122,7 +124,7 @@ def _content(path: str) -> bytes:
     return content_of(path, LARGEST, "and an IR keeps its weights in the .bin")
 
 
-def read(content: bytes, name: str) -> Model:
+def read(content: bytes, name: str) -> ModelData:
     """The model of an .xml that is in no file; refuses one with constants, which are in its .bin."""
     if len(content) > LARGEST:
         raise unreadable(name, f"has more than {LARGEST} bytes, and an IR keeps its weights in the .bin")
@@ -130,7 +132,7 @@ def read(content: bytes, name: str) -> Model:
     if any(layer.get("type") == "Const" for layer in net.iter("layer")):
         why = "is an OpenVINO IR with constants, which are in its .bin: give the path of its .xml or an openvino.Model"
         raise unreadable(name, why)
-    return Model("openvino", name, find_reshapes(net, _NOWHERE, None, name), net, Original(content, _NOWHERE, None))
+    return ModelData("openvino", name, find_reshapes(net, _NOWHERE, None, name), net, Original(content, _NOWHERE, None))
 
 
 def _net(content: bytes, path: str) -> ET.Element:
@@ -143,11 +145,11 @@ def _net(content: bytes, path: str) -> ET.Element:
     return net
 
 
-def _model(content: bytes, path: str) -> Model:
+def _model(content: bytes, path: str) -> ModelData:
     net = _net(content, path)
     weights = Path(path).with_suffix(".bin")
     original = Original(content, weights, _stamp(weights))
-    return Model("openvino", path, find_reshapes(net, weights, original.size, path), net, original)
+    return ModelData("openvino", path, find_reshapes(net, weights, original.size, path), net, original)
 
 
 def _stamp(weights: Path) -> tuple[int, int] | None:

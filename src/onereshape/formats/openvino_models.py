@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onereshape.errors import ReshapeError
-from onereshape.formats.model import Model, cause, unreadable
+from onereshape.formats.model_data import ModelData
+from onereshape.formats.refusals import cause, unreadable
 from onereshape.formats.openvino_ir import load, original_of, root_of
 from onereshape.formats.openvino_xml import encoded
 from onereshape.text import shown
@@ -37,7 +38,7 @@ def is_held(given: Any) -> bool:
     return kind is not None and isinstance(given, kind)
 
 
-def held(given: Any) -> Model:
+def held(given: Any) -> ModelData:
     """The IR of an `openvino.Model`, in files that go when nobody needs them any more."""
     import openvino  # noqa: PLC0415 - it is there: see is_held
 
@@ -52,7 +53,7 @@ def held(given: Any) -> Model:
     return replace(model, path=name, original=replace(original_of(model), folder=folder))
 
 
-def opened(model: Model) -> openvino.Model:
+def opened(model: ModelData) -> openvino.Model:
     """An IR as an `openvino.Model`."""
     if model.format != "openvino":
         raise ReshapeError("bad-usage", why=f"{model.path} is no OpenVINO IR")

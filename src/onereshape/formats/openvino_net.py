@@ -17,7 +17,8 @@ from xml.etree import ElementTree as ET
 from onereshape import dtypes
 from onereshape.dims import Dim
 from onereshape.formats.foreign import pointer
-from onereshape.formats.model import cycle, integer, unreadable
+from onereshape.formats.reading import cycle, integer
+from onereshape.formats.refusals import unreadable
 
 PRECISIONS = {"f64": "FP64", "f32": "FP32", "f16": "FP16", "boolean": "BOOL", "u1": "BIN"}
 """What ports call types, where it is not the name in capitals."""

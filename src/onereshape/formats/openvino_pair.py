@@ -21,7 +21,8 @@ from typing import Any, BinaryIO
 from xml.etree import ElementTree as ET
 
 from onereshape.formats.atomic import replacing, replacing_in_turn
-from onereshape.formats.model import integer, unwritable
+from onereshape.formats.reading import integer
+from onereshape.formats.refusals import unwritable
 from onereshape.formats.openvino_xml import encoded, parsed
 
 Weights = BinaryIO | io.RawIOBase

@@ -12,7 +12,7 @@ import numpy as np
 
 from onereshape.dims import Dim
 from onereshape.dtypes import named
-from onereshape.formats.model import Model
+from onereshape.formats.model_data import ModelData
 from onereshape.formats.openvino_ir import root_of
 from onereshape.formats.openvino_net import precision_of
 from onereshape.formats.openvino_pair import write_pair
@@ -125,7 +125,7 @@ def _dim(dim: Dim) -> str:
     return str(dim) if isinstance(dim, int) else "?"
 
 
-def wiring(model: Model) -> Wiring:
+def wiring(model: ModelData) -> Wiring:
     """The values of a file of nothing but Reshapes and their constants."""
     by_layer = {node.node.get("id"): node for node in model.reshapes}
     layers = root_of(model).findall("layers/layer")

@@ -11,7 +11,8 @@ import numpy as np
 
 from onereshape import dtypes
 from onereshape.dims import Dim
-from onereshape.formats.model import LONGEST_TARGET, ReshapeNode, unreadable
+from onereshape.formats.model_data import LONGEST_TARGET, ReshapeNode
+from onereshape.formats.refusals import unreadable
 from onereshape.formats.openvino_net import Body, Weights, bodies, data_of, read_dims, read_shape, read_type
 from onereshape.specs import spec as find_spec
 

@@ -9,7 +9,7 @@ from defusedxml.common import DefusedXmlException  # type: ignore[import-untyped
 from defusedxml.ElementTree import DefusedXMLParser  # type: ignore[import-untyped]
 
 from onereshape.errors import FormatError
-from onereshape.formats.model import cause, unreadable, unwritable
+from onereshape.formats.refusals import cause, unreadable, unwritable
 
 LARGEST = 1 << 27
 """Bytes of an .xml; its elements take about twenty times as much."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from onereshape.dims import Dim
 from onereshape.dtypes import ElementType
 from onereshape.errors import ReshapeError
-from onereshape.formats.model import Model, ReshapeNode
+from onereshape.formats.model_data import ModelData, ReshapeNode
 from onereshape.operator import Reshape
 from onereshape.specs import Spec
 
@@ -83,7 +83,7 @@ def attributes_of(op: Reshape) -> dict[str, int]:
     return {flag.name: flag.value(copies=op.zero_copies)}
 
 
-def not_whole(model: Model, what: str) -> ReshapeError:
+def not_whole(model: ModelData, what: str) -> ReshapeError:
     """The refusal of a file that holds more than Reshapes."""
     why = f"{model.path}: {what}; the file converts whole only if it holds nothing but Reshapes and their constants"
     return ReshapeError("unsupported-model", why=f"{why}: take one Reshape with --node NAME")

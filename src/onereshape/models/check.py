@@ -18,6 +18,7 @@ import onnx_ir as ir
 from onereshape.errors import FixError
 from onereshape.formats.given import Given
 from onereshape.formats.model import Model
+from onereshape.formats.model_data import ModelData
 from onereshape.formats.onnx_sound import blamed
 from onereshape.models.edit import Change
 from onereshape.models.exports import Freed
@@ -76,7 +77,7 @@ def check(
         free: Also say what keeps other dims from varying, under these names: `{"x": {1: "S"}}`.
 
     """
-    owned = not isinstance(model, Model)
+    owned = not isinstance(model, ModelData)
     found = given_model(model)
     given = imaged(found)
     with blamed(given, rewritten=owned):

@@ -15,6 +15,7 @@ from onereshape.apart.limits import WHOLE, limited, whole
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.given import Given
 from onereshape.formats.model import Model
+from onereshape.formats.model_data import ModelData
 from onereshape.formats.onnx_sound import blamed
 from onereshape.models.dims_work import free_work, like_work
 from onereshape.models.certificates.engine import engine_of, prepare
@@ -172,7 +173,7 @@ def fix(  # noqa: PLR0913 - the options of the command
     wish = Wish(
         certify, unwitnessed, drawn_from, limit, progress, fitted, witnesses, per_sample, batch is True, new_axis
     )
-    owned = not copy or not isinstance(model, Model)
+    owned = not copy or not isinstance(model, ModelData)
     with in_layers(given), limited(limit):
         return layered(_freed(given, named, batched, wish, simplify=simplify, owned=owned), read, given, limit)
 

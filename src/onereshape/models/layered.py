@@ -9,7 +9,7 @@ import onnx_ir as ir
 
 from onereshape.apart.limits import Limits, limited
 from onereshape.errors import FixError
-from onereshape.formats.model import Model
+from onereshape.formats.model import Model, model_of
 from onereshape.installed import OPENVINO_MISSING
 from onereshape.models.certificates.engine import Refusal, Session
 from onereshape.models.images import Names, imaged
@@ -59,7 +59,7 @@ def written_ir(read: Model, fixed: Model) -> Model:
         if value in facts.sizes
     }
     found = written(fixed.ir, known)
-    return rewritten(read, found.root, found.added, found.start)
+    return model_of(rewritten(read, found.root, found.added, found.start))
 
 
 def _values(graph: ir.Graph) -> Iterator[ir.Value]:

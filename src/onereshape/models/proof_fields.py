@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Final, TypeGuard, get_args
 
-from onereshape.formats.model import unreadable
+from onereshape.formats.refusals import unreadable
 from onereshape.models.certificates.certificate import Status
 from onereshape.models.certify import Question
 from onereshape.terms.proof import Verdict

@@ -18,8 +18,9 @@ from typing import Any, Final
 from onereshape.apart.limits import Limits
 from onereshape.errors import FixError
 from onereshape.formats.atomic import replacing
-from onereshape.formats.model import Model, content_of, unreadable
-from onereshape.formats.model_files import data_files, load
+from onereshape.formats.model import Model, data_files, load
+from onereshape.formats.reading import content_of
+from onereshape.formats.refusals import unreadable
 from onereshape.formats.onnx_sound import blamed
 from onereshape.models.certificates.certificate import Certificate
 from onereshape.models.certify import Pair, Question, certified

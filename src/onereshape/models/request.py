@@ -13,8 +13,7 @@ import onnx_ir as ir
 from onereshape.dims import symbols_of
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.given import Given
-from onereshape.formats.model import Model
-from onereshape.formats.model_files import load
+from onereshape.formats.model import Model, load
 from onereshape.formats.model_formats import format_of
 from onereshape.formats.onnx_graphs import every
 from onereshape.models.likely import Declared, likely_axes

@@ -17,7 +17,8 @@ from onereshape import notebook
 from onereshape.dims import Dim, show as show_dim
 from onereshape.errors import FixError, ReshapeError
 from onereshape.formats.given import Given
-from onereshape.formats.model import Model, ReshapeNode
+from onereshape.formats.model import Model
+from onereshape.formats.model_data import ReshapeNode
 from onereshape.formats.onnx_sound import blamed
 from onereshape.inference import infer
 from onereshape.models.facts.facts import Facts

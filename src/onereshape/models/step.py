@@ -9,8 +9,8 @@ from onereshape import notebook
 from onereshape.apart.limits import Limits, late, limited
 from onereshape.condition import never_empty
 from onereshape.errors import FixError
-from onereshape.formats.model import Model, cause
-from onereshape.formats.model_files import refreshed
+from onereshape.formats.model import Model, refreshed
+from onereshape.formats.refusals import cause
 from onereshape.formats.onnx_graphs import MOST_UNFOLDED, copyable, unfolded
 from onereshape.formats.onnx_sound import blamed, check_data, fault
 from onereshape.models.certificates.certificate import Certificate

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from onereshape.formats.model import Model, integer
+from onereshape.formats.model import Model
+from onereshape.formats.reading import integer
 
 Row = tuple[str, str, str]
 """What is counted, before, after."""

@@ -14,8 +14,7 @@ import onnx_ir as ir
 
 from onereshape.apart.limits import OutOfTime, late, limited
 from onereshape.errors import FixError, ReshapeError
-from onereshape.formats.model import Model
-from onereshape.formats.model_files import refreshed
+from onereshape.formats.model import Model, refreshed
 from onereshape.formats.onnx_sound import blamed
 from onereshape.models.certificates.compare import Carried
 from onereshape.models.certificates.comparison import Comparison

@@ -19,7 +19,8 @@ import numpy as np
 import onnx_ir as ir
 
 from onereshape.errors import FixError
-from onereshape.formats.model import Model, unreadable
+from onereshape.formats.model_data import ModelData
+from onereshape.formats.refusals import unreadable
 from onereshape.formats.openvino_ir import original_of, root_of
 from onereshape.formats.openvino_net import Body, Weights, body_of, data_of
 from onereshape.openvino.drawing import DOMAIN, KEY, Mark, Net
@@ -37,7 +38,7 @@ _WIDTHS = frozenset({_HALF_BYTE, 8, 16, 32, 64})
 _STATES = frozenset({"ReadValue", "Assign"})
 
 
-def image(model: Model) -> ir.Model:
+def image(model: ModelData) -> ir.Model:
     """The graph; the model is not changed."""
     original, net = original_of(model), root_of(model)
     weights = Weights(original.weights, original.size, model.path, original.start, original.added, original.folder)

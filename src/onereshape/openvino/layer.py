@@ -11,7 +11,7 @@ import onnx_ir as ir
 
 from onereshape.dims import Dim
 from onereshape.dtypes import named
-from onereshape.formats.model import integer
+from onereshape.formats.reading import integer
 from onereshape.formats.openvino_net import data_of, read_dims, read_shape, read_type
 from onereshape.openvino.drawing import Drawing, Held, Made, Part, Port, Sized, Wire
 

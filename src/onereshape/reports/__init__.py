@@ -8,8 +8,7 @@ from onereshape.apart.limits import WHOLE, limited, whole
 from onereshape.errors import ReshapeError
 from onereshape.formats.atomic import replacing
 from onereshape.formats.given import Given
-from onereshape.formats.model import Model
-from onereshape.formats.model_files import data_files
+from onereshape.formats.model import Model, data_files
 from onereshape.formats.overwriting import refuse_overwriting
 from onereshape.models.exports import Exports, given_exports
 from onereshape.models.request import Batch, Free, Progress, given_model

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from onereshape.apart.limits import WHOLE
 from onereshape.formats.model import Model
-from onereshape.formats.model_files import command_word, path_word
+from onereshape.formats.model_data import ModelData
+from onereshape.formats.typed import command_word, path_word
 from onereshape.models.exports import Exports
 from onereshape.models.findings.next_step import option, quoted, repaired_word
 from onereshape.reports.gathering import Asking
@@ -70,7 +71,7 @@ def _called(verb: str, asking: Asking) -> str:
 def _paths(others: Exports) -> Iterator[str]:
     every = others if isinstance(others, list | tuple) else [] if others is None else [others]
     for other in every:
-        if isinstance(other, Model):
+        if isinstance(other, ModelData):
             yield other.path if command_word(other) else "OTHER"
         else:
             yield os.fspath(other) if isinstance(other, str | os.PathLike) else "OTHER"

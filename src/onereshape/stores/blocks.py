@@ -15,7 +15,7 @@ from onereshape.arrays.blocks import at
 from onereshape.arrays.chunk_choice import Plan
 from onereshape.arrays.chunking import Dims
 from onereshape.errors import FormatError
-from onereshape.formats.model import cause
+from onereshape.formats.refusals import cause
 from onereshape.stores.beneath import RefusedError
 from onereshape.stores.npy_files import NpyFile
 from onereshape.stores.zarr_arrays import ZarrArray, settle

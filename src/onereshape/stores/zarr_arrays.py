@@ -32,7 +32,7 @@ from onereshape.arrays.chunking import Dims
 from onereshape.arrays.numpy_arrays import Array
 from onereshape.dtypes import DType, type_name
 from onereshape.errors import FormatError
-from onereshape.formats.model import cause
+from onereshape.formats.refusals import cause
 from onereshape.stores.codecs import bounded, is_exact, most_encoded
 from onereshape.stores.folder_store import FolderStore
 from onereshape.stores.zarr_metadata import Described, read_metadata

@@ -22,7 +22,7 @@ from onereshape.apart.limits import OutOfTime, limits
 from onereshape.apart.messages import Array, bytes_array
 from onereshape.apart.room import Child, Ended, Kind, ask, here
 from onereshape.errors import ReshapeError
-from onereshape.formats.model import cause
+from onereshape.formats.refusals import cause
 from onereshape.formats.onnx_lists import message, whole
 from onereshape.formats.openvino_xml import encoded
 from onereshape.models.certificates.turning import endless

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from onereshape.dims import Dim, show
-from onereshape.formats.model import ReshapeNode
+from onereshape.formats.model_data import ReshapeNode
 from onereshape.models.facts.facts import Facts
 from onereshape.models.findings.symbols import Places, names_of
 from onereshape.models.likely import is_batch, is_length

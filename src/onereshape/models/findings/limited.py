@@ -10,7 +10,8 @@ import onnx_ir as ir
 
 from onereshape.condition import Condition
 from onereshape.dims import Product
-from onereshape.formats.model import Model, ReshapeNode
+from onereshape.formats.model import Model
+from onereshape.formats.model_data import ReshapeNode
 from onereshape.models.facts.facts import Facts
 from onereshape.models.findings.severity import Severity
 from onereshape.models.findings.forced import forced, may_be_batch

@@ -11,7 +11,7 @@ from typing import Literal
 
 from onereshape.formats.given import STREAM
 from onereshape.formats.model import Model
-from onereshape.formats.model_files import command_word, path_word
+from onereshape.formats.typed import command_word, path_word
 from onereshape.formats.model_formats import format_of
 from onereshape.text import LONGEST, printable
 

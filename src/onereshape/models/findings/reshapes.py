@@ -9,7 +9,8 @@ import onnx_ir as ir
 
 from onereshape.dims import Dim, show, shown
 from onereshape.errors import ReshapeError
-from onereshape.formats.model import Model, ReshapeNode
+from onereshape.formats.model import Model
+from onereshape.formats.model_data import ReshapeNode
 from onereshape.models.edit import origin_of
 from onereshape.models.facts.facts import Facts
 from onereshape.models.findings.finding import CODES, Finding

@@ -7,7 +7,7 @@ from typing import Any
 
 from onereshape.dims import Dim
 from onereshape.errors import ReshapeError
-from onereshape.formats.model import ReshapeNode
+from onereshape.formats.model_data import ReshapeNode
 from onereshape.inference import infer
 from onereshape.models.findings.severity import Severity
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import onnx_ir as ir
 
 from onereshape.dims import show
-from onereshape.formats.model import Model
+from onereshape.formats.model_data import ModelData
 from onereshape.formats.onnx_graphs import ONNX, copyable, nodes, roots
 from onereshape.models.edit import Change, origin_of
 from onereshape.models.rewrite import Rewriter
@@ -35,7 +35,7 @@ _NO_WORD = -2
 """In place of a word that is computed: no word is kept there."""
 
 
-def simplifications(model: Model, facts: Facts, *, owned: bool = False) -> list[Change]:
+def simplifications(model: ModelData, facts: Facts, *, owned: bool = False) -> list[Change]:
     """What `simplify` would change; the model stays as it is, unless it is `owned`: then nobody needs it any more.
 
     `facts` are those of the model.

@@ -7,7 +7,7 @@ every operator that is linear, and an indexing operator accepts it where it is j
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import onnx_ir as ir
@@ -15,8 +15,9 @@ import onnx_ir as ir
 from onereshape.models.batch.view import Array, BatchState, BatchView
 from onereshape.models.edit import Edit
 from onereshape.models.facts.elements import evaluated
+from onereshape.models.facts.kinds import KindRule
 from onereshape.models.node_view import Refused
-from onereshape.models.record import Record, record_of
+from onereshape.models.registry import record_of
 from onereshape.sizes import Formula, Size, is_size
 
 
@@ -31,7 +32,7 @@ def counted(view: BatchView, edits: Sequence[Edit] = ()) -> Array | None:
     if not mine or record.from_dims is not None or set(mine) == {record.indexes}:
         return None
     linear = record.sums or record.multiplies or (record.moves and not record.picks)
-    if not linear or not _integers(view, record):
+    if not linear or not _integers(view, record.kinds):
         numbers = view.value(min(mine)).name
         raise Refused(f"it calculates with {numbers}, which counts through all samples")
     feeds: list[Array | None] = []
@@ -95,9 +96,10 @@ def from_zero(value: ir.Value, state: BatchState) -> bool:
     if maker is None:
         return False
     record = record_of(maker)
-    if record.from_zero is not None:
-        return record.from_zero(maker, state)
-    return record.moves and not record.picks and all_from_zero(maker.inputs[:1], state)
+    rule: Callable[[ir.Node, BatchState], bool] | None = record.from_zero
+    if rule is not None:
+        return rule(maker, state)
+    return bool(record.moves and not record.picks) and all_from_zero(maker.inputs[:1], state)
 
 
 def all_from_zero(values: Sequence[ir.Value | None], state: BatchState) -> bool:
@@ -110,7 +112,7 @@ def always_from_zero(_: ir.Node, __: BatchState) -> bool:
     return True
 
 
-def _integers(view: BatchView, record: Record) -> bool:
+def _integers(view: BatchView, kinds: KindRule | None) -> bool:
     """Whether an operator leaves integers what they are."""
-    chosen = None if record.kinds is None else record.kinds(lambda _: None, view.attribute)
+    chosen = None if kinds is None else kinds(lambda _: None, view.attribute)
     return chosen is None or chosen[0] in {ir.DataType.INT64, ir.DataType.INT32}

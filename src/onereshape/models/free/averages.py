@@ -9,7 +9,7 @@ import onnx_ir as ir
 from onereshape.models.free.alignment import Axis, size_of
 from onereshape.models.free.view import FreeView
 from onereshape.models.node_view import Refused
-from onereshape.models.record import record_named
+from onereshape.models.registry import record_named
 
 _MOST_FOLLOWED = 16
 

@@ -6,7 +6,7 @@ name of its own, and comes out again as what it was.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import onnx_ir as ir
 
@@ -16,13 +16,13 @@ from onereshape.models.free.alignment import Axis, size_of
 from onereshape.models.free.state import FreeAnswer, Axes
 from onereshape.models.free.view import FreeView
 from onereshape.models.node_view import Ranked, Refused
-from onereshape.models.record import record_of
+from onereshape.models.registry import record_of
 from onereshape.sizes import Size, symbol
 
 
 def by_shape(view: FreeView) -> Iterator[FreeAnswer]:
     """The dims that the operator's shape rule gives where some are free."""
-    rule = record_of(view.node).shape
+    rule: Callable[[Asking], Sequence[Dims | None]] | None = record_of(view.node).shape
     if rule is None:
         raise Refused("it has no rule for its shape")
     asking = _Freed(view)

@@ -7,7 +7,7 @@ named: a table with one entry for each place of the sequence, a mask made for on
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import onnx_ir as ir
@@ -15,14 +15,14 @@ import onnx_ir as ir
 from onereshape.models.edit import Change, Edit, origin_of
 from onereshape.models.free.alignment import Axis, size_of
 from onereshape.sizes import Size
-from onereshape.models.free.grown import Growing, Grown, Wanted
+from onereshape.models.free.grown import Growing, Grown, Inputs, Wanted
 from onereshape.models.free.patterns import Pattern, pattern_of
 from onereshape.models.free.spans import Spans, added_span, span_of
-from onereshape.models.free.state import Axes, FreeState, shown, sizes
+from onereshape.models.free.state import Axes, FreeState, Limit, shown, sizes
 from onereshape.models.free.view import FreeView
 from onereshape.models.rewrite import Rewriter
 from onereshape.models.node_view import Refused
-from onereshape.models.record import record_of
+from onereshape.models.registry import record_of
 
 _DEEPEST = 40
 
@@ -106,19 +106,21 @@ def _copied(state: FreeState, node: ir.Node, wanted: Wanted, label: str, depth: 
     value = node.outputs[0]
     record = record_of(node)
     dims = state.dims(value) or ()
-    if record.grows is None or depth > _DEEPEST:
+    rule: Callable[[Growing], Inputs] | None = record.grows
+    limited: Callable[[Growing, Mapping[int, Grown]], tuple[Limit, ...]] | None = record.limits
+    if rule is None or depth > _DEEPEST:
         axis, size = next(iter(wanted.items()))
         here = sizes(dims)[axis]
         raise Refused(f"{value.name}, made by {node.op_type}, has size {here} at axis {axis}, where {size} is needed")
     growing = Growing(FreeView(node, state), wanted, label, depth, _grow)
-    inputs, more = record.grows(growing)
+    inputs, more = rule(growing)
     whole = {**wanted, **more}
     grown = tuple((whole[place],) if place in whole else own for place, own in enumerate(dims))
     spans = Spans(
         state, {each: inputs[index].span for index, each in enumerate(node.inputs) if index in inputs and each}
     )
     span = added_span(spans, node)
-    own = () if record.limits is None else record.limits(growing, inputs)
+    own = () if limited is None else limited(growing, inputs)
     limits = (*(limit for each in inputs.values() for limit in each.limits), *own)
     key = ("grown", value, tuple(sorted(whole.items(), key=str)))
 

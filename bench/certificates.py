@@ -33,7 +33,7 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
 import onereshape as orx  # noqa: E402
-from onereshape.errors import FixError  # noqa: E402
+from onereshape.ground.errors import FixError  # noqa: E402
 from onereshape.terms import hashing  # noqa: E402
 from onereshape.terms.proof import Proof  # noqa: E402
 from onereshape.terms.prove import prove_batch  # noqa: E402

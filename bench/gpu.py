@@ -28,7 +28,7 @@ import torch
 
 import onereshape as orx
 from onereshape.arrays import torch_cuda
-from onereshape.arrays.layout import c_strides, view_strides
+from onereshape.arrays.view_or_copy import c_strides, view_strides
 
 Dims = tuple[int, ...]
 

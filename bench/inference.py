@@ -34,7 +34,7 @@ from onnx_shape_inference import ShapeInferenceContext, registry  # type: ignore
 from openvino import opset1
 
 import onereshape as orx
-from onereshape import inference
+from onereshape.rule import inference
 
 CLASSES = ("known", "symbolic", "interval")
 RANKS = (4, 8, 16, 32, 64)

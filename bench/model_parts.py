@@ -21,13 +21,13 @@ from typing import Any
 
 PARTS = {
     "load": ["onereshape.formats.model.load"],
-    "shapes": ["onereshape.models.shapes.facts_of"],
-    "search": ["onereshape.models.batch_work.batch_plan"],
-    "simpler": ["onereshape.models.simpler.simplify.simplifications"],
-    "findings": ["onereshape.models.check.check"],
-    "copy": ["onereshape.models.step.copied"],
-    "apply": ["onereshape.models.batch_work.apply_batch"],
-    "certificate": ["onereshape.models.step.certificate_of"],
+    "shapes": ["onereshape.graphs.shapes.facts_of"],
+    "search": ["onereshape.repair.batch_work.batch_plan"],
+    "simpler": ["onereshape.repair.simpler.simplify.simplifications"],
+    "findings": ["onereshape.checks.check.check"],
+    "copy": ["onereshape.repair.step.copied"],
+    "apply": ["onereshape.repair.batch_work.apply_batch"],
+    "certificate": ["onereshape.repair.step.certificate_of"],
     "save": ["onereshape.formats.model.save"],
 }
 """Each part, and the functions that are it.  What is not there (any more) is no part."""

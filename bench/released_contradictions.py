@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))
 
 import onereshape as orx  # noqa: E402
 from bench.released_files import found, path_of  # noqa: E402
-from onereshape.models.check import RUNS  # noqa: E402
+from onereshape.checks.check import RUNS  # noqa: E402
 
 _LEAD = re.compile(r'<p class="lead">(.*?)</p>', re.DOTALL)
 _FINDINGS = re.compile(r'<section [^>]*id="findings".*?</section>', re.DOTALL)

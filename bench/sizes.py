@@ -21,8 +21,8 @@ from typing import NamedTuple
 import onnx_ir as ir
 
 import onereshape as orx
-from onereshape.errors import FixError
-from onereshape.models.like.plan import like_plan
+from onereshape.ground.errors import FixError
+from onereshape.repair.fitting.plan import like_plan
 from tests.sizes_arbiter import Exports, exports_of, sizes_verdict
 
 _TIMES = 3

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from onereshape.specs import SPECS, Spec
+from onereshape.rule.specs import SPECS, Spec
 
 HEAD = """\
 # The dialects
 
-Every Reshape that exists, from `src/onereshape/specs.py`. Written by `python docs/write_dialects.py`; a test holds
+Every Reshape that exists, from `src/onereshape/rule/specs.py`. Written by `python docs/write_dialects.py`; a test holds
 this page to the table, and the ONNX rows to `onnx.defs`.
 
 | spec | target | a 0 copies | a 0 is literal | the flag | -1 beside a copied dim of size 0 | shape tensor |

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from onereshape import conformance
-from onereshape.conformance.record import SHIPPED, read_record, to_ship
+from onereshape.backends import conformance
+from onereshape.backends.conformance.record import SHIPPED, read_record, to_ship
 
 ROOT = Path(__file__).parent.parent
 

@@ -18,7 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from onereshape import cli, convert, formats, models
+from onereshape import cli, formats, repair as models
+from onereshape.backends import convert
 from tests import bombs
 
 COMMANDS: dict[str, Callable[[str, str], list[str]]] = {

@@ -8,11 +8,11 @@ import numpy as np
 import onnx_ir as ir
 from onnx import numpy_helper
 
-from onereshape.models.certificates.certificate import Certificate
-from onereshape.models.certificates.certify import certify
-from onereshape.models.certificates.compare import Carried
-from onereshape.models.certificates.comparison import Comparison
-from onereshape.models.certificates.drawn_runs import run_drawn
+from onereshape.prove.certificate import Certificate
+from onereshape.prove.run_both import certify
+from onereshape.prove.runs.compare import Carried
+from onereshape.prove.runs.comparison import Comparison
+from onereshape.prove.runs.drawn_runs import run_drawn
 from tests.models import model
 
 BATCH = {"x": {0: "N"}}

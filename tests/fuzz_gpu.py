@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import onereshape as orx
 from onereshape.arrays import cuda_copy
-from onereshape.arrays.layout import copy_plan
+from onereshape.arrays.view_or_copy import copy_plan
 from tests.copying import random_dims
 
 TYPES = (torch.uint8, torch.int16, torch.float32, torch.int64, torch.complex128, torch.bfloat16)

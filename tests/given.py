@@ -10,7 +10,7 @@ import onnx_ir as ir
 import pytest
 
 import onereshape as orx
-from onereshape.errors import ReshapeError
+from onereshape.ground.errors import ReshapeError
 
 
 YOLO = "tests/data/corpus/hand_yolo_head.ts.onnx"

@@ -32,9 +32,9 @@ import onnx
 import openvino
 
 from onereshape.cli import main as onereshape
-from onereshape.formats import atomic
+from onereshape.ground import atomic
 from onereshape.formats.model import load
-from onereshape.formats.temporary import temporary
+from onereshape.ground.temporary import temporary
 from tests.models import external, model
 
 SLOW = ("convert.opset", "convert.whole", "formats.openvino_plans", "models.fix", "conformance.page")

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from onereshape.formats.model import Model
 from onereshape.formats.model_data import ReshapeNode
-from onereshape.models.certificates.certificate import Certificate, OutputAnswer, RefusedSize, Status
-from onereshape.models.edit import Change
-from onereshape.models.findings.finding import Finding, Findings
-from onereshape.models.step import Fixed
-from onereshape.shape import Shape
-from onereshape.specs import spec
+from onereshape.prove.certificate import Certificate, OutputAnswer, RefusedSize, Status
+from onereshape.graphs.edit import Change
+from onereshape.checks.findings.finding import Finding, Findings
+from onereshape.repair.step import Fixed
+from onereshape.rule.shape import Shape
+from onereshape.rule.specs import spec
 from onereshape.terms.proof import OutputTerms, Proof
 
 HOSTILE = [

@@ -7,7 +7,7 @@ from typing import Any
 import onnx_ir as ir
 from onnx import parser
 
-from onereshape.models.facts.facts import Facts
+from onereshape.graphs.facts.facts import Facts
 
 HEAD = '<ir_version: 10, opset_import: ["" : 18]>\n'
 

@@ -16,7 +16,7 @@ from hypothesis import given, settings, strategies as st
 
 import onereshape as orx
 from onereshape.arrays import cpu_copy
-from onereshape.arrays.layout import view_strides
+from onereshape.arrays.view_or_copy import view_strides
 from tests.copying import random_array
 from tests.strategies import Array, factored
 

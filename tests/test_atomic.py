@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onereshape.errors import FormatError
-from onereshape.formats.tensor import Tensor
-from onereshape.formats.tensor_files import write_tensor
+from onereshape.ground.errors import FormatError
+from onereshape.formats.tensors.tensor import Tensor
+from onereshape.formats.tensors.tensor_files import write_tensor
 from tests.tensors import write_refusal
 
 

@@ -12,12 +12,12 @@ import pytest
 from onnx import helper
 
 import onereshape as orx
-from onereshape.errors import FixError
-from onereshape.models import batch_work
-from onereshape.models.batch import search
-from onereshape.models.batch.search import BatchPlan, batch_plan, fresh_patience
-from onereshape.models.likely import Declared, Shapes, likely_axes, other_axes, other_starts
-from onereshape.models.search import GAVE_UP, Patience
+from onereshape.ground.errors import FixError
+from onereshape.repair import batch_work
+from onereshape.repair.batch import search
+from onereshape.repair.batch.search import BatchPlan, batch_plan, fresh_patience
+from onereshape.graphs.likely_batch import Declared, Shapes, likely_axes, other_axes, other_starts
+from onereshape.graphs.backtracking import GAVE_UP, Patience
 from tests.shaped_models import read
 from tests.test_released_habits import saved
 

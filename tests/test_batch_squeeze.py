@@ -10,8 +10,8 @@ import pytest
 
 import onnx_ir as ir
 import onereshape as orx
-from onereshape.errors import FixError
-from onereshape.models.shapes import facts_of
+from onereshape.ground.errors import FixError
+from onereshape.graphs.shapes import facts_of
 from tests.running import session
 from tests.sample_by_sample import compared
 from tests.shaped_models import dims, read

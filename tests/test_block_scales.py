@@ -7,7 +7,7 @@ import pytest
 from onnx import parser
 
 import onereshape as orx
-from onereshape.errors import FixError
+from onereshape.ground.errors import FixError
 
 HEAD = '<ir_version: 10, opset_import: ["": 21]> agraph'
 

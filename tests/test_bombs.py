@@ -18,7 +18,7 @@ import onnx
 import pytest
 
 from onereshape import cli
-from onereshape.models.check import check
+from onereshape.checks.check import check
 from tests import bomb_models, bombs
 
 LARGE = frozenset(

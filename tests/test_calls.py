@@ -18,9 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import onereshape as orx
-from onereshape import operator
+from onereshape.arrays import operator
 from onereshape.arrays import _calls, calls
-from onereshape.specs import SPECS, Spec
+from onereshape.rule.specs import SPECS, Spec
 from tests.budget import part
 from tests.laws.definition import DATA, TARGETS
 from tests.strategies import Array, layouts

@@ -8,7 +8,7 @@ from typing import Any
 import onnx_ir as ir
 import pytest
 
-from onereshape.models.certificates.certify import Carried
+from onereshape.prove.run_both import Carried
 from tests.certifying import batch, both, built, flat
 
 

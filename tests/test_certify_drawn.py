@@ -6,12 +6,12 @@ import numpy as np
 import onnx_ir as ir
 import pytest
 
-from onereshape.models.certificates.settings import Chooser
-from onereshape.models.certificates.draw import Manner, draw
-from onereshape.models.certificates.engine import Refusal, Session
-from onereshape.models.certificates.settings import Setting, held
-from onereshape.models.certificates.size_values import STYLES
-from onereshape.models.certificates.suits import suits_of
+from onereshape.prove.runs.settings import Chooser
+from onereshape.prove.values.draw import Manner, draw
+from onereshape.prove.engines.engine import Refusal, Session
+from onereshape.prove.runs.settings import Setting, held
+from onereshape.prove.values.size_values import STYLES
+from onereshape.prove.values.input_roles import suits_of
 from tests.certifying import batch, built, same
 
 # How many entries an input s has, what is done with them, and a repair that takes them for ones or for equal.

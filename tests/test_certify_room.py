@@ -13,9 +13,9 @@ from onnx import numpy_helper
 from openvino import opset13 as op
 
 import onereshape as orx
-from onereshape.models.certificates import term_runs
-from onereshape.models.certificates.company import _MANY
-from onereshape.models.certificates.inside import MOST, elements_inside
+from onereshape.prove.runs import term_runs
+from onereshape.prove.runs.neighbours import _MANY
+from onereshape.prove.engines.inside import MOST, elements_inside
 from onereshape.terms.limits import Limits
 from tests.models import model
 from tests.openvino_models import given, i64, weights
@@ -89,7 +89,7 @@ def test_an_answer_that_has_no_room_is_none(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("place", range(len(_MANY)))
 def test_the_larger_ones_are_not_tried(place: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onereshape.models.certificates.company.MOST", _MANY[place] * (16 + 2 * 800 + 8) - 1)
+    monkeypatch.setattr("onereshape.prove.runs.neighbours.MOST", _MANY[place] * (16 + 2 * 800 + 8) - 1)
 
     found = orx.fix(upsampler(tmp_path, "tiled", 10), batch=True).certificate
 

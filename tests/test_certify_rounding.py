@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from onereshape.models.certificates import certify as certifying
-from onereshape.models.certificates.compare import Carried, Distance
-from onereshape.models.certificates.comparison import Comparison
-from onereshape.models.certificates.drawn_runs import Drawn, run_drawn
-from onereshape.models.certificates.reference import settle
-from onereshape.models.certificates.suits import suits_of
-from onereshape.models.certificates.trial import Stop, Trial
+from onereshape.prove import run_both as certifying
+from onereshape.prove.runs.compare import Carried, Distance
+from onereshape.prove.runs.comparison import Comparison
+from onereshape.prove.runs.drawn_runs import Drawn, run_drawn
+from onereshape.prove.runs.reference import settle
+from onereshape.prove.values.input_roles import suits_of
+from onereshape.prove.runs.trial import Stop, Trial
 from tests.certifying import batch, built, other
 
 FREED = {"x": {0: "N"}}

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onereshape.apart.limits import Limits, limited
-from onereshape.models.certificates import term_runs
-from onereshape.models.certificates.certificate import Status
-from onereshape.models.certificates.certify import certify
-from onereshape.models.certificates.comparison import Comparison
-from onereshape.models.certificates.combining import merged, status_of
-from onereshape.models.certificates.term_sizes import other_sizes, usual_sizes
+from onereshape.ground.isolation.budget import Limits, limited
+from onereshape.prove.runs import term_runs
+from onereshape.prove.certificate import Status
+from onereshape.prove.run_both import certify
+from onereshape.prove.runs.comparison import Comparison
+from onereshape.prove.combining import merged, status_of
+from onereshape.prove.runs.term_sizes import other_sizes, usual_sizes
 from onereshape.terms.proof import OutputTerms, Proof, Verdict
 from tests.certifying import batch, both, built, flat, same
 

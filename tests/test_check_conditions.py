@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from onereshape.models.check import check
-from onereshape.models.findings.finding import Finding
+from onereshape.checks.check import check
+from onereshape.checks.findings.finding import Finding
 from tests.checking import written
 
 TURNED = "it runs and turns"

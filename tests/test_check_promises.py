@@ -12,10 +12,10 @@ import onnx_ir as ir
 import pytest
 
 from onereshape.cli import main
-from onereshape.errors import FixError, ReshapeError
-from onereshape.models.check import check
-from onereshape.models.findings.finding import Finding
-from onereshape.models.fix import fix
+from onereshape.ground.errors import FixError, ReshapeError
+from onereshape.checks.check import check
+from onereshape.checks.findings.finding import Finding
+from onereshape.repair.fix import fix
 from tests.budget import part
 from tests.checking import MODELS, written
 from tests.laws import conditions_world

@@ -11,7 +11,7 @@ import onnx
 import pytest
 
 import onereshape as orx
-from onereshape.errors import FixError, ReshapeError
+from onereshape.ground.errors import FixError, ReshapeError
 from tests.commands import Captured, ran
 from tests.checking import written
 from tests.models import external, model

@@ -10,7 +10,7 @@ import pytest
 
 
 from onereshape.cli import main
-from onereshape.models.show import show
+from onereshape.checks.show import show
 from tests.checking import written
 from tests.commands import Captured, refused, said
 from tests.openvino_models import flattened

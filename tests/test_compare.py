@@ -8,8 +8,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from onereshape.models.certificates.certify import Carried
-from onereshape.models.certificates.compare import Distance, Meter, samples, scale_of, tolerances
+from onereshape.prove.run_both import Carried
+from onereshape.prove.runs.compare import Distance, Meter, samples, scale_of, tolerances
 
 
 def meter(answers: np.ndarray[Any, Any], coarsest: float = 0.0) -> Meter:

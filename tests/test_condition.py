@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import onereshape as orx
-from onereshape.condition import SENTENCES, Condition, OneOf, Written, at_least, equals, never_empty
-from onereshape.dims import Product
+from onereshape.rule.condition import SENTENCES, Condition, OneOf, Written, at_least, equals, never_empty
+from onereshape.rule.dims import Product
 
 N = Product(1, ("N",))
 TARGET = Product(1, ("target[1]",))

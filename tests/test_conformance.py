@@ -15,15 +15,15 @@ import pytest
 
 import onereshape as orx
 from onereshape.cli import conform
-from onereshape.conformance import openvino_engines
-from onereshape.conformance.cases import CASES, Case, question, says
-from onereshape.conformance.engines import ENGINES, Engine
-from onereshape.conformance.page import as_markdown
-from onereshape.conformance.questions import Answer, Question
-from onereshape.conformance.reasons import REASONS, reason
-from onereshape.conformance.record import read_record, shipped, to_ship, write_record
-from onereshape.conformance.report import COUNTS, as_text
-from onereshape.conformance.result import Column, Result, rows_of, run
+from onereshape.backends.conformance import openvino_engines
+from onereshape.backends.conformance.case_table import CASES, Case, question, says
+from onereshape.backends.conformance.engines import ENGINES, Engine
+from onereshape.backends.conformance.page import as_markdown
+from onereshape.backends.conformance.questions import Answer, Question
+from onereshape.backends.conformance.reasons import REASONS, reason
+from onereshape.backends.conformance.record import read_record, shipped, to_ship, write_record
+from onereshape.backends.conformance.report import COUNTS, as_text
+from onereshape.backends.conformance.result import Column, Result, rows_of, run
 
 ROOT = Path(__file__).parent.parent
 RECORD = (ROOT / "docs" / "conformance.json").read_text(encoding="utf-8")
@@ -332,7 +332,7 @@ class TestUsage:
         assert str(refused.value).startswith(sentence)
 
     def test_an_engine_that_is_asked_for_and_not_installed(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("onereshape.conformance.engines.util.find_spec", lambda _name: None)
+        monkeypatch.setattr("onereshape.backends.conformance.engines.util.find_spec", lambda _name: None)
         with pytest.raises(orx.ReshapeError, match="torch cannot be asked: not installed here"):
             answer("--engine", "torch")
 
@@ -342,7 +342,7 @@ class TestUsage:
         assert names == ["onnxruntime-24", "onnxruntime-24-constant", "onnxruntime-13", "onnxruntime-1"]
 
     def test_nothing_is_imported_here(self) -> None:
-        code = "import sys, onereshape.conformance.page, onereshape.conformance.record; print(*sys.modules)"
+        code = "import sys, onereshape.backends.conformance.page, onereshape.backends.conformance.record; print(*sys.modules)"
         done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)  # noqa: S603
         assert not {"onnx", "onnxruntime", "openvino", "torch", "jax"} & set(done.stdout.split())
 

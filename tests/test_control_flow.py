@@ -9,10 +9,10 @@ import pytest
 from onnx import parser, save
 
 import onereshape as orx
-from onereshape.errors import FixError
-from onereshape.models.batch import search
-from onereshape.models.batch.search import batch_plan
-from onereshape.models.search import Patience
+from onereshape.ground.errors import FixError
+from onereshape.repair.batch import search
+from onereshape.repair.batch.search import batch_plan
+from onereshape.graphs.backtracking import Patience
 from tests.shaped_models import HEAD, read
 from tests.running import session
 

@@ -14,7 +14,7 @@ import pytest
 from onnx import checker, helper
 
 import onereshape
-from onereshape.errors import ReshapeError, TranslateError
+from onereshape.ground.errors import ReshapeError, TranslateError
 from onereshape.formats.model import load, refreshed
 from onereshape.formats.model_data import ReshapeNode
 from tests.converting import UNKNOWN, Captured, here, onnx_source, refused, run_onednn, run_onnx, run_openvino, said
@@ -146,7 +146,7 @@ def test_the_element_type_is_kept_or_refused(dtype: str, numpy: Any, to: str, ou
         said(capsys, path, "--node", "r", "--to", to, "-o", out)
         (node,) = load(out).reshapes
         (before,) = load(path).reshapes
-        kinds = [onereshape.dtypes.named(each.element_type or "") for each in (node, before)]
+        kinds = [onereshape.ground.dtypes.named(each.element_type or "") for each in (node, before)]
         assert kinds[0] == kinds[1]
         x = np.arange(6).reshape(2, 3).astype(numpy)
         if dtype != "bfloat16" and to != "onednn-static":
@@ -403,7 +403,7 @@ class TestFiles:
 
 
 def test_a_refusal_names_its_node() -> None:
-    from onereshape.convert.extract import extract
+    from onereshape.backends.convert.extract import extract
 
     path = onnx_source((2, "N"), (0, 7), copies=False)
     with pytest.raises(TranslateError) as caught:
@@ -422,7 +422,7 @@ def test_a_refusal_names_its_node() -> None:
     ],
 )
 def test_an_unsound_reshape(body: str, code: str) -> None:
-    from onereshape.convert.extract import extract
+    from onereshape.backends.convert.extract import extract
 
     write(model(f"g (float[2, 6] x) => (float[a, b] y) {body}"), Path("m.onnx"))
     with pytest.raises(ReshapeError) as caught:

@@ -10,8 +10,8 @@ import pytest
 from onnx import checker, numpy_helper
 
 import onereshape
-from onereshape.convert.opset import Changed, _Work
-from onereshape.convert.unchanged import schema, unchanged
+from onereshape.backends.convert.opset import Changed, _Work
+from onereshape.backends.convert.unchanged import schema, unchanged
 from tests.converting import Captured, here, onnx_source, refused, run_onnx, said
 from tests.models import external, model, write
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from onereshape.convert.trial import CannotConvertError, compare
+from onereshape.backends.convert.trial import CannotConvertError, compare
 from tests.models import model
 
 HEADER = '<ir_version: 10, opset_import: ["" : 21]>'

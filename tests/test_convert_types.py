@@ -11,9 +11,9 @@ import onnx
 import pytest
 from onnx import TensorProto, checker
 
-from onereshape import dtypes
-from onereshape.convert.extract import extract
-from onereshape.convert.inferred import completed
+from onereshape.ground import dtypes
+from onereshape.backends.convert.extract import extract
+from onereshape.backends.convert.inferred import completed
 from onereshape.formats.model import load
 from tests.converting import Captured, here, refused, run_onednn, run_onnx, run_openvino, said
 from tests.engines.onednn_engines import UNSUPPORTED, RefusedError, takes

@@ -8,7 +8,7 @@ import onnx_ir as ir
 import pytest
 
 import onereshape as orx
-from onereshape.errors import FixError
+from onereshape.ground.errors import FixError
 from tests.arbiter import Entry, entries, verdict
 from tests.budget import part
 

@@ -16,7 +16,7 @@ from hypothesis import given, settings, strategies as st
 import onereshape as orx
 from onereshape.arrays import _copy, cpu_copy
 from onereshape.arrays.threads import threads
-from onereshape.arrays.layout import copy_plan
+from onereshape.arrays.view_or_copy import copy_plan
 from tests.copying import random_array
 from tests.strategies import Array, layouts
 

@@ -137,7 +137,7 @@ def test_a_mistake_of_ours_on_a_sound_model_is_not_blamed_on_it(monkeypatch: pyt
     def wrong(*_: object) -> None:
         raise IndexError("planted")
 
-    monkeypatch.setattr("onereshape.models.check.requested", wrong)
+    monkeypatch.setattr("onereshape.checks.check.requested", wrong)
     with pytest.raises(IndexError, match="planted"):
         orx.check("m.onnx", batch=True)
 

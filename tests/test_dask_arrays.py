@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import onereshape as orx
 from onereshape.arrays.blocks import Take
 from onereshape.arrays.chunking import Chunks, Dims, Place
-from onereshape.specs import SPECS
+from onereshape.rule.specs import SPECS
 from tests.strategies import Array, chunked, factored, worded
 
 DIALECTS: list[tuple[str, dict[str, Any]]] = [

@@ -132,9 +132,9 @@ def test_a_failure_on_a_cluster(client: Client, store: Array, capsys: pytest.Cap
 def test_the_death_of_a_worker_within_a_store(
     client: Client, store: Array, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import onereshape.stores.reshape_store as module
-    from onereshape.stores import stream
-    from onereshape.stores.passes import passes
+    import onereshape.formats.stores.reshape_store as module
+    from onereshape.formats.stores import stream
+    from onereshape.formats.stores.passes import passes
 
     told = 0
 
@@ -185,9 +185,9 @@ def test_a_cluster_that_is_lost(
     loss: str, said: str, store: Array, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It ends, says so, and the same command goes on with what was made."""
-    import onereshape.stores.reshape_store as module
-    from onereshape.stores import cluster, stream
-    from onereshape.stores.passes import passes
+    import onereshape.formats.stores.reshape_store as module
+    from onereshape.formats.stores import cluster, stream
+    from onereshape.formats.stores.passes import passes
 
     monkeypatch.setattr(cluster, "_ALONE", 2.0)
     monkeypatch.setattr(cluster, "_PATIENCE", "4s")  # as long is a scheduler looked for that is gone

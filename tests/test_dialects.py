@@ -15,15 +15,15 @@ import pytest
 from tests.sources import tree
 
 import onereshape as orx
-from onereshape import specs
-from onereshape.convert.files import check_output
-from onereshape.dtypes import ELEMENT_TYPES, ElementType
-from onereshape.errors import FormatError, ReshapeError
+from onereshape.rule import specs
+from onereshape.backends.convert.files import check_output
+from onereshape.ground.dtypes import ELEMENT_TYPES, ElementType
+from onereshape.ground.errors import FormatError, ReshapeError
 from onereshape.formats import model as models, model_formats
 from onereshape.formats.model import Model
 from onereshape.formats.refusals import unreadable
 from onereshape.formats.model_formats import FORMATS, Files, Format, Plans
-from onereshape.specs import DIALECTS, SPECS
+from onereshape.rule.specs import DIALECTS, SPECS
 
 SOURCE = Path(__file__).parent.parent / "src" / "onereshape"
 HOMES = ("specs.py", "dtypes.py", "formats/", "conformance/", "openvino/")

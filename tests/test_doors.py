@@ -19,7 +19,7 @@ import yaml
 
 import onereshape as orx
 from onereshape.cli import main
-from onereshape.errors import FixError
+from onereshape.ground.errors import FixError
 from tests.commands import Captured
 
 ROOT = Path(__file__).parent.parent

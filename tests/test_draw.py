@@ -10,9 +10,9 @@ import onnx_ir as ir
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from onereshape.models.certificates.draw import Manner, Undrawable, draw
-from onereshape.models.certificates.engine import Session
-from onereshape.models.certificates.suits import Suit, suits_of
+from onereshape.prove.values.draw import Manner, Undrawable, draw
+from onereshape.prove.engines.engine import Session
+from onereshape.prove.values.input_roles import Suit, suits_of
 from tests.models import model
 
 Array = np.ndarray[Any, Any]

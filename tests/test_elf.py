@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from onereshape.conformance.elf import NotReadable, functions
+from onereshape.backends.conformance.elf import NotReadable, functions
 
 SMALL = str(next(Path(np.__file__).parent.glob("_core/_operand_flag_tests*.so")))
 """A small library."""

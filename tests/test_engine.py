@@ -13,10 +13,10 @@ import onnx_ir as ir
 import pytest
 
 import onereshape as orx
-from onereshape.apart import room
-from onereshape.apart.limits import Limits, limited
-from onereshape.errors import FixError
-from onereshape.models.certificates.engine import Refusal, Session
+from onereshape.ground.isolation import room
+from onereshape.ground.isolation.budget import Limits, limited
+from onereshape.ground.errors import FixError
+from onereshape.prove.engines.engine import Refusal, Session
 from tests.certifying import batch, built
 from tests.models import external, model, write
 

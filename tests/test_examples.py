@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import onereshape as orx
-from onereshape.specs import SPECS, Spec
+from onereshape.rule.specs import SPECS, Spec
 
 X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 LITERAL_ZERO = [row for row in SPECS if row.dialect == "onnx" and row.flag is not None]

@@ -13,10 +13,10 @@ import onnx_ir as ir
 import pytest
 from onnx import parser
 
-from onereshape.models.facts import walk
-from onereshape.models.facts.facts import Facts
-from onereshape.models.shapes import facts_of
-from onereshape.sizes import Formula
+from onereshape.graphs.facts import walk
+from onereshape.graphs.facts.facts import Facts
+from onereshape.graphs.shapes import facts_of
+from onereshape.rule.sizes import Formula
 from tests.laws.shape_law import Case, model_of
 from tests.laws.shape_world import CASES
 

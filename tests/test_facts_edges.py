@@ -13,9 +13,9 @@ import pytest
 from onnx import parser
 
 import onereshape as orx
-from onereshape.models.batch.marks import Mark, homes
-from onereshape.models.shapes import facts_of
-from onereshape.sizes import Formula, Size, cut, exact, over, product, symbol
+from onereshape.graphs.batch_rules.marks import Mark, homes
+from onereshape.graphs.shapes import facts_of
+from onereshape.rule.sizes import Formula, Size, cut, exact, over, product, symbol
 from tests.hostile.judge_shapes import evaluated
 from tests.running import session
 

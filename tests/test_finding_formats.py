@@ -15,9 +15,9 @@ import pytest
 
 import onereshape as orx
 from onereshape.cli import main
-from onereshape.errors import FormatError
-from onereshape.models.findings.formats import Report, as_github, as_json, as_sarif, as_text
-from onereshape.models.findings.finding import CODES, Finding
+from onereshape.ground.errors import FormatError
+from onereshape.checks.findings.formats import Report, as_github, as_json, as_sarif, as_text
+from onereshape.checks.findings.finding import CODES, Finding
 from tests.checking import MODELS, written
 
 Captured = pytest.CaptureFixture[str]

@@ -10,11 +10,11 @@ import onnx_ir as ir
 import pytest
 
 import onereshape as orx
-from onereshape.errors import FixError, ReshapeError
+from onereshape.ground.errors import FixError, ReshapeError
 from onereshape.formats.model import refreshed
-from onereshape.models.edit import Change
-from onereshape.models.fix import plan
-from onereshape.models.step import Fixed
+from onereshape.graphs.edit import Change
+from onereshape.repair.fix import plan
+from onereshape.repair.step import Fixed
 from tests.checking import proto, written
 from tests.running import session
 
@@ -330,7 +330,7 @@ class TestSimplify:
 
     def test_a_wrong_simplification_is_not_certified(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Planted: the last two axes exchanged, which one size alone would not show if they were equal."""
-        from onereshape.models.simpler import simplify as module
+        from onereshape.repair.simpler import simplify as module
 
         right = module.simplify
 
@@ -357,7 +357,7 @@ class TestSimplify:
 
     def test_a_wrong_simplification_behind_a_gate(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Planted where no drawn value gets: onnxruntime sees nothing, the terms do."""
-        from onereshape.models.simpler import simplify as module
+        from onereshape.repair.simpler import simplify as module
 
         right = module.simplify
 
@@ -446,7 +446,7 @@ class TestWithoutACopy:
             model.graph.node(0).op_type = "NoSuchOperator"  # a sound model made unsound by us is not its file's mistake
             raise ZeroDivisionError
 
-        monkeypatch.setattr("onereshape.models.batch_work.apply_batch", broken)
+        monkeypatch.setattr("onereshape.repair.batch_work.apply_batch", broken)
         path = written(self.BAKED, tmp_path)
         with pytest.raises(ZeroDivisionError):
             orx.fix(path, batch=True, certify=False)

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 import onereshape as orx
-from onereshape.errors import FormatError
+from onereshape.ground.errors import FormatError
 
 LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\nsize 1234\n"
 

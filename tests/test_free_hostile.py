@@ -11,10 +11,10 @@ import onnx_ir as ir
 import pytest
 
 import onereshape as orx
-from onereshape.errors import FixError
-from onereshape.models.certificates.certificate import Certificate
-from onereshape.models.fix import fix
-from onereshape.models.step import Fixed
+from onereshape.ground.errors import FixError
+from onereshape.prove.certificate import Certificate
+from onereshape.repair.fix import fix
+from onereshape.repair.step import Fixed
 from tests.certifying import other
 from tests.models import write
 from tests.sized_modules import MODULES, Array, Module

@@ -8,8 +8,8 @@ import numpy as np
 import onnx_ir as ir
 import pytest
 
-from onereshape.errors import FixError
-from onereshape.models.free.freeing import free_plan
+from onereshape.ground.errors import FixError
+from onereshape.repair.dims.freeing import free_plan
 from tests.certifying import built
 
 FREED = {"x": {1: "S"}}

@@ -11,8 +11,8 @@ import onnx
 import onnx_ir as ir
 import pytest
 
-from onereshape.errors import FixError
-from onereshape.models.free.freeing import FreePlan, apply_free, free_plan
+from onereshape.ground.errors import FixError
+from onereshape.repair.dims.freeing import FreePlan, apply_free, free_plan
 from tests.freeing_cases import GENERALISED, HEADER, HW, S
 from tests.freeing_refusals import FORBIDDEN
 from tests.laws.batching_law import Engine

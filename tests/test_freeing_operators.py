@@ -9,11 +9,11 @@ import onnx
 import onnx_ir as ir
 import pytest
 
-from onereshape.models.free.freeing import apply_free, free_plan
-from onereshape.models.free.meeting import Meeting, same_dims
-from onereshape.models.record import RECORDS
-from onereshape.models.registry import operator_of
-from onereshape.models.shapes import facts_of
+from onereshape.repair.dims.freeing import apply_free, free_plan
+from onereshape.graphs.free_rules.meeting import Meeting, same_dims
+from onereshape.graphs.record import RECORDS
+from onereshape.graphs.registry import operator_of
+from onereshape.graphs.shapes import facts_of
 from tests.freeing_operators import CASES
 from tests.freeing_sized import Sized
 from tests.laws.batching_law import Engine

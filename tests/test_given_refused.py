@@ -13,7 +13,7 @@ import onnx_ir as ir
 import pytest
 
 import onereshape as orx
-from onereshape.errors import FormatError, ReshapeError
+from onereshape.ground.errors import FormatError, ReshapeError
 from onereshape.formats import held as door
 from tests.damaging import damaged, graphs
 from tests.given import YOLO, said, snapshot

@@ -18,7 +18,7 @@ import pytest
 from onereshape.arrays import cuda_copy
 from onereshape.arrays.gpu_boxes import BY_RULE, OTHERS, Way, boxes_of, ways_of
 from onereshape.arrays.gpu_plans import STEPS, Boxes
-from onereshape.arrays.layout import CopyPlan, c_strides, copy_plan
+from onereshape.arrays.view_or_copy import CopyPlan, c_strides, copy_plan
 from tests.copying import Array, random_array
 
 EMULATOR = Path(__file__).with_name("gpu_emulator.cpp")

@@ -15,7 +15,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from onereshape.errors import FormatError
+from onereshape.ground.errors import FormatError
 from onereshape.formats.model import load
 from onereshape.formats.model_formats import SUFFIXES
 from tests.models import PEAK, external, model, small, write
@@ -390,7 +390,7 @@ def test_little_memory_and_little_time(tmp_path: Path) -> None:
     code = f"""{PEAK}
 import glob
 import onnx, onnx_ir
-from onereshape.errors import FormatError
+from onereshape.ground.errors import FormatError
 from onereshape.formats.model import load
 before = peak()
 for name in sorted(glob.glob("*.*")):

@@ -14,7 +14,7 @@ import onnx
 import pytest
 
 from onereshape.cli import main
-from onereshape.formats import npy as npy_files, npz
+from onereshape.formats.tensors import npy as npy_files, npz
 from tests.models import external, small
 
 Captured = pytest.CaptureFixture[str]

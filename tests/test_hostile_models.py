@@ -12,8 +12,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 import onereshape as orx
 from onereshape import ReshapeError, cli
-from onereshape.models.certificates.batch_runs import _rotated, _shuffled
-from onereshape.models.certificates.compare import FLOATS, Meter, scale_of
+from onereshape.prove.runs.batch_runs import _rotated, _shuffled
+from onereshape.prove.runs.compare import FLOATS, Meter, scale_of
 
 Captured = pytest.CaptureFixture[str]
 

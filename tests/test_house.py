@@ -140,7 +140,7 @@ def imports(path: Path) -> list[ast.Import | ast.ImportFrom]:
 
 def imported_in_models(path: Path) -> set[str]:
     """The rooms of models/ that a file of it imports, wherever in it."""
-    home = "onereshape.models."
+    home = "onereshape.repair."
     names: set[str] = set()
     for node in imports(path):
         if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith(home):

@@ -12,7 +12,7 @@ import onnxruntime as ort
 import pytest
 
 import onereshape as orx
-from onereshape.errors import FixError
+from onereshape.ground.errors import FixError
 from tests import running
 
 FOLDER = Path(__file__).parent / "data" / "idioms"

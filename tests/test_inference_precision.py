@@ -11,8 +11,8 @@ from typing import Any, Literal
 import pytest
 
 import onereshape as orx
-from onereshape.balance import FITS
-from onereshape.shape import Shape
+from onereshape.rule.inferring.balance import FITS
+from onereshape.rule.shape import Shape
 from tests.asking import COLUMNS, COPIED, LITERAL, M1, N1, Answer, answered, ask, each
 from tests.laws.test_inference import admits, evaluate, holds
 

@@ -8,9 +8,9 @@ import numpy as np
 import onnx_ir as ir
 import pytest
 
-from onereshape.models.facts.elements import array_of, evaluated
-from onereshape.models.shapes import facts_of
-from onereshape.sizes import Formula, symbol
+from onereshape.graphs.facts.elements import array_of, evaluated
+from onereshape.graphs.shapes import facts_of
+from onereshape.rule.sizes import Formula, symbol
 from tests.symbolic_models import model_of
 from tests.running import session
 

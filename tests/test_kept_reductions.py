@@ -10,7 +10,7 @@ import onnx.parser
 import pytest
 
 import onereshape as orx
-from onereshape.errors import FixError
+from onereshape.ground.errors import FixError
 from tests.running import session
 
 HEAD = '<ir_version: 8, opset_import: ["": 17]>'

@@ -11,7 +11,7 @@ import onnx
 import pytest
 
 import onereshape as orx
-from onereshape.formats import atomic
+from onereshape.ground import atomic
 from onereshape.formats.onnx_weights import save_with_weights
 from tests.killing import prepare
 

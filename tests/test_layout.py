@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 from numpy.lib.stride_tricks import as_strided
 
-from onereshape.arrays.layout import LONG, CopyPlan, collapse, copy_plan, view_strides
+from onereshape.arrays.view_or_copy import LONG, CopyPlan, collapse, copy_plan, view_strides
 from tests.budget import part
 from tests.strategies import Array, Dims, factored, layouts
 

@@ -11,14 +11,14 @@ import onnx_ir as ir
 import pytest
 from onnx import TensorProto, helper
 
-from onereshape.errors import FixError
-from onereshape.models.certificates.comparison import Comparison
-from onereshape.models.certificates.certify import Carried, certify
-from onereshape.models.certificates.draw import draw
-from onereshape.models.certificates.engine import Session
-from onereshape.models.certificates.suits import Suit, suits_of
-from onereshape.models.check import check
-from onereshape.models.fix import fix
+from onereshape.ground.errors import FixError
+from onereshape.prove.runs.comparison import Comparison
+from onereshape.prove.run_both import Carried, certify
+from onereshape.prove.values.draw import draw
+from onereshape.prove.engines.engine import Session
+from onereshape.prove.values.input_roles import Suit, suits_of
+from onereshape.checks.check import check
+from onereshape.repair.fix import fix
 from tests.learned import DOMAIN, FEATURES, TRAINED
 
 

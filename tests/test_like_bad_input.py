@@ -13,7 +13,7 @@ import pytest
 
 import onereshape as orx
 from onereshape.cli import main
-from onereshape.errors import FixError, ReshapeError
+from onereshape.ground.errors import FixError, ReshapeError
 from tests.certifying import built
 from tests.commands import Captured, ran
 from tests.models import external, model

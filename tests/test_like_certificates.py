@@ -7,11 +7,11 @@ from typing import Any
 import onnx_ir as ir
 import pytest
 
-from onereshape.condition import Clause
-from onereshape.models.certificates.certificate import Status
-from onereshape.models.certificates.combining import status_of
-from onereshape.models.certificates.comparison import Comparison
-from onereshape.models.certificates.certify import certify
+from onereshape.rule.condition import Clause
+from onereshape.prove.certificate import Status
+from onereshape.prove.combining import status_of
+from onereshape.prove.runs.comparison import Comparison
+from onereshape.prove.run_both import certify
 from tests.certifying import built, other, same
 from tests.like_files import body
 

@@ -8,7 +8,7 @@ import pytest
 from onnx import parser, save
 
 import onereshape as orx
-from onereshape.errors import FixError
+from onereshape.ground.errors import FixError
 from tests.shaped_models import HEAD
 
 START = (

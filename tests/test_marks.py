@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onereshape.models.batch.marks import Mark, homes, marked, mentions, over, times
-from onereshape.sizes import Size, symbol
+from onereshape.graphs.batch_rules.marks import Mark, homes, marked, mentions, over, times
+from onereshape.rule.sizes import Size, symbol
 
 Array = np.ndarray[Any, Any]
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import onereshape as orx
-from onereshape.apart.limits import late
-from onereshape.errors import CODES, FixError, FormatError, ReshapeError
+from onereshape.ground.isolation.budget import late
+from onereshape.ground.errors import CODES, FixError, FormatError, ReshapeError
 
 X = np.zeros((2, 3), np.float32)
 

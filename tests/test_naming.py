@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import onereshape as orx
-from onereshape.errors import ReshapeError
+from onereshape.ground.errors import ReshapeError
 from onereshape.formats.model import Model
 from onereshape.formats.naming import node_named
 from tests.models import model

@@ -9,7 +9,7 @@ import pytest
 
 from onereshape import cli
 from onereshape.cli.commands import COMMANDS, module_of
-from onereshape.models import check as check_module
+from onereshape.checks import check as check_module
 
 Captured = pytest.CaptureFixture[str]
 

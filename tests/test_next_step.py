@@ -14,8 +14,8 @@ import pytest
 import onereshape as orx
 from onereshape.formats.model import Model
 from onereshape.formats.typed import path_word
-from onereshape.models.findings.next_step import NextStep, quoted
-from onereshape.text import printable, shown
+from onereshape.checks.findings.next_step import NextStep, quoted
+from onereshape.ground.text import printable, shown
 from tests.checking import MODELS, proto, written
 
 PATHS = {

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import onereshape as orx
-from onereshape.errors import FixError
+from onereshape.ground.errors import FixError
 from tests.test_axes_of_names import saved
 
 NONE = {

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 
 import onereshape as orx
-from onereshape import notebook
-from onereshape.models.findings.finding import Findings
-from onereshape.models.show import ReshapeTable
-from onereshape.shape import Shape
+from onereshape.ground import notebook
+from onereshape.checks.findings.finding import Findings
+from onereshape.checks.show import ReshapeTable
+from onereshape.rule.shape import Shape
 from tests.results import HOSTILE, NAMES, certificate, change, every, finding, fixed
 
 TAGS = {"div", "p", "strong", "table", "thead", "tbody", "tr", "th", "td"}

@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 import onereshape as orx
-from onereshape.conformance.onednn_library import LogicalTensor, library
-from onereshape.convert.extract import extract
-from onereshape.convert.files import write
-from onereshape.convert.whole import whole
-from onereshape.dtypes import named
+from onereshape.backends.conformance.onednn_library import LogicalTensor, library
+from onereshape.backends.convert.extract import extract
+from onereshape.backends.convert.files import write
+from onereshape.backends.convert.whole import whole
+from onereshape.ground.dtypes import named
 from onereshape.formats.model import load
-from onereshape.formats.onednn_plans import _VERSION
+from onereshape.formats.onednn.onednn_plans import _VERSION
 from tests.converting import here, onnx_source
 from tests.engines.answers import Array, Dims
 from tests.engines.onednn_engines import RefusedError, built, call, dumping, onednn_survives, run_graph, takes

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from onereshape.conformance import onednn_library
-from onereshape.conformance.elf import NotReadable
-from onereshape.conformance.onednn_library import PLACES, Library, Place, StatusError, library
-from onereshape.conformance.questions import Missing
+from onereshape.backends.conformance import onednn_library
+from onereshape.backends.conformance.elf import NotReadable
+from onereshape.backends.conformance.onednn_library import PLACES, Library, Place, StatusError, library
+from onereshape.backends.conformance.questions import Missing
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ from onnx import AttributeProto, NodeProto, TensorProto, helper, numpy_helper, p
 from onnx.backend.test import BackendTest, loader
 from onnx.reference import ReferenceEvaluator
 
-from onereshape import ReshapeError, dtypes, onnx_backend, spec
+from onereshape import ReshapeError, onnx_backend, spec
+from onereshape.ground import dtypes
 from onereshape.onnx_backend import ReferenceReshape, ReshapeBackend
 
 INCLUDED = re.compile(r"^test_(reshape_.*|constant)_cpu$")

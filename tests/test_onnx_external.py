@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 
-from onereshape.errors import FormatError
+from onereshape.ground.errors import FormatError
 from onereshape.formats.model import load, save
 from tests.models import PEAK, external, small, write
 from tests.models import saved

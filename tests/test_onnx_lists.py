@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
 import onereshape
-from onereshape.formats import onnx_lists
+from onereshape.formats.onnx import onnx_lists
 from onereshape.formats.model import load
-from onereshape.formats.onnx_lists import LongAttr, set_apart, whole
-from onereshape.models.certificates import engine
+from onereshape.formats.onnx.onnx_lists import LongAttr, set_apart, whole
+from onereshape.prove.engines import engine
 
 FEW = 8
 """Entries of a list that is long here."""

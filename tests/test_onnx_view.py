@@ -13,7 +13,7 @@ from onnx import TensorProto, helper
 
 from onereshape.formats.model import load, refreshed
 from onereshape.formats.model_data import ReshapeNode
-from onereshape.operator import Reshape
+from onereshape.arrays.operator import Reshape
 from tests.models import model, small, write
 from tests.models import nested
 

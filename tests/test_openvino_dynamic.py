@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import onereshape as orx
-from onereshape.errors import FixError
-from onereshape.models.certificates.dynamic import DYNAMIC
-from onereshape.models.certificates.engine import Session
+from onereshape.ground.errors import FixError
+from onereshape.prove.runs.dynamic import DYNAMIC
+from onereshape.prove.engines.engine import Session
 from tests.openvino_models import CASES
 
 WORDS = "openvino itself answers otherwise while dims are dynamic"

@@ -17,10 +17,10 @@ import pytest
 import onereshape as orx
 from bench.openvino_judge import ours
 from onereshape.cli import main
-from onereshape.errors import FixError, ReshapeError
-from onereshape.formats.openvino_ir import root_of
-from onereshape.formats.openvino_xml import parsed
-from onereshape.openvino import writing
+from onereshape.ground.errors import FixError, ReshapeError
+from onereshape.formats.openvino.openvino_ir import root_of
+from onereshape.formats.openvino.openvino_xml import parsed
+from onereshape.formats.ir_as_onnx import ir_writing as writing
 from tests.commands import Captured, process, refused
 from tests.openvino_models import CASES, Case, given, i64, model, weights
 

@@ -15,7 +15,7 @@ from openvino import opset10, opset14
 
 import onereshape as orx
 from bench.openvino_judge import ours
-from onereshape.formats.openvino_ir import root_of
+from onereshape.formats.openvino.openvino_ir import root_of
 from tests.openvino_models import Case, given, i64, model, weights
 from tests.openvino_untouched import untouched
 

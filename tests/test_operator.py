@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import onereshape as orx
-from onereshape import dtypes
-from onereshape.specs import SPECS, Spec
+from onereshape.ground import dtypes
+from onereshape.rule.specs import SPECS, Spec
 from tests.laws.definition import DATA, TARGETS
 from tests.strategies import Array, Dims, factored, layouts
 

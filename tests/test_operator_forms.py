@@ -11,11 +11,11 @@ import onnx_ir as ir
 import pytest
 from onnxruntime.capi import onnxruntime_pybind11_state as capi
 
-from onereshape.errors import FixError
-from onereshape.models.batch.apply import apply_batch
-from onereshape.models.batch.marks import Mark
-from onereshape.models.batch.search import BatchPlan, batch_plan
-from onereshape.models.batch_work import marks_of
+from onereshape.ground.errors import FixError
+from onereshape.repair.batch.apply import apply_batch
+from onereshape.graphs.batch_rules.marks import Mark
+from onereshape.repair.batch.search import BatchPlan, batch_plan
+from onereshape.repair.batch_work import marks_of
 from onereshape.terms.prove import prove_batch
 from tests.laws.batching_law import Engine
 from tests.operator_forms import Given, Node, drawn, every_node, versions, written

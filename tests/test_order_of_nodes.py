@@ -7,7 +7,7 @@ import random
 import onnx_ir as ir
 import pytest
 
-from onereshape.models.facts.order import CircleError, ordered
+from onereshape.graphs.facts.order import CircleError, ordered
 
 COUNT = 40
 

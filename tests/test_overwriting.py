@@ -11,7 +11,7 @@ import onnx
 import pytest
 
 from onereshape.cli import main
-from onereshape.errors import FormatError
+from onereshape.ground.errors import FormatError
 from onereshape.formats.model import load, save
 from tests.models import external, model
 

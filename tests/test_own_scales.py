@@ -12,7 +12,7 @@ import onnx.parser
 import pytest
 
 import onereshape as orx
-from onereshape.errors import FixError
+from onereshape.ground.errors import FixError
 from tests.running import session
 
 _rng = np.random.default_rng(7)

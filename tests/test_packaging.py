@@ -17,8 +17,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from onereshape.formats import temporary
-from onereshape.installed import runtime
+from onereshape.ground import temporary
+from onereshape.ground.installed import runtime
 from tests.commands import process
 from tests.lowest import lowest, requirements
 from tests.packed import complaints
@@ -203,7 +203,7 @@ for found in pkgutil.walk_packages(onereshape.__path__, "onereshape."):
 
     def test_files_are_closed_before_they_are_renamed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Windows renames no open file."""
-        from onereshape.formats import atomic
+        from onereshape.ground import atomic
 
         monkeypatch.setattr(temporary, "HOLDS", False)
         monkeypatch.setattr(atomic, "HOLDS", False)

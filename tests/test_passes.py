@@ -10,7 +10,7 @@ import pytest
 from onnx_ir.passes import common
 
 import onereshape as orx
-from onereshape.errors import FixError, ReshapeError
+from onereshape.ground.errors import FixError, ReshapeError
 from onereshape.formats.model import Model
 from onereshape.passes import FreeBatch, Simplify
 from tests.models import model
@@ -89,7 +89,7 @@ def test_a_refusal_changes_nothing() -> None:
 
 
 def test_a_model_that_is_not_certified_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from onereshape.models import batch_work
+    from onereshape.repair import batch_work
 
     found = batch_work.__dict__["batch_work"]
 

@@ -12,9 +12,9 @@ import pytest
 
 import onereshape as orx
 from onereshape.cli import main
-from onereshape.errors import FixError, ReshapeError
-from onereshape.models.batch.per_sample import per_sample_plan
-from onereshape.models.last_word import WAY_OUT
+from onereshape.ground.errors import FixError, ReshapeError
+from onereshape.repair.batch.per_sample import per_sample_plan
+from onereshape.repair.last_word import WAY_OUT
 from tests.models import external, model
 from tests.running import session
 

@@ -14,8 +14,8 @@ from onnx import parser
 import onnx_ir as ir
 
 import onereshape as orx
-from onereshape.models.shapes import facts_of
-from onereshape.sizes import Formula, Size, cut, largest, meeting, met, smallest, symbol
+from onereshape.graphs.shapes import facts_of
+from onereshape.rule.sizes import Formula, Size, cut, largest, meeting, met, smallest, symbol
 from tests.sample_by_sample import compared
 from tests.shaped_models import HEAD, dims, read
 

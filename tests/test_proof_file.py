@@ -199,7 +199,7 @@ def test_a_file_that_calls_a_wrong_model_proven(here: Path, capsys: Captured) ->
     wrong = BAKED.replace("[1, ", "[N, ").replace("{1, 2, 3}", "{-1, 2, 3}")
     written(wrong.replace("y = Reshape(x, t)", "z = Reshape(x, t) y = Neg(z)"), here, "out.onnx")
     from onereshape.formats.model import load
-    from onereshape.models.proof_file import digests
+    from onereshape.repair.proof_file import digests
 
     found["repaired"] |= digests(load("out.onnx"))
     (here / "proof.json").write_text(json.dumps(found))

@@ -50,7 +50,7 @@ def for_checkers(module: str) -> dict[str, Any]:
 def aliases() -> dict[str, Any]:
     """The aliases that are strings, since what they name is imported by nobody."""
     found: dict[str, Any] = {}
-    for place, alias in (("onereshape.formats.given", "Given"), ("onereshape.models.exports", "Exports")):
+    for place, alias in (("onereshape.formats.given", "Given"), ("onereshape.graphs.exports", "Exports")):
         names = vars(importlib.import_module(place))
         found[alias] = eval(names[alias], {**names, **for_checkers(place), **found})  # noqa: S307 - our own source
     return found
@@ -205,22 +205,22 @@ WRONG = {
 
 REVEALED = {
     'orx.resolve([2], [0], "onnx")': "tuple[int, ...]",
-    'orx.infer(["N"], [0], "onnx")': "onereshape.shape.Shape",
+    'orx.infer(["N"], [0], "onnx")': "onereshape.rule.shape.Shape",
     'orx.infer(["N"], [0], "onnx")[0]': "int | None | str | tuple[int, int | None]",
     'orx.reshape(np.zeros(3, np.int8), [0], "onnx").dtype.itemsize': "int",
     'orx.reshape(np.float32(3), [1], "onnx").ndim': "int",
-    'orx.translate(orx.Reshape("onnx"), "openvino")': "onereshape.operator.Reshape",
+    'orx.translate(orx.Reshape("onnx"), "openvino")': "onereshape.arrays.operator.Reshape",
     'orx.load("m.onnx")': "onereshape.formats.model.Model",
     'orx.save(orx.load("m.onnx"), "n.onnx")': "None",
-    'orx.check("m.onnx")': "onereshape.models.findings.finding.Findings",
-    'orx.check("m.onnx")[0]': "onereshape.models.findings.finding.Finding",
-    'orx.fix("m.onnx")': "onereshape.models.step.Fixed",
-    'orx.fix("m.onnx").certificate': "onereshape.models.certificates.certificate.Certificate | None",
-    'orx.fix("m.onnx").changes': "tuple[onereshape.models.edit.Change, ...]",
-    'orx.certify("m.onnx", "n.onnx")': "onereshape.models.certificates.certificate.Certificate",
-    'orx.spec("onnx").flag': "onereshape.specs.Flag | None",
+    'orx.check("m.onnx")': "onereshape.checks.findings.finding.Findings",
+    'orx.check("m.onnx")[0]': "onereshape.checks.findings.finding.Finding",
+    'orx.fix("m.onnx")': "onereshape.repair.step.Fixed",
+    'orx.fix("m.onnx").certificate': "onereshape.prove.certificate.Certificate | None",
+    'orx.fix("m.onnx").changes': "tuple[onereshape.graphs.edit.Change, ...]",
+    'orx.certify("m.onnx", "n.onnx")': "onereshape.prove.certificate.Certificate",
+    'orx.spec("onnx").flag': "onereshape.rule.specs.Flag | None",
     "orx.ReshapeError('volume').data": "tuple[int | None | str | tuple[int, int | None], ...] | None",
-    'orx.show("m.onnx")[0]': "onereshape.models.show.ReshapeRow",
+    'orx.show("m.onnx")[0]': "onereshape.checks.show.ReshapeRow",
     'orx.report("m.onnx")': "str",
 }
 

@@ -8,11 +8,11 @@ import onnx
 import onnx_ir as ir
 import pytest
 
-from onereshape.models import registry
-from onereshape.models.operators import FAMILIES, RECORDS
-from onereshape.models.record import NOTHING, record_named, record_of
-from onereshape.models.registry import operator_of
-from onereshape.models.takes import INDEX, SIZES
+from onereshape.graphs import registry
+from onereshape.graphs.operators import FAMILIES, RECORDS
+from onereshape.graphs.record import NOTHING, record_named, record_of
+from onereshape.graphs.registry import operator_of
+from onereshape.graphs.takes import INDEX, SIZES
 
 
 def node(domain: str, op: str) -> ir.Node:

@@ -9,7 +9,7 @@ import pytest
 from onnx import parser, save
 
 import onereshape as orx
-from onereshape.errors import FixError
+from onereshape.ground.errors import FixError
 from tests.shaped_models import HEAD
 
 NOT_EACH: Final = "it picks by i from the 2 samples that the model was exported with, and not from each sample its own"

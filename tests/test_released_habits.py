@@ -13,14 +13,14 @@ from onnx import TensorProto, helper, numpy_helper
 import onnx_ir as ir
 
 import onereshape as orx
-from onereshape.errors import FixError
-from onereshape.models.certificates.compare import Carried
-from onereshape.models.certificates.growing import grown
-from onereshape.apart.limits import checked
-from onereshape.models.edit import Change
-from onereshape.models.step import Wish
-from onereshape.models.last_word import declared_outputs, with_batch
-from onereshape.models.unrepaired import untouched
+from onereshape.ground.errors import FixError
+from onereshape.prove.runs.compare import Carried
+from onereshape.prove.runs.growing import grown
+from onereshape.ground.isolation.budget import checked
+from onereshape.graphs.edit import Change
+from onereshape.repair.step import Wish
+from onereshape.repair.last_word import declared_outputs, with_batch
+from onereshape.repair.unrepaired import untouched
 
 Dims = list[int | str]
 

@@ -17,19 +17,19 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from onereshape.cli import main
-from onereshape.errors import ReshapeError
+from onereshape.ground.errors import ReshapeError
 from onereshape.formats.model import load
-from onereshape.models.fix import fix
-from onereshape.models.request import given_model
-from onereshape.reports import report
-from onereshape.reports.drawing import svg
-from onereshape.reports.gathering import Asking, gathered
-from onereshape.reports.layers import Item
-from onereshape.reports.layout import Placed, placed
-from onereshape.reports.lettering import cells, cut
-from onereshape.reports.neighbourhood import Neighbourhood
-from onereshape.reports.picture import Box, Look, Picture, Wire
-from onereshape.reports.ways import Ways
+from onereshape.repair.fix import fix
+from onereshape.graphs.request import given_model
+from onereshape.checks.reports import report
+from onereshape.checks.reports.svg import svg
+from onereshape.checks.reports.gathering import Asking, gathered
+from onereshape.checks.reports.layers import Item
+from onereshape.checks.reports.picture_layout import Placed, placed
+from onereshape.checks.reports.lettering import cells, cut
+from onereshape.checks.reports.neighbourhood import Neighbourhood
+from onereshape.checks.reports.picture import Box, Look, Picture, Wire
+from onereshape.checks.reports.ways import Ways
 from tests import report_models
 from tests.commands import Captured, refused, said
 from tests.models import model

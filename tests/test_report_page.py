@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onereshape.reports import report
+from onereshape.checks.reports import report
 from tests import report_models
 from tests.browser import Browser
 

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given, settings
 
 import onereshape as orx
-from onereshape.models.findings.finding import Finding, Findings
-from onereshape.shape import Shape
-from onereshape.text import as_json, brief
+from onereshape.checks.findings.finding import Finding, Findings
+from onereshape.rule.shape import Shape
+from onereshape.ground.text import as_json, brief
 from tests.checking import proto
 from tests.results import HOSTILE, NAMES, STATUSES, certificate, change, every, finding, fixed, proof
 

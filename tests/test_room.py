@@ -20,17 +20,17 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from onereshape.apart import messages
-from onereshape.apart.limits import Limits, limited, limits
-from onereshape.apart.room import Child, Ended, here
-from onereshape.formats.onnx_native import inferred_dims, refused_by_checker
+from onereshape.ground.isolation import messages
+from onereshape.ground.isolation.budget import Limits, limited, limits
+from onereshape.ground.isolation.room import Child, Ended, here
+from onereshape.formats.onnx.onnx_native import inferred_dims, refused_by_checker
 from tests.models import model, write
 
 _LIMIT = Limits(60, 2 * 10**9)
 _PLANTED = """
 import os, sys, time
 import numpy as np
-from onereshape.apart.kept import KEPT, keep
+from onereshape.ground.isolation.kept import KEPT, keep
 
 def echo(told, arrays): return told, arrays
 def pid(told, arrays): return {"pid": os.getpid(), "kept": len(KEPT)}, {}
@@ -156,7 +156,7 @@ class TestKeeping:
         def ask() -> None:
             child = here()
             both.wait()
-            assert child.ask("onereshape.models.certificates.served:name", {}, {}, _LIMIT)[0]["name"]
+            assert child.ask("onereshape.prove.engines.served:name", {}, {}, _LIMIT)[0]["name"]
             found.append(child)
 
         threads = [threading.Thread(target=ask) for _ in range(2)]
@@ -171,7 +171,7 @@ class TestKeeping:
     def test_a_fork_has_a_child_of_its_own(self) -> None:
         code = (
             "import os, sys\n"
-            "from onereshape.apart.room import here\n"
+            "from onereshape.ground.isolation.room import here\n"
             "first = here()\n"
             "fork = os.fork()\n"
             "if not fork:\n"
@@ -287,7 +287,7 @@ class TestEndsOfTheParent:
     def test_no_child_survives_a_parent_that_is_killed(self, tmp_path: Path) -> None:
         (tmp_path / "planted.py").write_text(_PLANTED, encoding="utf-8")
         code = (
-            "from onereshape.apart.room import Child, Limits\n"
+            "from onereshape.ground.isolation.room import Child, Limits\n"
             "child = Child()\n"
             "print(child._process.pid, flush=True)\n"
             f"child.ask('planted:hangs', {{'mark': {str(tmp_path / 'begun')!r}}}, {{}}, Limits(600, 10**9))\n"

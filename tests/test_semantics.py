@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import onereshape as orx
-from onereshape.errors import INT64_MAX
-from onereshape.specs import SPECS, Spec
+from onereshape.ground.errors import INT64_MAX
+from onereshape.rule.specs import SPECS, Spec
 from tests.strategies import Dims
 
 rows = st.sampled_from(SPECS)

@@ -9,7 +9,7 @@ import pytest
 from onnx import parser
 
 import onereshape as orx
-from onereshape.errors import FixError
+from onereshape.ground.errors import FixError
 from tests.running import session
 
 HEAD = '<ir_version: 10, opset_import: ["": 18]> agraph'

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import onereshape as orx
-from onereshape.inference import AGREES
-from onereshape.shape import Shape
+from onereshape.rule.inference import AGREES
+from onereshape.rule.shape import Shape
 
 SHAPE = orx.infer(["N", (1, 8), None], [0, 0, 0, 1], "onnx")
 

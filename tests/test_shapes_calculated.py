@@ -10,7 +10,7 @@ import pytest
 from onnx import parser
 from onnx.reference import ReferenceEvaluator
 
-from onereshape.models.shapes import facts_of
+from onereshape.graphs.shapes import facts_of
 from tests.shaped_models import HEAD, dims, read, values
 
 # Each computes int64 y from constants and from s, the dims of x: [2, 3, 4] as [A, B, 4].

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from onereshape.models.shapes import facts_of
+from onereshape.graphs.shapes import facts_of
 from tests.shaped_models import dims, read, values
 
 BRANCHES = """g (float[N, 4] x, bool c) => (float[a, b] y) {

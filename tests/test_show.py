@@ -14,9 +14,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from onereshape.errors import ReshapeError
+from onereshape.ground.errors import ReshapeError
 from onereshape.formats.model import load
-from onereshape.models.show import ReshapeTable, listed_dims, show
+from onereshape.checks.show import ReshapeTable, listed_dims, show
 from tests import report_models
 from tests.commands import Captured, refused, said
 from tests.report_models import text_model

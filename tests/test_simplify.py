@@ -12,7 +12,7 @@ import pytest
 from onnx import parser
 
 import onereshape as orx
-from onereshape.models.simpler.simplify import simplify
+from onereshape.repair.simpler.simplify import simplify
 from tests.running import arrays, run, session, targets
 from tests.symbolic_models import by, model_of
 

@@ -10,9 +10,9 @@ import onnx_ir as ir
 import pytest
 from onnx import parser
 
-from onereshape.formats import onnx_model
-from onereshape.models.shapes import facts_of
-from onereshape.models.simpler.simplify import simplifications, simplify
+from onereshape.formats.onnx import onnx_model
+from onereshape.graphs.shapes import facts_of
+from onereshape.repair.simpler.simplify import simplifications, simplify
 from tests.models import SHIPPED, write
 from tests.running import arrays, run, targets
 from tests.symbolic_models import by, model_of

@@ -12,30 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onereshape import sizes
-from onereshape.dims import Product, parse
-from onereshape.sizes import (
-    MOST_ATOMS,
-    MOST_TERMS,
-    Formula,
-    Operation,
-    Size,
-    TooLongError,
-    algebra,
-    bounds,
-    ceiling,
-    cut,
-    depends,
-    exact,
-    is_size,
-    largest,
-    limits,
-    over,
-    product,
-    smallest,
-    symbol,
-    text,
-)
+from onereshape.rule import sizes
+from onereshape.rule.dims import Product, parse
+from onereshape.rule.sizes import MOST_ATOMS, MOST_TERMS, Formula, Operation, Size, TooLongError, algebra, bounds, ceiling, cut, depends, exact, is_size, largest, extent as limits, over, product, smallest, symbol, text
 
 NAMES = ("N", "M", "K")
 N, M, K = map(symbol, NAMES)

@@ -6,8 +6,8 @@ import onnx.defs
 import pytest
 
 import onereshape as orx
-from onereshape.dtypes import ELEMENT_TYPES
-from onereshape.specs import NEWEST_OPSET, SPECS, Spec
+from onereshape.ground.dtypes import ELEMENT_TYPES
+from onereshape.rule.specs import NEWEST_OPSET, SPECS, Spec
 
 ONNX_SCHEMAS = {
     schema.since_version: schema

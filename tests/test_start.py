@@ -38,7 +38,7 @@ def heavy(names: set[str]) -> list[str]:
 def test_check_of_a_tiny_model_imports_no_engine(options: list[str]) -> None:
     found = imported("-m", "onereshape", "check", str(TINY), *options)
 
-    assert "onereshape.models.facts.facts" in found
+    assert "onereshape.graphs.facts.facts" in found
     assert heavy(found) == []
 
 
@@ -67,5 +67,5 @@ def test_a_program_that_imports_onereshape_finds_its_imports_as_they_were() -> N
 def test_integers_alone_need_no_numpy() -> None:
     found = imported("-c", "import onereshape as orx; orx.resolve([2, 3, 4], [0, -1], 'onnx')")
 
-    assert "onereshape.target" in found
+    assert "onereshape.rule.target" in found
     assert not any(name.startswith("numpy") for name in found)

@@ -17,12 +17,12 @@ import numpy as np
 import pytest
 import zarr
 
-from onereshape.errors import FormatError
-from onereshape.stores import stream
-from onereshape.stores.npy_files import create_npy
-from onereshape.stores.passes import Pass
-from onereshape.stores.reshape_store import open_store
-from onereshape.stores.zarr_arrays import create_zarr
+from onereshape.ground.errors import FormatError
+from onereshape.formats.stores import stream
+from onereshape.formats.stores.npy_files import create_npy
+from onereshape.formats.stores.passes import Pass
+from onereshape.formats.stores.reshape_store import open_store
+from onereshape.formats.stores.zarr_arrays import create_zarr
 from tests.strategies import Dims
 from tests.stored import DATA, files, folder_with_stores, held, opened, run, stored  # noqa: F401 - a fixture
 from tests.commands import Captured, refused, said
@@ -221,7 +221,7 @@ class TestRefused:
         assert held("old.zarr").tolist() == DATA.tolist()
 
     def test_an_address_that_nobody_answers(self, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("onereshape.stores.cluster._PATIENCE", "300ms")
+        monkeypatch.setattr("onereshape.formats.stores.cluster._PATIENCE", "300ms")
         words = run("x.zarr", "--target", "-1", "-o", "y.zarr", "--scheduler", "tcp://127.0.0.1:9")
         code, text = refused(capsys, *words)
         assert code == 2
@@ -267,7 +267,7 @@ class TestRefused:
         assert Path(file.path).stat().st_blocks * 512 >= 4_000_000
 
     def test_without_dask_and_zarr(self, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
-        for name in [name for name in sys.modules if name.startswith("onereshape.stores")]:
+        for name in [name for name in sys.modules if name.startswith("onereshape.formats.stores")]:
             monkeypatch.delitem(sys.modules, name)
         monkeypatch.setitem(sys.modules, "zarr", None)
         code, text = refused(capsys, *run("x.zarr", "--target", "-1"))

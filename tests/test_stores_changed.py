@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-import onereshape.stores.reshape_store as whole
+import onereshape.formats.stores.reshape_store as whole
 from onereshape.cli import main
-from onereshape.stores import stream
-from onereshape.stores.fingerprint import fingerprint
-from onereshape.stores.npy_files import NpyFile, open_npy
-from onereshape.stores.passes import passes
+from onereshape.formats.stores import stream
+from onereshape.formats.stores.fingerprint import fingerprint
+from onereshape.formats.stores.npy_files import NpyFile, open_npy
+from onereshape.formats.stores.passes import passes
 from tests.stored import files, folder_with_stores, held, run, stored  # noqa: F401 - a fixture
 from tests.commands import Captured, refused, said
 
@@ -109,8 +109,8 @@ def test_a_file(sink: str, capsys: Captured, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_file_that_is_cut_off(scheduler: str) -> None:
     """In a process of its own, which a map would end."""
     code = (
-        "import os, sys\nimport onereshape.stores.reshape_store as whole\nfrom onereshape.cli import main\n"
-        "from onereshape.stores import stream\nfrom onereshape.stores.passes import passes\n"
+        "import os, sys\nimport onereshape.formats.stores.reshape_store as whole\nfrom onereshape.cli import main\n"
+        "from onereshape.formats.stores import stream\nfrom onereshape.formats.stores.passes import passes\n"
         "whole.passes = lambda a, b, c, d, _: passes(a, b, c, d, 1000)\nsay = stream.Record.__call__\n"
         "def cut(record, block):\n    say(record, block)\n    os.truncate('l.npy', 5000)\n"
         "stream.Record.__call__ = cut\nsys.exit(main(sys.argv[1:]))\n"
@@ -155,8 +155,8 @@ class TestReading:
     @pytest.mark.parametrize("span", [1, 64, 1 << 20])
     @pytest.mark.parametrize("order", ["C", "F"])
     def test_any_box(self, span: int, order: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("onereshape.stores.npy_files._SPAN", span)
-        monkeypatch.setattr("onereshape.stores.npy_files._SHORT", span // 8)
+        monkeypatch.setattr("onereshape.formats.stores.npy_files._SPAN", span)
+        monkeypatch.setattr("onereshape.formats.stores.npy_files._SHORT", span // 8)
         draw = random.Random(0)  # noqa: S311
         for _ in range(60):
             dims = [draw.randint(1, 6) for _ in range(draw.randint(0, 4))]

@@ -36,7 +36,7 @@ from numcodecs import (
     Zstd,
 )
 
-from onereshape.stores.codecs import CodecError, decompress
+from onereshape.formats.stores.codecs import CodecError, decompress
 from tests.stored import DATA, files, folder_with_stores, held, run, stored  # noqa: F401 - a fixture
 from tests.commands import Captured, refused, said
 
@@ -470,7 +470,7 @@ def test_no_filter_changes_a_value(one: Any, capsys: Captured) -> None:
 def test_threads_that_fail_at_once() -> None:
     """Each waits for what the others still read, and none for another that waits."""
     code = (
-        "from concurrent.futures import ThreadPoolExecutor as Pool; from onereshape.stores.zarr_arrays import settle\n"
+        "from concurrent.futures import ThreadPoolExecutor as Pool; from onereshape.formats.stores.zarr_arrays import settle\n"
     )
     code += "with Pool(8) as pool: list(pool.map(lambda _: settle(), range(64)))\n"
     command = [sys.executable, "-P", "-c", code]

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import zarr
 
-import onereshape.stores.reshape_store as whole
+import onereshape.formats.stores.reshape_store as whole
 from onereshape.cli import main
-from onereshape.stores import stream
-from onereshape.stores.blocks import Job
-from onereshape.stores.passes import passes
+from onereshape.formats.stores import stream
+from onereshape.formats.stores.blocks import Job
+from onereshape.formats.stores.passes import passes
 from tests.stored import files, folder_with_stores, held, run, stored  # noqa: F401 - a fixture
 from tests.commands import Captured, said
 
@@ -99,10 +99,10 @@ class TestInterrupted:
     def test_a_process_that_is_killed(self, capsys: Captured) -> None:
         code = (
             "import os, signal, sys\n"
-            "import onereshape.stores.reshape_store as whole\n"
+            "import onereshape.formats.stores.reshape_store as whole\n"
             "from onereshape.cli import main\n"
-            "from onereshape.stores import stream\n"
-            "from onereshape.stores.passes import passes\n"
+            "from onereshape.formats.stores import stream\n"
+            "from onereshape.formats.stores.passes import passes\n"
             "whole.passes = lambda a, b, c, d, _: passes(a, b, c, d, 1000)\n"
             "say = stream.Record.__call__\n"
             "def kill(record, block):\n"

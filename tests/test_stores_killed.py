@@ -28,10 +28,10 @@ KILLS = int(os.environ.get("ONERESHAPE_KILLS", "6"))
 DATA = np.arange(60_000, dtype=np.int32).reshape(300, 200)
 CODE = """
 import json, os, sys
-import onereshape.stores.reshape_store as whole
+import onereshape.formats.stores.reshape_store as whole
 from onereshape.cli import main
-from onereshape.stores import stream
-from onereshape.stores.passes import passes
+from onereshape.formats.stores import stream
+from onereshape.formats.stores.passes import passes
 whole.passes = lambda a, b, c, d, _: passes(a, b, c, d, 3000)
 stream._EVERY = 0.05
 for line in sys.stdin:

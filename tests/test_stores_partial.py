@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import onereshape.stores.reshape_store as whole
+import onereshape.formats.stores.reshape_store as whole
 from onereshape.cli import main
-from onereshape.errors import FormatError
-from onereshape.stores import beneath, partial_folder, stream
-from onereshape.stores.passes import passes
+from onereshape.ground.errors import FormatError
+from onereshape.formats.stores import beneath, partial_folder, stream
+from onereshape.formats.stores.passes import passes
 from tests.stored import files, folder_with_stores, held, run, stored  # noqa: F401 - a fixture
 from tests.commands import Captured, said
 

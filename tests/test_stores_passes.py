@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from onereshape.stores import stream
-from onereshape.stores.partial_folder import beside
-from onereshape.stores.passes import Pass, coarser, decodings, default_chunk, grid, passes
-from onereshape.stores.reshape_store import open_store
+from onereshape.formats.stores import stream
+from onereshape.formats.stores.partial_folder import beside
+from onereshape.formats.stores.passes import Pass, coarser, decodings, default_chunk, grid, passes
+from onereshape.formats.stores.reshape_store import open_store
 from tests.stored import held, opened, stored
 from tests.strategies import Dims, factored
 

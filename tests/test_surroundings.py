@@ -83,7 +83,7 @@ def test_a_link_of_someone_elses_in_a_shared_folder(words: str) -> None:
 
 SWALLOWED = """
 import signal, sys, time
-from onereshape.cli.signals import stopping
+from onereshape.cli.stopping import stopping
 
 class Closing:
     def __del__(self):

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from onereshape.formats import temporary
-from onereshape.formats.atomic import replacing
-from onereshape.formats.temporary import opened
+from onereshape.ground import temporary
+from onereshape.ground.atomic import replacing
+from onereshape.ground.temporary import opened
 
 OTHER = "00000000"
 """The name of another machine's kernel."""

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from onnx import TensorProto, helper, numpy_helper
 
-from onereshape import dtypes
+from onereshape.ground import dtypes
 from onereshape.arrays.numpy_arrays import Array
-from onereshape.dtypes import ElementType
-from onereshape.errors import FormatError
-from onereshape.formats import npy
-from onereshape.formats.tensor import Tensor
-from onereshape.formats.tensor_files import read_tensor, write_tensor
+from onereshape.ground.dtypes import ElementType
+from onereshape.ground.errors import FormatError
+from onereshape.formats.tensors import npy
+from onereshape.formats.tensors.tensor import Tensor
+from onereshape.formats.tensors.tensor_files import read_tensor, write_tensor
 from tests.tensors import ONNX_TYPES, refusal, same, sample, saved, write_refusal
 
 NAMELESS = "V1"

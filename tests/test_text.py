@@ -15,12 +15,12 @@ from tests.sources import tree
 import onereshape
 from onereshape import cli
 from onereshape.cli.commands import module_of
-from onereshape.conformance.page import as_markdown
-from onereshape.conformance.questions import Answer
-from onereshape.conformance.record import read_record
-from onereshape.conformance.report import as_text
-from onereshape.errors import ReshapeError
-from onereshape.text import exact_json, listed, page, printable, shown
+from onereshape.backends.conformance.page import as_markdown
+from onereshape.backends.conformance.questions import Answer
+from onereshape.backends.conformance.record import read_record
+from onereshape.backends.conformance.report import as_text
+from onereshape.ground.errors import ReshapeError
+from onereshape.ground.text import exact_json, listed, page, printable, shown
 from tests.laws.texts_world import CONTROLS, Captured, LETTERS, ROOT, UNSEEN, VICIOUS, each_name, ours
 
 

@@ -14,11 +14,11 @@ import pytest
 from onnx import numpy_helper
 
 import onereshape as orx
-from onereshape.apart.limits import Limits, OutOfTime, late, limited, limits, whole
+from onereshape.ground.isolation.budget import Limits, OutOfTime, late, limited, limits, whole
 from onereshape.cli import main
-from onereshape.errors import FixError
-from onereshape.models.certificates import asking, term_runs
-from onereshape.models.certificates.engine import Session
+from onereshape.ground.errors import FixError
+from onereshape.prove.runs import asking, term_runs
+from onereshape.prove.engines.engine import Session
 from tests.commands import Captured
 from tests.models import model
 

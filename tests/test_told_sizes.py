@@ -9,9 +9,9 @@ from onnx import parser, save
 
 import onnx_ir as ir
 import onereshape as orx
-from onereshape.models.certificates.engine import Session
-from onereshape.models.certificates.told_sizes import Told, told_sizes
-from onereshape.models.certificates.trial import Answers, Feeds
+from onereshape.prove.engines.engine import Session
+from onereshape.prove.runs.told_sizes import Told, told_sizes
+from onereshape.prove.runs.trial import Answers, Feeds
 
 from tests.sample_by_sample import compared
 from tests.shaped_models import HEAD, read

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import onereshape as orx
-from onereshape.errors import FixError
-from onereshape.models.certificates.turning import endless
+from onereshape.ground.errors import FixError
+from onereshape.prove.engines.turning import endless
 from tests.shaped_models import read
 from tests.test_control_flow import written
 

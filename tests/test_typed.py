@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from onereshape.cli.typed import read_dims, read_shape
-from onereshape.dims import Dim
-from onereshape.errors import ReshapeError
-from onereshape.inference import infer
-from onereshape.shape import Shape
+from onereshape.rule.dims import Dim
+from onereshape.ground.errors import ReshapeError
+from onereshape.rule.inference import infer
+from onereshape.rule.shape import Shape
 
 SHAPES = {
     "2,3,4": (2, 3, 4),

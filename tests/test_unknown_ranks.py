@@ -7,9 +7,9 @@ from typing import Any
 import onnx_ir as ir
 import pytest
 
-from onereshape.errors import FixError
-from onereshape.models.batch.search import batch_plan
-from onereshape.models.free.freeing import free_plan
+from onereshape.ground.errors import FixError
+from onereshape.repair.batch.search import batch_plan
+from onereshape.repair.dims.freeing import free_plan
 from tests.models import model
 
 CASES = {

@@ -16,9 +16,9 @@ import pytest
 from onnx import TensorProto, numpy_helper
 
 from onereshape.arrays.numpy_arrays import Array
-from onereshape.errors import FormatError
-from onereshape.formats.tensor import Tensor
-from onereshape.formats.tensor_files import read_tensor, write_tensor
+from onereshape.ground.errors import FormatError
+from onereshape.formats.tensors.tensor import Tensor
+from onereshape.formats.tensors.tensor_files import read_tensor, write_tensor
 from tests.tensors import refusal, same
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import onereshape as orx
 from bench.released_contradictions import OPEN, Said, asked, contradictions
-from onereshape.models.check import RUNS
+from onereshape.checks.check import RUNS
 from tests.agreeing_models import MODELS, saved
 
 REFUSED = {

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from onereshape import ReshapeError, infer, resolve
-from onereshape.dims import parse
-from onereshape.models.words import constant_words
-from onereshape.sizes import Size, product as product_of, symbol
+from onereshape.rule.dims import parse
+from onereshape.graphs.words import constant_words
+from onereshape.rule.sizes import Size, product as product_of, symbol
 
 Dims = Sequence[Size]
 

@@ -10,9 +10,9 @@ import pytest
 from onnx import parser, save
 
 import onereshape as orx
-from onereshape.errors import FixError
-from onereshape.models import last_word, unrepaired
-from onereshape.models.batch.search import batch_plan
+from onereshape.ground.errors import FixError
+from onereshape.repair import last_word, unrepaired
+from onereshape.repair.batch.search import batch_plan
 from onereshape.terms.batches import LOST_AXIS, NEW_AXIS
 from onereshape.terms.prove import prove_batch
 from tests.shaped_models import HEAD, read

@@ -1,4 +1,4 @@
-// A plan from the integers of onereshape.arrays.layout, and the copy that follows it.
+// A plan from the integers of onereshape.arrays.view_or_copy, and the copy that follows it.
 #pragma once
 
 #include <vector>

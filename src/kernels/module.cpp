@@ -92,7 +92,7 @@ std::uintptr_t beyond_line(const py::array& array) {
 }  // namespace
 
 PYBIND11_MODULE(_copy, module, py::mod_gil_not_used()) {
-    module.doc() = "Copies into C order, by the plans of onereshape.arrays.layout.";
+    module.doc() = "Copies into C order, by the plans of onereshape.arrays.view_or_copy.";
     py::class_<Plan>(module, "Plan", py::module_local())
         .def(py::init(&plan))
         .def_readonly("nbytes", &Plan::nbytes)

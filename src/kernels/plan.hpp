@@ -1,4 +1,4 @@
-// What the kernels are told: the rectangles and patterns that copy.cpp makes of a plan of onereshape.arrays.layout.
+// What the kernels are told: the rectangles and patterns that copy.cpp makes of a plan of onereshape.arrays.view_or_copy.
 //
 // Bounds, for all kernels.  A rectangle's kernel gets the addresses of item (0, 0) of both sides and moves the items
 // (i, j) with 0 <= i < na and 0 <= j < nb, na and nb at least 1.  What it writes are whole items that are all inside, each

@@ -19,31 +19,32 @@ if _started == "onereshape" and signal.getsignal(signal.SIGINT) is signal.defaul
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C while the rest is imported: no traceback; `main` sets it back
 
 if _started == "onereshape":
-    from onereshape.delayed import delay
+    from onereshape.ground.delayed import delay
 
     delay()
 
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from onereshape.errors import FixError, FormatError, ReshapeError, TranslateError
+    from onereshape.ground.errors import FixError, FormatError, ReshapeError, TranslateError
     from onereshape.formats.model import Model, load, save
-    from onereshape.inference import infer
-    from onereshape.models.certificates.certificate import Certificate
-    from onereshape.models.certify import certify
-    from onereshape.models.check import check
-    from onereshape.models.edit import Change
-    from onereshape.models.findings.finding import Finding
-    from onereshape.models.fix import fix
-    from onereshape.models.show import show
-    from onereshape.models.step import Fixed
-    from onereshape.operator import Reshape, reshape
-    from onereshape.reports import report
-    from onereshape.semantics import resolve
-    from onereshape.shape import Shape
-    from onereshape.specs import spec
-    from onereshape.translation import translate
+    from onereshape.rule.inference import infer
+    from onereshape.prove.certificate import Certificate
+    from onereshape.prove.certify import certify
+    from onereshape.checks.check import check
+    from onereshape.graphs.edit import Change
+    from onereshape.checks.findings.finding import Finding
+    from onereshape.repair.fix import fix
+    from onereshape.checks.show import show
+    from onereshape.repair.step import Fixed
+    from onereshape.arrays.operator import Reshape, reshape
+    from onereshape.checks.reports import report
+    from onereshape.rule.semantics import resolve
+    from onereshape.rule.shape import Shape
+    from onereshape.rule.specs import spec
+    from onereshape.backends.translation import translate
 
 __version__ = "0.1.0"
 
@@ -75,31 +76,66 @@ __all__ = [
 ]
 
 _LATER = {
-    "Certificate": "onereshape.models.certificates.certificate",
-    "Change": "onereshape.models.edit",
-    "Finding": "onereshape.models.findings.finding",
-    "FixError": "onereshape.errors",
-    "Fixed": "onereshape.models.step",
-    "FormatError": "onereshape.errors",
+    "Certificate": "onereshape.prove.certificate",
+    "Change": "onereshape.graphs.edit",
+    "Finding": "onereshape.checks.findings.finding",
+    "FixError": "onereshape.ground.errors",
+    "Fixed": "onereshape.repair.step",
+    "FormatError": "onereshape.ground.errors",
     "Model": "onereshape.formats.model",
-    "Reshape": "onereshape.operator",
-    "ReshapeError": "onereshape.errors",
-    "Shape": "onereshape.shape",
-    "TranslateError": "onereshape.errors",
-    "certify": "onereshape.models.certify",
-    "check": "onereshape.models.check",
-    "fix": "onereshape.models.fix",
-    "infer": "onereshape.inference",
+    "Reshape": "onereshape.arrays.operator",
+    "ReshapeError": "onereshape.ground.errors",
+    "Shape": "onereshape.rule.shape",
+    "TranslateError": "onereshape.ground.errors",
+    "certify": "onereshape.prove.certify",
+    "check": "onereshape.checks.check",
+    "fix": "onereshape.repair.fix",
+    "infer": "onereshape.rule.inference",
     "load": "onereshape.formats.model",
-    "report": "onereshape.reports",
-    "reshape": "onereshape.operator",
-    "resolve": "onereshape.semantics",
+    "report": "onereshape.checks.reports",
+    "reshape": "onereshape.arrays.operator",
+    "resolve": "onereshape.rule.semantics",
     "save": "onereshape.formats.model",
-    "show": "onereshape.models.show",
-    "spec": "onereshape.specs",
-    "translate": "onereshape.translation",
+    "show": "onereshape.checks.show",
+    "spec": "onereshape.rule.specs",
+    "translate": "onereshape.backends.translation",
 }
 """Where each name is: imported when it is first asked for, so that nobody waits for what they do not use."""
+
+_DOORS = {
+    "onereshape.onnx_backend": "onereshape.backends.onnx_backend",
+    "onereshape.passes": "onereshape.repair.passes",
+    "onereshape.shape_rule": "onereshape.backends.shape_rule",
+    # where older pickles look
+    "onereshape.condition": "onereshape.rule.condition",
+    "onereshape.dims": "onereshape.rule.dims",
+    "onereshape.errors": "onereshape.ground.errors",
+    "onereshape.operator": "onereshape.arrays.operator",
+    "onereshape.shape": "onereshape.rule.shape",
+    "onereshape.specs": "onereshape.rule.specs",
+}
+"""Modules by the names that others know, and where they are."""
+
+
+class _Doors:
+    """Finds those modules, by both names the same one."""
+
+    @staticmethod
+    def find_spec(name: str, *_: object) -> object:
+        from importlib.machinery import ModuleSpec  # noqa: PLC0415 - rarely needed
+
+        return ModuleSpec(name, _Doors) if name in _DOORS else None  # type: ignore[arg-type]
+
+    @staticmethod
+    def create_module(_: object) -> None:
+        """None: a module as usual, which is replaced."""
+
+    @staticmethod
+    def exec_module(module: ModuleType) -> None:
+        sys.modules[module.__name__] = import_module(_DOORS[module.__name__])
+
+
+sys.meta_path.append(_Doors)  # type: ignore[arg-type]
 
 if not TYPE_CHECKING:  # a type checker would take every name for one that may come
 

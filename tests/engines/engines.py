@@ -14,7 +14,7 @@ from importlib.metadata import version
 from typing import Any
 
 from onereshape import ReshapeError, resolve
-from onereshape.conformance.onednn_library import library
+from onereshape.backends.conformance.onednn_library import library
 from tests.engines.answers import Answer, Ask, Dims, dims_of, elements
 from tests.engines.onednn_engines import onednn_graph, onednn_survives
 from tests.engines.onnx_engines import (

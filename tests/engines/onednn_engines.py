@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onereshape.conformance.onednn_library import PLACES, library
-from onereshape.dtypes import named
+from onereshape.backends.conformance.onednn_library import PLACES, library
+from onereshape.ground.dtypes import named
 from tests.engines.answers import Answer, Array, Dims, elements
 
 UNKNOWN = -(2**63)

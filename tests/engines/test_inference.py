@@ -21,8 +21,8 @@ from onnx import TensorProto, helper, shape_inference
 from openvino import opset1, opset3
 
 import onereshape as orx
-from onereshape.dims import Dim
-from onereshape.shape import Shape
+from onereshape.rule.dims import Dim
+from onereshape.rule.shape import Shape
 from tests.budget import WHOLE
 from tests.engines.unsound import UNSOUND, Answer, Dims, Partial, Question, Witness
 from tests.laws.test_inference import admits, evaluate, holds

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from onereshape.dims import Dim
+from onereshape.rule.dims import Dim
 
 Dims = tuple[int, ...]
 Partial = tuple[Dim, ...]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import onnx.defs
 
-from onereshape.models.operators import RECORDS
+from onereshape.graphs.operators import RECORDS
 from tests.hostile.generator import OPSETS, case
 
 MOST = 2500

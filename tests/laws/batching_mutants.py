@@ -9,26 +9,17 @@ import numpy as np
 import onnx_ir as ir
 import pytest
 
-from onereshape.models.batch import (
-    aligning,
-    answers,
-    counting,
-    indices,
-    masks,
-    numbering,
-    search,
-    view as batch_view,
-    writing,
-)
-from onereshape.models.rewrite import Rewriter
-from onereshape.models.batch.marks import Mark, homes, times
-from onereshape.models.batch.view import BatchAnswer, BatchView
-from onereshape.models import edit
-from onereshape.models.edit import Edit
-from onereshape.models.facts.elements import Array, Holding, array_of
-from onereshape.models.operators import FAMILIES, RECORDS, contractions, contributed, features, images, indexing
-from onereshape.models.operators import joining, layout, pointwise, repeating, reshape, scattering, slicing
-from onereshape.models.search import Search
+from onereshape.graphs.batch_rules import aligning, answers, counting, indices, masks, numbering, view as batch_view, spreading as writing
+from onereshape.repair.batch import search
+from onereshape.graphs.rewrite import Rewriter
+from onereshape.graphs.batch_rules.marks import Mark, homes, times
+from onereshape.graphs.batch_rules.view import BatchAnswer, BatchView
+from onereshape.graphs import edit
+from onereshape.graphs.edit import Edit
+from onereshape.graphs.facts.elements import Array, Holding, array_of
+from onereshape.graphs.operators import FAMILIES, RECORDS, contractions, contributed, features, images, indexing
+from onereshape.graphs.operators import joining, layout, pointwise, repeating, reshape, scattering, slicing
+from onereshape.graphs.backtracking import Search
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 

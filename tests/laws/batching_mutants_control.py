@@ -8,11 +8,12 @@ from typing import Any
 import onnx_ir as ir
 import pytest
 
-from onereshape.models.batch import apply, bodies, lifting
-from onereshape.models.batch.marks import Mark
-from onereshape.models.batch.view import BatchAnswer, BatchView
-from onereshape.models.operators import RECORDS, control_batch, control_loops
-from onereshape.models.rewrite import Rewriter
+from onereshape.graphs.batch_rules import bodies
+from onereshape.repair.batch import apply, lifting
+from onereshape.graphs.batch_rules.marks import Mark
+from onereshape.graphs.batch_rules.view import BatchAnswer, BatchView
+from onereshape.graphs.operators import RECORDS, control_batch, control_loops
+from onereshape.graphs.rewrite import Rewriter
 from tests.laws.batching_mutants import _record, mutant
 
 

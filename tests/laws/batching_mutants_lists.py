@@ -8,11 +8,11 @@ from typing import Any
 import onnx_ir as ir
 import pytest
 
-from onereshape.models.batch import writing
-from onereshape.models.batch.answers import images, only_first
-from onereshape.models.batch.view import BatchAnswer, BatchView
-from onereshape.models.operators import RECORDS, attention, reductions, regions
-from onereshape.models.rewrite import Rewriter
+from onereshape.graphs.batch_rules import spreading as writing
+from onereshape.graphs.batch_rules.answers import images, only_first
+from onereshape.graphs.batch_rules.view import BatchAnswer, BatchView
+from onereshape.graphs.operators import RECORDS, attention, reductions, regions
+from onereshape.graphs.rewrite import Rewriter
 from tests.laws.batching_mutants import _marks, _record, mutant
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from onereshape.models.batch.answers import only_first
-from onereshape.models.batch.view import BatchAnswer, BatchView
-from onereshape.models.operators import RECORDS, sequences
+from onereshape.graphs.batch_rules.answers import only_first
+from onereshape.graphs.batch_rules.view import BatchAnswer, BatchView
+from onereshape.graphs.operators import RECORDS, sequences
 from tests.laws.batching_mutants import _record, _without_edits, mutant
 
 

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.formats.onnx_reshapes import reshapes
+from onereshape.formats.onnx.onnx_reshapes import reshapes
 from onereshape.formats.model import Model
-from onereshape.models.check import check
-from onereshape.models.facts.facts import Facts
-from onereshape.models.findings.finding import Finding
-from onereshape.models.shapes import facts_of
-from onereshape.sizes import Formula, Size
+from onereshape.checks.check import check
+from onereshape.graphs.facts.facts import Facts
+from onereshape.checks.findings.finding import Finding
+from onereshape.graphs.shapes import facts_of
+from onereshape.rule.sizes import Formula, Size
 from tests.laws.conditions_world import Case
 from tests.running import session
 

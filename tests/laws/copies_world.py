@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from onereshape.arrays.layout import CopyPlan, copy_plan
+from onereshape.arrays.view_or_copy import CopyPlan, copy_plan
 from tests.copying import Array, random_dims, random_view
 
 Dims = tuple[int, ...]

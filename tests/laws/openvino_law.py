@@ -19,12 +19,12 @@ import numpy as np
 import openvino
 from openvino import opset1
 
-from onereshape.errors import FixError
+from onereshape.ground.errors import FixError
 from onereshape.formats.model import Model, load
-from onereshape.models import layered
-from onereshape.models.batch import apply
-from onereshape.models.batch.marks import Mark
-from onereshape.models.images import imaged
+from onereshape.repair import layered
+from onereshape.repair.batch import apply
+from onereshape.graphs.batch_rules.marks import Mark
+from onereshape.graphs.irs import imaged
 from tests.laws.batching_law import TIMES, Array, Misfit, Run, Unfit, Verdict, difference, fault, fault_of_rows, planned
 from tests.laws.batching_sketch import Sketch
 from tests.openvino.law import merged

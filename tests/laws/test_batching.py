@@ -15,11 +15,11 @@ import onnx_ir as ir
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from onereshape.errors import FixError
-from onereshape.models.batch.apply import apply_batch
-from onereshape.models.batch.search import batch_plan
-from onereshape.models.batch.marks import homes
-from onereshape.models.operators import RECORDS, indexing, layout, reshape
+from onereshape.ground.errors import FixError
+from onereshape.repair.batch.apply import apply_batch
+from onereshape.repair.batch.search import batch_plan
+from onereshape.graphs.batch_rules.marks import homes
+from onereshape.graphs.operators import RECORDS, indexing, layout, reshape
 from tests.budget import WHOLE, part
 from tests.laws.batching_compositions import composition
 from tests.laws.batching_law import TIMES, Engine, Unfit, Verdict, difference, judge

@@ -18,9 +18,9 @@ import onnxruntime
 import pytest
 from onnx import defs
 
-from onereshape.apart import room
-from onereshape.convert.opset import change_opset
-from onereshape.errors import ReshapeError
+from onereshape.ground.isolation import room
+from onereshape.backends.convert.opset import change_opset
+from onereshape.ground.errors import ReshapeError
 from onereshape.formats.model import load
 from tests.budget import part
 from tests.laws.converting_world import WORLD, Row

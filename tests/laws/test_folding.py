@@ -14,8 +14,8 @@ import pytest
 from onnx import helper
 from onnx.numpy_helper import from_array
 
-from onereshape.models.batch.folding import Folding
-from onereshape.models.operators import RECORDS
+from onereshape.graphs.folding.folding import Folding
+from onereshape.graphs.operators import RECORDS
 from tests.laws import folding_layout, folding_sums, folding_world
 from tests.laws.folding_world import Array, Case
 from tests import running

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 import pytest
 
 import onereshape as orx
-from onereshape import balance, inference
-from onereshape.shape import Shape
+from onereshape.rule import inference
+from onereshape.rule.inferring import balance
+from onereshape.rule.shape import Shape
 from tests.budget import part
 from tests.laws.definition import FAMILIES, WORLD, Dims, Family, defined
 from tests.laws.mutants import mutated

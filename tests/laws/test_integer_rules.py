@@ -16,10 +16,10 @@ import onnx_ir as ir
 import pytest
 from onnx import helper
 
-from onereshape.models.facts.elements import FOLLOWED, Array as Elements, Holding, array_of, elementwise
-from onereshape.models.record import RECORDS
-from onereshape.models.shapes import facts_of
-from onereshape.sizes import Formula
+from onereshape.graphs.facts.elements import FOLLOWED, Array as Elements, Holding, array_of, elementwise
+from onereshape.graphs.record import RECORDS
+from onereshape.graphs.shapes import facts_of
+from onereshape.rule.sizes import Formula
 from tests.laws.folding_world import Array, Case
 from tests.laws.test_folding import model_of, theirs, whole_world
 

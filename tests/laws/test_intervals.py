@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import onereshape as orx
-from onereshape.cases import MOST_RULED
-from onereshape.dims import interval
-from onereshape.inference import AGREES
+from onereshape.rule.inferring.small_intervals import MOST_RULED
+from onereshape.rule.dims import interval
+from onereshape.rule.inference import AGREES
 from tests.asking import COLUMNS
 from tests.laws.mutants import mutated
 from tests.laws.test_inference import MODULES, holds

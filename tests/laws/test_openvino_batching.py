@@ -13,9 +13,9 @@ from typing import Any
 import onnx_ir as ir
 import pytest
 
-from onereshape.openvino import writing
-from onereshape.openvino.layer import Layer
-from onereshape.openvino.records import RECORDS
+from onereshape.formats.ir_as_onnx import ir_writing as writing
+from onereshape.formats.ir_as_onnx.layer import Layer
+from onereshape.formats.ir_as_onnx.layers import RECORDS
 from tests.budget import WHOLE
 from tests.laws.batching_sketch import Sketch
 from tests.laws.batching_world import MANY, WORLD

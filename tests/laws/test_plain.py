@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import onereshape as orx
-from onereshape import inference
-from onereshape.errors import INT64_MAX
-from onereshape.plain import plain_answer
-from onereshape.shape import Shape
-from onereshape.specs import spec as find_spec
+from onereshape.rule import inference
+from onereshape.ground.errors import INT64_MAX
+from onereshape.rule.inferring.plain import plain_answer
+from onereshape.rule.shape import Shape
+from onereshape.rule.specs import spec as find_spec
 from tests.asking import COLUMNS
 from tests.budget import part
 from tests.laws.definition import Family

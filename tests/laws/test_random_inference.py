@@ -13,8 +13,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import onereshape as orx
-from onereshape.inference import AGREES
-from onereshape.shape import Shape
+from onereshape.rule.inference import AGREES
+from onereshape.rule.shape import Shape
 from tests.asking import COLUMNS, Dims, answered
 from tests.laws.test_inference import admits, evaluate, holds
 

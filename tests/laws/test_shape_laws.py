@@ -19,24 +19,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import onereshape as orx
-from onereshape import dims
+from onereshape.rule import dims
 from onereshape.arrays.cpu_copy import gains
 from onereshape.arrays.gpu_boxes import boxes_of
-from onereshape.arrays.layout import copy_plan, view_strides
-from onereshape.condition import at_least
-from onereshape.convert import unchanged
-from onereshape.dtypes import stored_as
-from onereshape.formats import temporary
-from onereshape.models import words
-from onereshape.models.batch import folded_operators, marks
-from onereshape.models.facts import kinds, reshaping, wellformed
-from onereshape.models.facts.reshape_claims import sure_axes
-from onereshape.models.like import exported
-from onereshape.models.like.families import lengths, writing
-from onereshape.models.simpler.agreement import agreement
-from onereshape.shape import Shape
-from onereshape.sizes import algebra, cut, symbol
-from onereshape.target import read_numbers
+from onereshape.arrays.view_or_copy import copy_plan, view_strides
+from onereshape.rule.condition import at_least
+from onereshape.backends.convert import unchanged
+from onereshape.ground.dtypes import stored_as
+from onereshape.ground import temporary
+from onereshape.graphs import words
+from onereshape.graphs.batch_rules import marks
+from onereshape.graphs.folding import folded_operators
+from onereshape.graphs.facts import kinds, reshaping, wellformed
+from onereshape.graphs.facts.reshape_claims import sure_axes
+from onereshape.repair.fitting import exported
+from onereshape.repair.fitting.families import lengths, writing
+from onereshape.repair.simpler.agreement import agreement
+from onereshape.rule.shape import Shape
+from onereshape.rule.sizes import algebra, cut, symbol
+from onereshape.rule.target import read_numbers
 from onereshape.terms import conform
 from onereshape.terms.records import coordinates
 
@@ -178,8 +179,8 @@ def _operation() -> Any:
     return monomial[0]
 
 
-_AFFINE: Any = import_module("onereshape.models.like.families.affine")  # whose name a family has
-_PRODUCTS: Any = import_module("onereshape.models.like.families.products")
+_AFFINE: Any = import_module("onereshape.repair.fitting.families.affine")  # whose name a family has
+_PRODUCTS: Any = import_module("onereshape.repair.fitting.families.products")
 SHARED: dict[str, Callable[[], Any]] = {
     "arrays.cpu_copy.gains": lambda: gains((2, 3), (4, 8), 4),
     "arrays.gpu_boxes.boxes_of": lambda: boxes_of(_plan(), 16),

@@ -14,9 +14,9 @@ from pathlib import Path
 import onnx_ir as ir
 import pytest
 
-from onereshape.models.record import RECORDS
-from onereshape.models.shapes import facts_of
-from onereshape.sizes import depends
+from onereshape.graphs.record import RECORDS
+from onereshape.graphs.shapes import facts_of
+from onereshape.rule.sizes import depends
 from tests.laws.shape_law import model_of
 from tests.laws.shape_world import CASES
 

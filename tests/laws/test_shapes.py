@@ -17,11 +17,11 @@ from typing import Any
 import onnx_ir as ir
 import pytest
 
-from onereshape.models.facts import walk
-from onereshape.models.facts.asking import Asking, Dims
-from onereshape.models.facts.elements import Holding
-from onereshape.models.record import RECORDS
-from onereshape.models.shapes import facts_of
+from onereshape.graphs.facts import walk
+from onereshape.graphs.facts.asking import Asking, Dims
+from onereshape.graphs.facts.elements import Holding
+from onereshape.graphs.record import RECORDS
+from onereshape.graphs.shapes import facts_of
 from tests.budget import part
 from tests.laws.shape_law import Case, const, judge, model_of, runs, x
 from tests.laws.shape_cases import NEWEST, versions

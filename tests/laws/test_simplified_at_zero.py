@@ -15,9 +15,9 @@ import onnx_ir as ir
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from onereshape.models.simpler import simplify as room
-from onereshape.models.simpler.agreement import Agreement
-from onereshape.models.simpler.simplify import simplify
+from onereshape.repair.simpler import simplify as room
+from onereshape.repair.simpler.agreement import Agreement
+from onereshape.repair.simpler.simplify import simplify
 from tests import running
 
 Entry = int | tuple[int, int]

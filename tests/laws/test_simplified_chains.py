@@ -10,8 +10,8 @@ import onnx
 import onnx_ir as ir
 from hypothesis import given, settings, strategies as st
 
-from onereshape.models.simpler.simplify import simplify
-from onereshape.sizes import Size, symbol
+from onereshape.repair.simpler.simplify import simplify
+from onereshape.rule.sizes import Size, symbol
 from tests.running import session
 from tests.symbolic_models import model_of
 

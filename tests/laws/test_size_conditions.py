@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from onereshape.models.findings import limited, trials
+from onereshape.graphs.size_limits import limited, trials
 from tests.budget import part
 from tests.laws.conditions_law import breaches, found_in
 from tests.laws.conditions_world import case

@@ -44,7 +44,7 @@ def test_resolve_is_the_definition(family: Family) -> None:
 
 
 def test_every_specification_is_a_family() -> None:
-    from onereshape.specs import SPECS
+    from onereshape.rule.specs import SPECS
 
     assert {family.spec for family in FAMILIES} == {row.name for row in SPECS}
 

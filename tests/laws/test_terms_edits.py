@@ -19,7 +19,7 @@ import onnx_ir as ir
 import pytest
 
 import onereshape as orx
-from onereshape.models.batch import apply, search
+from onereshape.repair.batch import apply, search
 from onereshape.terms.limits import Limits
 from onereshape.terms.proof import Proof
 from onereshape.terms.prove import prove_batch

@@ -15,7 +15,7 @@ import onnx
 import pytest
 import zarr
 
-from onereshape.text import LONGEST, printable
+from onereshape.ground.text import LONGEST, printable
 from tests.checking import proto
 from tests.laws.texts_world import (
     BAKED,

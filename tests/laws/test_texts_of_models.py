@@ -17,7 +17,7 @@ import pytest
 from onereshape.cli import conform
 from onereshape.cli.bar import bar
 from onereshape.cli.commands import module_of
-from onereshape.text import printable
+from onereshape.ground.text import printable
 from tests.checking import MODELS, proto
 from tests.laws.texts_world import (
     BAKED,

@@ -12,7 +12,7 @@ import pytest
 
 import onereshape
 from onereshape import cli
-from onereshape.text import LONGEST
+from onereshape.ground.text import LONGEST
 from tests.checking import MODELS, proto
 
 Captured = pytest.CaptureFixture[str]

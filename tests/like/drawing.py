@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onereshape.models.like.exported import Array, Exported, Fit, size_at
-from onereshape.models.like.families import readings_of
-from onereshape.sizes import Size, cut, symbol
+from onereshape.repair.fitting.exported import Array, Exported, Fit, size_at
+from onereshape.repair.fitting.families import readings_of
+from onereshape.rule.sizes import Size, cut, symbol
 
 H, W = symbol("H"), symbol("W")
 Sizes = Mapping[str, int]

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.like.exported import Array, Binding, Exported, Fit, alike, dims_at
-from onereshape.models.rewrite import Rewriter
-from onereshape.sizes import Size
+from onereshape.repair.fitting.exported import Array, Binding, Exported, Fit, alike, dims_at
+from onereshape.graphs.rewrite import Rewriter
+from onereshape.rule.sizes import Size
 from tests.running import session
 
 OPSETS = (11, 13, 17)

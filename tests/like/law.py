@@ -11,8 +11,8 @@ import numpy as np
 import onnx_ir as ir
 import onnxruntime
 
-from onereshape.errors import FixError
-from onereshape.models.like.plan import apply_like, like_plan
+from onereshape.ground.errors import FixError
+from onereshape.repair.fitting.plan import apply_like, like_plan
 from tests.arbiter import equal
 from tests.like.exporting import Array, Case, Sizes
 from tests.running import session

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.models.like.exported import Array, Binding, Exported, Fit, agrees, dims_at
-from onereshape.models.rewrite import Rewriter
-from onereshape.sizes import Size
+from onereshape.repair.fitting.exported import Array, Binding, Exported, Fit, agrees, dims_at
+from onereshape.graphs.rewrite import Rewriter
+from onereshape.rule.sizes import Size
 from tests.running import session
 
 

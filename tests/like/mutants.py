@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import onnx_ir as ir
 import pytest
 
-from onereshape.models.like import (
+from onereshape.repair.fitting import (
     differing,
     equations,
     formulas,
@@ -21,10 +21,10 @@ from onereshape.models.like import (
     readings,
     unsettled,
 )
-from onereshape.models.like.exported import Exported, Fit
-from onereshape.models.like.families import cuts, positions, readings_of, rests, scales
-from onereshape.models.rewrite import Rewriter
-from onereshape.sizes import Size, ceiling, symbol
+from onereshape.repair.fitting.exported import Exported, Fit
+from onereshape.repair.fitting.families import cuts, positions, readings_of, rests, scales
+from onereshape.graphs.rewrite import Rewriter
+from onereshape.rule.sizes import Size, ceiling, symbol
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 
@@ -151,17 +151,17 @@ def every_table_is_cut_at_its_start(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("number length")
 def any_number_is_near(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(import_module("onereshape.models.like.families.numbers"), "_close", lambda _, __: True)
+    patch.setattr(import_module("onereshape.repair.fitting.families.numbers"), "_close", lambda _, __: True)
 
 
 @mutant("rounded")
 def what_is_whole_is_not_rounded(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(import_module("onereshape.models.like.families.numbers"), "_rounded", lambda _, __, ___: [])
+    patch.setattr(import_module("onereshape.repair.fitting.families.numbers"), "_rounded", lambda _, __, ___: [])
 
 
 @mutant("pi one")
 def rests_tell_all_of_a_number(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(import_module("onereshape.models.like.families.numbers"), "_alike", lambda _, __: [])
+    patch.setattr(import_module("onereshape.repair.fitting.families.numbers"), "_alike", lambda _, __: [])
 
 
 @mutant("over")
@@ -177,7 +177,7 @@ def rests_tell_all_of_a_start(patch: pytest.MonkeyPatch) -> None:
 
 @mutant("round")
 def what_is_added_may_be_any_number(patch: pytest.MonkeyPatch) -> None:
-    affine = import_module("onereshape.models.like.families.affine")  # whose name a family has
+    affine = import_module("onereshape.repair.fitting.families.affine")  # whose name a family has
     patch.setattr(affine, "_is_odd", lambda _: False)
 
 

@@ -7,9 +7,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from onereshape.models.like.formulas import Known
-from onereshape.models.like.padding import _Axis, _read
-from onereshape.sizes import Size, ceiling, cut, symbol
+from onereshape.repair.fitting.formulas import Known
+from onereshape.repair.fitting.multiples import _Axis, _read
+from onereshape.rule.sizes import Size, ceiling, cut, symbol
 from tests.like.exporting import EXPORTERS, Build, Case, Export, Sizes
 from tests.like.law import Verdict, verdict
 from tests.like.world_numbers import ints

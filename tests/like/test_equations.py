@@ -8,11 +8,11 @@ from typing import Any
 import onnx_ir as ir
 import pytest
 
-from onereshape.models.like.doubts import Doubt
-from onereshape.models.like.equations import equations, spread
-from onereshape.models.like.formulas import Known
-from onereshape.models.like.unsettled import Unsettled
-from onereshape.sizes import Size, cut, symbol
+from onereshape.repair.fitting.doubts import Doubt
+from onereshape.repair.fitting.equations import equations, spread
+from onereshape.repair.fitting.formulas import Known
+from onereshape.repair.fitting.unsettled import Unsettled
+from onereshape.rule.sizes import Size, cut, symbol
 
 A, B, C, D, E, F, G = map(symbol, "ABCDEFG")
 Shape = tuple[Size, ...]

@@ -11,8 +11,8 @@ import pytest
 from onnx import helper, numpy_helper
 
 import onereshape as orx
-from onereshape.errors import FixError
-from onereshape.models.like.plan import apply_like, like_plan
+from onereshape.ground.errors import FixError
+from onereshape.repair.fitting.plan import apply_like, like_plan
 from tests.sizes_arbiter import Exports, exports_of, sizes_verdict
 
 MODULES = exports_of(Path(__file__).parent.parent / "data" / "sizes")

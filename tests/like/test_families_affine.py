@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onereshape.models.like.exported import Array, Exported, Fit
-from onereshape.models.like.families import fit_of
-from onereshape.models.like.families.affine import affine
-from onereshape.models.like.families.same import blocks, same
-from onereshape.sizes import cut, symbol
+from onereshape.repair.fitting.exported import Array, Exported, Fit
+from onereshape.repair.fitting.families import fit_of
+from onereshape.repair.fitting.families.affine import affine
+from onereshape.repair.fitting.families.same import blocks, same
+from onereshape.rule.sizes import cut, symbol
 from tests.like.exports import drawn, exported, holds, spoilt
 from tests.like.making import run
 

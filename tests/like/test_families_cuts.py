@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from onereshape.models.like.exported import Array, Exported, Limit, alike
-from onereshape.models.like.families.cuts import cut_of
-from onereshape.models.like.families.resized import WAYS, Way, interpolated, resized
-from onereshape.sizes import Size, ceiling, cut, symbol
+from onereshape.repair.fitting.exported import Array, Exported, Limit, alike
+from onereshape.repair.fitting.families.cuts import cut_of
+from onereshape.repair.fitting.families.resized import WAYS, Way, interpolated, resized
+from onereshape.rule.sizes import Size, ceiling, cut, symbol
 from tests.like.making import exported, run
 
 H, W, S = symbol("H"), symbol("W"), symbol("S")

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onereshape.models.like.exported import Array
-from onereshape.models.like.families import fit_of
-from onereshape.models.like.families.diagonals import diagonals, diagonals_cut
-from onereshape.sizes import symbol
+from onereshape.repair.fitting.exported import Array
+from onereshape.repair.fitting.families import fit_of
+from onereshape.repair.fitting.families.diagonals import diagonals, diagonals_cut
+from onereshape.rule.sizes import symbol
 from tests.like.exports import drawn, exported, holds, spoilt
 
 S, T = symbol("S"), symbol("T")

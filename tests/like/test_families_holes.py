@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onereshape.models.like.exported import Array, Exported, Fit, alike, size_at
-from onereshape.models.like.families import fit_of, readings_of
-from onereshape.models.like.families.resized import Way, interpolated, resized
-from onereshape.sizes import cut, symbol
+from onereshape.repair.fitting.exported import Array, Exported, Fit, alike, size_at
+from onereshape.repair.fitting.families import fit_of, readings_of
+from onereshape.repair.fitting.families.resized import Way, interpolated, resized
+from onereshape.rule.sizes import cut, symbol
 from tests.like.making import exported, run
 
 H, W, S = symbol("H"), symbol("W"), symbol("S")

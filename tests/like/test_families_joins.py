@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onereshape.models.like.exported import Array, Exported, Fit
-from onereshape.models.like.families.joins import joined
-from onereshape.models.like.families.lengths import changes
-from onereshape.models.like.families.products import product_of
-from onereshape.sizes import Size, cut, over, symbol
+from onereshape.repair.fitting.exported import Array, Exported, Fit
+from onereshape.repair.fitting.families.joins import joined
+from onereshape.repair.fitting.families.lengths import changes
+from onereshape.repair.fitting.families.products import product_of
+from onereshape.rule.sizes import Size, cut, over, symbol
 from tests.like.making import counts, exported, run
 
 H, W, S = symbol("H"), symbol("W"), symbol("S")

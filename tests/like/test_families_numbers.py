@@ -8,9 +8,9 @@ from math import log, pi, sqrt
 import numpy as np
 import pytest
 
-from onereshape.models.like.exported import Array, Binding, Exported, Fit
-from onereshape.models.like.families.numbers import numbers
-from onereshape.sizes import Size, cut, symbol
+from onereshape.repair.fitting.exported import Array, Binding, Exported, Fit
+from onereshape.repair.fitting.families.numbers import numbers
+from onereshape.rule.sizes import Size, cut, symbol
 from tests.like.making import run
 
 H, W, S = symbol("H"), symbol("W"), symbol("S")

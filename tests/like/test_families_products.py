@@ -9,11 +9,11 @@ import numpy as np
 import onnx_ir as ir
 import pytest
 
-from onereshape.models.like.exported import Array, Binding, Exported, Fit, agrees, distinct
-from onereshape.models.like.families import fit_of, readings_of
-from onereshape.models.like.families.products import flattened, product_of, splits
-from onereshape.models.rewrite import Rewriter
-from onereshape.sizes import Size, cut, over, symbol
+from onereshape.repair.fitting.exported import Array, Binding, Exported, Fit, agrees, distinct
+from onereshape.repair.fitting.families import fit_of, readings_of
+from onereshape.repair.fitting.families.products import flattened, product_of, splits
+from onereshape.graphs.rewrite import Rewriter
+from onereshape.rule.sizes import Size, cut, over, symbol
 from tests.like.making import counts, exported, run
 
 H, W, S = symbol("H"), symbol("W"), symbol("S")

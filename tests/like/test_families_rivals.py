@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onereshape.models.like.exported import Array
-from onereshape.models.like.families.affine import affine
-from onereshape.sizes import Size, symbol
+from onereshape.repair.fitting.exported import Array
+from onereshape.repair.fitting.families.affine import affine
+from onereshape.rule.sizes import Size, symbol
 from tests.like.exports import exported, holds
 
 H, W = symbol("H"), symbol("W")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onereshape.models.like.exported import Array, alike
-from onereshape.models.like.families import fit_of
-from onereshape.models.like.families.resized import Way, interpolated
-from onereshape.sizes import Formula, Size, cut, over, symbol
+from onereshape.repair.fitting.exported import Array, alike
+from onereshape.repair.fitting.families import fit_of
+from onereshape.repair.fitting.families.resized import Way, interpolated
+from onereshape.rule.sizes import Formula, Size, cut, over, symbol
 from tests.like.making import exported, run
 
 H, W, S = symbol("H"), symbol("W"), symbol("S")

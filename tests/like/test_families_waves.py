@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onereshape.models.like.exported import Array, Exported
-from onereshape.models.like.families import fit_of, readings_of
-from onereshape.models.like.families.waves import waves
-from onereshape.sizes import cut, symbol
+from onereshape.repair.fitting.exported import Array, Exported
+from onereshape.repair.fitting.families import fit_of, readings_of
+from onereshape.repair.fitting.families.waves import waves
+from onereshape.rule.sizes import cut, symbol
 from tests.like.exports import computed, drawn, exported, holds, spoilt
 
 S, H, W = symbol("S"), symbol("H"), symbol("W")

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from onereshape.models.like.exported import Array, Exported, Fit
-from onereshape.models.like.families.waves import is_crooked
-from onereshape.models.like.families.windows import windowed
-from onereshape.sizes import Size, symbol
+from onereshape.repair.fitting.exported import Array, Exported, Fit
+from onereshape.repair.fitting.families.waves import is_crooked
+from onereshape.repair.fitting.families.cut_windows import windowed
+from onereshape.rule.sizes import Size, symbol
 from tests.like.making import counts, exported, run
 
 S = symbol("S")

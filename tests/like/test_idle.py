@@ -11,9 +11,9 @@ import onnx_ir as ir
 import pytest
 from onnx import parser
 
-from onereshape.errors import FixError
-from onereshape.models.like.idle import IDLE
-from onereshape.models.like.plan import LikePlan, apply_like, like_plan
+from onereshape.ground.errors import FixError
+from onereshape.repair.fitting.idle import IDLE
+from onereshape.repair.fitting.plan import LikePlan, apply_like, like_plan
 from tests.running import session
 
 Write = Callable[[int], str]

@@ -6,7 +6,7 @@ import numpy as np
 import onnx_ir as ir
 import pytest
 
-from onereshape.models.like.plan import apply_like, like_plan
+from onereshape.repair.fitting.plan import apply_like, like_plan
 from tests.like.exporting import EXPORTERS, Case, Export
 
 

@@ -9,10 +9,10 @@ import onnx_ir as ir
 import pytest
 from onnx import TensorProto, helper
 
-from onereshape.errors import FixError
-from onereshape.models.facts.scope import Scope
-from onereshape.models.like.fitting import _Fitting
-from onereshape.models.like.plan import like_plan
+from onereshape.ground.errors import FixError
+from onereshape.graphs.facts.scope import Scope
+from onereshape.repair.fitting.fitted import _Fitting
+from onereshape.repair.fitting.plan import like_plan
 
 
 @pytest.fixture

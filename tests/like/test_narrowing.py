@@ -9,12 +9,12 @@ import onnx_ir as ir
 import pytest
 from onnx import TensorProto, helper
 
-from onereshape.errors import FixError
-from onereshape.models.like import narrowing
-from onereshape.models.like.formulas import Known
-from onereshape.models.like.narrowing import Narrowed, by_equal, by_whole
-from onereshape.models.like.plan import like_plan
-from onereshape.sizes import Size, ceiling, cut, largest, over, smallest, symbol
+from onereshape.ground.errors import FixError
+from onereshape.repair.fitting import narrowing
+from onereshape.repair.fitting.formulas import Known
+from onereshape.repair.fitting.narrowing import Narrowed, by_equal, by_whole
+from onereshape.repair.fitting.plan import like_plan
+from onereshape.rule.sizes import Size, ceiling, cut, largest, over, smallest, symbol
 
 S = symbol("S")
 ONE, OTHER = symbol("?0.0"), symbol("?1.0")

@@ -9,8 +9,8 @@ import numpy as np
 import onnx_ir as ir
 import pytest
 
-from onereshape.models.facts.scope import Dims, Scope
-from onereshape.models.like.fitting import _Fitting
+from onereshape.graphs.facts.scope import Dims, Scope
+from onereshape.repair.fitting.fitted import _Fitting
 from tests.like.exporting import EXPORTERS, Case, Export
 from tests.like.law import fitted, verdict
 from tests.like.world_numbers import ints

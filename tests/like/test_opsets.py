@@ -9,8 +9,8 @@ import onnx_ir as ir
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from onereshape.errors import FixError
-from onereshape.models.like.plan import apply_like, like_plan
+from onereshape.ground.errors import FixError
+from onereshape.repair.fitting.plan import apply_like, like_plan
 from tests.like.exporting import Array
 from tests.running import session
 

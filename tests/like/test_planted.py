@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from onereshape.models.like.families import cuts, differences
+from onereshape.repair.fitting.families import cuts, differences
 from tests.like.exporting import EXPORTERS, TABLES, Case
 from tests.like.law import beyond, verdict
 from tests.like.mutants import MUTANTS, Mutant
@@ -32,7 +32,7 @@ def forgetting() -> Iterator[None]:
     """Leaves nothing that was found with a bug to the next test."""
     yield
     for name, module in [*sys.modules.items()]:
-        if name.startswith("onereshape.models.like"):
+        if name.startswith("onereshape.repair.fitting"):
             for each in vars(module).values():
                 if hasattr(each, "cache_clear"):
                     each.cache_clear()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from onereshape.models.like.clauses import known_clauses
-from onereshape.models.like.formulas import Known
-from onereshape.sizes import Formula, cut, symbol
+from onereshape.repair.fitting.clauses import known_clauses
+from onereshape.repair.fitting.formulas import Known
+from onereshape.rule.sizes import Formula, cut, symbol
 
 
 @pytest.mark.parametrize(("sizes", "values"), [((21, 9, 16), (4, 3, 4)), ((40, 27, 39), (6, 5, 6))])

@@ -10,18 +10,18 @@ import numpy as np
 import onnx_ir as ir
 import pytest
 
-from onereshape.errors import FixError
-from onereshape.models.facts.elements import array_of
-from onereshape.models.facts.scope import Scope
-from onereshape.models.facts.walk import Walk
-from onereshape.models.like import fitting
-from onereshape.models.like.exported import Exported
-from onereshape.models.like.formulas import Known
-from onereshape.models.like.plan import like_plan
-from onereshape.models.like.regrouping import Must, Target
-from onereshape.models.like.replaying import Replay
-from onereshape.models.like.wholes import parts_of
-from onereshape.sizes import Size, ceiling, cut, largest, over, smallest, symbol
+from onereshape.ground.errors import FixError
+from onereshape.graphs.facts.elements import array_of
+from onereshape.graphs.facts.scope import Scope
+from onereshape.graphs.facts.walk import Walk
+from onereshape.repair.fitting import fitted as fitting
+from onereshape.repair.fitting.exported import Exported
+from onereshape.repair.fitting.formulas import Known
+from onereshape.repair.fitting.plan import like_plan
+from onereshape.repair.fitting.regrouping import Must, Target
+from onereshape.repair.fitting.replaying import Replay
+from onereshape.repair.fitting.wholes import parts_of
+from onereshape.rule.sizes import Size, ceiling, cut, largest, over, smallest, symbol
 from tests.like.exporting import EXPORTERS, Build, Case, Export
 from tests.like.law import verdict
 from tests.like.test_open import (

@@ -5,11 +5,11 @@ from __future__ import annotations
 import onnx_ir as ir
 import pytest
 
-from onereshape.models.like import plan as planning
-from onereshape.models.like.clauses import clause_of, clauses_of
-from onereshape.models.like.exported import Limit
-from onereshape.models.like.plan import LikePlan, like_plan
-from onereshape.sizes import ceiling, cut, symbol
+from onereshape.repair.fitting import plan as planning
+from onereshape.repair.fitting.clauses import clause_of, clauses_of
+from onereshape.repair.fitting.exported import Limit
+from onereshape.repair.fitting.plan import LikePlan, like_plan
+from onereshape.rule.sizes import ceiling, cut, symbol
 from tests.like.exporting import Build, Case, Export, Sizes
 from tests.like.law import verdict
 from tests.like.world_numbers import ints

@@ -5,8 +5,8 @@ from __future__ import annotations
 import onnx_ir as ir
 import pytest
 
-from onereshape.errors import FixError
-from onereshape.models.like.plan import LikePlan, like_plan
+from onereshape.ground.errors import FixError
+from onereshape.repair.fitting.plan import LikePlan, like_plan
 from tests.models import model
 
 BODY = """agraph (float[{s}, 4] x, float[{z}, 2] z) => (float[{s}, 4] y, int64[2, k] places, float[m, 2] w)

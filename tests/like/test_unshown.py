@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onereshape.sizes import Formula, Size
+from onereshape.rule.sizes import Formula, Size
 from tests.like.exporting import EXPORTERS, Build, Case, Export, Sizes
 from tests.like.law import fitted, verdict
 from tests.like.world_numbers import ints

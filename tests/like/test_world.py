@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from onereshape.models.like import families
-from onereshape.models.like.exported import Exported, Family, Fit
-from onereshape.models.operators import RECORDS
+from onereshape.repair.fitting import families
+from onereshape.repair.fitting.exported import Exported, Family, Fit
+from onereshape.graphs.operators import RECORDS
 from tests.budget import WHOLE
 from tests.like.exporting import EXPORTERS, Case
 from tests.like.law import beyond, verdict

@@ -16,9 +16,9 @@ import openvino as ov
 from openvino import opset4
 from onnxruntime.capi import onnxruntime_pybind11_state as refusals
 
-from onereshape.formats.openvino_ir import load
-from onereshape.openvino.drawing import DOMAIN
-from onereshape.openvino.image import image
+from onereshape.formats.openvino.openvino_ir import load
+from onereshape.formats.ir_as_onnx.drawing import DOMAIN
+from onereshape.formats.ir_as_onnx.to_onnx import image
 from tests.openvino.making import Case, Maker
 from tests.running import session
 

@@ -13,7 +13,7 @@ import pytest
 from openvino import opset1, opset5
 
 import onereshape as orx
-from onereshape.formats.openvino_ir import save
+from onereshape.formats.openvino.openvino_ir import save
 
 _SIZE = 5
 

@@ -12,11 +12,11 @@ import pytest
 import torch
 from torch.nn import functional
 
-from onereshape.formats.openvino_ir import load
-from onereshape.openvino import dividing
-from onereshape.openvino.image import image
-from onereshape.openvino.machine import ARM
-from onereshape.openvino.records import windows
+from onereshape.formats.openvino.openvino_ir import load
+from onereshape.formats.ir_as_onnx import dividing
+from onereshape.formats.ir_as_onnx.to_onnx import image
+from onereshape.formats.ir_as_onnx.machine import ARM
+from onereshape.formats.ir_as_onnx.layers import windows
 from tests.openvino.law import CORE, alone, ours
 from tests.openvino.spelled import Node, wrong
 

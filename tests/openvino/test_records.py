@@ -11,8 +11,8 @@ from pathlib import Path
 import onnx_ir as ir
 import pytest
 
-from onereshape.openvino.layer import FLOATS, Layer
-from onereshape.openvino.records import Record, RECORDS
+from onereshape.formats.ir_as_onnx.layer import FLOATS, Layer
+from onereshape.formats.ir_as_onnx.layers import Record, RECORDS
 from tests.budget import WHOLE, part
 from tests.openvino.law import ROUGH, Form, broken, forms, rough
 from tests.openvino.making import Case

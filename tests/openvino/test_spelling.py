@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from onereshape.openvino.spelling import SPELLINGS
+from onereshape.formats.ir_as_onnx.from_onnx import SPELLINGS
 from tests.openvino.spelled import Array, Node, wrong
 
 _RANDOM = np.random.default_rng(18)

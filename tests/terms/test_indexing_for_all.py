@@ -9,8 +9,8 @@ import onnx
 import onnx_ir as ir
 import pytest
 
-from onereshape.errors import FixError
-from onereshape.models.batch import apply, search
+from onereshape.ground.errors import FixError
+from onereshape.repair.batch import apply, search
 from onereshape.terms.feeding import feed
 from onereshape.terms.limits import Limits
 from onereshape.terms.program import Program

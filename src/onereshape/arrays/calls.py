@@ -19,7 +19,7 @@ import numpy as np
 
 from onereshape.arrays.chunked import chunked_library
 from onereshape.arrays.libraries import library_of
-from onereshape.specs import BY_NAME, FLAGS, Spec
+from onereshape.rule.specs import BY_NAME, FLAGS, Spec
 
 try:
     from onereshape.arrays import _calls

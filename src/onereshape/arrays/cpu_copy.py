@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from onereshape.arrays.layout import LINE, CopyPlan, copy_plan
+from onereshape.arrays.view_or_copy import LINE, CopyPlan, copy_plan
 from onereshape.arrays.threads import threads
 
 try:

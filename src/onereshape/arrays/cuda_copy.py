@@ -10,7 +10,7 @@ from pathlib import Path
 from onereshape.arrays import cuda_driver
 from onereshape.arrays.gpu_boxes import boxes_of, ways_of
 from onereshape.arrays.gpu_plans import Boxes
-from onereshape.arrays.layout import CopyPlan, copy_plan
+from onereshape.arrays.view_or_copy import CopyPlan, copy_plan
 
 Dims = tuple[int, ...]
 

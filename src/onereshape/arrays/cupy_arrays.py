@@ -6,8 +6,8 @@ import sys
 from typing import Any
 
 from onereshape.arrays import namespace_arrays
-from onereshape.arrays.layout import view_strides
-from onereshape.errors import ReshapeError
+from onereshape.arrays.view_or_copy import view_strides
+from onereshape.ground.errors import ReshapeError
 
 dims = namespace_arrays.dims
 layout = namespace_arrays.layout

@@ -26,7 +26,7 @@ from onereshape.arrays.blocks import Assemble, Reblock, Take
 from onereshape.arrays.chunk_choice import Plan, chunks_before, divided, plan, plan_given
 from onereshape.arrays.chunking import Chunks, Dims, Move, count, largest
 from onereshape.arrays.numpy_arrays import Array, reshape_numpy
-from onereshape.errors import ReshapeError
+from onereshape.ground.errors import ReshapeError
 
 DaskArray = Any
 """Dask's own annotations do not fit its functions."""

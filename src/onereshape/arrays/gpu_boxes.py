@@ -15,7 +15,7 @@ from onereshape.arrays.gpu_banks import SECTOR
 from onereshape.arrays.gpu_plans import Boxes, Layout, boxes_in
 from onereshape.arrays.gpu_shapes import Shape, best
 from onereshape.arrays.gpu_squares import ROOMS, TRIMS, pays, side_of, speed, woven
-from onereshape.arrays.layout import CopyPlan
+from onereshape.arrays.view_or_copy import CopyPlan
 
 _ROOMS = 32768, 16384, 8192
 """The bytes of a box, the next only where no box of more fits."""

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from onereshape.arrays import namespace_arrays
-from onereshape.errors import ReshapeError
-from onereshape.semantics import output_dims
-from onereshape.specs import Spec
-from onereshape.target import Copied, Fixed, Target, read_target
+from onereshape.ground.errors import ReshapeError
+from onereshape.rule.semantics import output_dims
+from onereshape.rule.specs import Spec
+from onereshape.rule.target import Copied, Fixed, Target, read_target
 
 dims = namespace_arrays.dims
 layout = namespace_arrays.layout

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from onereshape.errors import ReshapeError
+from onereshape.ground.errors import ReshapeError
 
 
 def dims(data: Any) -> tuple[int, ...]:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from onereshape.arrays import cpu_copy
-from onereshape.arrays.layout import view_strides
-from onereshape.errors import INT64_MAX, ReshapeError
+from onereshape.arrays.view_or_copy import view_strides
+from onereshape.ground.errors import INT64_MAX, ReshapeError
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

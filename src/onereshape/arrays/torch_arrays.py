@@ -12,8 +12,8 @@ from torch import _C
 from torch.autograd import forward_ad
 
 from onereshape.arrays import cpu_copy
-from onereshape.arrays.layout import view_strides
-from onereshape.errors import ReshapeError
+from onereshape.arrays.view_or_copy import view_strides
+from onereshape.ground.errors import ReshapeError
 
 try:
     from onereshape.arrays import _calls

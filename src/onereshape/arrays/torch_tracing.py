@@ -16,11 +16,11 @@ import torch
 from torch._prims_common import is_contiguous_or_false
 from torch.fx.experimental.symbolic_shapes import guard_or_false
 
-from onereshape.arrays.layout import view_strides
-from onereshape.errors import ReshapeError
-from onereshape.semantics import output_dims
-from onereshape.specs import spec as find_spec
-from onereshape.target import Copied, Fixed, Inferred, Target, read_target
+from onereshape.arrays.view_or_copy import view_strides
+from onereshape.ground.errors import ReshapeError
+from onereshape.rule.semantics import output_dims
+from onereshape.rule.specs import spec as find_spec
+from onereshape.rule.target import Copied, Fixed, Inferred, Target, read_target
 
 _SYMBOL = 1
 """Stands for a symbol while a target is read: a size, neither 0 nor -1."""

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, TextIO
 from onereshape.cli.collecting import leave_garbage
 from onereshape.cli.commands import COMMANDS, module_of, no_command
 from onereshape.cli.quiet import quiet
-from onereshape.cli.signals import Stopped, stopping
-from onereshape.errors import ReshapeError
-from onereshape.text import exact_json, page
+from onereshape.cli.stopping import Stopped, stopping
+from onereshape.ground.errors import ReshapeError
+from onereshape.ground.text import exact_json, page
 
 if TYPE_CHECKING:
     import argparse
@@ -123,7 +123,7 @@ def _read(command: str, words: list[str]) -> argparse.Namespace:
 
 
 def _keep_pages() -> None:
-    from onereshape.apart.pages import keep_pages  # noqa: PLC0415
+    from onereshape.ground.isolation.pages import keep_pages  # noqa: PLC0415
 
     keep_pages()
 
@@ -150,7 +150,7 @@ def _report(error: ReshapeError, command: str | None, *, as_json: bool) -> None:
     more = list(getattr(error, "__notes__", ()))
     if command in _ASKING and error.code == "missing-attribute":
         from onereshape.cli.spec_options import flag_hint  # noqa: PLC0415
-        from onereshape.specs import FLAGS  # noqa: PLC0415
+        from onereshape.rule.specs import FLAGS  # noqa: PLC0415
 
         more.append(f"hint    {flag_hint(FLAGS[str(error.fields['attribute'])])}")
     _print([*f"onereshape: {error}".split("\n"), *(f"  {line}" for line in more)], sys.stderr)

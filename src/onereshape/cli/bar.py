@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from onereshape.text import shown
+from onereshape.ground.text import shown
 
 _WIDEST = 200
 """Signs of a name beside it."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from onereshape.cli.typed import Batch
-from onereshape.errors import FixError, ReshapeError
+from onereshape.ground.errors import FixError, ReshapeError
 from onereshape.formats.model import Model
 
 
@@ -26,9 +26,9 @@ def batch_axes(model: Model, batch: Batch, files: Sequence[str]) -> Any:
     """
     if not needs_model(batch, files):
         return batch
-    from onereshape.models.images import imaged  # noqa: PLC0415 - here and below: no other command needs it
-    from onereshape.models.likely import likely_axes  # noqa: PLC0415
-    from onereshape.models.request import inputs_of, requested, shapes_of  # noqa: PLC0415
+    from onereshape.graphs.irs import imaged  # noqa: PLC0415 - here and below: no other command needs it
+    from onereshape.graphs.likely_batch import likely_axes  # noqa: PLC0415
+    from onereshape.graphs.request import inputs_of, requested, shapes_of  # noqa: PLC0415
 
     given = imaged(model)
     if given.format != "onnx":  # whoever frees its dims says why not

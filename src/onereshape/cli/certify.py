@@ -8,17 +8,17 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from onereshape.apart.limits import whole
+from onereshape.ground.isolation.budget import whole
 from onereshape.cli.bar import bar
 from onereshape.cli.batch_axes import batch_axes
 from onereshape.cli.dims_options import add_dims
 from onereshape.cli.exports import add_exports
-from onereshape.cli.limits import add_limits, certifying, in_time, read_memory, read_seed
+from onereshape.cli.limit_options import add_limits, certifying, in_time, read_memory, read_seed
 from onereshape.cli.streams import loaded
 from onereshape.cli.typed import asked_dims
-from onereshape.errors import ReshapeError
+from onereshape.ground.errors import ReshapeError
 from onereshape.formats.given import STREAM
-from onereshape.text import shown
+from onereshape.ground.text import shown
 
 EXAMPLE = """\
 examples:
@@ -66,7 +66,7 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any], int]:
         raise ReshapeError("bad-usage", why=f"{why} (see onereshape certify --help)")
     if paths == [STREAM, STREAM]:
         raise ReshapeError("bad-usage", why="standard input holds one model: name a file for the other")
-    from onereshape.models.certify import certify  # noqa: PLC0415
+    from onereshape.prove.certify import certify  # noqa: PLC0415
 
     original = loaded(paths[0])
     batch = batch_axes(original, batch, more)
@@ -89,7 +89,7 @@ def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any], int]:
 
 def _rechecked(args: argparse.Namespace, paths: list[str]) -> tuple[list[str], dict[str, Any], int]:
     """A kept certificate, made again."""
-    from onereshape.models.proof_file import read_proof, recheck  # noqa: PLC0415
+    from onereshape.repair.proof_file import read_proof, recheck  # noqa: PLC0415
 
     told = [name for name in ("batch", "free", "like", "witness", "seed") if getattr(args, name) is not None]
     if told:

@@ -16,13 +16,13 @@ from onereshape.cli.dims_options import add_dims
 from onereshape.cli.parsing import one_of
 from onereshape.cli.streams import shown_source, loaded
 from onereshape.cli.typed import asked_dims
-from onereshape.errors import ReshapeError
+from onereshape.ground.errors import ReshapeError
 from onereshape.formats.given import STREAM
 from onereshape.formats.model_formats import typed_formats
-from onereshape.text import Ready
+from onereshape.ground.text import Ready
 
 if TYPE_CHECKING:
-    from onereshape.models.findings.formats import Report
+    from onereshape.checks.findings.formats import Report
 
 EXAMPLE = """\
 examples:
@@ -65,7 +65,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 @collecting_rarely()
 def answer(args: argparse.Namespace) -> tuple[str | list[str], dict[str, Any], int]:
     """The answer for people, the answer for machines, and the exit code."""
-    from onereshape.models.findings import formats  # noqa: PLC0415
+    from onereshape.checks.findings import formats  # noqa: PLC0415
 
     batch, free, more = asked_dims(args.batch, args.free, both=True, models=args.models)
     paths = [*args.models, *more]
@@ -98,8 +98,8 @@ def answer(args: argparse.Namespace) -> tuple[str | list[str], dict[str, Any], i
 
 def _report(path: str, batch: Any, free: Any, typed_after: list[str]) -> Report:
     """What was found in one model; `typed_after` are the files that were typed after --batch."""
-    from onereshape.models.check import check  # noqa: PLC0415
-    from onereshape.models.findings.formats import Report  # noqa: PLC0415
+    from onereshape.checks.check import check  # noqa: PLC0415
+    from onereshape.checks.findings.formats import Report  # noqa: PLC0415
 
     called = shown_source(path)
     try:

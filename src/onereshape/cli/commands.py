@@ -11,8 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from onereshape.errors import ReshapeError
-from onereshape.text import shown
+from onereshape.ground.errors import ReshapeError
+from onereshape.ground.text import shown
 
 
 @dataclass(frozen=True, slots=True)

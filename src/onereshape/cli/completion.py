@@ -13,8 +13,8 @@ from typing import Any
 from onereshape.cli.commands import COMMANDS
 from onereshape.cli.parsing import Parser, one_of, parser_of
 from onereshape.cli.shells import SCRIPTS
-from onereshape.specs import BY_NAME, DEFAULT, NEWEST_OPSET
-from onereshape.text import Ready
+from onereshape.rule.specs import BY_NAME, DEFAULT, NEWEST_OPSET
+from onereshape.ground.text import Ready
 
 EXAMPLE = """\
 examples:
@@ -72,7 +72,7 @@ def _known(metavar: str) -> tuple[str, ...]:
         opsets = [f"onnx-{opset}" for opset in range(1, NEWEST_OPSET + 1)]
         return tuple(dict.fromkeys([DEFAULT, *opsets, *BY_NAME]))
     if metavar == "ENGINE":
-        from onereshape.conformance.engines import ENGINES  # noqa: PLC0415 - takes long
+        from onereshape.backends.conformance.engines import ENGINES  # noqa: PLC0415 - takes long
 
         return tuple(dict.fromkeys([*(each.package for each in ENGINES), *(each.name for each in ENGINES)]))
     return tuple(metavar.split("|")) if "|" in metavar else ()

@@ -10,15 +10,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from onereshape.cli.limits import add_limits, limited_by
-from onereshape.errors import FormatError, ReshapeError
-from onereshape.formats.atomic import replacing_in_turn
-from onereshape.specs import DEFAULT
-from onereshape.text import shown
+from onereshape.cli.limit_options import add_limits, limited_by
+from onereshape.ground.errors import FormatError, ReshapeError
+from onereshape.ground.atomic import replacing_in_turn
+from onereshape.rule.specs import DEFAULT
+from onereshape.ground.text import shown
 
 if TYPE_CHECKING:
-    from onereshape.conformance.engines import Engine
-    from onereshape.conformance.result import Result
+    from onereshape.backends.conformance.engines import Engine
+    from onereshape.backends.conformance.result import Result
 
 EXAMPLE = """\
 examples:
@@ -72,11 +72,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any], int]:
     """The answer for people, the answer for machines, and the exit code."""
-    from onereshape.conformance.cases import CASES  # noqa: PLC0415 - here and below: see above
-    from onereshape.conformance.engines import ENGINES, find_cases, find_engines  # noqa: PLC0415
-    from onereshape.conformance.record import shipped  # noqa: PLC0415
-    from onereshape.conformance.report import as_text  # noqa: PLC0415
-    from onereshape.conformance.result import run  # noqa: PLC0415
+    from onereshape.backends.conformance.case_table import CASES  # noqa: PLC0415 - here and below: see above
+    from onereshape.backends.conformance.engines import ENGINES, find_cases, find_engines  # noqa: PLC0415
+    from onereshape.backends.conformance.record import shipped  # noqa: PLC0415
+    from onereshape.backends.conformance.report import as_text  # noqa: PLC0415
+    from onereshape.backends.conformance.result import run  # noqa: PLC0415
 
     engines = find_engines(args.engine, args.spec or DEFAULT) if args.engine else ENGINES
     cases = find_cases(args.case, CASES) if args.case else CASES
@@ -113,8 +113,8 @@ def _check(args: argparse.Namespace, engines: tuple[Engine, ...]) -> None:
 
 
 def _write(result: Result, path: str) -> str:
-    from onereshape.conformance.page import as_markdown  # noqa: PLC0415
-    from onereshape.conformance.record import write_record  # noqa: PLC0415
+    from onereshape.backends.conformance.page import as_markdown  # noqa: PLC0415
+    from onereshape.backends.conformance.record import write_record  # noqa: PLC0415
 
     record = Path(path).with_suffix(".json")
     with replacing_in_turn([str(record), path]) as (answers, page):  # the page says which record is its own

@@ -5,20 +5,20 @@ from __future__ import annotations
 import argparse
 from typing import Any, NamedTuple
 
-from onereshape.cli.limits import add_limits, limited_by
+from onereshape.cli.limit_options import add_limits, limited_by
 from onereshape.cli.spec_options import spec_names
 from onereshape.cli.streams import loaded
-from onereshape.convert.extract import extract
-from onereshape.convert.files import check_output, check_weights, write
-from onereshape.convert.whole import whole
+from onereshape.backends.convert.extract import extract
+from onereshape.backends.convert.files import check_output, check_weights, write
+from onereshape.backends.convert.whole import whole
 from onereshape.formats.model import Model
 from onereshape.formats.model_formats import FORMATS, typed_formats
-from onereshape.formats.onnx_sound import blamed
-from onereshape.formats.plan import attributes_of
-from onereshape.operator import Reshape
-from onereshape.specs import Spec, opset_of, spec
+from onereshape.formats.onnx.onnx_sound import blamed
+from onereshape.formats.reshape_plan import attributes_of
+from onereshape.arrays.operator import Reshape
+from onereshape.rule.specs import Spec, opset_of, spec
 from onereshape.terms.proof import Proof
-from onereshape.text import shown
+from onereshape.ground.text import shown
 
 EXAMPLE = """\
 examples:
@@ -109,7 +109,7 @@ def _converted(args: argparse.Namespace, model: Model, row: Spec) -> _Converted:
     """Writes the file."""
     opset = opset_of(args.to)
     if args.node is None and model.format == row.dialect and opset is not None:
-        from onereshape.convert.opset import change_opset  # noqa: PLC0415 - onnx takes long
+        from onereshape.backends.convert.opset import change_opset  # noqa: PLC0415 - onnx takes long
 
         made = change_opset(model, opset, args.output)
         return _Converted([(node.name, node.before, node.after, False) for node in made.changed], made.proof)

@@ -17,16 +17,16 @@ from onereshape.cli.dims_options import add_dims
 from onereshape.cli.collecting import collecting_rarely
 from onereshape.cli.colours import Paint, paint
 from onereshape.cli.exports import add_exports
-from onereshape.cli.limits import add_limits, certifying, in_time, read_memory, read_seed
+from onereshape.cli.limit_options import add_limits, certifying, in_time, read_memory, read_seed
 from onereshape.cli.streams import check_output, shown_output, shown_source, loaded, write_model
 from onereshape.cli.typed import asked_dims
-from onereshape.errors import FixError, FormatError, ReshapeError
+from onereshape.ground.errors import FixError, FormatError, ReshapeError
 from onereshape.formats.given import STREAM
 from onereshape.formats.model import Model, data_files, load, save
 from onereshape.formats.model_formats import suffix
 from onereshape.formats.model_formats import format_of
 from onereshape.formats.overwriting import is_same, refuse_overwriting
-from onereshape.text import Ready, shown
+from onereshape.ground.text import Ready, shown
 
 EXAMPLE = """\
 examples:
@@ -90,8 +90,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 @in_time
 def answer(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     """The answer for people and the answer for machines."""
-    from onereshape.models.fix import fix  # noqa: PLC0415
-    from onereshape.models.summary import rows, summary  # noqa: PLC0415
+    from onereshape.repair.fix import fix  # noqa: PLC0415
+    from onereshape.checks.summary import rows, summary  # noqa: PLC0415
 
     words = [word for word in (args.model, args.out) if word is not None]
     batch, free, more = asked_dims(args.batch, args.free, both=True, models=words)
@@ -256,7 +256,7 @@ def _digest(args: argparse.Namespace, model: Model) -> dict[str, Any]:
     """The digests of what is read, taken before anything is written."""
     if args.certificate is None:
         return {}
-    from onereshape.models.proof_file import digests  # noqa: PLC0415
+    from onereshape.repair.proof_file import digests  # noqa: PLC0415
 
     return digests(model)
 
@@ -271,10 +271,10 @@ def _keep(
     (model, digest), (written, fixed) = read, made
     if args.certificate is None or fixed.certificate is None:
         return None
-    from onereshape.models.certify import Question  # noqa: PLC0415
-    from onereshape.models.images import imaged  # noqa: PLC0415
-    from onereshape.models.proof_file import digests, keep  # noqa: PLC0415
-    from onereshape.models.request import requested  # noqa: PLC0415
+    from onereshape.prove.certify import Question  # noqa: PLC0415
+    from onereshape.graphs.irs import imaged  # noqa: PLC0415
+    from onereshape.repair.proof_file import digests, keep  # noqa: PLC0415
+    from onereshape.graphs.request import requested  # noqa: PLC0415
 
     out = load(written)
     if any(is_same(file, args.certificate) for file in data_files(out)):
@@ -304,7 +304,7 @@ def _lacks_weights(model: Model, written: str) -> bool:
     """Whether the weights of an ONNX model would not be found from where it is written."""
     if model.format != "onnx" or written == STREAM:
         return False
-    from onereshape.formats.onnx_graphs import check_weights  # noqa: PLC0415
+    from onereshape.formats.onnx.onnx_graphs import check_weights  # noqa: PLC0415
 
     try:
         check_weights(model.ir, written)

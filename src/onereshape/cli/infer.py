@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from onereshape.cli.spec_options import add_spec_options, read_attributes
 from onereshape.cli.typed import read_bounds, read_dims
-from onereshape.dims import Dim, show
-from onereshape.errors import ReshapeError
-from onereshape.explain import explain
-from onereshape.inference import infer
-from onereshape.shape import Shape
-from onereshape.specs import DEFAULT, Spec, spec
-from onereshape.target import read_flag
-from onereshape.text import printable
+from onereshape.rule.dims import Dim, show
+from onereshape.ground.errors import ReshapeError
+from onereshape.rule.explain import explain
+from onereshape.rule.inference import infer
+from onereshape.rule.shape import Shape
+from onereshape.rule.specs import DEFAULT, Spec, spec
+from onereshape.rule.target import read_flag
+from onereshape.ground.text import printable
 
 if TYPE_CHECKING:
     from onereshape.cli.infer_model import Found

@@ -8,12 +8,12 @@ from typing import Any
 
 from onereshape.cli.pasted import pasted
 from onereshape.cli.streams import shown_source, loaded
-from onereshape.dims import Dim, read_dim
-from onereshape.errors import ReshapeError
+from onereshape.rule.dims import Dim, read_dim
+from onereshape.ground.errors import ReshapeError
 from onereshape.formats.model import Model
 from onereshape.formats.model_data import ReshapeNode
 from onereshape.formats.naming import node_named
-from onereshape.text import listed, shown
+from onereshape.ground.text import listed, shown
 
 Dims = tuple[Dim, ...] | None
 
@@ -38,7 +38,7 @@ class Found:
 
 def read_node(path: str, name: str | None) -> Found:
     """The Reshape of that name, or at that place; without a name the only one."""
-    from onereshape.models.show import rows_of  # noqa: PLC0415 - onnx takes long
+    from onereshape.checks.show import rows_of  # noqa: PLC0415 - onnx takes long
 
     _check_path(path)
     model = loaded(path)

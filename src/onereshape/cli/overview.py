@@ -8,7 +8,7 @@ import onereshape
 from onereshape.arrays.threads import kernels_built, threads
 from onereshape.cli.commands import COMMANDS
 from onereshape.cli.parsing import wrapped
-from onereshape.installed import runtime, version_of
+from onereshape.ground.installed import runtime, version_of
 
 _EXAMPLES = """\
 examples:

@@ -11,7 +11,7 @@ from shutil import get_terminal_size
 from typing import Any, NoReturn
 
 from onereshape.cli.commands import COMMANDS, module_of
-from onereshape.errors import ReshapeError
+from onereshape.ground.errors import ReshapeError
 
 _WIDEST = 110
 """Columns beyond which a line is hard to read."""

@@ -14,12 +14,12 @@ from onereshape.cli.batch_axes import batch_axes
 from onereshape.cli.dims_options import add_dims
 from onereshape.cli.collecting import collecting_rarely
 from onereshape.cli.exports import add_exports
-from onereshape.cli.limits import add_limits, certifying, in_time, read_memory, read_seed
+from onereshape.cli.limit_options import add_limits, certifying, in_time, read_memory, read_seed
 from onereshape.cli.streams import loaded
 from onereshape.cli.typed import asked_dims
-from onereshape.errors import ReshapeError
+from onereshape.ground.errors import ReshapeError
 from onereshape.formats.model_formats import typed_formats
-from onereshape.text import Ready, shown
+from onereshape.ground.text import Ready, shown
 
 EXAMPLE = """\
 examples:
@@ -54,7 +54,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 @in_time
 def answer(args: argparse.Namespace) -> tuple[str | list[str], dict[str, Any]]:
     """The answer for people and the answer for machines."""
-    from onereshape.reports import report  # noqa: PLC0415
+    from onereshape.checks.reports import report  # noqa: PLC0415
 
     words = [] if args.model is None else [args.model]
     batch, free, more = asked_dims(args.batch, args.free, both=True, models=words)

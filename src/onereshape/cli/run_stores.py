@@ -15,17 +15,17 @@ from typing import Any
 import numpy as np
 
 from onereshape.arrays.numpy_arrays import Array
-from onereshape.cli.limits import read_memory
+from onereshape.cli.limit_options import read_memory
 from onereshape.cli.spec_options import read_element_type
 from onereshape.cli.typed import read_shape
-from onereshape.dtypes import DType, type_name
-from onereshape.errors import FormatError, ReshapeError
-from onereshape.formats.npy import read_header
-from onereshape.formats.temporary import HOLDS as _HAS_LOCKS
-from onereshape.formats.tensor import Tensor
-from onereshape.formats.tensor_files import typed
-from onereshape.operator import Reshape
-from onereshape.specs import Spec
+from onereshape.ground.dtypes import DType, type_name
+from onereshape.ground.errors import FormatError, ReshapeError
+from onereshape.formats.tensors.npy import read_header
+from onereshape.ground.temporary import HOLDS as _HAS_LOCKS
+from onereshape.formats.tensors.tensor import Tensor
+from onereshape.formats.tensors.tensor_files import typed
+from onereshape.arrays.operator import Reshape
+from onereshape.rule.specs import Spec
 
 _SUFFIXES = {".npy", ".zarr"}
 _OPTIONS = {"chunks": "--chunks", "memory": "--memory", "scheduler": "--scheduler"}
@@ -129,7 +129,7 @@ def _stores() -> Any:
     if not _HAS_LOCKS:
         raise ReshapeError("bad-usage", why="arrays beyond memory need Linux or macOS: they rest on locks of files")
     try:
-        return import_module("onereshape.stores.reshape_store")
+        return import_module("onereshape.formats.stores.reshape_store")
     except ImportError as error:
         why = f"arrays beyond memory need {error.name}, which is not installed: pip install 'onereshape[dask]'"
         raise ReshapeError("bad-usage", why=why) from None

@@ -6,18 +6,18 @@ import argparse
 import difflib
 from typing import TYPE_CHECKING, Any
 
-from onereshape.errors import ReshapeError
-from onereshape.specs import DEFAULT, FLAGS, NAMES, Flag
+from onereshape.ground.errors import ReshapeError
+from onereshape.rule.specs import DEFAULT, FLAGS, NAMES, Flag
 
 if TYPE_CHECKING:
-    from onereshape.dtypes import ElementType
+    from onereshape.ground.dtypes import ElementType
 
 
 def read_element_type(name: str | None) -> ElementType | None:
     """The element type of that name in any dialect."""
     if name is None:
         return None
-    from onereshape.dtypes import ELEMENT_TYPES, named  # noqa: PLC0415 - NumPy takes long, and `infer` needs none
+    from onereshape.ground.dtypes import ELEMENT_TYPES, named  # noqa: PLC0415 - NumPy takes long, and `infer` needs none
 
     found = named(name)
     if found is None:

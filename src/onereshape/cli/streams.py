@@ -11,12 +11,12 @@ from pathlib import Path
 from shutil import copyfileobj
 from typing import TYPE_CHECKING, BinaryIO
 
-from onereshape.errors import FormatError, ReshapeError
+from onereshape.ground.errors import FormatError, ReshapeError
 from onereshape.formats.given import STREAM
 
 if TYPE_CHECKING:
     from onereshape.formats.model import Model
-    from onereshape.formats.tensor import Tensor
+    from onereshape.formats.tensors.tensor import Tensor
 
 _IN, _OUT = "standard input", "standard output"
 
@@ -72,8 +72,8 @@ def read_npy() -> Tensor:
     """The array of a .npy on standard input."""
     import numpy as np  # noqa: PLC0415 - only `run` needs it
 
-    from onereshape.formats import npy  # noqa: PLC0415
-    from onereshape.formats.tensor import Tensor  # noqa: PLC0415
+    from onereshape.formats.tensors import npy  # noqa: PLC0415
+    from onereshape.formats.tensors.tensor import Tensor  # noqa: PLC0415
 
     content = _input().read()
     header = npy.read_header(BytesIO(content), _IN)
@@ -83,7 +83,7 @@ def read_npy() -> Tensor:
 
 def write_npy(tensor: Tensor) -> None:
     """Writes an array to standard output as a .npy."""
-    from onereshape.formats import npy  # noqa: PLC0415
+    from onereshape.formats.tensors import npy  # noqa: PLC0415
 
     npy.write(sys.stdout.buffer, tensor, _OUT)
     sys.stdout.buffer.flush()

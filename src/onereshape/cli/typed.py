@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from onereshape.cli.pasted import pasted
-from onereshape.dims import Dim
-from onereshape.errors import ReshapeError
+from onereshape.rule.dims import Dim
+from onereshape.ground.errors import ReshapeError
 from onereshape.formats.model_formats import SUFFIXES
 
 _SHAPE_OPTIONS = {"--data", "--target", "--chunks"}

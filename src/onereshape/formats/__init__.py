@@ -1,5 +1,9 @@
-"""Files: one module per file format, which knows how its bytes are laid out; formats do not know each other.
+"""Formats: files of models and of tensors, and stores that outgrow memory.
 
-Tensors are read into a `tensor.Tensor`, models into a `model_data.ModelData` with its Reshapes; `tensor_files` and
-`model` choose the format, the latter by the table in `model_formats`.  Reshapes alone are written from a `plan.Plan`.
+Holds `Model` with `load` and `save`, a room for each format, and an IR as the ONNX graph that says the same.  A format
+knows how its bytes are laid out, and knows no other.  What a model computes is left to `graphs`.  Begin with `model`
+and `model_formats`, the table of formats.
+
+Door: given, held, ir_as_onnx, model, model_data, model_formats, naming, onnx, onnx_weights, openvino, overwriting,
+reading, refusals, reshape_plan, tensors, typed.
 """

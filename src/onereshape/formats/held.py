@@ -11,12 +11,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from onereshape.errors import FormatError, ReshapeError
+from onereshape.ground.errors import FormatError, ReshapeError
 from onereshape.formats.foreign import foreign
 from onereshape.formats.model_data import ModelData
 from onereshape.formats.refusals import cause, unreadable
 from onereshape.formats.model_formats import START, sniffed
-from onereshape.text import shown
+from onereshape.ground.text import shown
 
 _LARGEST = 2**31 - 1
 """Bytes of a protobuf message, the largest that is read."""
@@ -30,7 +30,7 @@ _HINTS = (
     ("torch.nn", "Module", "torch.onnx.export(module, args, dynamo=True) makes an ONNXProgram of it"),
     ("torch.export", "ExportedProgram", "torch.onnx.export(program, dynamo=True) makes an ONNXProgram of it"),
     ("openvino", "CompiledModel", "give the openvino.Model that it was compiled from"),
-    ("onereshape.models.step", "Fixed", "give its .model"),
+    ("onereshape.repair.step", "Fixed", "give its .model"),
 )
 """What is no model though its owner may take it for one: where its class is, and what to do."""
 
@@ -73,25 +73,25 @@ def _is(given: Any, module: str, name: str) -> bool:
 
 
 def _of_openvino(given: Any) -> ModelData:
-    from onereshape.formats.openvino_models import held as from_openvino  # noqa: PLC0415 - only who has one needs it
+    from onereshape.formats.openvino.openvino_models import held as from_openvino  # noqa: PLC0415 - only who has one needs it
 
     return from_openvino(given)
 
 
 def _of_proto(given: Any) -> ModelData:
-    from onereshape.formats.onnx_held import from_proto  # noqa: PLC0415 - as above
+    from onereshape.formats.onnx.onnx_held import from_proto  # noqa: PLC0415 - as above
 
     return from_proto(given)
 
 
 def _of_ir(given: Any) -> ModelData:
-    from onereshape.formats.onnx_held import from_ir  # noqa: PLC0415 - as above
+    from onereshape.formats.onnx.onnx_held import from_ir  # noqa: PLC0415 - as above
 
     return from_ir(given, "onnx_ir.Model")
 
 
 def _of_program(given: Any) -> ModelData:
-    from onereshape.formats.onnx_held import from_ir  # noqa: PLC0415 - as above
+    from onereshape.formats.onnx.onnx_held import from_ir  # noqa: PLC0415 - as above
 
     if not _is(given.model, "onnx_ir", "Model"):
         raise unreadable("ONNXProgram", "has no onnx_ir.Model")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from onereshape.errors import FormatError, ReshapeError
+from onereshape.ground.errors import FormatError, ReshapeError
 from onereshape.formats.foreign import foreign
 from onereshape.formats.given import Given
 from onereshape.formats.held import held
@@ -22,7 +22,7 @@ from onereshape.formats.model_formats import FORMATS, START, SUFFIXES, Format, f
 from onereshape.formats.overwriting import is_same
 from onereshape.formats.refusals import unreadable, unwritable
 from onereshape.formats.typed import path_word
-from onereshape.text import brief, shown
+from onereshape.ground.text import brief, shown
 
 if TYPE_CHECKING:
     import onnx
@@ -58,7 +58,7 @@ class Model(ModelData):
         """
         if self.format != "onnx":
             raise ReshapeError("bad-usage", why=f"{self.path} is no ONNX model, and has no ModelProto")
-        from onereshape.formats.onnx_held import proto_of  # noqa: PLC0415 - only an ONNX model needs it
+        from onereshape.formats.onnx.onnx_held import proto_of  # noqa: PLC0415 - only an ONNX model needs it
 
         return proto_of(self)
 
@@ -68,7 +68,7 @@ class Model(ModelData):
 
     def openvino(self) -> openvino.Model:
         """An OpenVINO IR as an `openvino.Model`, to be compiled or changed further."""
-        from onereshape.formats.openvino_models import opened  # noqa: PLC0415 - only an IR needs it
+        from onereshape.formats.openvino.openvino_models import opened  # noqa: PLC0415 - only an IR needs it
 
         return opened(self)
 

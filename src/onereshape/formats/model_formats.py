@@ -11,11 +11,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
-from onereshape.specs import Dialect
+from onereshape.rule.specs import Dialect
 
 if TYPE_CHECKING:
     from onereshape.formats.model_data import ModelData, ReshapeNode
-    from onereshape.formats.plan import Plan, Wiring
+    from onereshape.formats.reshape_plan import Plan, Wiring
 
 
 class Files(Protocol):
@@ -57,12 +57,12 @@ class Format:
     @property
     def files(self) -> Files:
         """The module, imported when it is asked for."""
-        return cast("Files", import_module(f"onereshape.formats.{self.module}"))
+        return cast("Files", import_module(f"onereshape.formats.{self.dialect}.{self.module}"))
 
     @property
     def plans(self) -> Plans:
         """The module, imported when it is asked for."""
-        return cast("Plans", import_module(f"onereshape.formats.{self.dialect}_plans"))
+        return cast("Plans", import_module(f"onereshape.formats.{self.dialect}.{self.dialect}_plans"))
 
 
 FORMATS: tuple[Format, ...] = (

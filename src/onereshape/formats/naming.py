@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 
-from onereshape.errors import ReshapeError
+from onereshape.ground.errors import ReshapeError
 from onereshape.formats.model_data import ModelData, ReshapeNode
 
 _SHOWN = 8

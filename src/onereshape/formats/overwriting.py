@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from onereshape.errors import ReshapeError
+from onereshape.ground.errors import ReshapeError
 
 
 def refuse_overwriting(written: Iterable[str], read: str, data: Iterable[str] = ()) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onereshape.errors import FormatError
+from onereshape.ground.errors import FormatError
 
 
 def unreadable(path: str, why: str) -> FormatError:

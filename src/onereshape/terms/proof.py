@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from onereshape.text import JSON, as_json, brief, shown
+from onereshape.ground.text import JSON, as_json, brief, shown
 
 Verdict = Literal["proven", "differs", "not proven"]
 

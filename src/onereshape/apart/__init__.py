@@ -1,1 +1,0 @@
-"""Native code on a stranger's model: run in a child process, with limits of time and memory."""

@@ -1,0 +1,45 @@
+"""One node in another opset: onnx's converter, and onnxruntime's word for it, in a child process (`apart.room`).
+
+A damaged node can end the process in onnx's converter, and some sound ones do so in onnxruntime.  Here it is only the
+child that ends, and the node is refused.
+"""
+
+from __future__ import annotations
+
+import onnx
+from onnx import checker, shape_inference, version_converter
+
+from onereshape.ground.isolation.messages import Arrays, Plain, bytes_array
+from onereshape.backends.convert.resizing import resized
+from onereshape.backends.convert.trial import CannotConvertError, compare
+from onereshape.formats.refusals import cause
+
+
+def converted(told: Plain, arrays: Arrays) -> tuple[Plain, Arrays]:
+    """A model of one node in another opset, or why not."""
+    try:
+        found = checked(onnx.ModelProto.FromString(arrays["model"].tobytes()), told["opset"])
+    except CannotConvertError as error:
+        return {"refused": str(error)}, {}
+    return {}, {"model": bytes_array(found.SerializeToString())}
+
+
+def checked(model: onnx.ModelProto, new: int) -> onnx.ModelProto:
+    """A model of one node in another opset, if it gives the same answers there."""
+    try:
+        checker.check_model(model, full_check=True)
+    except Exception as error:  # noqa: BLE001 - the checker's errors and those of shape inference
+        raise CannotConvertError(f"onnx.checker says: {cause(error)}") from None
+    found = resized(model, new) or _by_onnx(model, new)
+    if [value.name for value in found.graph.output] != [value.name for value in model.graph.output]:
+        raise CannotConvertError("onnx's converter has lost an output")
+    compare(model, found)
+    return shape_inference.infer_shapes(found)
+
+
+def _by_onnx(model: onnx.ModelProto, new: int) -> onnx.ModelProto:
+    try:
+        return version_converter.convert_version(model, new)
+    except Exception as error:  # noqa: BLE001 - assertions of C++ and errors of its own
+        said = cause(error).partition("failed: ")[2] or cause(error)
+        raise CannotConvertError(f"onnx's converter says: {said.replace('$', '')}") from None

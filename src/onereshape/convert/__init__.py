@@ -1,1 +1,0 @@
-"""Converting: a Reshape, a file of Reshapes or the opset of an ONNX model, written in another dialect's words."""

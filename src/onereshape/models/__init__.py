@@ -1,1 +1,0 @@
-"""What is done to whole models: check, batching and its rules, freeing other dims, simplify, certify, fix."""

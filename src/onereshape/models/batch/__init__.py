@@ -1,1 +1,0 @@
-"""Freeing the batch: marks, the search through the graph, and a rule per operator."""

@@ -1,1 +1,0 @@
-"""Both models are run, and what that shows."""

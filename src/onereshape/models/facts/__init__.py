@@ -1,1 +1,0 @@
-"""What is known of the values of a model: their dims, their types, and what small ones hold."""

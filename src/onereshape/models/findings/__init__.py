@@ -1,1 +1,0 @@
-"""What `check` finds, and how it is printed."""

@@ -1,1 +1,0 @@
-"""Reshapes in their plainest form."""

@@ -1,0 +1,1 @@
+from onereshape.backends.onnx_backend import *

@@ -1,0 +1,1 @@
+from onereshape.repair.passes import FreeBatch as FreeBatch, Simplify as Simplify

@@ -1,0 +1,114 @@
+"""combined(): what follows from what onnxruntime said and what the terms say, and how it is said.
+
+An engine that disagrees is right.  Terms that differ are another expression, which no answer of an engine makes good
+and which need not be another answer: not proven.  What is proven still has to run: an engine's refusals and roundings
+are seen by the engine alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from onereshape.prove.certificate import Certificate, Status
+from onereshape.terms.proof import Proof, Verdict, said_all
+
+_SAMPLE = "each output element is the same expression of its own sample's inputs"
+_INPUTS = "each output element is the same expression of the inputs"
+
+
+def status_of(  # noqa: PLR0913 - what it follows from
+    engine: Status,
+    here: Verdict | None,
+    there: Verdict | None,
+    *,
+    ran: bool,
+    witnessed: bool,
+    fitted: bool = False,
+) -> Status:
+    """The status, from the engine's, from that of the terms, and from that of the terms at a witness's sizes.
+
+    `ran`: whether the engine ran the repaired model; `witnessed`: whether nothing is proven without a witness;
+    `fitted`: whether its constants are calculated where the exports have them folded, with roundings of their own, so
+    that another expression need not be another answer.
+
+    >>> status_of("certified", "differs", None, ran=True, witnessed=False)
+    'not proven'
+    >>> status_of("untested", "proven", None, ran=True, witnessed=False)
+    'proven'
+    """
+    if engine in {"differs", "failed"}:
+        return engine
+    if here == "differs" and not fitted:
+        return "not proven"
+    proven = here == "proven" and (there == "proven" if witnessed else there in {None, "proven"})
+    if proven and (engine == "certified" or (engine == "untested" and ran)):
+        return "proven"
+    return engine
+
+
+def reason_of(status: Status, engine: Certificate, here: Proof | None, there: Proof | None) -> str:
+    """The sentence for people; what the engine compared and what only ran stay apart in it."""
+    if here is None or engine.status in {"differs", "failed"}:
+        return engine.reason
+    if status == "not proven":
+        return _differing(engine, here)
+    if status == "proven":
+        return f"{claim(engine, here if there is None else merged([here, there]))}; {_agreed(engine)}"
+    return f"{engine.reason}; {_beside(here, there)}"
+
+
+def _beside(here: Proof, there: Proof | None) -> str:
+    """What the terms say where they do not decide."""
+    if not here.holds:
+        return f"not proven: {here.reason}"
+    where = said_all(here.sizes)
+    if there is None or there.holds:
+        return f"proven at {said_all((here if there is None else merged([here, there])).sizes)} only"
+    return f"proven at {where}, but not beside the witness: {there.reason}"
+
+
+def claim(engine: Certificate, proof: Proof) -> str:
+    """What is proven, and at which sizes."""
+    given = f" (given {', '.join(proof.held)})" if proof.held else ""
+    what = _SAMPLE if engine.kind == "batch" else _INPUTS
+    if engine.kind != "batch":
+        return f"{f'at {said_all(proof.sizes)} ' if any(proof.sizes) else ''}{what}{given}"
+    symbol = next(iter(proof.sizes[0]))
+    if not proof.always:
+        why = f" (not shown for all {symbol}: {proof.not_always})" if proof.not_always else ""
+        return f"at {said_all(proof.sizes)} {what}{given}{why}"
+    return f"{proof.where} {what}{given}"
+
+
+def merged(proofs: list[Proof]) -> Proof:
+    """Several proofs as one, which holds if each does; at least one is given."""
+    order: dict[Verdict, int] = {"differs": 0, "not proven": 1, "proven": 2}
+    worst = min(proofs, key=lambda each: order[each.verdict])
+    sizes = {tuple(each.items()): each for proof in proofs for each in proof.sizes}
+    outputs = {each.name: each for proof in reversed(proofs) for each in proof.outputs}
+    totals = {
+        name: sum(each.elements for proof in proofs for each in proof.outputs if each.name == name) for name in outputs
+    }
+    return Proof(
+        worst.verdict,
+        worst.reason,
+        tuple(sizes.values()),
+        all(proof.always for proof in proofs),
+        next((proof.not_always for proof in proofs if proof.not_always), ""),
+        tuple(dict.fromkeys(each for proof in proofs for each in proof.held)),
+        tuple(replace(each, elements=totals[name]) for name, each in sorted(outputs.items())),
+        worst.seed,
+    )
+
+
+def _agreed(engine: Certificate) -> str:
+    name = engine.engine.partition(" ")[0]
+    if engine.status == "certified":
+        return f"{name} agrees{engine.reason.removeprefix('compared')}"
+    ran = said_all([*engine.compared, *engine.ran])
+    return f"{name} ran it at {ran}, where drawn inputs could not test it: {engine.reason}"
+
+
+def _differing(engine: Certificate, proof: Proof) -> str:
+    drawn = "drawn inputs showed no difference" if engine.status != "untested" else "drawn inputs could not tell"
+    return f"{proof.reason}; {drawn}, but others may"

@@ -1,0 +1,192 @@
+"""The runs that certify a freed batch: the repaired model at several sizes, beside the original on the pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from functools import partial
+from typing import Final
+
+import numpy as np
+
+from onereshape.prove.runs.asking import Question, consult
+from onereshape.prove.runs.compare import Meter, samples
+from onereshape.prove.values.draw import Manner, draw
+from onereshape.prove.runs.dynamic import DYNAMIC, fixed_agrees
+from onereshape.prove.engines.engine import Array, Session
+from onereshape.prove.runs.beyond_runs import Beyond, joined, run_beyond
+from onereshape.prove.runs.reference import Reference, settle
+from onereshape.prove.runs.settings import Chooser, Setting
+from onereshape.prove.runs.steadiness import FLOAT_KINDS
+from onereshape.prove.values.input_roles import suits_of
+from onereshape.prove.runs.trial import Answers, Feeds, Freed, Sizes, Stop, Trial, amount, compare
+from onereshape.prove.runs.rounding_decides import Waverer
+from onereshape.terms.proof import said
+
+_TIMES: Final = (1, 2, 3, 5)
+_SINGLES: Final = 16
+"""Samples of a piece that are also run alone."""
+
+
+def run_batch(trial: Trial, freed: Freed) -> Reference:
+    """The repaired model at several batches, beside the original on the pieces; what both were asked first."""
+    axes = {name: axis for name, places in freed.items() for axis in places}
+    symbols = {symbol for places in freed.values() for symbol in places.values()}
+    if len(symbols) != 1 or any(len(places) > 1 for places in freed.values()):
+        raise Stop("untested", "a batch is one name, on one axis of each input that carries it")
+    if not trial.size:
+        raise Stop("untested", "the original has 0 samples, which say nothing of what one gives")
+    (symbol,) = symbols
+    suits = suits_of(trial.original)
+    size, several, times = trial.size, trial.size > 1, _times(trial)
+
+    def make(rng: np.random.Generator, manner: Manner, setting: Setting, number: int) -> list[Feeds]:
+        sizes = {**setting.sizes, symbol: size}  # the original may name the batch too
+        drawing = partial(draw, suits=suits, manner=manner, given=setting.values)
+        drawn = [drawing(trial.original, rng, sizes) for _ in range(number + 1)]
+        return [drawn[0] | {name: piece[name] for name in axes} for piece in drawn[1:]]
+
+    trial.steps = max(times) + len(times) + 2 * several + 1
+    question = Question(
+        make,
+        times,
+        [each * size for each in times],
+        lambda pieces: [_shuffled(pieces, axes, size)] if several else [],
+        lambda pieces: [_rotated(pieces, axes, size, turn) for turn in range(len(pieces))] if several else [],
+    )
+    asked = consult(trial, Chooser(trial.original, suits, {symbol: size}, axes.keys(), trial.seed), question)
+    first = asked.references[0]
+    if several:
+        _check_rows(trial, first)
+    session = trial.opened()
+    moved = [name for name, suit in suits.items() if suit.kind in FLOAT_KINDS]
+    _beside(_Open(trial, session, axes, symbol, moved), times, asked.references)
+    if several:
+        at = {symbol: 1, **first.setting.sizes}
+        trial.step(said(at))
+        _singles(trial, session, first, axes, at)
+        settle(trial, asked.references, at)
+    if trial.doubts:
+        return first
+    trial.step("values beyond the usual")
+    usual = [] if several else [first.feeds[0]]
+    own = {symbol: size, **first.setting.sizes}
+    for extremes, beside in ((asked.extremes, usual), (asked.shared, [])):
+        if extremes:
+            run_beyond(Beyond(trial, session, axes, own), extremes, beside)
+    return first
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """The repaired model, and where its batch is."""
+
+    trial: Trial
+    session: Session
+    axes: Mapping[str, int]
+    symbol: str
+    moved: Collection[str]
+    """The inputs that can be moved a little."""
+
+    def run(self, each: int, reference: Reference) -> tuple[Answers, Sizes]:
+        """Its answers on so many pieces as one batch, and at which sizes."""
+        at = {self.symbol: each * self.trial.size, **reference.setting.sizes}
+        return self.trial.run(self.session, joined(reference.feeds[:each], self.axes), at), at
+
+
+def _beside(repaired: _Open, times: Sequence[int], references: Sequence[Reference]) -> None:
+    """The repaired model at each batch, beside the original on the pieces."""
+    trial, turns = repaired.trial, [*zip(times, references, strict=True)]
+    for place, (each, reference) in enumerate(turns):
+        trial.step(said({repaired.symbol: each * trial.size, **reference.setting.sizes}))
+        meters = reference.meters
+        wanted = {name: together(meter, reference.answers[:each], trial.size) for name, meter in meters.items()}
+        got, at = repaired.run(each, reference)
+        compare(trial, meters, got, wanted, at)
+        try:
+            again = partial(_again, repaired)
+            settle(trial, references, at, Waverer(trial, reference, repaired.moved, got, again, each).wavers)
+        except Stop as stop:
+            for other in turns[place + 1 :] if stop.status == "untested" else ():
+                repaired.run(*other)  # that it runs can still be seen
+            feeds = joined(reference.feeds[:each], repaired.axes)
+            if stop.status == "differs" and fixed_agrees(trial, meters, feeds, wanted):
+                raise Stop(stop.status, f"{stop.reason}; {DYNAMIC}") from None
+            raise
+
+
+def _again(repaired: _Open, pieces: Sequence[Feeds]) -> Answers:
+    return repaired.session.run(joined(pieces, repaired.axes))
+
+
+def _times(trial: Trial) -> tuple[int, ...]:
+    """The batches that are run, in pieces of the original size; one of them is a size that no other dim has."""
+    values = [*trial.original.graph.all_nodes()]
+    shapes = [value.shape for node in values for value in node.outputs]
+    shapes += [value.shape for value in (*trial.original.graph.inputs, *trial.original.graph.initializers.values())]
+    dims = {dim for shape in shapes for dim in shape or () if isinstance(dim, int)}
+    if any(each > 1 and each * trial.size not in dims for each in _TIMES):
+        return _TIMES
+    return (*_TIMES[:-1], next(each for each in count(_TIMES[-1]) if each * trial.size not in dims))
+
+
+def together(meter: Meter, answers: Sequence[Answers], size: int) -> Array:
+    """The answers on the pieces, samples first."""
+    found = (samples(answer[meter.name], meter.carried, size) for answer in answers)
+    return np.concatenate([array for array in found if array is not None])
+
+
+def _shuffled(pieces: Sequence[Feeds], axes: Mapping[str, int], size: int) -> Feeds:
+    """A piece made of samples of the first two, each at another place and among others than before."""
+    feeds, places = dict(pieces[0]), np.arange(size)
+    for name, axis in axes.items():
+        feeds[name] = _picked([piece[name] for piece in pieces[:2]], axis, places % 2, size - 1 - places)
+    return feeds
+
+
+def _rotated(pieces: Sequence[Feeds], axes: Mapping[str, int], size: int, turn: int) -> Feeds:
+    """A piece in which each sample is taken from another one."""
+    feeds, places = dict(pieces[0]), np.arange(size)
+    for name, axis in axes.items():
+        feeds[name] = _picked([piece[name] for piece in pieces], axis, (turn + places) % len(pieces), places)
+    return feeds
+
+
+def _picked(pieces: Sequence[Array], axis: int, which: Array, places: Array) -> Array:
+    """A piece whose samples are those at these places of these pieces."""
+    found = np.empty_like(pieces[0])
+    ahead = np.moveaxis(found, axis, 0)
+    for number, piece in enumerate(pieces):
+        ahead[which == number] = np.moveaxis(piece, axis, 0)[places[which == number]]
+    return found
+
+
+def _check_rows(trial: Trial, reference: Reference) -> None:
+    """A sample in the original's own batch depends on nothing but itself."""
+    for name, meter in reference.meters.items():
+        if meter.carried is None:
+            continue
+        first, second, shuffled = (together(meter, [reference.answers[place]], trial.size) for place in (0, 1, -1))
+        places = np.arange(trial.size)
+        want = _picked([first, second], 0, places % 2, trial.size - 1 - places)
+        found = meter.distance(shuffled, want)
+        if found.most > 1:
+            raise Stop(
+                "differs",
+                f"the original mixes the {trial.size} samples of its batch: output {name!r} of a sample differs by "
+                f"{amount(found)} beside other samples",
+            )
+
+
+def _singles(trial: Trial, session: Session, reference: Reference, axes: Mapping[str, int], at: Sizes) -> None:
+    """Samples of the first piece, one at a time."""
+    whole = {name: together(meter, reference.answers[:1], trial.size) for name, meter in reference.meters.items()}
+    for place in range(0, trial.size, -(-trial.size // _SINGLES)):
+        first = reference.feeds[0]
+        feeds = first | {name: first[name].take([place], axis) for name, axis in axes.items()}
+        wanted = {
+            name: whole[name][place : place + 1] if meter.carried else whole[name]
+            for name, meter in reference.meters.items()
+        }
+        compare(trial, reference.meters, trial.run(session, feeds, at), wanted, at)

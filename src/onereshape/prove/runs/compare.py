@@ -1,0 +1,263 @@
+"""How far two answers are apart, sample by sample, and how far they may be.
+
+An output is seen with its samples on the first axis, wherever the model carries them.  Floats may differ by 1e-3 of
+themselves and by 1e-4 of the scale around them, at most 1e-4; everything else is equal or not.  The scale is local: in
+an output that has coordinates up to 640 beside probabilities of 1e-5, each channel is held to its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import product
+from math import inf
+from typing import Final
+
+import ml_dtypes
+import numpy as np
+
+from onereshape.prove.engines.engine import Array
+
+_ENOUGH: Final = 16
+"""Elements of a slice whose largest is not small by mere chance."""
+_SMALLEST: Final = 1e-30
+"""A scale below which engines differ in what they still call zero."""
+_FINE: Final = 1e-6
+"""The rounding of float32 is finer."""
+_ROUNDINGS: Final = 4
+_MOST_ROUNDINGS: Final = 16
+_AT_ONCE: Final = 1 << 16
+"""Elements that are compared together."""
+CLEARLY: Final = 10
+"""How many tolerances apart two samples must be to count as different."""
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """An axis of an output with `outer` times N times `inner` elements; `inner` None is whatever the rest is."""
+
+    axis: int
+    outer: int = 1
+    inner: int | None = 1
+    new: int | None = None
+    """The rank of one sample, where the axis is a new one that an original of one sample has not,"""
+    lost: bool = False
+    """and whether the model itself has it not either at one sample."""
+
+    def said(self, size: int) -> str:
+        """How large the axis should be for so many samples."""
+        what = f"{self.outer * size * (self.inner or 1)}"
+        return f"axis {self.axis} should be {'' if self.inner is not None else 'a multiple of '}{what}"
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """What a float may be off: `relative` of itself and `absolute` of the scale, which is kept between two bounds."""
+
+    relative: float
+    absolute: float
+    floor: float = _SMALLEST
+    ceiling: float = 1.0
+
+    def allowed(self, want: Array, scale: Array) -> Array:
+        """For each element."""
+        allowed: Array = self.relative * np.abs(want) + self.absolute * np.clip(scale, self.floor, self.ceiling)
+        return allowed
+
+
+FLOATS: Final = Tolerance(1e-3, 1e-4)
+_AT_MOST: Final = Tolerance(1e-3, 1e-4, floor=1.0, ceiling=inf)
+"""For a model whose own noise was measured: coordinates up to 640 that cancel to nearly 0 are not good to 1e-4."""
+_EXACT: Final = Tolerance(0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """The largest absolute difference, and the largest in units of what is allowed (above 1: too much)."""
+
+    absolute: float = 0.0
+    units: float = 0.0
+    most: float = 0.0
+    """The same in units of what is allowed to a model that differs from itself."""
+
+    def worse(self, other: Distance) -> Distance:
+        """The larger of each."""
+        return Distance(*map(max, (self.absolute, self.units, self.most), (other.absolute, other.units, other.most)))
+
+
+def tolerances(dtype: np.dtype, coarsest: float) -> tuple[Tolerance, Tolerance]:
+    """The tolerance of an output's type, and the one that a noisy model may be granted.
+
+    Half-precision floats are rounded after every operator, and which kernel runs depends on the batch, so that a last
+    digit or two are noise: four roundings of the type are allowed, of the element and of the scale around it.  Where
+    such floats are inside a model (`coarsest` is the rounding of its coarsest type), its other outputs may need it too.
+    """
+    if not _is_float(dtype):
+        return _EXACT, _EXACT
+    own = rounding(dtype)
+    coarsest = max(coarsest, own)
+    usual = FLOATS if own <= _FINE else Tolerance(_ROUNDINGS * own, _ROUNDINGS * own, ceiling=inf)
+    if coarsest <= _FINE:
+        return usual, _AT_MOST
+    return usual, Tolerance(_MOST_ROUNDINGS * coarsest, _MOST_ROUNDINGS * coarsest, ceiling=inf)
+
+
+def _is_float(dtype: np.dtype) -> bool:
+    # The small floats of ml_dtypes are of kind V or f, and only their own finfo knows them.
+    return dtype.kind in "fc" or (dtype.kind == "V" and "float" in dtype.name)
+
+
+def rounding(dtype: np.dtype) -> float:
+    """The distance from 1 to the next larger float."""
+    return float(ml_dtypes.finfo(dtype).eps)  # type: ignore[no-untyped-call]
+
+
+def samples(array: Array, carried: Carried | None, size: int) -> Array | None:
+    """The array with its samples first; None where its dims have no place for so many."""
+    if carried is None:
+        return array[None]
+    if carried.new is not None and array.ndim == carried.new:
+        return array[None] if size == 1 else None
+    if not 0 <= carried.axis < array.ndim or carried.new not in {None, array.ndim - 1}:
+        return None
+    dim = array.shape[carried.axis]
+    inner = dim // (carried.outer * size) if carried.inner is None else carried.inner
+    if dim != carried.outer * size * inner:
+        return None
+    before, after = array.shape[: carried.axis], array.shape[carried.axis + 1 :]
+    if carried.new is not None:
+        return array
+    split = array.reshape(*before, carried.outer, size, inner, *after)
+    return np.moveaxis(split, carried.axis + 1, 0)
+
+
+def scale_of(answers: Iterable[Array]) -> Array:
+    """The scale around each element of a sample: the smallest, over the axes, of the largest element beside it.
+
+    Two elements are beside each other on an axis where they have the same index; slices of few elements do not count.
+    """
+    largest = np.zeros(())
+    for place, answer in enumerate(answers):
+        if not _is_float(answer.dtype):
+            return np.zeros(answer.shape[1:])
+        if not place:
+            largest = np.zeros(answer.shape[1:])
+        for some in _together(answer):
+            magnitude = np.abs(_plain(answer[some]))
+            finite = np.where(np.isfinite(magnitude), magnitude, 0)
+            largest[some[1:]] = np.maximum(largest[some[1:]], finite.max(axis=0, initial=0))
+    scale: Array = np.full(largest.shape, largest.max(initial=0.0))
+    for axis in range(largest.ndim):
+        others = tuple(other for other in range(largest.ndim) if other != axis)
+        if largest.size >= _ENOUGH * largest.shape[axis] > 0:
+            scale = np.minimum(scale, largest.max(axis=others, keepdims=True))
+    return scale
+
+
+@dataclass(frozen=True, slots=True)
+class Meter:
+    """What measures one output: where it carries its samples, the scale around each element, and what is allowed."""
+
+    name: str
+    carried: Carried | None
+    scale: Array
+    usual: Tolerance
+    most: Tolerance
+
+    @property
+    def largest(self) -> float:
+        """The largest magnitude."""
+        return float(self.scale.max(initial=0.0))
+
+    def near(self, got: Array, want: Array) -> Array:
+        """The elements that are not too far apart, and finite."""
+        if got.shape != want.shape or not _is_float(want.dtype):
+            return np.broadcast_to(got == want if got.shape == want.shape else np.False_, want.shape)
+        a, b = _wide(got), _wide(want)
+        with np.errstate(invalid="ignore", over="ignore"):
+            apart = np.abs(a - b)
+            found: Array = np.isfinite(apart) & (apart <= self.usual.allowed(b, self.scale))
+        return found
+
+    def distance(self, got: Array, want: Array, where: Array | None = None) -> Distance:
+        """How far apart two arrays of the same dims and type are, samples first; `where` says which elements count."""
+        if not _is_float(want.dtype):
+            return _exact_distance(*((got, want) if where is None else (got[where], want[where])))
+        worst = Distance()
+        for some in _together(want):
+            unlike = got[some] != want[some]  # NaN beside NaN among them
+            if where is not None:
+                unlike &= where[some]
+            if not unlike.any():
+                continue
+            a, b = _wide(got[some][unlike]), _wide(want[some][unlike])
+            with np.errstate(invalid="ignore", over="ignore"):
+                apart = np.where(np.isnan(a) & np.isnan(b), 0.0, np.abs(a - b))
+            apart = np.where(np.isfinite(apart), apart, inf)
+            scale = np.broadcast_to(self.scale[some[1:]], unlike.shape)[unlike]
+            units, most = (_units(apart, tolerance.allowed(b, scale)) for tolerance in (self.usual, self.most))
+            worst = worst.worse(Distance(float(apart.max(initial=0.0)), units, most))
+        return worst
+
+    def contrast(self, group: Array) -> float:
+        """How far, in units of what is allowed, any of these samples is from the first, where both are finite."""
+        if not _is_float(group.dtype):
+            return 0.0 if all(np.array_equal(group[0], other) for other in group[1:]) else inf
+        found, others = 0.0, group[1:]
+        for some in _together(others):
+            first, other = _wide(group[0][some[1:]]), _wide(others[some])
+            finite = np.isfinite(first) & np.isfinite(other)
+            want = np.where(finite, other, 0)
+            apart = np.abs(np.where(finite, first, 0) - want)
+            found = max(found, _units(apart, self.usual.allowed(want, self.scale[some[1:]])))
+        return found
+
+
+def _units(apart: Array, allowed: Array) -> float:
+    """The largest difference in units of what is allowed."""
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        units = np.where(apart == 0, 0.0, apart / allowed)
+    # An infinity that was wanted and is not there is too far, however much infinity would allow.
+    return float(np.where(np.isnan(units), inf, units).max(initial=0.0))
+
+
+def _together(array: Array) -> Iterator[tuple[slice, ...]]:
+    """What is looked at together: many samples where they are small, and some rows of one where they are large."""
+    sample = max(1, array[:1].size)
+    many = max(1, _AT_ONCE // sample)
+    rows = array.shape[1:2]
+    few = [max(1, _AT_ONCE * count // sample) for count in rows]
+    parts = [
+        [slice(place, place + some) for place in range(0, count, some)] for count, some in zip(rows, few, strict=True)
+    ]
+    for place in range(0, len(array), many):
+        for part in product(*parts):
+            yield slice(place, place + many), *part
+
+
+def _exact_distance(got: Array, want: Array) -> Distance:
+    if np.array_equal(got, want):
+        return Distance()
+    if want.dtype.kind in "iub":
+        return Distance(float(np.abs(got.astype(np.float64) - want.astype(np.float64)).max()), inf, inf)
+    return Distance(inf, inf, inf)
+
+
+def comparable(array: Array) -> int:
+    """How many elements there are to compare: NaN beside NaN shows nothing, and neither does an empty array."""
+    return array.size if not _is_float(array.dtype) else int(np.count_nonzero(finite(array)))
+
+
+def finite(array: Array) -> Array:
+    """The elements that are numbers; all of what is no float."""
+    found: Array = np.isfinite(_plain(array)) if _is_float(array.dtype) else np.ones(array.shape, bool)
+    return found
+
+
+def _plain(array: Array) -> Array:
+    """Floats that NumPy is quick with; no largest of them is another one when they are widened."""
+    return array if array.dtype in {np.dtype(np.float32), np.dtype(np.float64)} else _wide(array)
+
+
+def _wide(array: Array) -> Array:
+    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)

@@ -1,0 +1,49 @@
+"""Comparison: what a certificate is asked of two models, and how they are to be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import onnx_ir as ir
+
+from onereshape.rule.condition import Clause
+from onereshape.prove.runs.compare import Carried
+from onereshape.terms.proof import Proof
+
+Kind = Literal["batch", "other", "same"]
+"""What was freed: the batch, other dims, or nothing."""
+Promised = Callable[[dict[str, int]], dict[str, tuple[int | None, ...]]]
+"""The dims of each output at given sizes, None for one that is not known."""
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What is compared with what, and from which seeds."""
+
+    kind: Kind = "same"
+    size: int = 1
+    """The original's batch."""
+    outputs: Mapping[str, Carried | None] = field(default_factory=dict)
+    """Where each output carries the batch; None: nowhere."""
+    promised: Promised | None = None
+    """The dims of the outputs at given sizes."""
+    fitted: tuple[ir.Model, ...] = ()
+    """Other exports that the repair was fitted on."""
+    witnesses: tuple[ir.Model, ...] = ()
+    """Exports at other sizes that it did not use."""
+    clauses: tuple[Clause, ...] = ()
+    """What must hold of the freed sizes."""
+    never_empty: frozenset[str] = frozenset()
+    """The dims that are stated to be 1 at least."""
+    seed: int = 0
+    """Of the values that onnxruntime is given."""
+    term_seed: int | None = None
+    """Of the terms; None: one that nobody knows beforehand."""
+    proof: Proof | None = None
+    """What the terms said already of a batch, in the only setting that there is."""
+    gates: bool = True
+    """Whether values beyond the usual are tried."""
+    progress: Progress | None = None

@@ -1,0 +1,223 @@
+"""What a sample gives must not depend on those beside it, however little: the batch again, in other company.
+
+Usual samples stay where they are, and all others become something else: zeros, values beyond all bounds, what is no
+number.  The dims are the same in all these runs, and so is what the engine does; so not a bit of theirs may change.
+And larger batches are run, for what only a number of samples decides, as far as there is room for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf, nan
+from random import Random
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from onereshape.ground.isolation.budget import OutOfTime
+from onereshape.prove.runs.batch_runs import together
+from onereshape.prove.runs.beyond_runs import joined
+from onereshape.prove.runs.compare import Meter, samples
+from onereshape.prove.values.draw import SIZES
+from onereshape.prove.engines.engine import Array, Refusal, Session
+from onereshape.prove.engines.inside import MOST, elements_inside
+from onereshape.prove.runs.reference import Reference, settle
+from onereshape.prove.values.input_roles import Suit, suits_of
+from onereshape.prove.runs.trial import Answers, Feeds, Freed, NoRoom, Sizes, Stop, Trial, batch_of, compare
+from onereshape.terms.proof import said
+
+_FIVE: Final = 5
+_PLACES: Final = ((1, 3), (0, 2, 4))
+"""Of those that stay, among five: the others are the first and the last, then those between."""
+_MANY: Final = (4, 8, 17, 130)
+"""Larger batches."""
+_TURNS: Final = 122
+"""What the turns of two pieces in a larger batch are drawn from: in no rhythm, or a sample could be another one."""
+_MOST_ALONE: Final = 4
+"""Inputs that are changed one at a time."""
+
+
+class Company(NamedTuple):
+    """What others are made of: numbers from usual ones, and which of its values an integer has."""
+
+    words: str
+    numbers: Callable[[Array], Array | float]
+    integers: float
+    """From 0, the smallest that suits, to 1, the largest; beyond that, far from what suits."""
+
+
+def _far(factor: float) -> Callable[[Array], Array]:
+    return lambda usual: (np.abs(usual) + 1) * factor
+
+
+_COMPANY: Final = (
+    Company("zero", lambda _: 0.0, 0),
+    Company("one", lambda _: 1.0, 1),
+    Company("large", _far(1e6), 2),
+    Company("negative", _far(-1e6), -1),
+    Company("faint", lambda usual: usual * 1e-6, 0.5),
+    Company("huge", _far(1e15), 1),
+    Company("huge and negative", _far(-1e15), 0),
+    Company("of all signs", lambda usual: np.where(np.arange(usual.size).reshape(usual.shape) % 2, 1e9, -1e9), 0.5),
+    Company("beyond all bounds", _far(1e30), 1),
+    Company("beneath all bounds", _far(-1e30), 0),
+    Company("infinite", lambda _: inf, 1),
+    Company("infinite and negative", lambda _: -inf, 0),
+    Company("no numbers", lambda _: nan, 0),
+)
+_ALONE: Final = tuple(each for each in _COMPANY if each.words in {"large", "negative", "no numbers"})
+_AGAIN: Final = frozenset({"the same", "large", "negative", "beyond all bounds", "beneath all bounds", "no numbers"})
+"""What others are at the second places too."""
+_FAR: Final = 3000
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """The repaired model, what it is asked with, and where its batch is."""
+
+    trial: Trial
+    session: Session
+    usual: Reference
+    axes: Mapping[str, int]
+    symbol: str
+    suits: Mapping[str, Suit]
+
+    def at(self, pieces: int) -> Sizes:
+        return {self.symbol: pieces * self.trial.size, **self.usual.setting.sizes}
+
+
+class Seen(NamedTuple):
+    """What samples were put beside."""
+
+    words: list[str]
+    """What the others were;"""
+    without: list[Sizes]
+    """the larger batches that had no room, or no time,"""
+    why: str
+    """and why they had none."""
+
+
+def run_company(trial: Trial, freed: Freed, usual: Reference, *, proven: bool) -> Seen:
+    """Stops where a sample is another one beside others; what these were is returned.
+
+    `proven`: at some batches the terms show that nothing beside a sample matters, so that only others are run.
+    """
+    axes, symbol = batch_of(freed)
+    repaired = _Open(trial, trial.opened(), usual, axes, symbol, suits_of(trial.original))
+    found = [] if proven else [*_unchanged(repaired)]
+    without, why = _many(repaired)
+    return Seen([*dict.fromkeys(found)], without, why)
+
+
+def _unchanged(repaired: _Open) -> Iterator[str]:
+    """What was beside samples that did not change; a Stop where one did."""
+    trial, (first, second) = repaired.trial, repaired.usual.feeds[:2]
+    for places in _PLACES:
+        whole = trial.run(repaired.session, _among(repaired, second, places), repaired.at(_FIVE), listed=False)
+        alike = _stayed(repaired, whole, places)
+        company = [("the same", first), *_others(repaired, second)]
+        for words, others in company if places == _PLACES[0] else [each for each in company if each[0] in _AGAIN]:
+            try:
+                answers = repaired.session.run(_among(repaired, others, places))
+            except Refusal:
+                continue  # what it does not take says nothing of the others
+            for name, rows in _stayed(repaired, answers, places).items():
+                if not np.array_equal(_bits(rows), _bits(alike[name])):
+                    why = f"output {name!r} of a sample is another one beside samples that are {words}"
+                    raise Stop("differs", f"{why}, at {said(repaired.at(_FIVE))}")
+            yield words
+
+
+def _others(repaired: _Open, usual: Feeds) -> Iterator[tuple[str, Feeds]]:
+    """A piece in every company: all inputs of a sample at once, and one at a time where there are several."""
+    own = [name for name in repaired.axes if repaired.suits[name].kind not in SIZES]
+    for each in _COMPANY:
+        yield each.words, usual | {name: _made(usual[name], repaired.suits[name], each) for name in own}
+    for name in own[:_MOST_ALONE] if len(own) > 1 else ():
+        for each in _ALONE:
+            yield f"{each.words} in {name}", usual | {name: _made(usual[name], repaired.suits[name], each)}
+
+
+def _made(usual: Array, suit: Suit, company: Company) -> Array:
+    """An input of a sample that is something else."""
+    if usual.dtype.kind == "O":
+        return usual
+    with np.errstate(all="ignore"):
+        if usual.dtype.kind not in "iub":
+            return np.broadcast_to(company.numbers(usual.astype(np.float64)), usual.shape).astype(usual.dtype)
+        low, high = _bounds(suit)
+        if 0 <= company.integers <= 1 or suit.kind in {"index", "mask", "bool"}:
+            share = min(max(company.integers, 0), 1)
+            return np.full_like(usual, low + round(share * (high - low)))
+        return np.full_like(usual, np.clip(np.sign(company.integers) * _FAR, *_range(usual.dtype)))
+
+
+def _bounds(suit: Suit) -> tuple[int, int]:
+    if suit.kind == "index":
+        return suit.low, suit.high - 1
+    return (0, 1) if suit.kind in {"mask", "bool"} else (0, 9)
+
+
+def _range(dtype: np.dtype) -> tuple[int, int]:
+    return (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+
+
+def _among(repaired: _Open, others: Feeds, places: Sequence[int]) -> Feeds:
+    """A batch of the two that stay, in turn at these places, and others."""
+    pieces = [others] * _FIVE
+    for turn, place in enumerate(places):
+        pieces[place] = repaired.usual.feeds[turn % 2]
+    return joined(pieces, repaired.axes)
+
+
+def _stayed(repaired: _Open, answers: Answers, places: Sequence[int]) -> dict[str, Array]:
+    """What a batch gives at these places, and all of an output that has no samples."""
+    size, meters = repaired.trial.size, repaired.usual.meters
+    return {name: _rows(meter, answers[name], size, places) for name, meter in meters.items()}
+
+
+def _rows(meter: Meter, answer: Array, size: int, places: Sequence[int]) -> Array:
+    split = samples(answer, meter.carried, _FIVE * size)
+    if split is None or meter.carried is None:
+        return answer
+    return np.concatenate([split[place * size : (place + 1) * size] for place in places])
+
+
+def _bits(array: Array) -> Array:
+    """An array as it is stored, in which what is no number equals itself."""
+    return array if array.dtype.kind == "O" else np.ascontiguousarray(array).view(np.uint8)
+
+
+def turns_of(pieces: int) -> list[int]:
+    """Which of two pieces is at each place of a larger batch.
+
+    Numbers of samples that are kept in a byte begin again from -128: with the two in turn, what is read there instead
+    would be the same one.
+    """
+    drawn = Random(_TURNS).getrandbits(pieces)  # noqa: S311 - an order, and no secret
+    return [drawn >> place & 1 for place in range(pieces)]
+
+
+def _many(repaired: _Open) -> tuple[list[Sizes], str]:
+    """Larger batches, beside the original on the pieces; those that have no room, or no time, are returned, and why."""
+    trial, usual = repaired.trial, repaired.usual
+    inside = elements_inside(trial.original, usual.feeds[0])
+    why = f"more than {MOST} elements in a run"
+    fits = [pieces for pieces in _MANY if pieces * inside <= MOST]
+    for place, pieces in enumerate(fits):
+        turns, at = turns_of(pieces), repaired.at(pieces)
+        feeds = joined([usual.feeds[turn] for turn in turns], repaired.axes)
+        try:
+            got = trial.run(repaired.session, feeds, at)
+        except NoRoom as stop:
+            fits, why = fits[:place], stop.why
+            break
+        except OutOfTime as over:
+            fits, why = fits[:place], over.after
+            break
+        answers = [usual.answers[turn] for turn in turns]
+        wanted = {name: together(meter, answers, trial.size) for name, meter in usual.meters.items()}
+        compare(trial, usual.meters, got, wanted, at)
+        settle(trial, [usual], at)
+    return [repaired.at(pieces) for pieces in _MANY[len(fits) :]], why

@@ -1,0 +1,174 @@
+"""Reference: a model's answers on values drawn to suit it, and what measures how far others are from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any, Final
+
+import onnx_ir as ir
+
+from onereshape.ground.errors import FixError
+from onereshape.prove.runs.compare import (
+    Distance,
+    Meter,
+    rounding,
+    samples,
+    scale_of,
+    tolerances,
+)
+from onereshape.prove.engines.engine import Refusal, Session, engine_of
+from onereshape.prove.runs.settings import Setting
+from onereshape.prove.runs.steadiness import SLIGHTLY, wavering
+from onereshape.prove.runs.trial import Answers, Feeds, Sizes, Stop, Trial, amount
+from onereshape.terms.proof import said
+
+_NOISE_RUNS: Final = 3
+_NOISE: Final = 10
+"""How many times as far as the original is from itself the repaired model may be from it."""
+_LITTLE: Final = 1 / 32
+"""Of the scale: what sums in another order may differ by, where much cancels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What was fed to a model in one setting, what it answered, and a meter for each output."""
+
+    setting: Setting
+    feeds: Sequence[Feeds]
+    answers: Sequence[Answers]
+    meters: Mapping[str, Meter]
+
+
+def meters_of(trial: Trial, answers: Sequence[Answers]) -> dict[str, Meter]:
+    """A meter for each output, from all answers of a model."""
+    _check_dims(answers)
+    coarsest = _coarsest(trial.original)
+    found = {}
+    for name, first in answers[0].items():
+        carried = trial.outputs.get(name)
+        split = [samples(answer[name], carried, trial.size) for answer in answers]
+        if any(array is None for array in split):
+            dims = list(first.shape)
+            where = "it has none" if carried is None else carried.said(trial.size)
+            why = f"output {name!r} of the original has dims {dims}, and finds no batch there: {where}"
+            raise Stop("differs", why)
+        scale = scale_of(array for array in split if array is not None)
+        found[name] = Meter(name, carried, scale, *tolerances(first.dtype, coarsest))
+    return found
+
+
+def whole_meters(trial: Trial, answers: Sequence[Answers]) -> dict[str, Meter]:
+    """Meters that see each answer as one sample."""
+    _check_dims(answers)
+    coarsest = _coarsest(trial.original)
+    return {
+        name: Meter(name, None, scale_of(answer[name][None] for answer in answers), *tolerances(first.dtype, coarsest))
+        for name, first in answers[0].items()
+    }
+
+
+def _check_dims(answers: Sequence[Answers]) -> None:
+    """Answers that are put beside each other have the same dims."""
+    for name in answers[0]:
+        if len({answer[name].shape for answer in answers}) > 1:
+            raise Stop("untested", f"the dims of output {name!r} depend on the values that were fed")
+
+
+def settle(
+    trial: Trial, references: Sequence[Reference], at: Sizes, wavers: Callable[[str], bool] = lambda _: False
+) -> None:
+    """Stops where an output is too far from the original's, and farther than the original is from itself.
+
+    `wavers` says whether rounding decides what an output is, wherever it was too far: then the terms decide.
+    """
+    far = [name for name, found in trial.distances.items() if found.units > trial.widened.get(name, 1.0)]
+    far = [name for name in far if name not in trial.wavering]
+    far = [name for name in far if name not in trial.doubts or not _is_little(trial, name)]
+    if not far:
+        return
+    own = _noise(trial, references)
+    for name in far:
+        found, itself = trial.distances[name], own.get(name, Distance())
+        if itself.most > 1:
+            why = f"output {name!r} of the original differs from itself by {amount(itself)} without optimisations"
+            raise Stop("untested", why)
+        trial.widened[name] = max(1.0, _NOISE * itself.units)
+        if found.most > 1 or found.units > trial.widened[name]:
+            scale = f", where its scale is {trial.scales[name]:.3g}" if trial.scales[name] else ""
+            why = f"output {name!r} differs by {amount(found)} at {said(at)}{scale}"
+            if trial.kind == "batch" and not _is_little(trial, name) and wavers(name):
+                trial.wavering.add(name)
+                why += f"; {wavering(name, SLIGHTLY)}"
+            elif trial.kind != "batch" or not _is_little(trial, name):
+                raise Stop("differs", why)
+            trial.doubts[name] = why  # the terms decide
+
+
+def _is_little(trial: Trial, name: str) -> bool:
+    """Whether an output differs by what roundings may do; integers are equal or not."""
+    return 0 < trial.distances[name].absolute <= _LITTLE * trial.scales[name]
+
+
+def check_repeats(trial: Trial, reference: Reference, again: Answers) -> None:
+    """The original gives the same answer twice."""
+    for name, found in _apart(trial, reference, 0, again).items():
+        if found.units > 1:
+            why = f"the original does not repeat itself: output {name!r} differs by {amount(found)} on the same values"
+            raise Stop("untested", why)
+
+
+def _noise(trial: Trial, references: Sequence[Reference]) -> dict[str, Distance]:
+    """How far the original is from itself, where the engine runs it without optimisations."""
+    found: dict[str, Distance] = {}
+    runs = {id(feeds): (each, place) for each in references for place, feeds in enumerate(each.feeds)}
+    try:
+        session = Session(trial.original, trial.base_dir, optimize=False)
+        for reference, place in [*runs.values()][:_NOISE_RUNS]:
+            for name, apart in _apart(trial, reference, place, session.run(reference.feeds[place])).items():
+                found[name] = found.get(name, Distance()).worse(apart)
+    except Refusal:
+        return found
+    return found
+
+
+def _apart(trial: Trial, reference: Reference, place: int, again: Answers) -> dict[str, Distance]:
+    """How far other answers to the values at one place are from the original's."""
+    found = {}
+    for name, meter in reference.meters.items():
+        first, second = (
+            samples(answers[name], meter.carried, trial.size) for answers in (reference.answers[place], again)
+        )
+        if first is None or second is None or first.shape != second.shape:
+            found[name] = Distance(inf, inf, inf)
+        else:
+            found[name] = meter.distance(second, first)
+    return found
+
+
+def opened(model: ir.Model, base_dir: str, what: str) -> Session:
+    """A model in the engine; a refusal is an error, since without it nothing can be certified."""
+    try:
+        return Session(model, base_dir)
+    except Refusal as said:
+        raise FixError("engine-refused", engine=engine_of(model), what=f"load the {what}", why=said.why) from None
+
+
+def answered(session: Session, feeds: Feeds, what: str) -> Answers:
+    """Answers that must be there."""
+    try:
+        return session.run(feeds)
+    except Refusal as said:
+        raise FixError("engine-refused", engine=session.engine, what=f"run the {what}", why=said.why) from None
+
+
+def _coarsest(model: ir.Model) -> float:
+    """The rounding of the coarsest float type that the model computes in."""
+    types: set[Any] = {value.dtype for value in (*model.graph.inputs, *model.graph.initializers.values())}
+    for node in model.graph.all_nodes():
+        types |= {value.dtype for value in node.outputs}
+        to = node.attributes.get("to")
+        if to is not None and not to.is_ref() and node.op_type == "Cast":
+            types.add(ir.DataType(to.as_int()))
+    return max((rounding(kind.numpy()) for kind in types if kind is not None and kind.is_floating_point()), default=0.0)

@@ -1,0 +1,261 @@
+"""Trial: one comparison of two models under way, and what was found in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+import onnx_ir as ir
+
+from onereshape.prove.certificate import Certificate, OutputAnswer, RefusedSize, Status
+from onereshape.prove.runs.compare import CLEARLY, FLOATS, Carried, Distance, Meter, comparable, samples
+from onereshape.prove.runs.comparison import Kind, Progress
+from onereshape.prove.engines.engine import Array, Refusal, Session, engine_name, engine_of, folder_of
+from onereshape.prove.values.input_roles import fed
+from onereshape.terms.proof import said
+
+Feeds = dict[str, Array]
+Answers = Mapping[str, Array]
+Sizes = Mapping[str, int]
+Freed = Mapping[str, Mapping[int, str]]
+"""Input -> axis -> the name of the dim."""
+
+
+def batch_of(freed: Freed) -> tuple[dict[str, int], str]:
+    """The axes that carry a batch, and its name."""
+    axes = {name: axis for name, dims in freed.items() for axis in dims}
+    return axes, next(name for dims in freed.values() for name in dims.values())
+
+
+class Stop(Exception):  # noqa: N818 - an end, good or bad
+    """Nothing more needs to be run."""
+
+    def __init__(self, status: Status, reason: str) -> None:
+        self.status: Status = status
+        self.reason = reason
+        super().__init__(reason)
+
+
+class NoRoom(Stop):
+    """A run needed more memory than there is: it says nothing of what the model answers."""
+
+    def __init__(self, reason: str, why: str) -> None:
+        self.why = why
+        super().__init__("failed", reason)
+
+
+class Beside(NamedTuple):
+    """Another export, beside which the repaired model was put."""
+
+    model: ir.Model
+    freed: Sizes
+    """The sizes of the freed dims,"""
+    sizes: Sizes
+    """with those of other named dims,"""
+    values: Feeds
+    """and what inputs that serve as sizes were."""
+
+
+@dataclass(slots=True)
+class Trial:
+    """What is compared, and what was found so far."""
+
+    original: ir.Model
+    repaired: ir.Model
+    kind: Kind
+    size: int
+    outputs: Mapping[str, Carried | None]
+    base_dir: str
+    seed: int
+    progress: Progress | None
+    gates: bool = True
+    """Whether values beyond the usual are tried."""
+    steps: int = 0
+    done: int = 0
+    distances: dict[str, Distance] = field(default_factory=dict)
+    contrasts: dict[str, float] = field(default_factory=dict)
+    widened: dict[str, float] = field(default_factory=dict)
+    scales: dict[str, float] = field(default_factory=dict)
+    shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """The dims of the original's outputs."""
+    seen: dict[str, list[Sizes]] = field(default_factory=dict)
+    """The sizes at which an output had anything to compare."""
+    elements: dict[str, int] = field(default_factory=dict)
+    """How much that was,"""
+    entries: dict[str, int] = field(default_factory=dict)
+    """and how much there was, finite or not."""
+    own: Sizes = field(default_factory=dict)
+    """The exported sizes of freed dims other than a batch."""
+    compared: list[Sizes] = field(default_factory=list)
+    ran: list[Sizes] = field(default_factory=list)
+    """Whether compared or not."""
+    refused: list[RefusedSize] = field(default_factory=list)
+    held: list[str] = field(default_factory=list)
+    extremes: list[str] = field(default_factory=list)
+    doubts: dict[str, str] = field(default_factory=dict)
+    """Outputs that are too far from the original's, but so little that roundings may do it: what was seen."""
+    wavering: set[str] = field(default_factory=set)
+    """Those of them in which rounding decides what the original answers, so that they may be far from it."""
+    settings: list[tuple[Sizes, Feeds]] = field(default_factory=list)
+    """The sizes of named dims that the original took, and what inputs that serve as sizes were,"""
+    fitted: list[Beside] = field(default_factory=list)
+    """and those of other exports, on which the repair was fitted,"""
+    witnesses: list[Beside] = field(default_factory=list)
+    """and which it did not use."""
+
+    def step(self, text: str) -> None:
+        """Says what is done next."""
+        if self.progress is not None:
+            self.progress(min(self.done, self.steps), self.steps + 1, text)  # the last one is the term run
+        self.done += 1
+
+    def opened(self) -> Session:
+        """The repaired model in the engine."""
+        try:
+            return Session(self.repaired, folder_of(self.repaired) or self.base_dir)
+        except Refusal as refusal:
+            raise Stop("failed", f"{engine_of(self.repaired)} cannot load the repaired model: {refusal.why}") from None
+
+    def run(self, session: Session, feeds: Feeds, at: Sizes, *, listed: bool = True) -> Answers:
+        """The repaired model's answers."""
+        try:
+            found = session.run(feeds)
+        except Refusal as refusal:
+            why = f"{session.engine} cannot run the repaired model at {said(at)}: {refusal.why}"
+            raise (NoRoom(why, refusal.why) if refusal.kind == "memory" else Stop("failed", why)) from None
+        if listed:
+            note(self.ran, at)
+        if self.shapes and (odd := self.shapes.keys() ^ found.keys()):
+            where = f" at {said(at)}" if at else ""
+            who = "the original" if min(odd) in self.shapes else "the repaired model"
+            raise Stop("differs", f"only {who} gives {min(odd)!r}{where}: its sequence has other tensors")
+        return found
+
+
+def note(sizes: list[Sizes], at: Sizes) -> None:
+    """Lists sizes once."""
+    if dict(at) not in sizes:
+        sizes.append(dict(at))
+
+
+def compare(trial: Trial, meters: Mapping[str, Meter], got: Answers, wanted: Answers, at: Sizes) -> None:
+    """Puts answers beside what is wanted, which has its samples first."""
+    for name, meter in meters.items():
+        mine, want = got[name], wanted[name]
+        if mine.dtype != want.dtype:
+            raise Stop("differs", f"output {name!r} is {mine.dtype} and was {want.dtype}")
+        split = samples(mine, meter.carried, len(want))
+        rows = [want] if meter.carried else [want[place : place + 1] for place in range(len(want))]
+        if split is None or split.shape != rows[0].shape:
+            dims = _dims(want, meter)
+            raise Stop("differs", f"output {name!r} has dims {list(mine.shape)} at {said(at)}, and should have {dims}")
+        check_declared(trial, name, mine, at)
+        found = comparable(want)
+        trial.elements[name] = trial.elements.get(name, 0) + found
+        trial.entries[name] = trial.entries.get(name, 0) + want.size
+        if found:
+            note(trial.seen.setdefault(name, []), at)
+            note(trial.compared, at)
+        for row in rows:
+            trial.distances[name] = trial.distances.get(name, Distance()).worse(meter.distance(split, row))
+        if meter.carried:
+            contrast(trial, meter, want)
+        trial.scales[name] = max(trial.scales.get(name, 0.0), meter.largest)
+
+
+def check_declared(trial: Trial, name: str, array: Array, at: Sizes) -> None:
+    """The dims that the repaired model declares for an output are those that it has, if the original's were true."""
+    declared = next((value.shape for value in trial.repaired.graph.outputs if value.name == name), None)
+    carried = trial.outputs.get(name)
+    shape = trial.shapes[name] if carried is None or carried.new is None else (1, *trial.shapes[name])
+    for axis, (dim, size) in enumerate(zip(declared or (), array.shape, strict=False)):
+        if isinstance(dim, int) and dim != size and shape[axis] == dim:
+            why = f"output {name!r} is declared to have {dim} at axis {axis}, and has {size} at {said(at)}"
+            raise Stop("differs", why)
+
+
+def contrast(trial: Trial, meter: Meter, group: Array) -> None:
+    """Notes how different the samples are that were put beside each other."""
+    trial.contrasts[meter.name] = max(trial.contrasts.get(meter.name, 0.0), meter.contrast(group))
+
+
+def certificate(trial: Trial, status: Status, reason: str) -> Certificate:
+    """Everything that was found, in the form that stays."""
+    answered = [
+        OutputAnswer(
+            name,
+            carried.axis if (carried := trial.outputs.get(name)) else None,
+            found.absolute,
+            trial.scales.get(name, 0.0),
+            matters(trial, name) and is_blind(trial, name),
+            trial.elements.get(name, 0),
+            trial.widened.get(name, 1.0),
+            carried.outer if carried else 1,
+            carried.new if carried else None,
+        )
+        for name, found in trial.distances.items()
+    ]
+    return Certificate(
+        status,
+        reason,
+        trial.kind,
+        tuple(trial.compared),
+        tuple(sizes for sizes in trial.ran if sizes not in trial.compared),
+        tuple(answered),
+        tuple(trial.refused),
+        tuple(trial.held),
+        tuple(trial.extremes),
+        (dict(trial.own), *(each.freed for each in trial.fitted)) if trial.fitted else (),
+        tuple(each.freed for each in trial.witnesses),
+        trial.seed,
+        engine_name(engine_of(trial.original)),
+        FLOATS.relative,
+        FLOATS.absolute,
+    )
+
+
+def check_interface(original: ir.Model, other: ir.Model, what: str) -> None:
+    """Both models take and give the same."""
+    for role, mine, theirs in (
+        ("inputs", fed(original), fed(other)),
+        ("outputs", original.graph.outputs, other.graph.outputs),
+    ):
+        names = [[value.name for value in values] for values in (mine, theirs)]
+        if names[0] != names[1]:
+            raise Stop("differs", f"the {what} has the {role} {names[1]}, and the original has {names[0]}")
+        for before, after in zip(mine, theirs, strict=True):
+            if before.dtype != after.dtype:
+                raise Stop(
+                    "differs", f"{after.name!r} is {after.dtype} in the {what}, and {before.dtype} in the original"
+                )
+
+
+def amount(found: Distance) -> str:
+    """A difference as a sentence names it."""
+    return f"{found.absolute:.3g}" if found.absolute < inf else "a value that is not finite"
+
+
+def matters(trial: Trial, name: str) -> bool:
+    """Whether an output can show that the samples are kept apart; the labels of maps cannot."""
+    if trial.kind == "batch":
+        return trial.outputs.get(name) is not None
+    return any(name == value.name or name.startswith(f"{value.name}[") for value in trial.original.graph.outputs)
+
+
+def is_blind(trial: Trial, name: str) -> bool:
+    """Whether an output is the same for all samples."""
+    return trial.contrasts.get(name, 0.0) <= CLEARLY * trial.widened.get(name, 1.0)
+
+
+def _dims(want: Array, meter: Meter) -> list[int]:
+    """The dims that an output should have, from its samples."""
+    if meter.carried is None:
+        return list(want.shape[1:])
+    if meter.carried.new is not None:
+        return list(want.shape)
+    axis = meter.carried.axis
+    whole = np.moveaxis(want, 0, axis + 1).shape
+    return [*whole[:axis], whole[axis] * whole[axis + 1] * whole[axis + 2], *whole[axis + 3 :]]

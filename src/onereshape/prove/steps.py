@@ -1,0 +1,34 @@
+"""The certificate of a repair in two steps: other dims first, and then the batch of what came out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from onereshape.prove.certificate import Certificate, Status
+
+_ORDER: Final[tuple[Status, ...]] = (
+    "failed",
+    "differs",
+    "not proven",
+    "out-of-time",
+    "untested",
+    "unwitnessed",
+    "fitted",
+    "certified",
+    "proven",
+)
+"""The weakest first."""
+
+
+def joined(first: Certificate | None, second: Certificate | None) -> Certificate | None:
+    """That of the second step, which stands on the first: no more is known of the whole than of either.
+
+    A step that changed nothing has none.
+    """
+    if first is None or second is None:
+        return first or second
+    status = min(first.status, second.status, key=_ORDER.index)
+    then = f"then the batch, beside that model sample by sample, {second.status}: {second.reason}"
+    reason = f"other dims, {first.status}: {first.reason}; {then}"
+    return replace(second, status=status, reason=reason, basis=first)

@@ -1,0 +1,73 @@
+"""A batching plan made real: the declared dims, the edits, and the nodes that nobody needs any more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import onnx_ir as ir
+
+from onereshape.repair.batch.search import BatchPlan
+from onereshape.graphs.edit import apply_edits, declare
+from onereshape.graphs.facts.order import values_of
+from onereshape.rule.sizes import depends
+
+
+def apply_batch(model: ir.Model, plan: BatchPlan, freed: Mapping[str, int]) -> None:
+    """Rewrites the model, of which the plan was made, in place."""
+    _declare(model.graph, plan)
+    sources = {plan.symbol: next(iter(freed.items())), **plan.sources}
+    apply_edits(model, plan.edits, sources, plan.dead)
+
+
+def static_declarations(plan: BatchPlan) -> Iterator[ir.Value]:
+    """The values that are declared with a fixed size where they carry N; a -1 says that it is not known."""
+    for value, mark in plan.marks.items():
+        dim = value.shape[mark.axis] if value.shape is not None and mark.axis < len(value.shape) else None
+        if isinstance(dim, int) and dim >= 0:
+            yield value
+
+
+def false_declarations(plan: BatchPlan) -> str:
+    """What such declarations say, where nothing else had to be mended: one of them, an output if there is one."""
+    values = sorted(static_declarations(plan), key=lambda value: not value.is_graph_output())
+    if not values:
+        return ""
+    value, others = values[0], len(values) - 1
+    axis = plan.marks[value].axis
+    what = f"{'output' if value.is_graph_output() else 'value'} {value.name}"
+    more = f", and so were {others} more" if others else ""
+    dims = ", ".join("?" if dim is None else str(dim) for dim in _plain(value))
+    return f"{what} was declared [{dims}], with a fixed size at axis {axis}, which carries {plan.symbol}{more}"
+
+
+def _plain(value: ir.Value) -> list[int | str | None]:
+    """The declared dims of a value."""
+    return [dim if isinstance(dim, int) else dim.value for dim in value.shape or ()]
+
+
+def _declare(graph: ir.Graph, plan: BatchPlan) -> None:
+    """Writes N into the declared dims of all that carry it; beside a size without a name that dim has none either.
+
+    A name that stood there for 1 is taken from all other values: what had one name has two sizes now.
+    """
+    stale: set[str | None] = set()
+    for value, mark in plan.marks.items():
+        if value.shape is None or mark.axis >= len(value.shape):
+            continue
+        if len(set(plan.parts.get(value, (mark,)))) > 1:  # of the tensors in it not all carry N there
+            value.shape = None
+            continue
+        factors = [str(size) for size in (mark.outer, mark.inner) if size != 1]
+        before = value.shape[mark.axis]
+        if isinstance(before, ir.SymbolicDim):
+            stale.add(before.value)
+        known = not any(depends(size, plan.facts.unnamed) for size in (mark.outer, mark.inner))
+        declare(value, {mark.axis: "*".join([*factors, plan.symbol]) if known else None})
+    stale -= {None, plan.symbol}
+    if stale:
+        for value in values_of(graph):
+            if value in graph.inputs:
+                continue
+            dims = enumerate(value.shape or ())
+            if gone := [axis for axis, dim in dims if isinstance(dim, ir.SymbolicDim) and dim.value in stale]:
+                declare(value, dict.fromkeys(gone))

@@ -1,0 +1,252 @@
+"""The last word on a batch that a rule refuses, or would rewrite: whether the model may be right as it is.
+
+`fix` and `check` ask the same: what is final, what the terms overrule, and what only runs can tell, which `check` does
+not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import NamedTuple
+
+import onnx_ir as ir
+
+from onereshape.ground.isolation.budget import limits
+from onereshape.ground.errors import FixError
+from onereshape.formats.model import Model
+from onereshape.formats.onnx.onnx_graphs import copyable
+from onereshape.prove.runs.compare import Carried
+from onereshape.prove.values.naming import apart
+from onereshape.prove.runs.settings import Chooser
+from onereshape.prove.values.input_roles import suits_of
+from onereshape.prove.runs.term_sizes import some_sizes, usual_sizes
+from onereshape.prove.runs.trial import batch_of
+from onereshape.graphs.edit import declare
+from onereshape.graphs.exports import Freed
+from onereshape.repair.lacking import is_one, lacking
+from onereshape.graphs.likely_batch import other_axes
+from onereshape.prove.pairing import batch_proof, called, places_of
+from onereshape.graphs.request import batch_size, inputs_of, requested, shapes_of
+from onereshape.graphs.shapes import facts_of
+from onereshape.graphs.unneeded import live_nodes
+from onereshape.terms.batches import PARTED
+from onereshape.terms.proof import Proof
+
+Asked = Mapping[str, Mapping[int, str]]
+
+_MOST_PLACES = 4
+"""Of the batch that are asked about in a model that no rule frees, beside the likely one."""
+_NO_RULE = frozenset({"cannot-free", "no-batching-rule", "mixes-samples"})
+"""The refusals of a rule, which may know too little."""
+WAY_OUT = "with --per-sample (per_sample=True) the model would run once for each sample instead, which is slower"
+
+
+class Word(NamedTuple):
+    """What is known, before anything is run, of a model as it is, or with its batch declared."""
+
+    works: bool | None
+    """Whether it is right as it is; None: only runs tell."""
+    asked: Freed
+    """Where its batch is taken to be."""
+    copy: ir.Model | None = None
+    """The model with its batch declared."""
+    fixed: bool = False
+    """Whether the batch had been a number."""
+    doubted: bool = False
+    """Whether only a proof for every batch is believed, whatever runs say."""
+    proof: Proof | None = None
+    """What the terms said, where that is the same at all sizes."""
+
+
+def may_work(refusal: FixError) -> bool:
+    """Whether a refusal leaves open that the model works all the same."""
+    return refusal.code in _NO_RULE
+
+
+def has_way_out(model: ir.Model, axes: Mapping[str, int], refusal: FixError) -> bool:
+    """Whether a model that mixes its samples, or may, can be run sample by sample."""
+    apart = refusal.alone or refusal.code in {"mixes-samples", "no-batching-rule"}
+    return apart and batch_size(model, axes) == 1
+
+
+def no_batch(model: ir.Model, axes: Mapping[str, int], refusal: FixError) -> FixError | None:
+    """Why there is no batch at these likely axes, if that is why a rule refused them."""
+    found = lacking(model, axes, refusal) if may_work(refusal) else None
+    if found is not None and is_one(model, axes) and has_way_out(model, axes, refusal):
+        found.add_note(WAY_OUT)
+    return found
+
+
+def places(given: Model, asked: Freed, *, likely: bool) -> Iterator[Freed]:
+    """Where the batch of a model that no rule frees may be: as it was asked for, and elsewhere, if nobody named axes.
+
+    A state may have it at its second axis.
+    """
+    yield asked
+    axes = {name: axis for name, dims in asked.items() for axis in dims}
+    shapes = shapes_of(inputs_of(given.ir))
+    if not likely or any(isinstance(shapes[name][axis], int) for name, axis in axes.items()):
+        return
+    for other in islice((each for level in other_axes(shapes, axes) for each in level), _MOST_PLACES):
+        yield requested(given, other)
+
+
+def by_terms(given: Model, asked: Freed, refusal: FixError, *, likely: bool) -> bool | None:
+    """Whether a refused model is right as it is, wherever its batch is; None: only runs tell."""
+    works: bool | None = False
+    for place in places(given, asked, likely=likely):
+        word = last_word(given, place, refusal)
+        if word.works:
+            return True
+        works = None if word.works is None else works
+    return works
+
+
+def last_word(
+    given: Model,
+    asked: Freed,
+    refusal: FixError | None,
+    *,
+    outputs: Mapping[str, int | None] | None = None,
+    running: bool = False,
+) -> Word:
+    """Whether a model is right as it is; `refusal`: what a rule says, None where rules would rewrite it.
+
+    A rule is believed unless the terms prove it wrong, for every batch, as at a hundred samples they may be mixed: one
+    that saw samples mixed, one that would rewrite a model which names its batch, and any of a model that was exported
+    for one batch and would be written with another one.  Where runs may overrule it, they are asked first, if any are.
+    `outputs`: the axes at which a rewritten model has its samples.
+    """
+    fixed = _is_fixed(given.ir, asked)
+    size = batch_size(given.ir, {name: axis for name, dims in asked.items() for axis in dims})
+    doubted = fixed or refusal is None or refusal.code == "mixes-samples"
+    if _is_final(given.ir, asked, refusal, size, fixed=fixed) or (not running and _fails(given.ir, asked, size)):
+        return Word(False, asked)
+    copy, _ = with_batch(given.ir, asked)
+    word = Word(None, asked, copy, fixed, doubted)
+    if running and not doubted:
+        return word
+    proof = first_proof(called(given.ir, asked), copy, asked, size, for_all=doubted)
+    if proof is None:
+        may = not doubted or _may_be_proven(given.ir, copy, asked, size, outputs)
+        return word if may else word._replace(works=False)
+    if not proof.holds or (doubted and not proof.always):
+        return word._replace(works=False if doubted else None)
+    found = places_of(proof)
+    works = not fixed or declared_outputs(given.ir, copy, found, batch_of(asked)[1])
+    return word._replace(works=works and (outputs is None or is_as_repaired(given.ir, found, outputs)), proof=proof)
+
+
+def _is_final(model: ir.Model, asked: Freed, refusal: FixError | None, size: int, *, fixed: bool) -> bool:
+    """Whether nothing can overrule it: a proof at some sizes of other dims, of a fixed batch, is none at others."""
+    if (fixed if refusal is None else not may_work(refusal)) or not copyable(model.graph):
+        return True
+    return fixed and (size != 1 or has_other_names(model, asked))
+
+
+def _fails(model: ir.Model, asked: Freed, size: int) -> bool:
+    """Whether one batch of the original cannot run, so that there is nothing to compare with."""
+    found = facts_of(model, {name: dict.fromkeys(axes, size) for name, axes in asked.items()})
+    return not live_nodes(model.graph).isdisjoint(found.errors)
+
+
+def is_as_repaired(model: ir.Model, found: Mapping[str, Carried | None], repaired: Mapping[str, int | None]) -> bool:
+    """Whether a model has its samples where a repaired one has them, and declares no number there.
+
+    `[1, 6400*N, 1]` holds all samples, and is no batch that anybody expects: that is repaired all the same.
+    """
+    axes = {name: None if place is None else place.axis for name, place in found.items()}
+    if any(axis != repaired.get(name, axis) for name, axis in axes.items()):
+        return False
+    declared = ((value.shape or (), axes.get(value.name or "")) for value in model.graph.outputs)
+    return not any(axis is not None and axis < len(dims) and isinstance(dims[axis], int) for dims, axis in declared)
+
+
+def final(model: ir.Model, axes: Mapping[str, int], refusal: FixError, *, likely: bool, per_sample: bool) -> FixError:
+    """What is said where nothing overrules a refusal; `likely`: nobody named the axes, which may be no batch at all."""
+    lacks = no_batch(model, axes, refusal) if likely else None
+    return refusal if lacks is None or (per_sample and is_one(model, axes)) else lacks
+
+
+def first_proof(original: ir.Model, copy: ir.Model, asked: Asked, size: int, *, for_all: bool = True) -> Proof | None:
+    """What the terms say, where that is the same before anything was run; nothing where runs decide on the sizes.
+
+    `for_all`: only a proof for every batch is of use.
+    """
+    axes, symbol = batch_of(asked)
+    if Chooser(original, suits_of(original), {symbol: size}, axes.keys()).varies:
+        return None
+    return batch_proof(original, copy, asked, size, {}, for_all=for_all)
+
+
+def _may_be_proven(
+    model: ir.Model, copy: ir.Model, asked: Freed, size: int, outputs: Mapping[str, int | None] | None
+) -> bool:
+    """Whether the terms prove it for every batch at some size of the other dims: else no run is of use.
+
+    What an input says of sizes is no term: there runs look for what the model takes.
+    """
+    original, other = (apart(each) for each in (called(model, asked), copy))
+    axes, symbol = batch_of(asked)
+    chooser = Chooser(original, suits_of(original), {symbol: size}, axes.keys())
+    sized, first = chooser.sized, next(some_sizes(original))
+    alike = dict.fromkeys(chooser.names, max(first.values(), default=1))
+    others = ({**first, **each} for each in (alike, *chooser.told.likely, *chooser.ones()))
+    for sizes in (*some_sizes(original), *others, *usual_sizes(original)):
+        limits().check()
+        proof = batch_proof(original, other, asked, size, sizes, for_all=True)
+        if proof.holds and proof.always:
+            return outputs is None or is_as_repaired(model, places_of(proof), outputs)
+        if proof.reason.endswith(PARTED):
+            return False
+        if sized:
+            break
+    return bool(sized)
+
+
+def with_batch(model: ir.Model, asked: Asked) -> tuple[ir.Model, bool]:
+    """The model with the batch declared under its name, and whether that had been a number."""
+    copy, fixed = model.clone(), _is_fixed(model, asked)
+    for value in copy.graph.inputs:
+        declare(value, asked.get(value.name or "", {}))
+    if fixed:  # what else is declared may be for the old batch only
+        for node in copy.graph.all_nodes():
+            for value in node.outputs:
+                value.shape = None
+    return copy, fixed
+
+
+def _is_fixed(model: ir.Model, asked: Asked) -> bool:
+    """Whether the batch is a number in an input that carries it."""
+    inputs = {value.name or "": value for value in model.graph.inputs}
+    places = [(name, axis) for name, axes in asked.items() for axis in axes]
+    return any(isinstance((inputs[name].shape or ())[axis], int) for name, axis in places)
+
+
+def declared_outputs(original: ir.Model, copy: ir.Model, outputs: Mapping[str, Carried | None], name: str) -> bool:
+    """Declares where outputs have their samples; False where one has them beside something else, as rows of rows.
+
+    `[1, 6400, 1]` that becomes `[1, 6400*N, 1]` holds all samples, and is no batch that anybody expects.
+    """
+    after = {value.name: value for value in copy.graph.outputs}
+    for value in original.graph.outputs:
+        place, shape = outputs.get(value.name or ""), value.shape
+        if any(each is not None and part.startswith(f"{value.name}[") for part, each in outputs.items()):
+            return False  # what a sequence held for one sample nobody says
+        if place is not None:
+            alone = place.inner == 1 if shape is None else place.axis < len(shape) and shape[place.axis] == 1
+            if place.outer != 1 or not alone:
+                return False
+        after[value.name].shape = shape
+        declare(after[value.name], {} if place is None else {place.axis: name})
+    return True
+
+
+def has_other_names(model: ir.Model, asked: Asked) -> bool:
+    """Whether an input has a dim, other than the batch, that is no number."""
+    return any(
+        not isinstance(dim, int) and axis not in asked.get(value.name or "", {})
+        for value in model.graph.inputs
+        for axis, dim in enumerate(value.shape or ())
+    )

@@ -1,0 +1,1 @@
+from onereshape.backends.shape_rule import *

@@ -57,8 +57,8 @@ programs:
 
 # The laws whose worlds `make test` asks in part, asked whole.
 worlds: $(VENV)/.installed-test
-	WORLDS=whole $(BIN)/python -m pytest -n auto --dist worksteal tests/engines tests/laws tests/openvino \
-	    $$(grep -l "tests.*import.*budget\|tests.budget" tests/test_*.py)
+	WORLDS=whole $(BIN)/python -m pytest -n auto --dist worksteal tests/engines tests/laws tests/formats/layers \
+	    $$(grep -rl --include="test_*.py" "import.*budget\|tests.budget" tests --exclude-dir=engines --exclude-dir=laws --exclude-dir=layers)
 
 # Hostile graphs for as long as it is told: `make hostile SECONDS=600` or `COUNT=30000`, `START=0 JOBS=2`.
 hostile: $(VENV)/.installed-test
@@ -108,8 +108,8 @@ sanitize-memory sanitize-threads: $(VENV)/.installed-sanitize
 	    -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python \
 	    -Dpybind11_DIR=$$($(BIN)/python -m pybind11 --cmakedir)
 	$(BIN)/cmake --build build/$@
-	$(SANITIZED) $(BIN)/python tests/fuzz_copy.py $$(ls build/$@/_copy*.so) $(COPIES_$(BUDGET))
-	$(SANITIZED) $(BIN)/python tests/fuzz_terms.py $$(ls build/$@/_terms*.so) $(TERMS_$(BUDGET))
+	$(SANITIZED) $(BIN)/python tests/arrays/fuzz_copy.py $$(ls build/$@/_copy*.so) $(COPIES_$(BUDGET))
+	$(SANITIZED) $(BIN)/python tests/terms/fuzz_terms.py $$(ls build/$@/_terms*.so) $(TERMS_$(BUDGET))
 
 # The pages that are written from the code, then the site in build/site. A warning of MkDocs is an error.
 docs: $(VENV)/.installed-docs

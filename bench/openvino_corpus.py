@@ -4,10 +4,11 @@
                              [--columns onnx,ir,peers] [--threads 2] [--onnx-kept] [--json]
 
 Each ONNX model is converted by openvino (batch 1), its batch is freed by `onereshape fix MODEL.xml`, and OpenVINO runs
-both files (tests/openvino_arbiter.py): the original on each sample alone, the repaired one on 1, 2, 3 and 5 at once.
-Beside it stand the same model repaired as ONNX, and what `Model.reshape` to -1 and `set_batch` make of the IR.
+both files (tests/repair/openvino_arbiter.py): the original on each sample alone, the repaired one on 1, 2, 3 and 5 at
+once.  Beside it stand the same model repaired as ONNX, and what `Model.reshape` to -1 and `set_batch` make of the IR.
 
-    pass       it gives each sample's own answers, and all that no repair is for survived (tests/openvino_untouched.py)
+    pass       it gives each sample's own answers, and all that no repair is for survived
+               (tests/repair/openvino_untouched.py)
     refused    nothing was written, or the engine said an error
     untested   no output depends on the sample
     wrong      it runs, and answers differ

@@ -25,8 +25,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tests.arbiter import Entry, entries  # noqa: E402
-from tests.openvino_arbiter import CONFIG, alone, batched, message, reshaped, verdict, written  # noqa: E402
-from tests.openvino_untouched import untouched  # noqa: E402
+from tests.repair.openvino_arbiter import CONFIG, alone, batched, message, reshaped, verdict, written  # noqa: E402
+from tests.repair.openvino_untouched import untouched  # noqa: E402
 
 Answer = dict[str, Any]
 

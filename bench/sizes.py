@@ -23,7 +23,7 @@ import onnx_ir as ir
 import onereshape as orx
 from onereshape.ground.errors import FixError
 from onereshape.repair.fitting.plan import like_plan
-from tests.sizes_arbiter import Exports, exports_of, sizes_verdict
+from tests.repair.sizes_arbiter import Exports, exports_of, sizes_verdict
 
 _TIMES = 3
 """How often each is timed; the least counts."""

@@ -26,7 +26,7 @@ from onereshape.formats.model_formats import FORMATS, Files, Format, Plans
 from onereshape.rule.specs import DIALECTS, SPECS
 
 SOURCE = Path(__file__).parent.parent / "src" / "onereshape"
-HOMES = ("specs.py", "dtypes.py", "formats/", "conformance/", "openvino/")
+HOMES = ("rule/specs.py", "ground/dtypes.py", "formats/", "backends/conformance/")
 """Where a dialect lives."""
 
 NAMED = {
@@ -37,8 +37,11 @@ NAMED = {
     "cli/overview.py": "the sentence that says what onereshape is, and the version of a package",
     "cli/show.py": "the formats that it shows",
     "cli/streams.py": "an IR is two files, and does not fit into a pipe",
-    "installed.py": "a distribution of onnxruntime",
-    "models/": "an IR is looked into and repaired as its image, and run by its own engine",
+    "checks/summary.py": "the parts of an IR are counted",
+    "graphs/": "an IR is looked into as its image",
+    "ground/installed.py": "a distribution of onnxruntime",
+    "prove/": "an IR is run by its own engine",
+    "repair/": "an IR is repaired as its image",
 }
 """Files elsewhere that name a dialect, or a suffix of its files, in a text; ONNX is looked at below."""
 
@@ -49,12 +52,17 @@ ONNX = {
     "cli/fix.py": "the name that is proposed for a file without a suffix",
     "cli/overview.py": "--version shows the package of that name",
     "cli/streams.py": "what goes through a pipe is ONNX",
-    "convert/opset.py": "the opset of a whole model is ONNX's",
-    "models/": "the whole models that are looked into and repaired are ONNX's, or images of others",
-    "reports/gathering.py": "what a repair changes is drawn on ONNX graphs, or images of others",
-    "reports/page.py": "producer and opsets are told of ONNX models",
-    "onnx_backend.py": "ONNX's own interface",
-    "shape_rule.py": "a rule in a library for ONNX models",
+    "backends/convert/opset.py": "the opset of a whole model is ONNX's",
+    "backends/onnx_backend.py": "ONNX's own interface",
+    "backends/shape_rule.py": "a rule in a library for ONNX models",
+    "checks/check.py": "the models that are looked into are ONNX's, or images of others",
+    "checks/reports/gathering.py": "what a repair changes is drawn on ONNX graphs, or images of others",
+    "checks/reports/page.py": "producer and opsets are told of ONNX models",
+    "checks/show.py": "the shapes of ONNX models are known, and of images of others",
+    "checks/summary.py": "the parts of an ONNX model are counted",
+    "graphs/": "the whole models that are looked into are ONNX's, or images of others",
+    "prove/": "the models that are compared are ONNX's, or images of others",
+    "repair/": "the models that are repaired are ONNX's, or images of others",
 }
 """Files elsewhere that ask for ONNX by name."""
 
@@ -71,12 +79,12 @@ def texts(path: Path) -> Iterator[str]:
 
 
 def naming(pattern: re.Pattern[str]) -> set[str]:
-    """The files outside a dialect's homes with such a text; those of `models` are one."""
+    """The files outside a dialect's homes with such a text; those of a room of whole models are one."""
     found = set()
     for path in SOURCE.rglob("*.py"):
         place = path.relative_to(SOURCE).as_posix()
         if not place.startswith(HOMES) and any(pattern.search(text) for text in texts(path)):
-            found.add("models/" if place.startswith("models/") else place)
+            found.add(next((room for room in ("graphs/", "prove/", "repair/") if place.startswith(room)), place))
     return found
 
 

@@ -1,4 +1,4 @@
-"""The house: imports point down only, importing is light, and the documents say what the code says."""
+"""The house: rooms, doors and words.  Imports point down only, importing is light, documents say what the code says."""
 
 from __future__ import annotations
 
@@ -6,193 +6,168 @@ import ast
 import re
 import subprocess
 import sys
-from functools import cache
+from collections import Counter
 from pathlib import Path
 
-from tests.sources import tree
+import pytest
 
 import onereshape as orx
+from tests.house import SOURCE, circle, imports, modules, siblings, within
+from tests.sources import tree
 
 ROOT = Path(__file__).parent.parent
-SOURCE = ROOT / "src" / "onereshape"
 
-# Each floor may import the floors above it in this list, and nothing below.
-FLOORS = [
-    {"delayed", "installed", "integers", "memory", "text"},
-    {"carried", "notebook", "terms"},
-    {"errors"},
-    {"specs", "dtypes", "dims"},
-    {"sizes"},
-    {"condition"},
-    {"apart", "bounds", "conditions", "narrowing"},
-    {"target", "shape"},
-    {"semantics", "balance"},
-    {"cases"},
-    {"plain"},
-    {"inference", "explain"},
-    {"factors"},
-    {"arrays"},
-    {"operator"},
-    {"translation"},
-    {"conformance", "formats", "onnx_backend", "shape_rule"},
-    {"openvino"},
-    {"models", "stores"},
-    {"convert", "passes", "reports"},
-    {"cli"},
-    {"__init__", "__main__"},
-]
+ROOMS = ["ground", "rule", "arrays", "formats", "graphs", "terms", "prove", "repair", "checks", "backends", "cli"]
+"""Each may import those before it, and nothing after it: at the top, inside of functions, and for types alike."""
 
-MODELS = SOURCE / "models"
+PACKAGES = sorted(name for name, path in modules().items() if path.name == "__init__.py")
 
-# The same inside models/, whose rooms are folders; a file that stands higher than its room is named by itself.
-MODEL_FLOORS = [
-    {"likely", "registry", "takes"},
-    {"constants", "node_view", "request", "summary", "unneeded", "words"},
-    {"batch.marks", "facts", "search"},
-    {"rewrite"},
-    {"edit"},
-    {"batch"},
-    {"free"},
-    {"record"},
-    {"batch.counting", "free.averages", "free.by_shape", "free.growth", "free.numbers"},
-    {"batch.indices", "free.meeting"},
-    {"operators"},
-    {"shapes"},
-    {"batch.search", "free.search"},
-    {"batch.apply", "batch.per_sample", "batch.stacking", "free.freeing"},
-    {"like"},
-    {"certificates", "findings", "simpler"},
-    {"images"},
-    {"exports", "lacking", "pairing", "placing"},
-    {"work"},
-    {"step"},
-    {"batch_work", "dims_work", "layered", "longest", "starts"},
-    {"last_word"},
-    {"unrepaired"},
-    {"certify", "fix"},
-    {"repairs"},
-    {"check", "proof_fields"},
-    {"proof_file", "show"},
-]
+SEVERAL_MEANINGS: dict[str, int] = {
+    "Answer": 4,
+    "Array": 14,
+    "Asked": 7,
+    "Axes": 4,
+    "Axis": 4,
+    "Body": 3,
+    "Cut": 3,
+    "Dim": 3,
+    "Dims": 19,
+    "Exported": 3,
+    "Found": 5,
+    "Freed": 5,
+    "Given": 3,
+    "Held": 3,
+    "Items": 3,
+    "Kind": 10,
+    "Known": 6,
+    "Limit": 3,
+    "Limits": 4,
+    "Make": 3,
+    "Move": 3,
+    "Open": 3,
+    "Pair": 3,
+    "Part": 7,
+    "Place": 12,
+    "Plan": 6,
+    "Progress": 3,
+    "Question": 5,
+    "Reader": 4,
+    "Reading": 4,
+    "Record": 4,
+    "Refused": 3,
+    "Rule": 3,
+    "Sizes": 9,
+    "Step": 5,
+    "Tensor": 3,
+    "Term": 3,
+    "Told": 5,
+    "Trial": 3,
+    "Values": 5,
+    "Walk": 5,
+    "Way": 6,
+    "Word": 4,
+    "Words": 8,
+    "Work": 4,
+    "Written": 3,
+}
+"""Names of classes and of types that stand for three things or more, and for how many: none may come, some may go."""
+
+SEVERAL_FILES: dict[str, int] = {"contractions": 3, "pointwise": 3, "recurrent": 3, "reductions": 3, "windows": 3}
+"""The same of names of files."""
 
 
-def room(path: Path) -> str:
-    """The module or sub-package that a file belongs to."""
-    return path.relative_to(SOURCE).with_suffix("").parts[0]
+def described(package: str) -> str:
+    """The docstring of a room."""
+    return ast.get_docstring(tree(modules()[package])) or ""
 
 
-def imported(path: Path) -> set[str]:
-    """The rooms of ours that a file imports, wherever in it, but for what only a type checker reads."""
-    found = set()
-    for node in imports(path):
-        if isinstance(node, ast.ImportFrom) and node.module == "onereshape":
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path.name}: relative import"
-            names = [node.module or ""]
-            found |= {name.split(".")[1] for name in names if name.startswith("onereshape.")}
-        elif isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("onereshape.")}
-    return found - {"__version__"}
+def door(package: str) -> set[str]:
+    """What a room lets others import, by its own words: the last paragraph, `Door: this, that.`"""
+    found = re.search(r"^Door: (.+?)\.$", described(package), re.MULTILINE | re.DOTALL)
+    return set() if found is None else set(re.split(r",\s+", found[1]))
 
 
-FILES = sorted(SOURCE.rglob("*.py"))
+def test_the_first_level_has_rooms_and_no_files() -> None:
+    assert sorted(siblings("")) == sorted([*ROOMS, "__main__"])
+    assert sorted(path.name for path in SOURCE.glob("*.py")) == ["__init__.py", "__main__.py"]
 
 
 def test_imports_point_down() -> None:
-    height = {name: floor for floor, names in enumerate(FLOORS) for name in names}
-    assert {room(path) for path in FILES} - height.keys() == set(), "there is no floor for these"
+    height = {room: floor for floor, room in enumerate(ROOMS)}
+    rooms = {(one, other): (one.split(".")[0], other.split(".")[0]) for one, other in imports()}
 
     assert [
-        f"{path.relative_to(SOURCE)} imports {name}"
-        for path in FILES
-        for name in imported(path) - {room(path)}
-        if height[name] >= height[room(path)]
+        f"{one} imports {other}"
+        for (one, other), (first, second) in rooms.items()
+        if first in height and second in height and height[first] < height[second]
     ] == []
 
 
-MODEL_HEIGHT = {name: floor for floor, names in enumerate(MODEL_FLOORS) for name in names}
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda name: name or "onereshape")
+def test_nothing_imports_in_circles(package: str) -> None:
+    """What stands side by side has floors, too: files and inner rooms, however deep the module that imports."""
+    assert circle(siblings(package)) == []
 
 
-def module(path: Path) -> str:
-    """What a file of models/ is called inside it."""
-    return ".".join(path.relative_to(MODELS).with_suffix("").parts).removesuffix(".__init__")
+@pytest.mark.parametrize("package", [name for name in PACKAGES if name])
+def test_others_come_in_by_the_door(package: str) -> None:
+    used = {
+        other.removeprefix(f"{package}.").split(".")[0]
+        for one, other in imports()
+        if within(other, package) and other != package and not within(one, package)
+    }
+
+    assert used - door(package) == set(), "imported from outside, and not named as its door"
+    assert door(package) - used == set(), "named as its door, and imported by nobody"
 
 
-def model_room(name: str) -> str:
-    """The file of models/ that has a floor of its own, or else the room that it is in."""
-    return name if name in MODEL_HEIGHT else name.split(".", maxsplit=1)[0]
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_says_what_it_holds_what_it_leaves_to_others_and_where_to_begin(room: str) -> None:
+    text = " ".join(described(room).split())
+
+    assert len(text) > 200
+    assert "left to" in text
+    assert "Begin with" in text
 
 
-@cache
-def imports(path: Path) -> list[ast.Import | ast.ImportFrom]:
-    """The imports of a file, wherever in it, but for what only a type checker reads."""
-    found: list[ast.Import | ast.ImportFrom] = []
-    waiting: list[ast.AST] = [tree(path)]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            found.append(node)
-        elif not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
-            waiting += ast.iter_child_nodes(node)
-    return found
-
-
-def imported_in_models(path: Path) -> set[str]:
-    """The rooms of models/ that a file of it imports, wherever in it."""
-    home = "onereshape.repair."
-    names: set[str] = set()
-    for node in imports(path):
-        if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith(home):
-            within = f"{node.module}.".removeprefix(home)
-            names |= {f"{within}{alias.name}" for alias in node.names}
-        elif isinstance(node, ast.Import):
-            names |= {alias.name.removeprefix(home) for alias in node.names if alias.name.startswith(home)}
-    here = {module(each) for each in MODEL_FILES}
-    return {model_room(name if name in here else name.rpartition(".")[0]) for name in names}
-
-
-MODEL_FILES = [path for path in FILES if path.is_relative_to(MODELS) and path != MODELS / "__init__.py"]
-
-
-def test_imports_point_down_inside_models() -> None:
-    rooms = {path: model_room(module(path)) for path in MODEL_FILES}
-    assert set(rooms.values()) - MODEL_HEIGHT.keys() == set(), "there is no floor for these"
-
-    assert [
-        f"{path.relative_to(MODELS)} imports {name}"
-        for path, here in rooms.items()
-        for name in imported_in_models(path) - {here}
-        if MODEL_HEIGHT[name] >= MODEL_HEIGHT[here]
-    ] == []
-
-
-def test_every_floor_of_models_has_a_room() -> None:
-    assert {model_room(module(path)) for path in MODEL_FILES} == set().union(*MODEL_FLOORS)
-
-
-def test_the_floors_of_models_are_seen() -> None:
-    """A search reads the records, and so stands above them: the floors are no empty list."""
-    assert imported_in_models(MODELS / "batch" / "search.py") >= {"batch", "facts", "node_view", "operators", "shapes"}
-    assert imported_in_models(MODELS / "fix.py") >= {"batch_work", "dims_work", "request", "step"}
-    assert imported_in_models(MODELS / "dims_work.py") >= {"free.freeing", "like", "step"}
-    assert imported_in_models(MODELS / "batch_work.py") >= {"batch.search", "batch.apply", "request"}
-    assert imported_in_models(MODELS / "record.py") == {"registry", "takes", "facts", "batch", "free"}
-    assert imported_in_models(MODELS / "registry.py") == set()
+def test_the_graph_of_imports_is_seen() -> None:
+    """Imports inside of functions and those for types are seen: the graph is no empty one."""
+    assert {("repair.fix", "graphs.request"), ("repair.fix", "repair.batch_work")} <= imports(), (
+        "at the top, in functions"
+    )
+    assert ("checks.show", "rule.shape") in imports(), "for types"
+    assert "__init__" not in modules()
+    assert circle({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) != []
 
 
 def test_the_term_run_stands_alone() -> None:
     """It is written from ONNX's specification: it knows nothing of the rules by which models are repaired.
 
     `text`, which knows nothing, is how its proofs are printed."""
-    files = [path for path in FILES if room(path) == "terms"]
-
-    assert len(files) > 10
-    assert set().union(*map(imported, files)) == {"terms", "text"}
+    assert sum(within(name, "terms") for name in modules()) > 10
+    assert {other for one, other in imports() if within(one, "terms") and not within(other, "terms")} == {"ground.text"}
 
 
-def test_every_floor_has_a_room() -> None:
-    assert {room(path) for path in FILES} == set().union(*FLOORS)
+def test_a_name_has_one_meaning() -> None:
+    """Classes, and aliases of types, whatever underscores they begin with."""
+    found: Counter[str] = Counter()
+    for path in modules().values():
+        for node in tree(path).body:
+            targets = [node.target] if isinstance(node, ast.AnnAssign) else getattr(node, "targets", [])
+            names = (
+                [node.name]
+                if isinstance(node, ast.ClassDef)
+                else [each.id for each in targets if isinstance(each, ast.Name)]
+            )
+            found.update(name.lstrip("_") for name in names if re.match(r"_*[A-Z][a-z]", name))
+
+    assert {name: count for name, count in found.items() if count > 2} == SEVERAL_MEANINGS
+
+
+def test_a_file_has_a_name_of_its_own() -> None:
+    found = Counter(name.rpartition(".")[2] for name in modules())
+
+    assert {name: count for name, count in found.items() if count > 2} == SEVERAL_FILES
 
 
 def test_importing_is_light() -> None:
@@ -217,7 +192,7 @@ def test_importing_is_light() -> None:
 
 def test_no_room_is_named_as_what_is_public() -> None:
     """Whoever imported such a room would find it in the place of the function or the class."""
-    assert {room(path) for path in FILES} & set(orx.__all__) == set()
+    assert set(ROOMS) & set(orx.__all__) == set()
 
 
 def test_the_public_names() -> None:
@@ -231,9 +206,7 @@ def test_the_public_names() -> None:
 
 def test_the_map_names_every_room() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"^  (\w+)(?:\.py|/)", text, re.MULTILINE))
-
-    assert named == {room(path) for path in FILES} - {"__init__", "__main__"}
+    assert re.findall(r"^  (\w+)/ ", text, re.MULTILINE) == ROOMS
 
 
 def test_the_changelog_knows_this_version() -> None:
@@ -244,3 +217,12 @@ def test_the_table_of_dialects_is_written_from_the_specifications() -> None:
     from docs.write_dialects import dialects
 
     assert (ROOT / "docs" / "dialects.md").read_text(encoding="utf-8") == dialects()
+
+
+def test_what_others_import_is_found_under_its_public_name() -> None:
+    import onereshape.passes
+    from onereshape import onnx_backend, shape_rule
+
+    assert onereshape.passes.FreeBatch.__module__ == "onereshape.repair.passes"
+    assert onnx_backend.prepare is not None
+    assert shape_rule.register is not None

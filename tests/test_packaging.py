@@ -164,7 +164,7 @@ class TestWithoutOnnxruntime:
 class TestWithoutUnix:
     """A system without Unix's modules and functions; that nothing else differs on Windows is not shown by this."""
 
-    NEEDS_MORE = ("arrays.cupy", "arrays.dask", "arrays.jax", "arrays.torch", "stores")
+    NEEDS_MORE = ("arrays.cupy", "arrays.dask", "arrays.jax", "arrays.torch", "formats.stores")
     """What needs libraries of arrays, or Unix."""
 
     @pytest.fixture

@@ -114,28 +114,22 @@ _DOORS = {
     "onereshape.shape": "onereshape.rule.shape",
     "onereshape.specs": "onereshape.rule.specs",
 }
-"""Modules by the names that others know, and where they are."""
+"""Modules by the names that others know, and where they are: imported when something in them is asked for."""
 
 
-class _Doors:
-    """Finds those modules, by both names the same one."""
+class _Door(ModuleType):
+    """A module by the name that others know, in whose place the module itself comes."""
 
-    @staticmethod
-    def find_spec(name: str, *_: object) -> object:
-        from importlib.machinery import ModuleSpec  # noqa: PLC0415 - rarely needed
-
-        return ModuleSpec(name, _Doors) if name in _DOORS else None  # type: ignore[arg-type]
-
-    @staticmethod
-    def create_module(_: object) -> None:
-        """None: a module as usual, which is replaced."""
-
-    @staticmethod
-    def exec_module(module: ModuleType) -> None:
-        sys.modules[module.__name__] = import_module(_DOORS[module.__name__])
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__") and name != "__all__":
+            raise AttributeError(name)  # whoever looks through all modules imports none
+        found = sys.modules[self.__name__] = import_module(_DOORS[self.__name__])
+        setattr(sys.modules[__name__], self.__name__.rpartition(".")[2], found)
+        return getattr(found, name)
 
 
-sys.meta_path.append(_Doors)  # type: ignore[arg-type]
+for _name in _DOORS:
+    globals()[_name.rpartition(".")[2]] = sys.modules.setdefault(_name, _Door(_name))
 
 if not TYPE_CHECKING:  # a type checker would take every name for one that may come
 

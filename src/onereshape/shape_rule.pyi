@@ -1,1 +1,5 @@
-from onereshape.backends.shape_rule import *
+from onereshape.backends.shape_rule import (
+    ReshapeRule as ReshapeRule,
+    infer_model as infer_model,
+    register as register,
+)

@@ -12,7 +12,7 @@ from typing import Any
 import onnx
 from onnx import TensorProto, helper
 
-from tests.damaging import DAMAGES, graphs
+from tests.formats.damaging import DAMAGES, graphs
 from tests.fuzz import odd
 from tests.fuzz.messages import scrambled
 from tests.hostile.generator import case as hostile_case

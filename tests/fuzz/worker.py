@@ -22,7 +22,10 @@ _ADDRESSES = 12 << 30
 _SHARED = Path("/dev/shm")  # noqa: S108 - a folder of its own is made there
 
 
-READY = "onereshape.formats.stores.reshape_store dask.array onnxruntime onereshape.repair.fix onereshape.backends.convert.opset".split()
+READY = (
+    "onereshape.formats.stores.reshape_store dask.array onnxruntime onereshape.repair.fix "
+    "onereshape.backends.convert.opset"
+).split()
 """What commands import when they run: Python unpickles and writes things of its own meanwhile."""
 
 

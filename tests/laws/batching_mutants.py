@@ -9,7 +9,16 @@ import numpy as np
 import onnx_ir as ir
 import pytest
 
-from onereshape.graphs.batch_rules import aligning, answers, counting, indices, masks, numbering, view as batch_view, spreading as writing
+from onereshape.graphs.batch_rules import (
+    aligning,
+    answers,
+    counting,
+    indices,
+    masks,
+    numbering,
+    view as batch_view,
+    spreading as writing,
+)
 from onereshape.repair.batch import search
 from onereshape.graphs.rewrite import Rewriter
 from onereshape.graphs.batch_rules.marks import Mark, homes, times

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from onereshape.arrays.view_or_copy import CopyPlan, copy_plan
-from tests.copying import Array, random_dims, random_view
+from tests.arrays.copying import Array, random_dims, random_view
 
 Dims = tuple[int, ...]
 

@@ -27,7 +27,7 @@ from onereshape.graphs.batch_rules.marks import Mark
 from onereshape.graphs.irs import imaged
 from tests.laws.batching_law import TIMES, Array, Misfit, Run, Unfit, Verdict, difference, fault, fault_of_rows, planned
 from tests.laws.batching_sketch import Sketch
-from tests.openvino.law import merged
+from tests.formats.layers.law import merged
 
 Feeds = Mapping[str, Array]
 CORE = openvino.Core()

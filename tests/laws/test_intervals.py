@@ -12,7 +12,7 @@ import onereshape as orx
 from onereshape.rule.inferring.small_intervals import MOST_RULED
 from onereshape.rule.dims import interval
 from onereshape.rule.inference import AGREES
-from tests.asking import COLUMNS
+from tests.rule.asking import COLUMNS
 from tests.laws.mutants import mutated
 from tests.laws.test_inference import MODULES, holds
 

@@ -19,7 +19,7 @@ from onereshape.ground.errors import INT64_MAX
 from onereshape.rule.inferring.plain import plain_answer
 from onereshape.rule.shape import Shape
 from onereshape.rule.specs import spec as find_spec
-from tests.asking import COLUMNS
+from tests.rule.asking import COLUMNS
 from tests.budget import part
 from tests.laws.definition import Family
 from tests.laws.mutants import mutated

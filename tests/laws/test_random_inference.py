@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import onereshape as orx
 from onereshape.rule.inference import AGREES
 from onereshape.rule.shape import Shape
-from tests.asking import COLUMNS, Dims, answered
+from tests.rule.asking import COLUMNS, Dims, answered
 from tests.laws.test_inference import admits, evaluate, holds
 
 NAMES = ["K", "M", "N", "past + 1"]

@@ -1,7 +1,8 @@
 """The command line: what is typed, what is answered, and the exit code.
 
 Each command is a module with its options and a function from them to an answer, once for people and once for machines.
-Exit codes: 0 answered, 1 the operator refuses, 2 could not run (bad usage, unreadable file, a mistake of ours).
+Exit codes: 0 answered, 1 the operator refuses, 2 could not run (bad usage, unreadable file, a mistake of ours).  What
+is answered is left to the other rooms.  Begin with `commands`, the table of commands, then `fix`.
 """
 
 from __future__ import annotations

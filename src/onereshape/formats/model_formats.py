@@ -52,17 +52,17 @@ class Format:
     first: bytes
     """How a file begins that is named otherwise."""
     module: str
-    """A module of `formats` with the functions of `Files`; the one called DIALECT_plans has those of `Plans`."""
+    """A module of `formats` with the functions of `Files`; beside it DIALECT_plans has those of `Plans`."""
 
     @property
     def files(self) -> Files:
         """The module, imported when it is asked for."""
-        return cast("Files", import_module(f"onereshape.formats.{self.dialect}.{self.module}"))
+        return cast("Files", import_module(f"onereshape.formats.{self.module}"))
 
     @property
     def plans(self) -> Plans:
         """The module, imported when it is asked for."""
-        return cast("Plans", import_module(f"onereshape.formats.{self.dialect}.{self.dialect}_plans"))
+        return cast("Plans", import_module(f"onereshape.formats.{self.module.rpartition('.')[0]}.{self.dialect}_plans"))
 
 
 FORMATS: tuple[Format, ...] = (
@@ -74,7 +74,7 @@ FORMATS: tuple[Format, ...] = (
         suffixes=(".onnx", ".onnx.gz", ".onnxtxt"),
         beside=(),
         first=b"\x08",  # the field of its IR version
-        module="onnx_model",
+        module="onnx.onnx_model",
     ),
     Format(
         dialect="openvino",
@@ -84,7 +84,7 @@ FORMATS: tuple[Format, ...] = (
         suffixes=(".xml",),
         beside=(".bin",),
         first=b"<",
-        module="openvino_ir",
+        module="openvino.openvino_ir",
     ),
     Format(
         dialect="onednn",
@@ -94,7 +94,7 @@ FORMATS: tuple[Format, ...] = (
         suffixes=(".json",),
         beside=(),
         first=b"{",
-        module="onednn_graph",
+        module="onednn.onednn_graph",
     ),
 )
 

@@ -1,8 +1,8 @@
 """Record: all that is known of one operator, in one place.
 
-The families in `models/operators` write the records; the searches, the growth of tensors and the folding read them.
-A record is made of what the rules of shapes, of the batch and of free dims see: it stands above `facts`, `batch` and
-`free`, which look their operators up in `models/registry.py`.
+The families in `operators` write the records; the searches, the growth of tensors and the folding read them.
+A record is made of what the rules of shapes, of the batch and of free dims see: it stands above `facts`, `batch_rules`
+and `free_rules`, which look their operators up in `registry`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The registry: the record of every operator, for all that asks, also for what a `Record` is made of.
 
-It knows no class of a record: `models/operators` fills it, and `models/record.py` says what a record has.  What stands
+It knows no class of a record: `operators` fills it, and `record` says what a record has.  What stands
 below that file says the type of the field that it reads; what stands above it has the typed look-ups there.
 """
 

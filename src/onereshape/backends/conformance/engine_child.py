@@ -1,4 +1,4 @@
-"""An engine in the child process in which it is asked (`apart.room`): `load` once, then `put` for each question."""
+"""An engine in the child process in which it is asked (`isolation.room`): `load` once, then `put` for each question."""
 
 from __future__ import annotations
 

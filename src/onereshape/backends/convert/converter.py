@@ -80,7 +80,9 @@ def _info(value: ir.Value, name: str) -> onnx.ValueInfoProto:
 def _asked(model: bytes, new: int) -> onnx.ModelProto:
     """The model of one node in another opset, or a CannotConvertError."""
     try:
-        told, arrays = ask("onereshape.backends.convert.node_child:converted", {"opset": new}, {"model": bytes_array(model)})
+        told, arrays = ask(
+            "onereshape.backends.convert.node_child:converted", {"opset": new}, {"model": bytes_array(model)}
+        )
     except Ended as ended:
         raise CannotConvertError(f"onnx's converter, or onnxruntime, {ended}") from None
     if "refused" in told:

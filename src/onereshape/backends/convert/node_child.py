@@ -1,4 +1,4 @@
-"""One node in another opset: onnx's converter, and onnxruntime's word for it, in a child process (`apart.room`).
+"""One node in another opset: onnx's converter, and onnxruntime's word for it, in a child process (`isolation.room`).
 
 A damaged node can end the process in onnx's converter, and some sound ones do so in onnxruntime.  Here it is only the
 child that ends, and the node is refused.

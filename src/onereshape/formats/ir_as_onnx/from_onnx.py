@@ -8,7 +8,10 @@ from functools import partial
 import numpy as np
 import onnx_ir as ir
 
-from onereshape.formats.ir_as_onnx import from_onnx_sequences as spelling_sequences, from_onnx_windows as spelling_windows
+from onereshape.formats.ir_as_onnx import (
+    from_onnx_sequences,
+    from_onnx_windows,
+)
 from onereshape.formats.ir_as_onnx.dividing import rounds_down
 from onereshape.formats.ir_as_onnx.pen import (
     Dims,
@@ -376,6 +379,6 @@ SPELLINGS: Mapping[str, Spelling] = {
     "TopK": _top,
     "Transpose": _transpose,
     "Where": _where,
-    **spelling_sequences.SPELLINGS,
-    **spelling_windows.SPELLINGS,
+    **from_onnx_sequences.SPELLINGS,
+    **from_onnx_windows.SPELLINGS,
 }

@@ -7,7 +7,16 @@ from functools import partial
 
 import onnx_ir as ir
 
-from onereshape.formats.ir_as_onnx.pen import Pen, Place, Spelling, UnspelledError, attribute, integers, kind_of, type_name
+from onereshape.formats.ir_as_onnx.pen import (
+    Pen,
+    Place,
+    Spelling,
+    UnspelledError,
+    attribute,
+    integers,
+    kind_of,
+    type_name,
+)
 
 _GATES = {"LSTM": (2, 0, 3, 1), "GRU": (0, 1, 2), "RNN": (0,)}
 """The gates of ONNX in OpenVINO's order."""

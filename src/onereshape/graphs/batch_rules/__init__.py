@@ -1,4 +1,4 @@
-"""What the batch rules of operators are written in: the mark of N on a tensor, a node as a rule sees it, edits to ask for.
+"""What the batch rules of operators are written in: the mark of N on a tensor, and a node as a rule sees it.
 
 Begin with `marks` and `view`; the rules themselves are in `operators`, the search that asks them in `repair/batch`.
 

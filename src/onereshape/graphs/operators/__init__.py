@@ -5,7 +5,41 @@ Door: contractions.
 
 from __future__ import annotations
 
-from onereshape.graphs.operators import arithmetic, attention, choosing, contractions, contributed, control, random_numbers as drawing, experimental, features, filling, images, indexing, joining, layout, normalising, padding, pointwise, predictors, quantised, quantising, recurrent, reductions, regions, repeating, reshape, scattering, sequences, signals, sizes, slicing, states, texts, windows
+from onereshape.graphs.operators import (
+    arithmetic,
+    attention,
+    choosing,
+    contractions,
+    contributed,
+    control,
+    random_numbers as drawing,
+    experimental,
+    features,
+    filling,
+    images,
+    indexing,
+    joining,
+    layout,
+    normalising,
+    padding,
+    pointwise,
+    predictors,
+    quantised,
+    quantising,
+    recurrent,
+    reductions,
+    regions,
+    repeating,
+    reshape,
+    scattering,
+    sequences,
+    signals,
+    sizes,
+    slicing,
+    states,
+    texts,
+    windows,
+)
 from onereshape.graphs.record import RECORDS, Record, record_named, record_of
 from onereshape.graphs.registry import operator_of
 

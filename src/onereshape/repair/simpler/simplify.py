@@ -2,7 +2,7 @@
 
 A target that is computed at run time but always equals a constant becomes that constant; a Reshape that changes nothing
 goes; one of another becomes one; an allowzero that says nothing is dropped.  What is proven of each Reshape is in
-`reading`, which words say it in `words`.
+`proven_reshapes`, which words say it in `words`.
 """
 
 from __future__ import annotations
